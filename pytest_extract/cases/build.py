@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, mistakes_around
 from pytest_extract.cases.checks import CHECKS, LIMITS
 from pytest_extract.cases.defaults import DOCUMENT_FORMS, CaseSettings
-from pytest_extract.cases.edit import reached
 from pytest_extract.cases.embedded_schema import wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
@@ -30,7 +29,6 @@ from pytest_extract.core.values import Json
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError
 from pytest_extract.lazy import dataclass
-from pytest_extract.schema_tools.dialects import is_gemini
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
@@ -243,6 +241,8 @@ class CaseBuilder:
             return None
         found = mistakes_around(source, place.steps)
         self._mistakes.extend(found)
+        from pytest_extract.schema_tools.dialects import is_gemini
+
         inner = wrapped_schema(place.value)
         if inner is not None:
             at = f"{name}#{pointer}/{inner}"
@@ -282,6 +282,8 @@ class CaseBuilder:
             return None
         found = mistakes_around(source, steps)
         self._mistakes.extend(found)
+        from pytest_extract.cases.edit import reached
+
         return None if found else _Gold(reached(source.value, steps), source, steps)
 
     def _is_draft(self, case_id: str, gold: _Gold) -> bool:

@@ -241,8 +241,9 @@ class ExtractItem(pytest.Item):
             return TextRepr(str(excinfo.value), (self.location[0], self.case.line), "")
         shown = super()._repr_failure_py(excinfo, style)
         if isinstance(shown, FixtureLookupErrorRepr):
-            # The trace to a missing fixture begins at the case: pytest looks there for a function, and finds no source.
-            shown.tblines = [f"file {self.case.path}, line {self.case.line}", *shown.tblines[1:]]
+            # The trace to a missing fixture begins at the case, where pytest takes ours for the function of a test.
+            below = [text for text in shown.tblines[1:] if "def _case()" not in text]
+            shown.tblines = [f"file {self.case.path}, line {self.case.line}", *below]
             if len(shown.tblines) == 1:
                 shown.filename, shown.firstlineno = self.case.path, self.case.line - 1
         return shown

@@ -57,7 +57,7 @@ def test_answers_of_services_through_record_replay_results_and_reports(pytester:
     files = ["--extract-html=page.html", "--extract-csv=table.csv", "--extract-results=one.jsonl"]
     pytester.runpytest("--extract-record=once", *files).assert_outcomes(passed=len(ANSWERS) + 1)
     pytester.makeconftest("")
-    replayed = pytester.runpytest("--extract-record=none", "--extract-results=two.jsonl")
+    replayed = pytester.runpytest("--extract-record=none", "--extract-other-code=allow", "--extract-results=two.jsonl")
     again = pytester.runpytest("--extract-from=one.jsonl", "--extract-results=three.jsonl")
     for result in (replayed, again):
         result.assert_outcomes(passed=len(ANSWERS) + 1)

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES, load_cases
@@ -23,11 +24,14 @@ from pytest_extract.golds.lint import (
     check_evidence,
     gold_findings,
     lint_cases,
+    unordered_lists,
     unused_files,
     unused_recordings,
 )
 from pytest_extract.report.lines import safe_controls
 from pytest_extract.schema_tools.golds import validate_golds
+
+_MOST_LISTS: Final = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,10 +102,22 @@ def run(args: argparse.Namespace) -> int:
             print(safe_controls(str(finding)))  # noqa: T201  # as above
         if evidence is not None:
             print(f"evidence: {evidence}")  # noqa: T201  # as above
-        print(_check_summary(len(cases), len(files), mistakes, len(listed) - mistakes))  # noqa: T201  # as above
+        notes = _order_notes(cases)
+        print(*notes, _check_summary(len(cases), len(files), mistakes, len(listed) - mistakes), sep="\n")  # noqa: T201  # as above
         if listed and os.environ.get("GITHUB_ACTIONS") == "true":
             print("\n".join(_annotations(listed)))  # noqa: T201  # as above
     return 1 if mistakes or (args.strict and listed) else 0
+
+
+def _order_notes(cases: Iterable[Case]) -> list[str]:
+    """Name the lists that any order passes in."""
+    found = unordered_lists(cases)
+    if not found:
+        return []
+    named = safe_controls(", ".join(found[:_MOST_LISTS]))
+    more = f" and {len(found) - _MOST_LISTS} more" if len(found) > _MOST_LISTS else ""
+    remedy = 'where it matters, write `"x-eval-align": {"ordered": true}` there, or the override `align: position`'
+    return [f"order is not compared in lists of values: {named}{more}; {remedy}"]
 
 
 def _annotations(findings: Iterable[LintFinding]) -> list[str]:

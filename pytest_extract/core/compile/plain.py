@@ -28,7 +28,7 @@ from pytest_extract.core.compile.nodes import (
 )
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.metrics.base import SemanticsName
-from pytest_extract.core.pattern import ROOT, items_pattern, property_pattern
+from pytest_extract.core.pattern import ROOT, is_row, items_pattern, property_pattern
 from pytest_extract.core.schema.source import COMPOSING
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.semantics import SEMANTICS, Semantics
@@ -45,6 +45,7 @@ _FURTHER: Final = frozenset(
 _TEXT: Final[Json] = {"type": "string"}
 _ROWS: Final[dict[str, Json]] = {
     "value": _TEXT,
+    "cell": {"type": "array", "items": _TEXT},
     "object": {"type": "object", "properties": {"a": _TEXT}},
     "array": {"type": "array", "items": _TEXT},
 }
@@ -127,16 +128,17 @@ class _Specimens:
             self._object, _ = self._compile(_TEXT)
         return self._object
 
-    def array(self, items: Json) -> Array:
-        """Return the array whose rows are of the same kind."""
+    def array(self, items: Json, *, in_list: bool) -> Array:
+        """Return the array whose rows are of the same kind; values of a list inside a list stand in order."""
         of = items.get("type") if type(items) is dict else None
-        kind = of if of in ("object", "array") else "value"
+        kind = of if of in ("object", "array") else "cell" if in_list else "value"
         found = self._arrays.get(kind)
         if found is None:
             _, column = self._compile({"type": "array", "items": _ROWS[kind]})
-            if not isinstance(column.node, Array):
+            node = column.node.items if kind == "cell" and isinstance(column.node, Array) else column.node
+            if not isinstance(node, Array):
                 raise _NotPlainError
-            found = self._arrays[kind] = column.node
+            found = self._arrays[kind] = node
         return found
 
     def _compile(self, schema: Json) -> tuple[Object, TableColumn]:
@@ -216,7 +218,9 @@ class _Copier:
     def _array(self, schema: dict[str, Json], pattern: str, depth: int, *, field: bool) -> Array:
         _check_plain(schema)
         items: Json = schema.get("items")
-        specimen = self._specimens.array(items)
+        if "minItems" in schema and schema["minItems"] == schema.get("maxItems"):
+            raise _NotPlainError  # compared in order
+        specimen = self._specimens.array(items, in_list=is_row(pattern))
         field_row = field and getattr(specimen.items, "field", False)
         row = self.place(items, items_pattern(pattern), depth + 1, field=field_row, row=True)
         _, _, align, prefix, result, checks, _, *more, _, _, skipped = specimen

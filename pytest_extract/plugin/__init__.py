@@ -199,9 +199,10 @@ class SessionHooks:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:  # noqa: D102
         if "pytest_extract.plugin.collect" in sys.modules and not hasattr(self.config, "workerinput"):
-            from pytest_extract.plugin.collect import check_models
+            from pytest_extract.plugin.collect import check_models, check_options_are_seen
 
             check_models(session)
+            check_options_are_seen(session)
         if self.config.stash[self.key].changed is not None and session.items:
             from pytest_extract.plugin.collect import select_changed_cases
 

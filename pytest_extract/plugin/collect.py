@@ -20,6 +20,7 @@ from pytest_extract.plugin.fixtures import EXTRACTOR, JUDGE, has_fixture
 from pytest_extract.plugin.items import ExtractItem, escape_name
 from pytest_extract.plugin.options import SETTINGS
 from pytest_extract.plugin.session import session_of
+from pytest_extract.plugin.unseen_options import unseen_option
 
 _MOST_MISTAKES = 100
 
@@ -156,6 +157,17 @@ def check_models(session: pytest.Session) -> None:
                 check_model(name)
             except ConfigError as error:
                 problems.append(f"{option}: {error}")
+    if problems:
+        raise pytest.UsageError("\n".join(problems))
+
+
+def check_options_are_seen(session: pytest.Session) -> None:
+    """Raise UsageError for a model, prompt or mode that an extractor cannot see, before the first call."""
+    settings = session.config.stash[SETTINGS]
+    items = [item for item in session.items if isinstance(item, ExtractItem)]
+    if session.config.option.collectonly or not items or session_of(session.config).extraction_service.replays_only:
+        return
+    problems = dict.fromkeys(filter(None, (unseen_option(item, settings) for item in items)))
     if problems:
         raise pytest.UsageError("\n".join(problems))
 

@@ -21,6 +21,7 @@ from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.judging import Judges, uses_judge
 from pytest_extract.plugin.limits import Budget, CallSlots, concurrency_limit, limit_folder, new_budget_file
 from pytest_extract.plugin.options import SETTINGS, Settings
+from pytest_extract.plugin.unseen_options import unseen_option
 from pytest_extract.redact.secrets import find_secrets_of_process
 from pytest_extract.report.totals import Forecast
 from pytest_extract.run_case import run_case
@@ -188,8 +189,16 @@ class ExtractSession:
     # running
 
     def check_extractor(self, item: ExtractItem) -> None:
-        """Raise ConfigError for an item that has no extractor; the first of a session explains how to write one."""
-        if not self.extraction_service.calls_for(item) or item.arm.model or has_fixture(item, EXTRACTOR):
+        """Raise ConfigError for an item without an extractor, or whose extractor cannot see an option.
+
+        The first of a session explains how to write one. A worker of xdist cannot refuse the options of its session.
+        """
+        if not self.extraction_service.calls_for(item):
+            return
+        unseen = unseen_option(item, self.settings)
+        if unseen is not None:
+            raise ConfigError(unseen)
+        if item.arm.model or has_fixture(item, EXTRACTOR):
             return
         explained, self._explained_extractor = self._explained_extractor, True
         raise ConfigError(NO_EXTRACTOR_AGAIN if explained else NO_EXTRACTOR)

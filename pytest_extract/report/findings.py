@@ -138,7 +138,7 @@ def mistake_text(finding: Finding) -> str:
     mistake = finding.mistake
     if mistake is None:
         return ""
-    if mistake.kind in {"omitted", "invented"}:
+    if mistake.kind in {"missing", "invented"}:
         return mistake.text.partition("; ")[2]
     if mistake.kind in {"missing_row", "invented_row"} and mistake.text.endswith(
         (" is missing", " is not in the gold")

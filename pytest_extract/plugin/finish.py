@@ -304,7 +304,7 @@ def _write_empty_summary(reporter: pytest.TerminalReporter, config: pytest.Confi
         lines += told
     if not (_replaces_reports(config, run_results) or config.option.collectonly):
         lines += _earlier_report_lines(run_results.settings)
-    if lines:
+    if lines or run_results.settings.gate != "case":
         if run_results.skipped:  # without a gate and a report, pytest's own count says it
             lines.insert(0, line(Span(f"no case ran: {plural(run_results.skipped, 'case')} skipped", "warn")))
         reporter.section("extraction")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 from pytest_extract.core import arguments
 from pytest_extract.core.compile.bind import JudgeMode
 from pytest_extract.core.compile.nodes import Program
-from pytest_extract.core.compile.plain import compile_plain
 from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.engine.context import CaseRules, NoAnswer
 from pytest_extract.core.engine.document import score_values
@@ -32,9 +31,8 @@ from pytest_extract.core.results import (
     Wrapping,
     annotate,
 )
-from pytest_extract.core.schema.annotations import MARKS, RULES_KEYWORD
+from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.score import Score
-from pytest_extract.core.semantics import OURS, SEMANTICS
 from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_repr
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
 
@@ -50,7 +48,6 @@ MOST_SCORERS: Final = 64
 """Compiled schemas that are kept for those who compile equal ones."""
 _GATED: Final = GateConfig()
 _UNGATED: Final = GateConfig(root=False, schema=False)
-_ENCODED_MARKS: Final = tuple(mark.encode() for mark in MARKS)
 _NO_RULES: Final = CaseRules()
 _ABSENT_RULES: Final = ("must", "either")
 _NULLS: Final = ("absent", "value")
@@ -305,11 +302,10 @@ def compile_schema(
         raise ConfigError(f"rules must be a list of rules, not {short_repr(rules)}")
     given = _Arguments(schema, semantics, nulls, dict(overrides), judge_mode, post_process, [*(rules or ())])
     try:
-        content = _Content(marshal.dumps(tuple[Any, ...](given), MARSHAL_VERSION))
+        key = marshal.dumps(tuple[Any, ...](given), MARSHAL_VERSION)
     except ValueError:  # it holds what JSON does not
-        return _compile(given, extensions, annotated=True)
-    content.given = given
-    return _compile_content(content, extensions)
+        return _compile(given, extensions)
+    return _compile_content(key, extensions)
 
 
 class _Arguments(NamedTuple):
@@ -328,39 +324,13 @@ class _Arguments(NamedTuple):
         return {**self._asdict(), "extensions": extensions}
 
 
-class _Content(bytes):
-    """Arguments of `compile_schema` written down: a copy that nobody else can change. `given`: those arguments."""
-
-    given: _Arguments
-
-    def read(self) -> _Arguments:
-        """Return the arguments that are written down."""
-        return _Arguments(*marshal.loads(self))  # noqa: S302 - dumped by `compile_schema`
-
-
 @lru_cache(maxsize=MOST_SCORERS)
-def _compile_content(content: _Content, extensions: Extensions | None) -> Scorer:
-    """Compile a schema for all who compile an equal one; a copy of it is made when somebody needs one."""
-    given = content.given
-    del content.given  # the caller may change it later
-    annotated = any(content.find(mark) >= 0 for mark in _ENCODED_MARKS)
-    program = None if annotated else _plain_program(given, extensions)
-    if program is None:
-        return _compile(content.read(), extensions, annotated=annotated)
-    return Scorer(program, lambda: content.read().source(extensions), gated=_is_gated(program, given))
+def _compile_content(key: bytes, extensions: Extensions | None) -> Scorer:
+    """Compile a copy of the schema, for all who compile an equal one."""
+    return _compile(_Arguments(*marshal.loads(key)), extensions)  # noqa: S302 - dumped by `compile_schema`
 
 
-def _plain_program(given: _Arguments, extensions: Extensions | None) -> Program | None:
-    """Compile what has no configuration at all; None where a place of it is not plain."""
-    schema, semantics, nulls, overrides, judge_mode, post_process, rules = given
-    if overrides or post_process is not None or rules or extensions not in (None, Extensions()):
-        return None
-    if semantics is None or semantics in tuple(SEMANTICS):  # a list as name has no hash
-        return compile_plain(schema, semantics or OURS.name, nulls, judge_mode)
-    return None
-
-
-def _compile(given: _Arguments, extensions: Extensions | None, *, annotated: bool) -> Scorer:
+def _compile(given: _Arguments, extensions: Extensions | None) -> Scorer:
     program = compile_program(
         given.schema,
         semantics=given.semantics,
@@ -369,7 +339,6 @@ def _compile(given: _Arguments, extensions: Extensions | None, *, annotated: boo
         extensions=extensions,
         judge_mode=given.judge_mode,
         post=given.post_process,
-        annotated=annotated,
     )
     rules = _rules_of(given.schema, given.rules, program)
     return Scorer(program, partial(given.source, extensions), rules, gated=_is_gated(program, given))

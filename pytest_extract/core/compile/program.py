@@ -58,14 +58,10 @@ def compile_program(
     extensions: Extensions | None = None,
     judge_mode: JudgeMode = "llm",
     post: Json = None,
-    annotated: bool = True,
 ) -> Program:
-    """Compile a JSON Schema for scoring; raises SchemaError, or SchemaErrors with all mistakes at once.
-
-    `annotated`: False where it is known that no place of the schema has a configuration.
-    """
+    """Compile a JSON Schema for scoring; raises SchemaError, or SchemaErrors with all mistakes at once."""
     problems = _Problems()
-    schema = Schema(document, annotated=annotated)
+    schema = Schema(document)
     configured = schema.annotated()
     root = schema.node(schema.root)
     for node in configured:

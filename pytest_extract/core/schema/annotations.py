@@ -21,8 +21,6 @@ Report: TypeAlias = Callable[[str, str], None]
 _HUGE: Final = 1e300
 RULES_KEYWORD: Final = "x-eval-rules"
 """The keyword of rules across fields (`core.rules`), at a schema's root; it belongs to neither dialect."""
-MARKS: Final = ("evaluation_config", "x-eval-")
-"""What the key of a configuration is, or starts with, in either dialect."""
 ALIGNERS: Final = ("position", "key", "hungarian", "best_fit", "multiset", "judge")
 _X_KEYS: Final = ("compare", "transform", "skip", "align", "weight", "threshold", "nulls", "post")
 _METRIC_KEYS: Final = ("metric_id", "weight", "params")

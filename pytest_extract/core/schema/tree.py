@@ -83,15 +83,13 @@ class SchemaNode(NamedTuple):
 class Schema:
     """A schema document, its nodes made on demand and kept; `problems` gathers configuration mistakes.
 
-    `annotated`: False where it is known that no place has a configuration. A value that is no schema describes no
-    place; the validator then reports that its schema gate fails.
+    A value that is no schema describes no place; the validator then reports that its schema gate fails.
     """
 
     root: Final[Key] = (Ref(""),)
 
-    def __init__(self, document: Json, *, annotated: bool = True) -> None:
+    def __init__(self, document: Json) -> None:
         self._source = SchemaSource(document)
-        self._is_annotated = annotated
         self._nodes: dict[Key, SchemaNode] = {}
         self._annotations: dict[str, Annotation | None] = {}
         self.problems: list[SchemaError] = []
@@ -141,7 +139,7 @@ class Schema:
 
     def annotated(self) -> list[SchemaNode]:
         """Return the nodes of `walk` that have a configuration."""
-        return [node for node in self.walk() if node.annotation is not None] if self._is_annotated else []
+        return [node for node in self.walk() if node.annotation is not None]
 
     def dialects(self) -> frozenset[Dialect]:
         """Return which annotation dialects the nodes made so far use; a configuration of `nulls` only names none."""
@@ -221,8 +219,6 @@ class Schema:
     def _annotation(self, layers: tuple[RefLayer, ...]) -> Annotation | None:
         """Return the nearest layer's configuration, completed by the layers behind it."""
         merged: Annotation | None = None
-        if not self._is_annotated:
-            return None
         for layer in reversed(layers):
             if layer.pointer not in self._annotations:
                 self._annotations[layer.pointer] = self._parse(layer)

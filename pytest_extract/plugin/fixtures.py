@@ -25,6 +25,8 @@ MODEL = "extract_model"
 PROMPT = "extract_prompt"
 MODE = "extract_mode"
 _OF_ARM = (MODEL, PROMPT, MODE)
+_NAMED = "pytest_extract.plugin.named_extractors"
+"""The plugin whose extractor comes before those of all conftests."""
 
 
 class ItemFixtures:
@@ -51,6 +53,9 @@ class ItemFixtures:
         if key not in self._infos:
             names = (MODEL, PROMPT, MODE, *(name for name in (EXTRACTOR, JUDGE) if has_fixture(item, name)))
             info = _fixture_info(item, names)
+            named = [each for each in info.name2fixturedefs.get(EXTRACTOR, ()) if each.func.__module__ == _NAMED]
+            if named:
+                info = dataclasses.replace(info, name2fixturedefs={**info.name2fixturedefs, EXTRACTOR: tuple(named)})
             if self._prompt_path is not None:
                 values = {MODEL: arm.model, PROMPT: self._prompt_path(arm)}
                 if arm.mode is not None:

@@ -99,3 +99,18 @@ def test_what_cannot_be_drafted_is_said_before_anything_is_written(
     assert main(["draft", *args]) == 2
     assert message in capfd.readouterr().err
     assert not (folder / "cases").exists()
+
+
+def test_named_extractors_come_before_a_fixture_and_are_different_functions(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    fixture = "import pytest\n@pytest.fixture\ndef extractor():\n    return lambda document: {'v': 'C'}\n"
+    (folder / "conftest.py").write_text(fixture)
+    (folder / "letters.py").write_text("def a(): return {'v': 'A'}\ndef b(): return {'v': 'B'}\nc = a\n")
+    schema = {"type": "object", "properties": {"v": {"type": "string"}}}
+    (folder / "t.extract.yaml").write_text(json.dumps({"text": "A B C", "schema": schema, "gold": "g.json"}))
+    draft = ["draft", "t.extract.yaml", "--extractor", "letters:a", "--extractor"]
+    assert main([*draft, "letters:c"]) == 1
+    assert "letters:a and --extractor letters:c are one function" in "".join(capfd.readouterr())
+    assert main([*draft, "letters:b"]) == 0
+    assert "draft of 2 outputs: 0 values agreed, 1 to decide: v" in capfd.readouterr().out

@@ -102,10 +102,9 @@ def _on_page(locations: Iterable[TextLocation], page: int | None) -> list[TextLo
 
 def _page_sizes(document: Document) -> list[tuple[float, float]]:
     """Return width and height of each page in points."""
-    from pytest_extract.documents.pdf import open_pdf
+    from pytest_extract.documents.pdf import pdf_page_sizes
 
-    with open_pdf(document.bytes, str(document.path or "the document")) as pdf:
-        return [pdf[index].get_size() for index in range(len(pdf))]
+    return pdf_page_sizes(document.bytes, str(document.path or "the document"))
 
 
 def _in_page(citation: Citation, place: TextLocation, sizes: Sequence[tuple[float, float]]) -> Corners:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 
 
 def small_pdf(*pages: str, page: str = "") -> bytes:
@@ -20,12 +21,18 @@ def small_pdf(*pages: str, page: str = "") -> bytes:
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {page} {resources} /Contents {5 + 2 * index} 0 R >>"
         )
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
+    return pdf_of(body.encode() for body in objects)
+
+
+def pdf_of(objects: Iterable[bytes]) -> bytes:
+    """Make a PDF of its objects, the catalogue first."""
+    objects = list(objects)
     out = io.BytesIO()
     out.write(b"%PDF-1.4\n")
     offsets = []
     for number, body in enumerate(objects, start=1):
         offsets.append(out.tell())
-        out.write(f"{number} 0 obj\n{body}\nendobj\n".encode())
+        out.write(b"%d 0 obj\n%b\nendobj\n" % (number, body))
     start = out.tell()
     out.write(f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n".encode())
     out.writelines(f"{offset:010} 00000 n \n".encode() for offset in offsets)

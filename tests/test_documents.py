@@ -8,6 +8,7 @@ import itertools
 import sys
 import threading
 import zlib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -16,9 +17,9 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.results import FailureKind
 from pytest_extract.documents import Document, DocumentError, media_type_of
-from pytest_extract.documents.pdf import pdf_pages
+from pytest_extract.documents.pdf import PageImage, pdf_images, pdf_pages
 from pytest_extract.documents.text import SHOWN_ELEMENTS, decode, html_outline, html_text
-from tests.small_pdf import small_pdf
+from tests.small_pdf import pdf_of, small_pdf
 
 
 @pytest.mark.parametrize(
@@ -302,6 +303,82 @@ def test_a_stream_that_unpacks_to_far_too_much_is_refused():
     with pytest.raises(DocumentError, match=r"bomb\.pdf: a stream of the PDF unpacks to more than the 32 MB") as caught:
         pdf_pages(bomb, "bomb.pdf", max_pages=5, max_text=1000)
     assert caught.value.kind is FailureKind.PAGE_LIMIT
+
+
+def _one_page(content: bytes, filters: str = "", box: str = "0 0 612 792", forms: Sequence[bytes] = ()) -> bytes:
+    page = f"<< /Type /Page /Parent 2 0 R /MediaBox [{box}] /Contents 4 0 R"
+    return pdf_of(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            f"{page} /Resources << /XObject << /X0 5 0 R >> >> >>".encode(),
+            f"<< /Length {len(content)} {filters} >>\nstream\n".encode() + content + b"\nendstream",
+            *forms,
+        ]
+    )
+
+
+def _forms_that_draw_each_other(levels: int) -> bytes:
+    start = "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9]"
+    forms = []
+    for level in range(levels):
+        content = f"/X{level + 1} Do " * 10
+        resources = f"/Resources << /XObject << /X{level + 1} {6 + level} 0 R >> >>"
+        forms.append(f"{start} {resources} /Length {len(content)} >>\nstream\n{content}\nendstream".encode())
+    return _one_page(b"/X0 Do", forms=[*forms, f"{start} /Length 0 >>\nstream\n\nendstream".encode()])
+
+
+def _packed_thrice() -> bytes:
+    packing = zlib.compressobj()
+    packed = b"".join([*(packing.compress(b"\0" * 1_000_000) for _ in range(2_000)), packing.flush()])
+    filters = "/Filter [/FlateDecode /FlateDecode /FlateDecode]"
+    return _one_page(zlib.compress(zlib.compress(packed)), filters)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on POSIX, and measured on Linux")
+@pytest.mark.parametrize("make", [lambda: _forms_that_draw_each_other(9), _packed_thrice], ids=["forms", "filters"])
+def test_a_pdf_that_takes_too_much_memory_is_a_page_limit_and_the_next_is_read(make):
+    pytest.importorskip("pypdfium2")
+    data = make()
+    assert len(data) < 3_000
+    with pytest.raises(DocumentError, match=r"^bomb\.pdf: the PDF cannot be read: .* memory") as caught:
+        pdf_pages(data, "bomb.pdf", max_pages=5, max_text=1000)
+    assert caught.value.kind is FailureKind.PAGE_LIMIT
+    with pytest.raises(DocumentError, match=r"^bomb\.pdf: the PDF cannot be read: .* memory"):
+        _image(data)
+    assert [page.strip() for page in pdf_pages(small_pdf("x"), "a.pdf", max_pages=5, max_text=1000)] == ["x"]
+
+
+def test_a_pdf_that_takes_too_long_is_a_page_limit(monkeypatch):
+    pytest.importorskip("pypdfium2")
+    monkeypatch.setattr("pytest_extract.documents.pdf._WALL_CLOCK", 0.02)
+    with pytest.raises(
+        DocumentError, match=r"^slow\.pdf: the PDF cannot be read: that takes more than the 20 s"
+    ) as late:
+        pdf_pages(_forms_that_draw_each_other(6), "slow.pdf", max_pages=5, max_text=1000)
+    assert late.value.kind is FailureKind.PAGE_LIMIT
+
+
+@pytest.mark.parametrize("box", ["0 0 0.001 1000000", "0 0 1000000 0.001", "0 0 1000000 1000000", "0 0 612 792"])
+def test_a_page_of_any_size_is_a_small_image(box):
+    pytest.importorskip("pypdfium2")
+    pytest.importorskip("PIL")
+    image = _image(_one_page(b"", box=box))
+    assert image.width * image.height <= 3_100_000
+    assert max(image.width, image.height) <= 16_000
+
+
+def _image(data: bytes) -> PageImage:
+    (image,) = pdf_images(data, "bomb.pdf", [0], form="PNG", width=1000, most_bytes=10_000_000)
+    return image
+
+
+def test_a_pdf_without_the_page_says_so():
+    pytest.importorskip("pypdfium2")
+    pytest.importorskip("PIL")
+    with pytest.raises(DocumentError, match=r"^a\.pdf: the PDF has no page 3, its last is 1"):
+        pdf_images(small_pdf("x"), "a.pdf", [2], form="PNG", width=1000, most_bytes=10_000_000)
 
 
 def test_pages_may_be_read_in_several_threads():

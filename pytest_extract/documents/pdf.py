@@ -1,101 +1,62 @@
-"""Text of a PDF, page by page, through pypdfium2 (extra `pdf`); hostile files are bounded and reported, never fatal."""
+"""Text, places and images of the pages of a PDF (extra `pdf`).
+
+A hostile PDF can make PDFium take any memory and time, or end the process. So a child process reads all PDFs, within
+limits. It starts with the first PDF and serves many, one at a time: PDFium is not safe to call from several threads.
+"""
 
 from __future__ import annotations
 
-import ctypes
-import re
+import atexit
+import os
+import signal
+import subprocess
+import sys
 import threading
-import zlib
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any, Final, Literal, NamedTuple
 
 from pytest_extract.core.results import FailureKind
 from pytest_extract.documents.box import Box
 from pytest_extract.documents.errors import DocumentError
+from pytest_extract.documents.pdf_child import Broken, read_message, write_message
 
-if TYPE_CHECKING:
-    from pypdfium2 import PdfDocument
+CPU_SECONDS: Final = 20
+"""Processor time for a PDF; a page that is rendered adds SECONDS_PER_IMAGE."""
+SECONDS_PER_IMAGE: Final = 2
+MEMORY: Final = 1024**3
+"""Bytes of memory for a PDF, besides four times its own size; only POSIX enforces it."""
+_WALL_CLOCK: Final = 6
+"""Seconds that may pass for each second of processor time, on a machine that does other things as well."""
+_MOST_READ: Final = 100
+"""PDFs that one child reads: what one leaves in its memory must not count for the next for ever."""
+_START: Final = "import sys; sys.path += sys.argv[1:]; from pytest_extract.documents.pdf_child import main; main()"
 
-MAX_STREAM: Final = 32 * 1024 * 1024
-"""Bytes that one stream of a PDF may unpack to, images apart: PDFium takes some 15 times as much memory for a page."""
-_STREAM: Final = re.compile(rb"(<<[^\0]{0,2000}?>>)\s{0,2}stream\r?\n")
-_LINE_END_HYPHEN: Final = "\x02"  # what PDFium makes of a hyphen at the end of a line, in place of the line break
-_PDFIUM: Final = threading.Lock()
-"""PDFium is not safe to call from several threads; extractors run in threads."""
+
+class PageImage(NamedTuple):
+    """A page as an image, with its size in pixels."""
+
+    data: bytes
+    width: int
+    height: int
 
 
 def pdf_pages(data: bytes, name: str, *, max_pages: int, max_text: int) -> tuple[str, ...]:
     """Return the text of each page.
 
     Raises DocumentError: pypdfium2 is not installed, the file is broken or locked, or it is beyond a bound: `max_pages`
-    pages, `max_text` characters, MAX_STREAM bytes in a stream (kind `page_limit`).
+    pages, `max_text` characters, or the limits of the child (kind `page_limit`).
     """
-    with open_pdf(data, name) as document:
-        return _pages(document, name, max_pages, max_text)
+    answer, _ = _ask("read_pages", data, name, max_pages=max_pages, max_text=max_text)
+    return tuple(answer)
 
 
-@contextmanager
-def open_pdf(data: bytes, name: str) -> Iterator[PdfDocument]:
-    """Open a PDF for this thread alone: no other thread uses PDFium until it is closed. Raises as `pdf_pages`."""
-    try:
-        import pypdfium2
-    except ImportError:
-        message = f"{name}: the text of a PDF needs pypdfium2; install it: pip install 'pytest-extract[pdf]'"
-        raise DocumentError(message) from None
-    _check_streams(data, name)
-    with _PDFIUM:
-        try:
-            document = pypdfium2.PdfDocument(data)
-        except pypdfium2.PdfiumError as error:
-            if "password" in str(error).lower():
-                raise DocumentError(f"{name}: the PDF is locked by a password") from error
-            raise DocumentError(f"{name}: is not a readable PDF: {error}") from error
-        try:
-            yield document
-        except pypdfium2.PdfiumError as error:
-            raise DocumentError(f"{name}: is not a readable PDF: {error}") from error
-        finally:
-            document.close()
-
-
-def _check_streams(data: bytes, name: str) -> None:
-    """Refuse a file of which a stream unpacks to far more than it should hold."""
-    for stream in _STREAM.finditer(data):
-        if b"FlateDecode" not in stream[1] or b"/Image" in stream[1]:
-            continue
-        unpacking = zlib.decompressobj()
-        try:
-            unpacked = unpacking.decompress(data[stream.end() : data.find(b"endstream", stream.end())], MAX_STREAM)
-        except zlib.error:
-            continue  # PDFium reads what it can of a damaged stream
-        if len(unpacked) == MAX_STREAM:
-            size = f"{MAX_STREAM // 1024 // 1024} MB"
-            message = f"{name}: a stream of the PDF unpacks to more than the {size} that are read"
-            raise DocumentError(message, kind=FailureKind.PAGE_LIMIT)
-
-
-def _pages(document: PdfDocument, name: str, max_pages: int, max_text: int) -> tuple[str, ...]:
-    count = len(document)
-    if count > max_pages:
-        message = f"{name}: the PDF has {count} pages, more than the {max_pages} that are read"
-        raise DocumentError(message, kind=FailureKind.PAGE_LIMIT)
-    pages: list[str] = []
-    length = 0
-    for page in document:
-        pages.append(_page_text(page.get_textpage()))
-        page.close()
-        length += len(pages[-1])
-        if length > max_text:
-            message = f"{name}: the text of page {len(pages)} passes {max_text} characters"
-            raise DocumentError(message, kind=FailureKind.PAGE_LIMIT)
-    return tuple(pages)
-
-
-def _page_text(text: Any) -> str:
-    read: str = text.get_text_bounded()
-    return read.replace("\r\n", "\n").replace(_LINE_END_HYPHEN, "-")
+def pdf_page_sizes(data: bytes, name: str) -> list[tuple[float, float]]:
+    """Return width and height of each page in points. Raises DocumentError as `pdf_pages`."""
+    answer, _ = _ask("read_sizes", data, name)
+    return [(wide, high) for wide, high in answer]
 
 
 def pdf_boxes(data: bytes, name: str, spans: Sequence[tuple[int, int, int]]) -> list[tuple[Box, ...]]:
@@ -103,75 +64,145 @@ def pdf_boxes(data: bytes, name: str, spans: Sequence[tuple[int, int, int]]) -> 
 
     Raises DocumentError as `pdf_pages`. A part that the page does not have has no boxes.
     """
-    by_page: dict[int, list[int]] = defaultdict(list)
-    for index, (page, _, _) in enumerate(spans):
-        by_page[page].append(index)
-    found: list[tuple[Box, ...]] = [()] * len(spans)
-    with open_pdf(data, name) as document:
-        for number, indices in by_page.items():
-            if not 0 <= number < len(document):
-                continue
-            page = document[number]
-            text = page.get_textpage()
-            characters = _character_numbers(_page_text(text), text)
-            for index in indices:
-                inside = [at for at in characters[slice(*spans[index][1:])] if at is not None]
-                if inside:
-                    found[index] = _boxes(page, text, inside[0], inside[-1] + 1)
-            page.close()
+    answer, _ = _ask("read_boxes", data, name, spans=spans)
+    return [tuple(Box(*box) for box in found) for found in answer]
+
+
+def pdf_images(
+    data: bytes, name: str, pages: Sequence[int], *, form: Literal["PNG", "WEBP"], width: int, most_bytes: int
+) -> list[PageImage]:
+    """Return pages (from 0) as images about `width` pixels wide, the first ones that take `most_bytes` together.
+
+    Raises DocumentError as `pdf_pages`, for a page that the PDF does not have, and without Pillow.
+    """
+    seconds = CPU_SECONDS + SECONDS_PER_IMAGE * len(pages)
+    answer, images = _ask(
+        "read_images", data, name, seconds, pages=list(pages), form=form, width=width, most_bytes=most_bytes
+    )
+    found: list[PageImage] = []
+    at = 0
+    for size, wide, high in answer:
+        found.append(PageImage(images[at : at + size], wide, high))
+        at += size
     return found
 
 
-def _character_numbers(ours: str, text: Any) -> list[int | None]:
-    """Return PDFium's number of each character of a page's text; None for the white space.
-
-    Both texts hold the same characters in the same order, but for white space. PDFium counts units of UTF-16.
-    """
-    units: list[int] = []
-    count = 0
-    for character in text.get_text_range():
-        if not character.isspace():
-            units.append(count)
-        count += 1 + (ord(character) > 0xFFFF)
-    at = iter(units)
-    return [None if character.isspace() else next(at, None) for character in ours]
+def reader_version() -> str:
+    """Return the version of what reads PDFs; empty where it is not installed."""
+    try:
+        return version("pypdfium2")
+    except PackageNotFoundError:
+        return ""
 
 
-def _boxes(page: Any, text: Any, start: int, end: int) -> tuple[Box, ...]:
-    """Return the boxes of a range of characters: PDFium's rectangles, those of one line joined."""
-    boxes: list[Box] = []
-    for index in range(text.count_rects(start, end - start)):
-        box = _shown(page, text.get_rect(index))
-        if boxes and _is_same_line(boxes[-1], box):
-            last = boxes.pop()
-            box = Box(
-                min(last.left, box.left),
-                min(last.top, box.top),
-                max(last.right, box.right),
-                max(last.bottom, box.bottom),
-            )
-        boxes.append(box)
-    return tuple(boxes)
+def _ask(what: str, data: bytes, name: str, seconds: int = CPU_SECONDS, **arguments: Any) -> tuple[Any, bytes]:
+    """Let the child read a PDF: its answer, and the bytes that belong to it."""
+    if find_spec("pypdfium2") is None:
+        message = f"{name}: the text of a PDF needs pypdfium2; install it: pip install 'pytest-extract[pdf]'"
+        raise DocumentError(message)
+    memory = MEMORY + 4 * len(data)
+    question = {"what": what, "name": name, "arguments": arguments, "seconds": seconds, "memory": memory}
+    with _lock:
+        answer, blob = _answer(question, data, seconds * _WALL_CLOCK)
+    if "error" in answer:
+        raise DocumentError(answer["error"], kind=FailureKind(answer["kind"]))
+    return answer["answer"], blob
 
 
-def _is_same_line(one: Box, other: Box) -> bool:
-    shared = min(one.bottom, other.bottom) - max(one.top, other.top)
-    return shared > min(one.bottom - one.top, other.bottom - other.top) / 2
+def _answer(question: dict[str, Any], data: bytes, seconds: float) -> tuple[dict[str, Any], bytes]:
+    global _child  # noqa: PLW0603  # one child a process
+    while True:
+        if _child is None or not _child.is_usable():
+            stop_child()
+            try:
+                _child = _Child()
+            except OSError as error:
+                raise DocumentError(f"the process that reads PDFs cannot be started: {error}") from error
+        child = _child
+        try:
+            return child.ask(question, data, seconds)
+        except Broken:
+            stop_child()
+            if child.ended_in_time() and child.asked > 1:
+                continue  # memory may have been short because of the PDFs before this one
+            message = f"{question['name']}: the PDF cannot be read: {child.end_text(question)}"
+            raise DocumentError(message, kind=FailureKind.PAGE_LIMIT) from None
+        except BaseException:  # such as Ctrl-C: what the child answers now belongs to no question
+            stop_child()
+            raise
 
 
-_PRECISION: Final = 1_000_000
-"""Width and height, in pixels, of the page for which PDFium computes a place: it gives whole numbers."""
+class _Child:
+    """A process that reads PDFs (`pdf_child`)."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._of = os.getpid()
+        self._timed_out = False
+        self._process = subprocess.Popen(  # noqa: S603 - this Python; `-P` keeps the current folder's modules out
+            [sys.executable, "-P", "-c", _START, *filter(None, sys.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def is_usable(self) -> bool:
+        """Whether it may read another PDF; a fork of this process must not share it."""
+        return self._of == os.getpid() and self.asked < _MOST_READ
+
+    def ask(self, question: dict[str, Any], data: bytes, seconds: float) -> tuple[dict[str, Any], bytes]:
+        """Return its answer. Raises Broken if it ended, or had to be ended after some seconds."""
+        self.asked += 1
+        assert self._process.stdin is not None  # noqa: S101 - a pipe
+        assert self._process.stdout is not None  # noqa: S101 - a pipe
+        timer = threading.Timer(seconds, self._end_late)
+        timer.daemon = True
+        timer.start()
+        try:
+            write_message(self._process.stdin, question, data)
+            return read_message(self._process.stdout)
+        except OSError:
+            raise Broken from None
+        finally:
+            timer.cancel()
+
+    def _end_late(self) -> None:
+        self._timed_out = True
+        self._process.kill()
+
+    def stop(self) -> None:
+        """End it, unless it belongs to the process that this one was forked from."""
+        if self._of != os.getpid():
+            return
+        self._process.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                pipe.close()  # type: ignore[union-attr]  # both are pipes
+        self._process.wait()
+
+    def ended_in_time(self) -> bool:
+        """Whether it ended before its time was over."""
+        return not self._timed_out and self._process.returncode != _OUT_OF_TIME
+
+    def end_text(self, question: dict[str, Any]) -> str:
+        """Say why it ended."""
+        if not self.ended_in_time():
+            return f"that takes more than the {question['seconds']} s of processor time that a PDF is given"
+        room = f"{question['memory'] // 1024**2:,} MB of memory"
+        return f"that takes more than the {room} that a PDF is given, or the file is damaged"
 
 
-def _shown(page: Any, rectangle: tuple[float, float, float, float]) -> Box:
-    """Convert (left, bottom, right, top) of the page's own coordinates: its rotation and cropping are applied."""
-    from pypdfium2 import raw
+_OUT_OF_TIME: Final = -int(getattr(signal, "SIGXCPU", 0)) or None
+_lock: Final = threading.Lock()
+_child: _Child | None = None
 
-    left, bottom, right, top = rectangle
-    corners = []
-    for x, y in ((left, top), (right, bottom)):
-        across, down = ctypes.c_int(), ctypes.c_int()
-        raw.FPDF_PageToDevice(page.raw, 0, 0, _PRECISION, _PRECISION, 0, x, y, across, down)
-        corners.append((min(max(across.value / _PRECISION, 0), 1), min(max(down.value / _PRECISION, 0), 1)))
-    (one, other), (third, fourth) = corners
-    return Box(min(one, third), min(other, fourth), max(one, third), max(other, fourth))
+
+def stop_child() -> None:
+    """End the process that reads PDFs, if there is one; the next PDF starts another."""
+    global _child  # noqa: PLW0603  # one child a process
+    if _child is not None:
+        _child.stop()
+        _child = None
+
+
+atexit.register(stop_child)

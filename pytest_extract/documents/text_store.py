@@ -15,7 +15,7 @@ from pytest_extract.errors import NotWritten
 from pytest_extract.files import read_regular_text, write_atomic
 
 VERSION: Final = 1
-"""Changes whenever the text of some PDF is read otherwise."""
+"""Changes whenever we make another text of what the reader gives."""
 MOST_STORED_BYTES: Final = 500_000_000
 """Size of the folder from which on the texts that were not used for longest are removed."""
 FOLDER: Final = "extract-texts"
@@ -23,7 +23,10 @@ FOLDER: Final = "extract-texts"
 
 
 class TextStore:
-    """A folder with a file for each PDF: `DIGEST.json`, the texts of its pages. Any file of it may be deleted."""
+    """A folder with a file for each PDF, the texts of its pages; any of them may be deleted.
+
+    A key is the digest of the PDF with the version of what reads it.
+    """
 
     def __init__(self, folder: Callable[[], Path]) -> None:
         self._make_folder = folder
@@ -33,9 +36,9 @@ class TextStore:
     def _folder(self) -> Path:
         return self._make_folder()
 
-    def read(self, digest: str) -> tuple[str, ...] | None:
+    def read(self, key: str) -> tuple[str, ...] | None:
         """Return the stored pages; None if there are none, or none of this version."""
-        path = self._path(digest)
+        path = self._path(key)
         try:
             pages = json.loads(read_regular_text(path))
         except (OSError, ValueError):
@@ -46,16 +49,16 @@ class TextStore:
             os.utime(path)
         return tuple(pages)
 
-    def write(self, digest: str, pages: tuple[str, ...]) -> None:
+    def write(self, key: str, pages: tuple[str, ...]) -> None:
         """Store the pages of a PDF; a folder that cannot be written stores nothing."""
         with suppress(NotWritten):
-            write_atomic(self._path(digest), json.dumps(pages))
+            write_atomic(self._path(key), json.dumps(pages))
             if not self._is_tidied:
                 self._is_tidied = True
                 self._remove_oldest()
 
-    def _path(self, digest: str) -> Path:
-        return self._folder / f"{digest}-{VERSION}.json"
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}-{VERSION}.json"
 
     def _remove_oldest(self) -> None:
         with suppress(OSError):
@@ -82,12 +85,12 @@ def use_text_store(folder: Callable[[], Path] | None) -> None:
     _store = None if folder is None else TextStore(folder)
 
 
-def stored_pages(digest: str, read: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the stored pages of the PDF with this digest, or read and store them."""
+def stored_pages(key: str, read: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the stored pages of the PDF with this key, or read and store them."""
     if _store is None:
         return read()
-    pages = _store.read(digest)
+    pages = _store.read(key)
     if pages is None:
         pages = read()
-        _store.write(digest, pages)
+        _store.write(key, pages)
     return pages

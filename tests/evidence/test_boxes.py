@@ -119,6 +119,14 @@ def test_the_text_of_a_pdf_is_read_once_and_kept_by_digest(stored, pdf, monkeypa
         assert Document(document.path).pages == ("read anew",)
 
 
+def test_another_version_of_the_reader_reads_again(stored, pdf, monkeypatch):
+    document = pdf("Total 5")
+    assert document.text.strip() == "Total 5"
+    monkeypatch.setattr("pytest_extract.documents.pdf.reader_version", lambda: "99.0")
+    monkeypatch.setattr("pytest_extract.documents.pdf.pdf_pages", lambda *_, **__: ("read anew",))
+    assert Document(document.path).pages == ("read anew",)
+
+
 def test_a_text_is_read_where_nothing_can_be_kept(tmp_path, pdf):
     (tmp_path / "file").write_text("x", encoding="utf-8")
     use_text_store(lambda: tmp_path / "file")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
@@ -18,6 +17,7 @@ from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
 
 if TYPE_CHECKING:
+    from pytest_extract.documents.pdf import PageImage
     from pytest_extract.evidence import TextLocation
 
 PageChoice: TypeAlias = Literal["none", "evidence", "all"]
@@ -45,7 +45,6 @@ _NEAREST_WIDTH: Final = 60
 _MOST_INSIDE: Final = 8
 """Values inside a row or an object that are searched."""
 _PAGE_WIDTH: Final = 900
-_MOST_PIXELS: Final = 2_500_000
 _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif"})
 """Images that a browser shows and that hold no script."""
 
@@ -246,54 +245,25 @@ class PageDocuments:
             limits.append(f"places in documents for the first {MOST_SEARCHES:,} values")
         return found, limits
 
-    def _rendered(self, shown: _Shown, room: int) -> dict[int, _PageImage]:
+    def _rendered(self, shown: _Shown, room: int) -> dict[int, PageImage]:
         """Render the pages of a PDF that are chosen as images, by page (from 1), as far as there is room."""
         if shown.kind != "pdf" or self._choice == "none":
             return {}
-        from pytest_extract.documents.pdf import open_pdf
+        from pytest_extract.documents.pdf import pdf_images
 
+        shown.page_count = len(shown.document.pages)
+        chosen = shown.chosen_pages(self._choice)
+        wanted = [number - 1 for number in chosen[:MOST_PAGES]]
         try:
-            import PIL.Image  # noqa: F401  # pypdfium2 makes images by it
-        except ImportError:
-            shown.add_note("pages as images need Pillow; install it: pip install 'pytest-extract[pdf]'")
+            images = pdf_images(
+                shown.document.bytes, shown.name, wanted, form="WEBP", width=_PAGE_WIDTH, most_bytes=room
+            )
+        except DocumentError as error:
+            shown.add_note(_without_folder(error, shown.document))
             return {}
-        found: dict[int, _PageImage] = {}
-        with open_pdf(shown.document.bytes, shown.name) as pdf:
-            shown.page_count = len(pdf)
-            chosen = shown.chosen_pages(self._choice)
-            for number in chosen[:MOST_PAGES]:
-                image = _page_image(pdf[number - 1])
-                room -= len(image.data)
-                if room < 0:
-                    break
-                found[number] = image
-        if len(found) < len(chosen):
+        if len(images) < len(chosen):
             shown.add_note("the report has no room for more images")
-        return found
-
-
-class _PageImage(NamedTuple):
-    """A page of a PDF as WebP, with its size in pixels: the browser keeps its place before it is decoded."""
-
-    data: bytes
-    width: int
-    height: int
-
-
-def _page_image(page: Any) -> _PageImage:
-    """Render a page of a PDF, some 900 pixels wide."""
-    width, height = page.get_size()
-    scale = _PAGE_WIDTH / max(width, 1)
-    pixels = width * height * scale * scale
-    if pixels > _MOST_PIXELS:
-        scale *= (_MOST_PIXELS / pixels) ** 0.5
-    file = io.BytesIO()
-    bitmap = page.render(scale=scale)
-    image = bitmap.to_pil().convert("RGB")
-    image.save(file, "WEBP", quality=45, method=0)
-    bitmap.close()
-    page.close()
-    return _PageImage(file.getvalue(), *image.size)
+        return dict(zip(chosen, images, strict=False))
 
 
 def _kind_of(document: Document) -> str:
@@ -314,7 +284,7 @@ def _image_page(document: Document, room: int) -> tuple[list[Json], int]:
 
 
 def _pages(
-    shown: _Shown, choice: PageChoice, rendered: Mapping[int, _PageImage], room: int
+    shown: _Shown, choice: PageChoice, rendered: Mapping[int, PageImage], room: int
 ) -> tuple[list[Json], int, bool]:
     """Return the chosen pages as data, as text where they are no image; the characters used; whether text was cut."""
     texts: Sequence[str] = ()

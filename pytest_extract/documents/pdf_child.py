@@ -1,0 +1,93 @@
+"""The process that reads PDFs for another one, within limits of time and memory; `pdf` starts it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from typing import IO, Any, Final
+
+_LENGTH: Final = 8
+
+
+class Broken(Exception):
+    """The other process ended."""
+
+
+def write_message(to: IO[bytes], head: dict[str, Any], data: bytes) -> None:
+    """Write a message: lengths, JSON, bytes."""
+    text = json.dumps(head).encode("ascii")
+    to.write(len(text).to_bytes(_LENGTH) + len(data).to_bytes(_LENGTH) + text)
+    to.write(data)
+    to.flush()
+
+
+def read_message(source: IO[bytes]) -> tuple[dict[str, Any], bytes]:
+    """Read a message. Raises Broken at the end of the stream."""
+    lengths = _read(source, 2 * _LENGTH)
+    text = _read(source, int.from_bytes(lengths[:_LENGTH]))
+    return json.loads(text), _read(source, int.from_bytes(lengths[_LENGTH:]))
+
+
+def _read(source: IO[bytes], length: int) -> bytes:
+    found = source.read(length)
+    if len(found) < length:
+        raise Broken
+    return found
+
+
+def main() -> None:
+    """Answer questions until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the other one decides
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a library prints is no answer
+    while True:
+        try:
+            question, data = read_message(sys.stdin.buffer)
+        except Broken:
+            return
+        write_message(answers, *_answer(question, data))
+
+
+def _answer(question: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    from pytest_extract.core.results import FailureKind
+    from pytest_extract.documents import pdf_reader
+    from pytest_extract.documents.errors import DocumentError
+
+    _limit(question["seconds"], question["memory"])
+    name = question["name"]
+    try:
+        found, blob = getattr(pdf_reader, question["what"])(data, name, **question["arguments"])
+    except DocumentError as error:
+        return {"error": str(error), "kind": error.kind}, b""
+    except MemoryError:
+        os._exit(1)
+    except Exception as error:  # noqa: BLE001 - of libraries, about a file that anybody may have made
+        wrong = f"{name}: is not a readable PDF: {type(error).__name__}: {error}"
+        return {"error": wrong, "kind": FailureKind.EXTRACTOR_ERROR}, b""
+    return {"answer": found}, blob
+
+
+def _limit(seconds: int, memory: int) -> None:
+    """Limit this process from now on: the seconds come on top of those that it has used."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds)
+    _lower(resource.RLIMIT_AS, memory)
+    _lower(resource.RLIMIT_CORE, 0)  # a PDF that ends this process leaves no file behind
+
+
+def _lower(kind: int, wanted: int) -> None:
+    """Set a limit, as far as the one of the process itself allows."""
+    import resource
+
+    most = resource.getrlimit(kind)[1]
+    soft = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    try:
+        resource.setrlimit(kind, (soft, most))
+    except (OSError, ValueError):
+        return  # a system that does not know this limit

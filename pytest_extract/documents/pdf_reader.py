@@ -1,0 +1,210 @@
+"""Reads PDFs through pypdfium2, for `pdf`, in a process with limits (`pdf_child`). Each reader raises DocumentError."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import math
+import re
+import zlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from pytest_extract.core.results import FailureKind
+from pytest_extract.documents.box import Box
+from pytest_extract.documents.errors import DocumentError
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument
+
+MAX_STREAM: Final = 32 * 1024 * 1024
+"""Bytes that one stream of a PDF may unpack to, images apart: PDFium takes some 15 times as much memory for a page."""
+_STREAM: Final = re.compile(rb"(<<[^\0]{0,2000}?>>)\s{0,2}stream\r?\n")
+_LINE_END_HYPHEN: Final = "\x02"  # what PDFium makes of a hyphen at the end of a line, in place of the line break
+MOST_PIXELS_A_WIDTH: Final = 3_000
+"""Pixels of an image for each of its wanted width; a page of more is rendered smaller."""
+MOST_SIDE: Final = 16_000
+"""Pixels of a side of an image; WebP holds little more."""
+_SETTINGS: Final[dict[str, dict[str, Any]]] = {"PNG": {}, "WEBP": {"quality": 45, "method": 0}}
+
+Answer: TypeAlias = tuple[Any, bytes]
+"""An answer as JSON, and bytes beside it."""
+
+
+def read_pages(data: bytes, name: str, *, max_pages: int, max_text: int) -> Answer:
+    """Return the text of each page."""
+    with _open_pdf(data, name) as document:
+        return _pages(document, name, max_pages, max_text), b""
+
+
+def read_sizes(data: bytes, name: str) -> Answer:
+    """Return width and height of each page."""
+    with _open_pdf(data, name) as document:
+        return [document[index].get_size() for index in range(len(document))], b""
+
+
+def read_images(data: bytes, name: str, *, pages: Sequence[int], form: str, width: int, most_bytes: int) -> Answer:
+    """Render pages as long as there is room: size in bytes, width and height of each, and their bytes."""
+    try:
+        import PIL.Image  # noqa: F401  # pypdfium2 makes images by it
+    except ImportError:
+        raise DocumentError("pages as images need Pillow; install it: pip install 'pytest-extract[pdf]'") from None
+    sizes: list[tuple[int, int, int]] = []
+    images: list[bytes] = []
+    with _open_pdf(data, name) as document:
+        for number in pages:
+            if not 0 <= number < len(document):
+                raise DocumentError(f"{name}: the PDF has no page {number + 1}, its last is {len(document)}")
+            page = document[number]
+            image = page.render(scale=_scale(page.get_size(), width)).to_pil().convert("RGB")
+            page.close()
+            file = io.BytesIO()
+            image.save(file, form, **_SETTINGS[form])
+            most_bytes -= len(file.getvalue())
+            if most_bytes < 0:
+                break
+            images.append(file.getvalue())
+            sizes.append((len(images[-1]), *image.size))
+    return sizes, b"".join(images)
+
+
+def _scale(size: tuple[float, float], width: int) -> float:
+    """Return the pixels for a point at the wanted width; fewer for a page that would be too large."""
+    wide, high = size
+    most = MOST_PIXELS_A_WIDTH * width
+    return min(width / max(wide, 1), math.sqrt(most / max(wide * high, 1)), MOST_SIDE / max(wide, high, 1))
+
+
+@contextmanager
+def _open_pdf(data: bytes, name: str) -> Iterator[PdfDocument]:
+    import pypdfium2
+
+    _check_streams(data, name)
+    try:
+        document = pypdfium2.PdfDocument(data)
+    except pypdfium2.PdfiumError as error:
+        if "password" in str(error).lower():
+            raise DocumentError(f"{name}: the PDF is locked by a password") from error
+        raise DocumentError(f"{name}: is not a readable PDF: {error}") from error
+    try:
+        yield document
+    except pypdfium2.PdfiumError as error:
+        raise DocumentError(f"{name}: is not a readable PDF: {error}") from error
+    finally:
+        document.close()
+
+
+def _check_streams(data: bytes, name: str) -> None:
+    """Refuse a file of which a stream unpacks to far more than it should hold."""
+    for stream in _STREAM.finditer(data):
+        if b"FlateDecode" not in stream[1] or b"/Image" in stream[1]:
+            continue
+        unpacking = zlib.decompressobj()
+        try:
+            unpacked = unpacking.decompress(data[stream.end() : data.find(b"endstream", stream.end())], MAX_STREAM)
+        except zlib.error:
+            continue  # PDFium reads what it can of a damaged stream
+        if len(unpacked) == MAX_STREAM:
+            size = f"{MAX_STREAM // 1024 // 1024} MB"
+            message = f"{name}: a stream of the PDF unpacks to more than the {size} that are read"
+            raise DocumentError(message, kind=FailureKind.PAGE_LIMIT)
+
+
+def _pages(document: PdfDocument, name: str, max_pages: int, max_text: int) -> tuple[str, ...]:
+    count = len(document)
+    if count > max_pages:
+        message = f"{name}: the PDF has {count} pages, more than the {max_pages} that are read"
+        raise DocumentError(message, kind=FailureKind.PAGE_LIMIT)
+    pages: list[str] = []
+    length = 0
+    for page in document:
+        pages.append(_page_text(page.get_textpage()))
+        page.close()
+        length += len(pages[-1])
+        if length > max_text:
+            message = f"{name}: the text of page {len(pages)} passes {max_text} characters"
+            raise DocumentError(message, kind=FailureKind.PAGE_LIMIT)
+    return tuple(pages)
+
+
+def _page_text(text: Any) -> str:
+    read: str = text.get_text_bounded()
+    return read.replace("\r\n", "\n").replace(_LINE_END_HYPHEN, "-")
+
+
+def read_boxes(data: bytes, name: str, *, spans: Sequence[tuple[int, int, int]]) -> Answer:
+    """Return the boxes of each part of the text, given as page (from 0), start and end in the text of `read_pages`."""
+    by_page: dict[int, list[int]] = defaultdict(list)
+    for index, (page, _, _) in enumerate(spans):
+        by_page[page].append(index)
+    found: list[tuple[Box, ...]] = [()] * len(spans)
+    with _open_pdf(data, name) as document:
+        for number, indices in by_page.items():
+            if not 0 <= number < len(document):
+                continue
+            page = document[number]
+            text = page.get_textpage()
+            characters = _character_numbers(_page_text(text), text)
+            for index in indices:
+                inside = [at for at in characters[slice(*spans[index][1:])] if at is not None]
+                if inside:
+                    found[index] = _boxes(page, text, inside[0], inside[-1] + 1)
+            page.close()
+    return found, b""
+
+
+def _character_numbers(ours: str, text: Any) -> list[int | None]:
+    """Return PDFium's number of each character of a page's text; None for the white space.
+
+    Both texts hold the same characters in the same order, but for white space. PDFium counts units of UTF-16.
+    """
+    units: list[int] = []
+    count = 0
+    for character in text.get_text_range():
+        if not character.isspace():
+            units.append(count)
+        count += 1 + (ord(character) > 0xFFFF)
+    at = iter(units)
+    return [None if character.isspace() else next(at, None) for character in ours]
+
+
+def _boxes(page: Any, text: Any, start: int, end: int) -> tuple[Box, ...]:
+    """Return the boxes of a range of characters: PDFium's rectangles, those of one line joined."""
+    boxes: list[Box] = []
+    for index in range(text.count_rects(start, end - start)):
+        box = _shown(page, text.get_rect(index))
+        if boxes and _is_same_line(boxes[-1], box):
+            last = boxes.pop()
+            box = Box(
+                min(last.left, box.left),
+                min(last.top, box.top),
+                max(last.right, box.right),
+                max(last.bottom, box.bottom),
+            )
+        boxes.append(box)
+    return tuple(boxes)
+
+
+def _is_same_line(one: Box, other: Box) -> bool:
+    shared = min(one.bottom, other.bottom) - max(one.top, other.top)
+    return shared > min(one.bottom - one.top, other.bottom - other.top) / 2
+
+
+_PRECISION: Final = 1_000_000
+"""Width and height, in pixels, of the page for which PDFium computes a place: it gives whole numbers."""
+
+
+def _shown(page: Any, rectangle: tuple[float, float, float, float]) -> Box:
+    """Convert (left, bottom, right, top) of the page's own coordinates: its rotation and cropping are applied."""
+    from pypdfium2 import raw
+
+    left, bottom, right, top = rectangle
+    corners = []
+    for x, y in ((left, top), (right, bottom)):
+        across, down = ctypes.c_int(), ctypes.c_int()
+        raw.FPDF_PageToDevice(page.raw, 0, 0, _PRECISION, _PRECISION, 0, x, y, across, down)
+        corners.append((min(max(across.value / _PRECISION, 0), 1), min(max(down.value / _PRECISION, 0), 1)))
+    (one, other), (third, fourth) = corners
+    return Box(min(one, third), min(other, fourth), max(one, third), max(other, fourth))

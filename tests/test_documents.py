@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import encodings.aliases
 import hashlib
 import itertools
 import sys
@@ -114,6 +115,51 @@ def test_a_file_that_went_away_is_an_error_with_its_name(tmp_path):
 )
 def test_text_is_decoded_by_mark_then_utf_8_then_declaration(data, text, encoding):
     assert decode(data) == (text, encoding)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "undefined",
+        "idna",
+        "punycode",
+        "unicode_escape",
+        "unicode-escape",
+        "raw_unicode_escape",
+        "base64",
+        "base64_codec",
+        "rot13",
+        "zlib",
+        "hex",
+        "bz2",
+        "uu",
+        "quopri",
+        "mbcs",
+        "oem",
+        "charmap",
+        "utf-7",
+        "utf-16",
+        "utf-32",
+        "cp037",
+        "cp1026",
+        "encodings.undefined",
+        "../../x",
+        "x-user-defined",
+    ],
+)
+@pytest.mark.parametrize("body", [b"\xe9", b"\xe9." + b"a" * 70, b"\xff\\ud800 \\N{X", b"\xe9-zz9"])
+def test_a_declared_encoding_that_is_none_of_pages_is_not_used(name, body):
+    for declaration in ("<meta charset=%s>", '<?xml version="1.0" encoding="%s"?>'):
+        data = (declaration % name).encode() + body
+        assert decode(data) == (data.decode("latin-1"), "latin-1")
+
+
+@given(
+    st.binary(max_size=60), st.sampled_from(sorted({*encodings.aliases.aliases, *encodings.aliases.aliases.values()}))
+)
+def test_any_declared_encoding_has_a_text_that_can_be_written(data, name):
+    text, _ = decode(b"<meta charset=" + name.encode() + b">" + data)
+    assert text.encode("utf-8")
 
 
 @given(st.binary(max_size=60))

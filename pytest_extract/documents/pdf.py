@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, NamedTuple
 from pytest_extract.core.results import FailureKind
 from pytest_extract.documents.box import Box
 from pytest_extract.documents.errors import DocumentError
-from pytest_extract.documents.pdf_child import Broken, read_message, write_message
+from pytest_extract.documents.pdf_child import ChildEnded, read_message, write_message
 
 CPU_SECONDS: Final = 20
 """Processor time for a PDF; a page that is rendered adds SECONDS_PER_IMAGE."""
@@ -32,7 +32,12 @@ _WALL_CLOCK: Final = 6
 """Seconds that may pass for each second of processor time, on a machine that does other things as well."""
 _MOST_READ: Final = 100
 """PDFs that one child reads: what one leaves in its memory must not count for the next for ever."""
-_START: Final = "import sys; sys.path += sys.argv[1:]; from pytest_extract.documents.pdf_child import main; main()"
+_START: Final = """
+import sys
+sys.path += sys.argv[1:]
+from pytest_extract.documents.pdf_child import answer_questions
+answer_questions()
+"""
 
 
 class PageImage(NamedTuple):
@@ -121,7 +126,7 @@ def _answer(question: dict[str, Any], data: bytes, seconds: float) -> tuple[dict
         child = _child
         try:
             return child.ask(question, data, seconds)
-        except Broken:
+        except ChildEnded:
             stop_child()
             if child.ended_in_time() and child.asked > 1:
                 continue  # memory may have been short because of the PDFs before this one
@@ -151,7 +156,7 @@ class _Child:
         return self._of == os.getpid() and self.asked < _MOST_READ
 
     def ask(self, question: dict[str, Any], data: bytes, seconds: float) -> tuple[dict[str, Any], bytes]:
-        """Return its answer. Raises Broken if it ended, or had to be ended after some seconds."""
+        """Return its answer. Raises ChildEnded if it ended, or had to be ended after some seconds."""
         self.asked += 1
         assert self._process.stdin is not None  # noqa: S101 - a pipe
         assert self._process.stdout is not None  # noqa: S101 - a pipe
@@ -162,7 +167,7 @@ class _Child:
             write_message(self._process.stdin, question, data)
             return read_message(self._process.stdout)
         except OSError:
-            raise Broken from None
+            raise ChildEnded from None
         finally:
             timer.cancel()
 

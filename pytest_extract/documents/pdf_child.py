@@ -11,7 +11,7 @@ from typing import IO, Any, Final
 _LENGTH: Final = 8
 
 
-class Broken(Exception):
+class ChildEnded(Exception):
     """The other process ended."""
 
 
@@ -24,7 +24,7 @@ def write_message(to: IO[bytes], head: dict[str, Any], data: bytes) -> None:
 
 
 def read_message(source: IO[bytes]) -> tuple[dict[str, Any], bytes]:
-    """Read a message. Raises Broken at the end of the stream."""
+    """Read a message. Raises ChildEnded at the end of the stream."""
     lengths = _read(source, 2 * _LENGTH)
     text = _read(source, int.from_bytes(lengths[:_LENGTH]))
     return json.loads(text), _read(source, int.from_bytes(lengths[_LENGTH:]))
@@ -33,11 +33,11 @@ def read_message(source: IO[bytes]) -> tuple[dict[str, Any], bytes]:
 def _read(source: IO[bytes], length: int) -> bytes:
     found = source.read(length)
     if len(found) < length:
-        raise Broken
+        raise ChildEnded
     return found
 
 
-def main() -> None:
+def answer_questions() -> None:
     """Answer questions until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the other one decides
     answers = os.fdopen(os.dup(1), "wb")
@@ -45,7 +45,7 @@ def main() -> None:
     while True:
         try:
             question, data = read_message(sys.stdin.buffer)
-        except Broken:
+        except ChildEnded:
             return
         write_message(answers, *_answer(question, data))
 

@@ -34,13 +34,29 @@ def decode(data: bytes) -> tuple[str, str]:
         pass
     declared = _DECLARED.search(data[:_HEAD])
     if declared is not None:
-        name = declared.group(1).decode("ascii")
+        name = declared[1].decode("ascii")
         try:
-            if codecs.lookup(name)._is_text_encoding:  # noqa: SLF001 - keeps `hex`, `zip` and their like out
+            # An encoding of pages shows ASCII, in which it is declared, as it is.
+            if _is_of_pages(name) and declared[0].decode(name) == declared[0].decode("latin-1"):
                 return data.decode(name), codecs.lookup(name).name
-        except (LookupError, UnicodeDecodeError):
+        except ValueError:  # of every kind: codecs raise more than UnicodeDecodeError
             pass
     return data.decode("latin-1"), "latin-1"
+
+
+_NOT_OF_PAGES: Final = frozenset(
+    ("charmap", "idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")
+)
+"""Codecs of Python from and to text that no page is written in, or that read it differently on each machine."""
+
+
+def _is_of_pages(name: str) -> bool:
+    try:
+        codec = codecs.lookup(name)
+    except (LookupError, ValueError):
+        return False
+    is_text = codec._is_text_encoding  # noqa: SLF001 - keeps `hex`, `zip` and their like out
+    return is_text and codec.name.replace("_", "-") not in _NOT_OF_PAGES
 
 
 _DROPPED: Final = frozenset(("script", "style", "template", "head"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Final, cast
 
@@ -26,7 +26,6 @@ from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.values import MISSING, Json, Missing, writable
 
 if TYPE_CHECKING:
-    from pytest_extract.core.engine.table import ListTable
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.measures.document import DocumentMeasures
     from pytest_extract.core.measures.document_pair import DocumentPair
@@ -55,7 +54,7 @@ class Score:
 
     __slots__ = (
         "_checked", "_config", "_document", "_empty", "_fields", "_further", "_gold", "_has_results", "_leaves",
-        "_measured", "_mistakes", "_modality", "_rule_set", "_rules", "_sides", "_tables", "arrays", "extracted",
+        "_measured", "_mistakes", "_modality", "_rule_set", "_rules", "_sides", "arrays", "extracted",
         "notes", "questions_asked", "semantics", "unread", "vacuous", "wrapped",
     )  # fmt: skip
 
@@ -77,7 +76,6 @@ class Score:
         self._fields: tuple[Kept, ...] = scored.fields
         self._leaves: tuple[Kept, ...] = scored.leaves
         self._has_results = False
-        self._tables: Sequence[ListTable] = scored.tables
         self.arrays: tuple[ArrayResult, ...] = scored.arrays
         self.vacuous = scored.vacuous
         self.unread = failure
@@ -107,7 +105,7 @@ class Score:
         worked_out: dict[str, object] = {"_measured": self._values, "_checked": self._check}
         worked_out |= {"_mistakes": self.mistakes, "_rules": self.rules}
         worked_out["_fields"], worked_out["_leaves"] = self._results
-        left_behind = {"_document": None, "_gold": MISSING, "_rule_set": (), "_sides": None, "_tables": ()}
+        left_behind = {"_document": None, "_gold": MISSING, "_rule_set": (), "_sides": None}
         return {name: getattr(self, name) for name in self.__slots__} | worked_out | left_behind
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
@@ -136,8 +134,7 @@ class Score:
         if self._sides is None:
             if self._document is None:
                 raise TypeError("a score without its schema has been worked out")
-            self._sides = self._document.pair(self._gold, self.extracted, self._tables)
-            self._tables = ()
+            self._sides = self._document.pair(self._gold, self.extracted)
         return self._sides
 
     @property

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Final, NamedTuple
 
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 from pytest_extract.lazy import dataclass
 
 NO_PATTERN: Final = "No markdown style JSON Pattern found"
@@ -41,7 +42,39 @@ def deepjson_measures(sides: DocumentPair) -> DeepJsonMeasures:
     """Compute the measures of one comparison."""
     if not sides.valid:
         return _NOT_VALID
-    return _new(DeepJsonMeasures, (1.0, sides.key_match, float(sides.equal)))
+    return _new(DeepJsonMeasures, (1.0, key_match(sides.gold, sides.extracted), float(sides.equal)))
+
+
+def key_match(gold: Json, value: Json | Missing) -> float:
+    """Compare level by level, each key of a level weighing the same; a null gold never matches.
+
+    Lists of objects go by index over the longer length, other lists by the Jaccard index of their sets; where these
+    hold lists or objects (the published program raises), by that of their multisets of canonical JSON.
+    """
+    if isinstance(gold, dict) and isinstance(value, dict):
+        if not gold:
+            return 0.0 if value else 1.0
+        scores = [key_match(own, value.get(name, MISSING)) for name, own in gold.items()]
+        return sum(scores) / len(gold.keys() | value.keys())
+    if not (isinstance(gold, list) and isinstance(value, list)):
+        return float(gold is not None and gold == value)
+    if not all(isinstance(row, dict) for row in gold):
+        return _jaccard(gold, value)
+    if not gold:
+        return 0.0 if value else 1.0
+    if not all(isinstance(row, dict) for row in value):
+        return 0.0
+    return sum(map(key_match, gold, value)) / max(len(gold), len(value))
+
+
+def _jaccard(gold: list[Json], value: list[Json]) -> float:
+    """Return the Jaccard index of two lists as sets; where they hold lists or objects, as multisets of texts."""
+    try:
+        one, other = set(gold), set(value)
+    except TypeError:
+        ours, theirs = Counter(map(canonical_json, gold)), Counter(map(canonical_json, value))
+        return (ours & theirs).total() / (ours | theirs).total()
+    return len(one & other) / len(one | other)
 
 
 def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonScore:

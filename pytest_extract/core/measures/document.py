@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pytest_extract.core.gates import CoverageGate, GateConfig, gates_of
 from pytest_extract.core.measures import deepjson, fields, sob
@@ -13,9 +13,6 @@ from pytest_extract.core.measures.leaf_paths import Declared, declare
 from pytest_extract.core.results import ArrayResult, Failure, FailureKind, Gates
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import Json, Missing
-
-if TYPE_CHECKING:
-    from pytest_extract.core.engine.table import ListTable
 
 SCORE_MEASURES: Final = tuple(measure.name for family in (fields, sob, deepjson) for measure in family.MEASURES)
 """The measures of every score; those of `reported` need more than gold and output."""
@@ -36,9 +33,9 @@ class DocumentMeasures:
     def _declared(self) -> Declared:
         return declare(self.validator.schema)
 
-    def pair(self, gold: Json, extracted: Json | Missing, tables: Sequence[ListTable] = ()) -> DocumentPair:
-        """Return gold and output side by side; `tables`: lists of flat objects in them that are laid out already."""
-        return DocumentPair(gold, extracted, self.validator, self._declared, tables)
+    def pair(self, gold: Json, extracted: Json | Missing) -> DocumentPair:
+        """Return gold and output side by side."""
+        return DocumentPair(gold, extracted, self.validator, self._declared)
 
 
 class OutputCheck(NamedTuple):

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from pytest_extract.core.measures.leaf_counts import LeafCounts, TooDeep, count_leaves
+from pytest_extract.core.measures.leaf_counts import LeafCounts, count_leaves
 from pytest_extract.core.measures.leaf_paths import Declared, declare, leaf_map, missing_required
+from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.validate.violations import Violation
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
-
-if TYPE_CHECKING:
-    from pytest_extract.core.engine.table import ListTable
 
 
 class DocumentPair:
@@ -20,7 +15,7 @@ class DocumentPair:
 
     extracted: MISSING without JSON, and where either side is nested too deeply to be walked (`deep`).
     structured: whether the extracted value is an object or an array, which is what SOB calls parsed.
-    declared: types and required keys of the schema, as SOB reads them; counts: what the walk over both counted.
+    declared: types and required keys of the schema, as SOB reads them; counts: over the leaves of both.
     coverage: SOB's `path_set_f1` before hardening: F1 of the two path sets, 0 when either is empty.
     equal: Python equality of the whole values: 1, 1.0 and true are one, as in DeepJSONEval's `strict`.
     valid: whether the schema, under its declared draft, admits the extracted value.
@@ -37,35 +32,19 @@ class DocumentPair:
         extracted: Json | Missing,
         validator: Validator,
         declared: Declared | None = None,
-        tables: Sequence[ListTable] = (),
     ) -> None:
         self.gold = gold
         self.validator = validator
         self.declared = declared or declare(validator.schema)
-        self.deep = False
-        self.extracted = extracted
-        try:
-            self.counts = count_leaves(gold, extracted, self.declared, tables)
-        except (TooDeep, RecursionError):
-            self.deep = True
-            self.extracted = MISSING
-            self.counts = LeafCounts()
+        self.deep = too_deep(gold) or too_deep(extracted)
+        self.extracted = MISSING if self.deep else extracted
+        self.counts = LeafCounts() if self.deep else count_leaves(gold, extracted, self.declared)
         counts = self.counts
         self.coverage: float = 2 * counts.shared / (counts.expected + counts.found) if counts.shared else 0.0
         self.structured = isinstance(self.extracted, CONTAINERS)
         self.equal = not self.deep and self.extracted is not MISSING and bool(gold == self.extracted)
         self.valid = self.extracted is not MISSING and validator.is_valid(self.extracted, shallow=True)
         self._violation: Violation | None = None
-
-    @property
-    def key_match(self) -> float:
-        """DeepJSONEval's key match: level by level, each key of a level weighing the same; a null gold never matches.
-
-        Lists of objects go by index over the longer length, other lists by the Jaccard index of their sets; where these
-        hold lists or objects (the published program raises), by that of their multisets of canonical JSON.
-        """
-        found = self.counts.key_match
-        return float(self.gold is not None and self.gold == self.extracted) if found is None else found
 
     @property
     def valid_draft7(self) -> bool:
@@ -103,9 +82,7 @@ class DocumentPair:
             return False
         if not self.structured:
             return self.gold is None
-        if self.counts.ambiguous or not isinstance(self.gold, CONTAINERS):
-            return self.equal and written_alike(self.gold, self.extracted)
-        return self.counts.same == self.counts.expected and self.equal
+        return self.equal and written_alike(self.gold, self.extracted)
 
     def lacking(self) -> list[str]:
         """Paths of gold leaves that the output has not, in the order of the gold."""

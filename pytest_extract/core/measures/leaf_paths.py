@@ -42,10 +42,14 @@ BLANK: Final = TypeNode({}, None, _NOTHING)
 
 
 class Found(NamedTuple):
-    """Leaves of the extracted value: path -> value, and how many have the type that the schema declares."""
+    """Leaves of the extracted value: path -> value, and how many have the type that the schema declares.
+
+    `ambiguous`: it has names that can make the paths of two places equal.
+    """
 
     values: dict[str, Json]
     typed: int
+    ambiguous: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +155,10 @@ def typed_leaves(value: Json, declared: Declared) -> Found:
     if isinstance(value, dict | list):
         walk.visit(value, "", declared.types)
     if not walk.ambiguous:
-        return Found(walk.values, walk.typed)
+        return Found(walk.values, walk.typed, ambiguous=False)
     places = leaf_steps(value)
     typed = sum(type(walk.values[path]) in _type_at(declared, path, steps) for path, steps in places.items())
-    return Found(walk.values, typed)
+    return Found(walk.values, typed, ambiguous=True)
 
 
 class _TypedWalk:

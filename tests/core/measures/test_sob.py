@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_extract import score
 from pytest_extract.core.gates import CoverageGate, coverage_gate
 from pytest_extract.core.measures.document_pair import DocumentPair
-from pytest_extract.core.measures.leaf_counts import LeafCounts, _by_path, count_leaves
+from pytest_extract.core.measures.leaf_counts import count_leaves
 from pytest_extract.core.measures.leaf_paths import _exists, declare, leaf_map, missing_required
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES, difficulty_columns, published_row, sob_measures
 from pytest_extract.core.measures.token_f1 import token_f1, words
@@ -128,7 +128,6 @@ def test_the_case_may_choose_its_coverage_gate():
 )
 def test_declared_types(schema, value, typed):
     assert count_leaves(value, value, declare(schema)).typed == typed
-    assert _by_path(value, value, declare(schema)).typed == typed
 
 
 @pytest.mark.parametrize(
@@ -234,17 +233,6 @@ schemas = st.recursive(
     ),
     max_leaves=6,
 )
-
-
-def counts(tallied: LeafCounts) -> dict[str, float]:
-    names = ("expected", "found", "shared", "equal", "typed", "tokens")
-    return {name: getattr(tallied, name) for name in names}
-
-
-@given(plain, plain, schemas)
-def test_the_fast_walk_counts_what_path_maps_count(gold, extracted, schema):
-    declared = declare(schema)
-    assert counts(count_leaves(gold, extracted, declared)) == pytest.approx(counts(_by_path(gold, extracted, declared)))
 
 
 @given(json_values, json_values, schemas | st.just({}))

@@ -62,6 +62,11 @@ class Usage:
     completion_tokens: int | None = None
     total_tokens: int | None = None
 
+    @property
+    def complete(self) -> bool:
+        """Whether all that a price depends on is known."""
+        return self.prompt_tokens is not None and self.completion_tokens is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:

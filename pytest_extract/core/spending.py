@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import Attempt, CaseResult
 from pytest_extract.lazy import dataclass
 
 
@@ -12,13 +12,17 @@ from pytest_extract.lazy import dataclass
 class Spending:
     """Calls, tokens and cost, of an extractor or a judge.
 
-    `cost_usd` counts priced calls only; `unpriced` is the number of the others. Recorded outputs cost nothing.
+    `cost_usd` counts priced calls only; `unpriced` is the number of the others, and `uncounted` that of those among
+    them whose provider did not report all tokens. `estimated_usd` is what a budget counts for the latter (a judge's),
+    None where one of them has no price. Recorded outputs cost nothing.
     """
 
     calls: int = 0
     recorded: int = 0
     unpriced: int = 0
+    uncounted: int = 0
     cost_usd: float = 0.0
+    estimated_usd: float | None = 0.0
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
@@ -33,6 +37,7 @@ class Spending:
                 calls=len(live),
                 recorded=len(result.attempts) - len(live),
                 unpriced=sum(attempt.cost_usd is None for attempt in live),
+                uncounted=sum(_is_uncounted(attempt) for attempt in live) if result.arm.model is not None else 0,
                 cost_usd=sum(attempt.cost_usd or 0.0 for attempt in live),
                 prompt_tokens=sum(usage.prompt_tokens or 0 for usage in usages),
                 completion_tokens=sum(usage.completion_tokens or 0 for usage in usages),
@@ -40,23 +45,22 @@ class Spending:
         return total
 
     def __add__(self, other: Spending) -> Spending:
-        return Spending(
-            calls=self.calls + other.calls,
-            recorded=self.recorded + other.recorded,
-            unpriced=self.unpriced + other.unpriced,
-            cost_usd=self.cost_usd + other.cost_usd,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-        )
+        return self._with(other, 1)
 
     def __sub__(self, other: Spending) -> Spending:
+        return self._with(other, -1)
+
+    def _with(self, other: Spending, sign: int) -> Spending:
+        estimates = self.estimated_usd, other.estimated_usd
         return Spending(
-            calls=self.calls - other.calls,
-            recorded=self.recorded - other.recorded,
-            unpriced=self.unpriced - other.unpriced,
-            cost_usd=self.cost_usd - other.cost_usd,
-            prompt_tokens=self.prompt_tokens - other.prompt_tokens,
-            completion_tokens=self.completion_tokens - other.completion_tokens,
+            calls=self.calls + sign * other.calls,
+            recorded=self.recorded + sign * other.recorded,
+            unpriced=self.unpriced + sign * other.unpriced,
+            uncounted=self.uncounted + sign * other.uncounted,
+            cost_usd=self.cost_usd + sign * other.cost_usd,
+            estimated_usd=None if estimates[0] is None or estimates[1] is None else estimates[0] + sign * estimates[1],
+            prompt_tokens=self.prompt_tokens + sign * other.prompt_tokens,
+            completion_tokens=self.completion_tokens + sign * other.completion_tokens,
         )
 
     @property
@@ -70,3 +74,15 @@ class Spending:
         if self.calls and self.unpriced == self.calls:
             return "unknown"
         return f"${self.cost_usd:,.4f}"
+
+    @property
+    def unknown(self) -> list[tuple[int, str]]:
+        """The calls of unknown cost: their number, and what is missing."""
+        kinds = (self.unpriced - self.uncounted, "without a known price"), (self.uncounted, "without reported tokens")
+        return [(count, what) for count, what in kinds if count]
+
+
+def _is_uncounted(attempt: Attempt) -> bool:
+    """Whether a call of a model gave an answer whose tokens are not known."""
+    known = attempt.usage is not None and attempt.usage.complete
+    return attempt.cost_usd is None and attempt.score is not None and not known

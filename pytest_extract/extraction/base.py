@@ -23,6 +23,7 @@ class Extraction:
 
     output: text, or a value that is JSON (of the types in `core.parse.value.plain_json`), before any parsing.
     usage: tokens (`Usage`, or a mapping with its names); latency_s: seconds; cost_usd: None when unknown, never 0 then.
+    estimated_usd: what a budget counts where the cost is unknown; None if there is no estimate either.
     finish_reason: that of the provider; `length` marks an output that was cut off.
     recorded: replayed from a recording, so tokens, cost and latency are those of the recorded call.
     failure: set if the provider declined (refusal, context length, page limit) or returned nothing.
@@ -38,6 +39,7 @@ class Extraction:
     usage: Usage | Mapping[str, int | None] | None = None
     latency_s: float | None = None
     cost_usd: float | None = None
+    estimated_usd: float | None = None
     finish_reason: str | None = None
     recorded: bool = False
     failure: Failure | None = None
@@ -95,6 +97,7 @@ def as_extraction(returned: Any, latency_s: float | None = None) -> Extraction:
         output=plain_output(given.output),
         usage=usage_of(given.usage),
         cost_usd=_amount("cost_usd", given.cost_usd),
+        estimated_usd=_amount("estimated_usd", given.estimated_usd),
         latency_s=latency_s if given.latency_s is None else _amount("latency_s", given.latency_s),
         finish_reason=None if given.finish_reason is None else str(given.finish_reason),
         confidence=_reported("confidence", given.confidence, dict | int | float),

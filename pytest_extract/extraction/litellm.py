@@ -99,9 +99,15 @@ def _extraction(answer: Completion) -> Extraction:
         usage=answer.usage,
         latency_s=answer.latency_s,
         cost_usd=answer.cost_usd,
+        estimated_usd=answer.estimated_usd,
         finish_reason=answer.finish_reason,
         failure=_failure(answer),
+        notes=() if answer.estimated_usd is None else (_estimated(answer.estimated_usd),),
     )
+
+
+def _estimated(usd: float) -> str:
+    return f"the provider did not report all tokens: the cost is unknown, about ${usd:.2g} by the length of the texts"
 
 
 def _failure(answer: Completion) -> Failure | None:

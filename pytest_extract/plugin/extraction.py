@@ -35,10 +35,6 @@ if TYPE_CHECKING:
 
 BASELINE_RUNS: Final = 3
 """Runs of each case of a baseline that a model makes, where no number is given."""
-_CHARACTERS_PER_TOKEN: Final = 4
-"""The usual figure for English text and JSON; a forecast needs no better."""
-_IMAGE_TOKENS: Final = 1_500
-"""Tokens counted for a document without text (an image, audio)."""
 _INSTRUCTION_TOKENS: Final = 300
 _MOST_SOURCES: Final = 3
 
@@ -268,7 +264,7 @@ class ExtractionService:
                 case=case,
             )
             if self._budget is not None and not extraction.recorded:
-                self._budget.spend(extraction.cost_usd)
+                self._budget.spend(extraction.cost_usd, estimated_usd=extraction.estimated_usd)
         return extraction
 
     def import_litellm(self, item: ExtractItem, extractor: object, repeats: int) -> None:
@@ -288,8 +284,14 @@ class ExtractionService:
 
     def pay_judge(self, spending: Spending) -> None:
         """Take the cost of a judge's calls from the run's budget."""
-        if self._budget is not None and spending.calls:
-            self._budget.spend(None if spending.unpriced else spending.cost_usd, spending.calls)
+        if self._budget is None or not spending.calls:
+            return
+        counted = spending.calls - spending.uncounted
+        if counted:
+            cost = spending.cost_usd if spending.unpriced == spending.uncounted else None
+            self._budget.spend(cost, counted)
+        if spending.uncounted:
+            self._budget.spend(None, spending.uncounted, estimated_usd=spending.estimated_usd)
 
     def extractor_for(self, item: ExtractItem) -> Any:
         """Return the project's extractor; without one, the built-in one for the arm's model; else None."""
@@ -371,11 +373,12 @@ def _price_of_call(case: Case, model: str | None) -> float | None:
         return None
     from pytest_extract.documents import DocumentError
     from pytest_extract.extraction.llm.client import price
+    from pytest_extract.extraction.llm.tokens import ATTACHMENT_TOKENS, text_tokens
 
     try:
-        document_tokens = len(case.document.text) // _CHARACTERS_PER_TOKEN
-    except DocumentError:
-        document_tokens = _IMAGE_TOKENS
-    instructions = len(json.dumps(case.schema)) + (len(case.prompt.text) if case.prompt is not None else 0)
-    prompt_tokens = document_tokens + _INSTRUCTION_TOKENS + instructions // _CHARACTERS_PER_TOKEN
-    return price(model, prompt_tokens, len(canonical_json(case.gold)) // _CHARACTERS_PER_TOKEN)
+        document_tokens = text_tokens(case.document.text)
+    except DocumentError:  # an image, audio
+        document_tokens = ATTACHMENT_TOKENS
+    instructions = json.dumps(case.schema) + (case.prompt.text if case.prompt is not None else "")
+    prompt_tokens = document_tokens + _INSTRUCTION_TOKENS + text_tokens(instructions)
+    return price(model, prompt_tokens, text_tokens(canonical_json(case.gold)))

@@ -287,8 +287,9 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     write_lines(writer, _refused_lines(run_results.refused))
     write_lines(writer, _redacted_lines(run_results.redacted))
     budget = budget_of(config, settings.budget)
-    if budget is not None and (overrun := budget.overrun()) is not None:
-        write_lines(writer, [line(Span(overrun, "warn"))])
+    if budget is not None:
+        told = [text for text in (budget.estimate(), budget.overrun()) if text is not None]
+        write_lines(writer, [line(Span(text, "warn")) for text in told])
     if run_results.incomplete is not None:
         write_lines(writer, [line(Span(run_results.incomplete, "bad"))])
     if settings.update_gold == "review":

@@ -8,12 +8,16 @@ import tempfile
 import threading
 import time
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_extract.run_case import NotRun
 from pytest_extract.sharing import POLL_S, try_lock, unlock
 
 _UNKNOWN_COST = "unknown"
+_ESTIMATED = "estimated"
+_REPORTED = "reported"
 
 
 class ConcurrencyLimit:
@@ -128,6 +132,14 @@ def remove_limit(run_uid: str) -> None:
     shutil.rmtree(limit_folder(run_uid), ignore_errors=True)
 
 
+class _Payment(NamedTuple):
+    """What some calls cost: known, estimated, or (None) neither."""
+
+    usd: float | None
+    calls: int
+    estimated: bool
+
+
 class Budget:
     """What a run has spent: a file to which all processes of the run append a line for each payment."""
 
@@ -137,39 +149,63 @@ class Budget:
 
     def check(self) -> None:
         """Raise NotRun when the budget is spent, or when a call of unknown cost makes it impossible to keep."""
-        costs = [cost for cost, _ in self._payments()]
-        if None in costs:
+        payments = self._payments()
+        if any(payment.usd is None for payment in payments):
             raise NotRun(
                 f"the budget of ${self._limit:g} cannot be kept: a call reported no cost (an unpriced model, or an "
                 "extractor without cost_usd)"
             )
-        if sum(cost or 0.0 for cost in costs) >= self._limit:
+        if _sum(payments) >= self._limit:
             raise NotRun(f"the budget of ${self._limit:g} is spent")
 
     def overrun(self) -> str | None:
         """Say by how much the budget was exceeded, and by how many calls under way; None where it was kept."""
         spent, late = 0.0, 0
-        for cost, calls in self._payments():
-            late += calls if spent >= self._limit else 0
-            spent += cost or 0.0
+        for payment in self._payments():
+            late += payment.calls if spent >= self._limit else 0
+            spent += payment.usd or 0.0
         if spent <= self._limit:
             return None
         were = "1 call was" if late == 1 else f"{late:,} calls were"
         how = f"{were} under way when it was spent" if late else "the last call cost more than was left"
         return f"budget of ${self._limit:g} exceeded by ${spent - self._limit:,.4f}: {how}"
 
-    def _payments(self) -> list[tuple[float | None, int]]:
-        lines = (line.split() for line in self._path.read_text(encoding="ascii").splitlines())
-        return [(None if cost == _UNKNOWN_COST else float(cost), int(calls)) for cost, calls in lines]
+    def estimate(self) -> str | None:
+        """Say what of the budget is spent by an estimate only; None where all costs were reported."""
+        guessed = [payment for payment in self._payments() if payment.estimated]
+        if not guessed:
+            return None
+        calls = sum(payment.calls for payment in guessed)
+        told = "1 call that" if calls == 1 else f"{calls:,} calls that"
+        return (
+            f"budget of ${self._limit:g}: about ${_sum(guessed):,.6f} is counted for {told} reported no cost, an "
+            "estimate by the length of the texts"
+        )
 
-    def spend(self, cost_usd: float | None, calls: int = 1) -> None:
-        """Add the cost of some calls in one short append, which other processes cannot interrupt."""
-        text = f"{_UNKNOWN_COST if cost_usd is None else repr(float(cost_usd))} {calls}"
+    def _payments(self) -> list[_Payment]:
+        lines = (line.split() for line in self._path.read_text(encoding="ascii").splitlines())
+        return [
+            _Payment(None if usd == _UNKNOWN_COST else float(usd), int(calls), how == _ESTIMATED)
+            for usd, calls, how in lines
+        ]
+
+    def spend(self, cost_usd: float | None, calls: int = 1, *, estimated_usd: float | None = None) -> None:
+        """Add the cost of some calls, or the estimate of it where it is unknown.
+
+        It is one short append, which other processes cannot interrupt.
+        """
+        usd = estimated_usd if cost_usd is None else cost_usd
+        how = _ESTIMATED if cost_usd is None and usd is not None else _REPORTED
+        text = f"{_UNKNOWN_COST if usd is None else repr(float(usd))} {calls} {how}"
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND)
         try:
             os.write(file, f"{text}\n".encode("ascii"))
         finally:
             os.close(file)
+
+
+def _sum(payments: Iterable[_Payment]) -> float:
+    return sum(payment.usd or 0.0 for payment in payments)
 
 
 def new_budget_file() -> Path:

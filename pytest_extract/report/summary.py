@@ -318,7 +318,8 @@ def _draft_lines(totals: EmptinessTotals, width: int) -> list[Line]:
 def _judge_lines(judge: Spending) -> list[Line]:
     if not judge.calls:
         return []
-    return [line(f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {judge.cost_text}")]
+    told = f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {judge.cost_text}"
+    return [line(told + (f" ({_unknown_text(judge)} not counted)" if judge.uncounted else ""))]
 
 
 def _money_lines(spent: Spending, reruns: Spending) -> list[Line]:
@@ -327,14 +328,20 @@ def _money_lines(spent: Spending, reruns: Spending) -> list[Line]:
     if spent.prompt_tokens or spent.completion_tokens:
         parts.append(f"tokens: {spent.prompt_tokens:,} in, {spent.completion_tokens:,} out")
     if spent.calls > spent.unpriced:
-        unpriced = f" ({plural(spent.unpriced, 'call')} without a known price not counted)" if spent.unpriced else ""
+        unpriced = f" ({_unknown_text(spent)} not counted)" if spent.unpriced else ""
         again = f" ({reruns.cost_text} of it for {plural(reruns.calls, 'call')} before reruns)" if reruns.calls else ""
         parts.append(f"cost: {spent.cost_text}{again}{unpriced}")
+    elif spent.uncounted:
+        parts.append(f"cost: unknown ({_unknown_text(spent)})")
     elif parts and spent.calls:
         parts.append("cost: unknown, no call has a known price")
     if spent.recorded:
         parts.append(f"{plural(spent.recorded, 'output')} recorded earlier, nothing spent on them now")
     return [line("; ".join(parts))] if parts else []
+
+
+def _unknown_text(spent: Spending) -> str:
+    return ", ".join(f"{plural(count, 'call')} {what}" for count, what in spent.unknown)
 
 
 def _slowest_lines(slow: Sequence[tuple[float, str]], width: int) -> list[Line]:

@@ -5,6 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
+from pytest_extract.results import read_results
+from tests.llm_server import LlmServer, Reply, answer, llm_server
+from tests.plugin.conftest import GOLD
+
+__all__ = ["llm_server"]
 Write = Callable[..., None]
 COSTS = """
 import pytest
@@ -125,3 +130,68 @@ def test_what_was_spent_beyond_the_budget_is_told(
 def test_a_budget_that_is_kept_is_not_told(pytester: pytest.Pytester, write_case: Write) -> None:
     project(pytester, write_case, "0.5", cases=2)
     pytester.runpytest("--extract-budget=1").stdout.no_fnmatch_line("*exceeded*")
+
+
+def without_tokens(text: str) -> Reply:
+    return Reply(body={**answer(text).body, "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}})
+
+
+@pytest.mark.usefixtures("called_model")
+@pytest.mark.parametrize("args", [["--extract-concurrency=1"], ["-n2"]], ids=["plain", "n2"])
+def test_calls_without_reported_tokens_are_estimated_for_the_budget(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer, args: list[str]
+) -> None:
+    llm_server.otherwise = without_tokens(json.dumps(GOLD))
+    for number in range(20):
+        write_case(f"c{number}", f"document {number}")
+    result = pytester.runpytest(
+        "--extract-model=openai/gpt-4o-mini", "--extract-budget=0.0002", "--extract-results=r.jsonl", *args
+    )
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        [
+            "not run: *: the budget of $0.0002 is spent",
+            "cost: unknown (* calls without reported tokens)",
+            "budget of $0.0002: about $0.000* is counted for * calls that reported no cost, an estimate by *",
+        ]
+    )
+    called = [one.attempts[0] for one in read_results(pytester.path / "r.jsonl").results if one.attempts]
+    assert len(called) == len(llm_server.requests) < 20
+    for attempt in called:
+        assert (attempt.usage, attempt.cost_usd) == (None, None)
+        assert "the provider did not report all tokens: the cost is unknown, about $" in attempt.notes[0]
+
+
+@pytest.mark.usefixtures("called_model")
+def test_an_unpriced_model_without_tokens_ends_the_run(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer
+) -> None:
+    llm_server.otherwise = without_tokens(json.dumps(GOLD))
+    write_case("a")
+    write_case("b")
+    result = pytester.runpytest("--extract-model=openai/new", "--extract-budget=1", "--extract-concurrency=1")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["not run: 1 case: the budget of $1 cannot be kept: *"])
+
+
+@pytest.mark.usefixtures("called_model", "echo")
+def test_a_judge_without_reported_tokens_is_estimated(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer
+) -> None:
+    llm_server.otherwise = without_tokens("no verdict")
+    schema = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "string_semantic"}}}
+    write_case("a", {"a": "automobile"}, schema=schema, gold={"a": "car"})
+    result = pytester.runpytest("--extract-judge=llm", "--extract-judge-model=openai/gpt-4o-mini", "--extract-budget=1")
+    result.stdout.fnmatch_lines(
+        [
+            "judge: * 0 tokens, cost: unknown (* without reported tokens not counted)",
+            "budget of $1: about $0.000* is counted for * that reported no cost*",
+        ]
+    )
+
+
+def test_an_extractor_may_estimate_its_cost(pytester: pytest.Pytester, write_case: Write) -> None:
+    project(pytester, write_case, "None, estimated_usd=0.5")
+    result = pytester.runpytest("--extract-budget=1", "--extract-concurrency=1")
+    result.assert_outcomes(passed=2, skipped=3)
+    result.stdout.fnmatch_lines(["budget of $1: about $1.000000 is counted for 2 calls that reported no cost*"])

@@ -163,6 +163,26 @@ def test_money(attempts: list[dict[str, Any]], line: str) -> None:
     assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts)))
 
 
+@pytest.mark.parametrize(
+    ("attempts", "line"),
+    [
+        pytest.param([{}, {}], "cost: unknown (2 calls without reported tokens)", id="none"),
+        pytest.param(
+            [{}, {"usage": Usage(prompt_tokens=5)}, {"usage": Usage(prompt_tokens=5, completion_tokens=1)}],
+            "tokens: 10 in, 1 out; cost: unknown (1 call without a known price, 2 calls without reported tokens)",
+            id="unpriced",
+        ),
+        pytest.param(
+            [{"cost_usd": 0.5, "usage": Usage(prompt_tokens=5, completion_tokens=1)}, {}],
+            "tokens: 5 in, 1 out; cost: $0.5000 (1 call without reported tokens not counted)",
+            id="some",
+        ),
+    ],
+)
+def test_calls_of_a_model_without_tokens_are_listed(attempts: list[dict[str, Any]], line: str) -> None:
+    assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts), arm=Arm(model="m")))
+
+
 def test_an_unknown_cost_is_never_counted_as_free() -> None:
     spent = Spending.of([case("a", attempt(1.0), attempt(1.0))])
     assert (spent.calls, spent.unpriced, spent.cost_text) == (2, 2, "unknown")
@@ -173,6 +193,10 @@ def test_what_the_judge_cost() -> None:
     assert "judge: 3 calls, 305 tokens, cost: $0.0200" in told(case("a", attempt()), judge=judge)
     assert "judge: 1 call, 0 tokens, cost: unknown" in told(
         case("a", attempt()), judge=Spending(calls=2, unpriced=2) - Spending(calls=1, unpriced=1)
+    )
+    assert "judge: 3 calls, 9 tokens, cost: $0.0200 (1 call without reported tokens not counted)" in told(
+        case("a", attempt()),
+        judge=Spending(calls=3, unpriced=1, uncounted=1, estimated_usd=0.01, cost_usd=0.02, prompt_tokens=9),
     )
 
 

@@ -28,10 +28,13 @@ _IDLE_ROUNDS: Final = 2
 
 def _spending_of(answer: Completion) -> Spending:
     usage = answer.usage
+    uncounted = answer.cost_usd is None and not (usage and usage.complete)
     return Spending(
         calls=1,
         unpriced=int(answer.cost_usd is None),
+        uncounted=int(uncounted),
         cost_usd=answer.cost_usd or 0.0,
+        estimated_usd=answer.estimated_usd if uncounted else 0.0,
         prompt_tokens=(usage and usage.prompt_tokens) or 0,
         completion_tokens=(usage and usage.completion_tokens) or 0,
     )

@@ -31,6 +31,7 @@ from pytest_extract.extraction.llm.errors import (
     retry_after,
 )
 from pytest_extract.extraction.llm.outage import Outage, reason
+from pytest_extract.extraction.llm.tokens import message_tokens, reported_usage, text_tokens
 from pytest_extract.lazy import dataclass
 
 T = TypeVar("T")
@@ -56,13 +57,18 @@ class Retry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """One answer. `latency_s` is that of the attempt which succeeded; `cost_usd` is None for an unpriced model."""
+    """One answer. `latency_s` is that of the attempt which succeeded.
+
+    `cost_usd` is None for an unpriced model, and where the provider does not report all tokens: then `estimated_usd` is
+    what a priced model costs by the length of the texts.
+    """
 
     text: str
     finish_reason: str | None
     refusal: str | None
     usage: Usage | None
     cost_usd: float | None
+    estimated_usd: float | None
     latency_s: float
 
 
@@ -188,7 +194,7 @@ def _attempt(
 
     while True:
         try:
-            return _completion(litellm, model, call(wanted), time.perf_counter() - begin)
+            return _completion(litellm, model, messages, call(wanted), time.perf_counter() - begin)
         except litellm.UnsupportedParamsError as error:
             kept = _without_refused(str(error), wanted, options)
             if len(kept) == len(wanted):
@@ -203,30 +209,37 @@ def _without_refused(told: str, wanted: Mapping[str, Json], options: Mapping[str
     return {name: value for name, value in wanted.items() if name not in named}
 
 
-def _completion(litellm: Any, model: str, response: Any, latency_s: float) -> Completion:
+def _completion(litellm: Any, model: str, messages: Sequence[Message], response: Any, latency_s: float) -> Completion:
     choices = getattr(response, "choices", None)
     if not choices:
         raise MalformedAnswer("the server's answer is no chat completion: its list `choices` is empty")
     choice = choices[0]
     message = choice.message
     extra = getattr(message, "provider_specific_fields", None) or {}
+    text = message.content or ""
+    usage = reported_usage(getattr(response, "usage", None), text)
+    cost = _cost(litellm, model, response) if usage and usage.complete else None
+    estimate = None if usage and usage.complete else _estimate(model, messages, text, usage)
+    if estimate == 0:  # a model that runs here costs nothing for any number of tokens
+        cost, estimate = 0.0, None
     return Completion(
-        text=message.content or "",
+        text=text,
         finish_reason=choice.finish_reason,
         refusal=getattr(message, "refusal", None) or extra.get("refusal"),
-        usage=_usage(getattr(response, "usage", None)),
-        cost_usd=_cost(litellm, model, response),
+        usage=usage,
+        cost_usd=cost,
+        estimated_usd=estimate,
         latency_s=latency_s,
     )
 
 
-def _usage(usage: Any) -> Usage | None:
-    if usage is None:
-        return None
-    return Usage(
-        prompt_tokens=getattr(usage, "prompt_tokens", None),
-        completion_tokens=getattr(usage, "completion_tokens", None),
-        total_tokens=getattr(usage, "total_tokens", None),
+def _estimate(model: str, messages: Sequence[Message], text: str, usage: Usage | None) -> float | None:
+    """Estimate the cost of a call by the tokens that are reported, and by the length of the texts for the others."""
+    prompt, completion = (usage.prompt_tokens, usage.completion_tokens) if usage is not None else (None, None)
+    return price(
+        model,
+        message_tokens(messages) if prompt is None else prompt,
+        text_tokens(text) if completion is None else completion,
     )
 
 

@@ -277,8 +277,8 @@ def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
         tiles.append(("cost", spent.cost_text, ""))
         if run.reruns.calls:
             tiles.append(("of it before reruns", run.reruns.cost_text, ""))
-        if spent.unpriced:
-            tiles.append(("without a known price", plural(spent.unpriced, "call"), ""))
+    if spent.calls > spent.unpriced or spent.uncounted:
+        tiles += [(what, plural(count, "call"), "") for count, what in spent.unknown]
     if spent.prompt_tokens or spent.completion_tokens:
         tiles.append(("tokens in, out", f"{spent.prompt_tokens:,}, {spent.completion_tokens:,}", ""))
     if spent.recorded:

@@ -56,6 +56,52 @@ def test_a_priced_model_costs(llm_server):
     assert price("openai/test-model", 1, 1) is None
 
 
+def reporting(usage):
+    body = {**answer("hello").body, "usage": usage}
+    return Reply(body={key: value for key, value in body.items() if value != "left out"})
+
+
+UNREPORTED = {
+    "left out": ("left out", None),
+    "null": (None, None),
+    "empty": ({}, None),
+    "zeros": ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, None),
+    "no answer": (
+        {"prompt_tokens": 90, "completion_tokens": 0, "total_tokens": 90},
+        Usage(prompt_tokens=90, total_tokens=90),
+    ),
+    "no prompt": ({"completion_tokens": 9}, Usage(completion_tokens=9)),
+    "a sum": ({"total_tokens": 99}, Usage(total_tokens=99)),
+}
+
+
+@pytest.mark.parametrize(("usage", "kept"), UNREPORTED.values(), ids=UNREPORTED)
+def test_tokens_that_are_not_reported_are_unknown_and_their_cost_is_estimated(llm_server, usage, kept):
+    llm_server.say(reporting(usage), reporting(usage))
+    got = ask(model="openai/gpt-4o-mini")
+    assert (got.usage, got.cost_usd) == (kept, None)
+    prompt, completion = (kept.prompt_tokens, kept.completion_tokens) if kept else (None, None)
+    assert got.estimated_usd == pytest.approx(price("openai/gpt-4o-mini", prompt or 1, completion or 2))
+    unpriced = ask()
+    assert (unpriced.cost_usd, unpriced.estimated_usd) == (None, None)
+
+
+def test_a_model_without_a_fee_costs_nothing_however_many_tokens(llm_server):
+    llm_server.say(reporting("left out"))
+    got = ask(model="publicai/allenai/Olmo-3-7B-Instruct", api_base=llm_server.url, api_key="none")
+    assert (got.usage, got.cost_usd, got.estimated_usd) == (None, 0.0, None)
+
+
+def test_the_estimate_counts_attachments_and_scripts_by_bytes(llm_server):
+    llm_server.say(reporting("left out"))
+    parts = [
+        {"type": "text", "text": "\u59d3\u540d" * 20},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+    ]
+    got = complete("openai/gpt-4o-mini", [{"role": "user", "content": parts}])
+    assert got.estimated_usd == pytest.approx(price("openai/gpt-4o-mini", 1500 + 30, 2))
+
+
 RETRIED = {
     "rate limit": (rate_limited(), None),
     "rate limit that says how long": (rate_limited(7), [7.0]),

@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from pytest_extract.core.parse.finish import CUT, EARLY, OUTAGE, REFUSED, plain_reason
 from pytest_extract.core.parse.mistake import find_mistake
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem, TooMany, line_column
 from pytest_extract.core.parse.size import BYTES_A_VALUE, MAX_OUTPUT_BYTES, too_many_to_repair
 from pytest_extract.core.parse.text import (
     MOST_PLACES,
+    AnswerPlace,
     Region,
     Regions,
-    answer_start,
     decode_json,
     fenced_scalar,
+    find_answer,
     find_regions,
     only_punctuation,
     read_whole,
 )
+from pytest_extract.core.parse.thoughts import Thoughts
 from pytest_extract.core.parse.value import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing, json_type
 
 _NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
-_CUT: Final = frozenset({"length", "max_tokens", "model_length", "max_output_tokens"})
 _FENCED: Final = {Wrapping.FENCED: "JSON taken from a fenced block"}
 _PROSE: Final = {Wrapping.PROSE: "JSON taken from the text around it"}
-_REFUSED: Final = frozenset({"content_filter", "refusal", "safety", "prohibited_content", "recitation", "blocklist"})
 
 
 class ParsedOutput(NamedTuple):
@@ -59,19 +60,22 @@ def parse_output(
 
     Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `wrapped`; a broken output
     of more than `most_repaired` values is `output_too_large`, because mending is slow.
-    `finish_reason` is the provider's: `length` tells a cut, `content_filter` or `refusal` a refusal.
+    `finish_reason` is the provider's, and decides before the JSON does: an answer that was cut, refused or broken off
+    is none, however much of it there is; with `repair`, a cut one is mended.
     """
-    reason = (finish_reason or "").lower()
+    reason = plain_reason(finish_reason)
     if isinstance(output, (bytes, bytearray)):
         output = bytes(output).decode("utf-8", "replace")
     if isinstance(output, str):
         return _parse_text(output, most_repaired=most_repaired if repair else None, reason=reason)
     if output is None:
         return _failed(_empty(reason), "")
-    return _parse_value(output)
+    return _parse_value(output, reason)
 
 
-def _parse_value(output: object) -> ParsedOutput:
+def _parse_value(output: object, reason: str) -> ParsedOutput:
+    if reason in EARLY:
+        return _failed(_ended_early(reason, "what came is not the whole answer"), "")
     try:
         value = plain_json(output)
     except NotJson as problem:
@@ -81,31 +85,57 @@ def _parse_value(output: object) -> ParsedOutput:
 
 def _parse_text(text: str, *, most_repaired: int | None, reason: str) -> ParsedOutput:
     repair = most_repaired is not None
-    start = answer_start(text)
-    read = read_whole(text, start)
-    if read.value is not MISSING and not text[read.stop :].strip():
-        parsed = ParsedOutput(read.value, None, _lead(text, start), text)
-        return _structured(parsed, repair=repair, place=start)
+    answer = find_answer(text)
+    start = answer.start
     if start >= len(text):
         return _failed(_empty(reason), text)
-    if (scalar := fenced_scalar(text, start)) is not None:
-        parsed = ParsedOutput(value=scalar[0], wrapped=_lead(text, start) | _FENCED, text=text)
+    if reason in REFUSED | OUTAGE:
+        return _failed(_ended_early(reason, f"it says {_excerpt(text, start)}"), text)
+    read = read_whole(text, start)
+    cut = reason in CUT and not repair
+    if read.value is not MISSING and not text[read.stop :].strip() and not cut:
+        parsed = ParsedOutput(read.value, None, _lead(text, answer), text)
+        return _structured(parsed, repair=repair, place=start)
+    if not cut and (scalar := fenced_scalar(text, start)) is not None:
+        parsed = ParsedOutput(value=scalar[0], wrapped=_lead(text, answer) | _FENCED, text=text)
         return _structured(parsed, repair=repair, place=scalar[1])
     found = find_regions(text, start, read=read)
+    if found.thoughts is not None and found.thoughts.stop is None:
+        return _failed(_inside_thoughts(text, found.thoughts, reason), text)
     good, broken = found.good, found.broken
     if good is not None and (broken is None or good.weight > broken.weight):
-        return _from_region(text, start, good, found)
+        if cut:
+            return _failed(_ended_early(reason, "the JSON before the cut may be a draft of the answer"), text)
+        return _from_region(text, answer, good, found)
     if broken is None:
         return _without_json(text, start, reason, complete=found.complete)
     return _from_broken(text, broken, most_repaired=most_repaired, reason=reason)
 
 
-def _from_region(text: str, start: int, region: Region, found: Regions) -> ParsedOutput:
-    if only_punctuation(text, start, region):
-        place = region.stop if text[region.stop :].strip() else start
+def _ended_early(reason: str, what_came: str) -> Failure:
+    """Fail an answer that ended before its time, whatever came of it."""
+    if reason in REFUSED:
+        kind, why = FailureKind.REFUSAL, "stopped by the provider"
+    elif reason in OUTAGE:
+        kind, why = FailureKind.EXTRACTOR_ERROR, "the provider broke down while it answered"
+    else:
+        kind, why = FailureKind.TRUNCATED_JSON, "cut at the token limit"
+    return Failure(kind=kind, message=f"{why} (finish_reason={reason}): {what_came}")
+
+
+def _inside_thoughts(text: str, thoughts: Thoughts, reason: str) -> Failure:
+    line, column = line_column(text, thoughts.start)
+    cut = f" (finish_reason={reason})" if reason in CUT else ""
+    message = f"the answer ends inside the model's thoughts{cut}: `{thoughts.mark.strip()}` is never closed"
+    return Failure(kind=FailureKind.TRUNCATED_JSON, message=message, line=line, column=column)
+
+
+def _from_region(text: str, answer: AnswerPlace, region: Region, found: Regions) -> ParsedOutput:
+    if found.thoughts is None and only_punctuation(text, answer.start, region):
+        place = region.stop if text[region.stop :].strip() else answer.start
         message = f"`{text[place:].strip()[:12]}` stands beside a complete JSON value"
         return _failed(_failure(text, SyntaxProblem(FailureKind.MALFORMED_JSON, message, place)), text)
-    wrapped = _lead(text, start) | (_FENCED if region.fenced else _PROSE)
+    wrapped = _lead(text, answer, found.thoughts) | (_FENCED if region.fenced else _PROSE)
     if found.count > 1:
         line, _ = line_column(text, region.start)
         count = f"{found.count}" if found.complete else f"more than {found.count}"
@@ -134,11 +164,8 @@ def _mended(text: str, region: Region, most: int) -> ParsedOutput | None:
 
 
 def _blamed(problem: SyntaxProblem, reason: str, *, at_end: bool) -> SyntaxProblem:
-    """Give the provider's reason for stopping precedence over what it left behind."""
-    if reason in _REFUSED:
-        message = f"stopped by the provider (finish_reason={reason}): {problem.message}"
-        return SyntaxProblem(FailureKind.REFUSAL, message, problem.position)
-    if reason not in _CUT:
+    """Give the token limit precedence over what it left behind."""
+    if reason not in CUT:
         return problem
     if problem.kind is FailureKind.TRUNCATED_JSON or not at_end:
         return SyntaxProblem(
@@ -149,10 +176,7 @@ def _blamed(problem: SyntaxProblem, reason: str, *, at_end: bool) -> SyntaxProbl
 
 
 def _without_json(text: str, start: int, reason: str, *, complete: bool) -> ParsedOutput:
-    if reason in _REFUSED:
-        message = f"stopped by the provider (finish_reason={reason}); it says {_excerpt(text, start)}"
-        return _failed(Failure(kind=FailureKind.REFUSAL, message=message), text)
-    cut = f"; the answer was cut at the token limit (finish_reason={reason})" if reason in _CUT else ""
+    cut = f"; the answer was cut at the token limit (finish_reason={reason})" if reason in CUT else ""
     where = "in the text" if complete else f"at the first {MOST_PLACES:,} brackets of the text"
     message = f"no JSON object or array {where}, which begins {_excerpt(text, start)}{cut}"
     return _failed(Failure(kind=FailureKind.NO_JSON, message=message), text)
@@ -164,7 +188,7 @@ def _structured(parsed: ParsedOutput, *, repair: bool = False, place: int = 0) -
     if isinstance(value, CONTAINERS):
         return parsed
     message = f"the JSON is a bare {json_type(value)}; an object or array was expected"
-    inner = decode_json(value, answer_start(value)) if isinstance(value, str) else None
+    inner = decode_json(value, find_answer(value).start) if isinstance(value, str) else None
     if inner is not None and isinstance(inner[0], CONTAINERS):
         if repair:
             wrapped = {**parsed.wrapped, Wrapping.REPAIRED: "repaired: JSON encoded twice"}
@@ -176,21 +200,19 @@ def _structured(parsed: ParsedOutput, *, repair: bool = False, place: int = 0) -
 
 
 def _empty(reason: str) -> Failure:
-    if reason in _REFUSED:
-        message = f"the output is empty; the provider stopped it (finish_reason={reason})"
-        return Failure(kind=FailureKind.REFUSAL, message=message)
-    cut = f": the token limit was used up before the answer began (finish_reason={reason})" if reason in _CUT else ""
+    if reason in REFUSED | OUTAGE:
+        return _ended_early(reason, "the output is empty")
+    cut = f": the token limit was used up before the answer began (finish_reason={reason})" if reason in CUT else ""
     return Failure(kind=FailureKind.EMPTY_RESPONSE, message=f"the output is empty{cut}")
 
 
-def _lead(text: str, start: int) -> dict[Wrapping, str]:
+def _lead(text: str, answer: AnswerPlace, among: Thoughts | None = None) -> dict[Wrapping, str]:
     found: dict[Wrapping, str] = {}
-    if not start:
-        return found
-    lead = text[:start]
-    if "</think>" in lead:
-        found[Wrapping.REASONING] = "reasoning before `</think>` left out"
-    if "\ufeff" in lead:
+    thoughts = answer.thoughts or among
+    if thoughts is not None:
+        where = "in" if thoughts.opened else "before"
+        found[Wrapping.REASONING] = f"reasoning {where} `{thoughts.mark.strip()}` left out"
+    if "\ufeff" in text[: answer.start]:
         found[Wrapping.BYTE_ORDER_MARK] = "byte order mark left out"
     return found
 

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.collector import no_collection
 from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened, closing, is_shallow, opened_at
+from pytest_extract.core.parse.thoughts import Thoughts, ThoughtsAhead, thoughts_before_answer
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
 from pytest_extract.lazy import dataclass, lazy_pattern
 
@@ -29,7 +30,6 @@ _PLACE: Final = lazy_pattern(rf"{_FENCE}(?=[{{\[])|{_OBJECT}|{_ARRAY}|{_NUMBERS}
 _OPENING_FENCE: Final = lazy_pattern(_FENCE)
 _PUNCTUATION: Final = lazy_pattern(r"[\s{}\[\],:\"]*+")
 _BLANK: Final = lazy_pattern(r"[\s\ufeff]*+")
-_REASONING_END: Final = "</think>"
 _WINDOWS: Final = (2_000, 16_000, 128_000, 1_000_000)
 """Characters in which `json` is tried at a place, before it is given the whole text."""
 _LONGEST_TOKEN: Final = 16
@@ -91,13 +91,14 @@ class Region:
 class Regions:
     """What a text holds: the best value, the weightiest stretch that is broken JSON, and how many there are.
 
-    `complete`: whether the search came to the end of the text.
+    `complete`: whether the search came to the end of the text. `thoughts`: the last that stand among them.
     """
 
     good: Region | None = None
     broken: Region | None = None
     count: int = 0
     complete: bool = True
+    thoughts: Thoughts | None = None
 
     def add(self, region: Region) -> None:
         """Keep a region if it is better than those before."""
@@ -256,15 +257,26 @@ def too_deep(value: Json) -> bool:
     return True
 
 
-def answer_start(text: str) -> int:
-    """Offset behind a leading byte order mark and behind a reasoning model's thoughts (`</think>`)."""
-    if text.startswith(("{", "[")):
-        return 0
+class AnswerPlace(NamedTuple):
+    """Where an answer begins in a text, and the thoughts that stand before it."""
+
+    start: int
+    thoughts: Thoughts | None = None
+
+
+def find_answer(text: str) -> AnswerPlace:
+    """Find the answer behind a leading byte order mark and behind a model's thoughts."""
+    if text.startswith("{"):
+        return AnswerPlace(0)
     start = _skip_blank(text, 0)
-    if text[start : start + 1] in ("{", "[", '"', "`"):
-        return start
-    thoughts = text.rfind(_REASONING_END)
-    return _skip_blank(text, thoughts + len(_REASONING_END)) if thoughts >= 0 else start
+    if text[start : start + 1] in ("{", '"', "`") or (
+        text[start : start + 1] == "[" and text[start + 1 : start + 2] != "T"
+    ):
+        return AnswerPlace(start)
+    thoughts = thoughts_before_answer(text, start)
+    if thoughts is None or thoughts.stop is None:
+        return AnswerPlace(start)
+    return AnswerPlace(_skip_blank(text, thoughts.stop), thoughts)
 
 
 def _skip_blank(text: str, start: int) -> int:
@@ -284,20 +296,29 @@ def fenced_scalar(text: str, start: int) -> tuple[Json, int] | None:
 
 
 def find_regions(text: str, start: int, *, read: Reading | None = None) -> Regions:
-    """Find the outermost stretches of `text[start:]` that hold JSON or set out to.
+    """Find the outermost stretches of `text[start:]` that hold JSON or set out to, and stand in no thoughts.
 
     `read`: what stands at `start`, where that is known.
     """
     found = Regions()
     search = _JsonSearch(text)
+    ahead = ThoughtsAhead(text)
     position = start
-    if text[start : start + 1] in ("{", "["):
+    if text[start : start + 1] in ("{", "[") and not _begins(ahead.at(start), start):
         known = search.read(start) if read is None else (read, _opened(text, start, read))
         region = _region(text, start, *known, fenced=False)
         found.add(region)
         position = region.stop
     for _ in range(MOST_PLACES):
         match = _PLACE.search(text, position)
+        thoughts = ahead.at(position)
+        if thoughts is not None and (match is None or thoughts.start <= match.start()):
+            found = found if thoughts.opened else Regions()  # else all before its end were thoughts
+            found.thoughts = thoughts
+            if thoughts.stop is None:
+                return found
+            position = thoughts.stop
+            continue
         if match is None:
             return found
         fenced = match[0][0] == "`"
@@ -311,6 +332,10 @@ def find_regions(text: str, start: int, *, read: Reading | None = None) -> Regio
         position = region.stop
     found.complete = _PLACE.search(text, position) is None
     return found
+
+
+def _begins(thoughts: Thoughts | None, place: int) -> bool:
+    return thoughts is not None and thoughts.start == place
 
 
 class _JsonSearch:

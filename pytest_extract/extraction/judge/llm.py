@@ -132,7 +132,7 @@ class LlmJudge:
             self.spent += _spending_of(answer)
         if answer.refusal:
             return [UnansweredQuestion(f"the judge refused: {answer.refusal}")] * len(questions)
-        return list(read_answers(batch, answer.text).values())
+        return list(read_answers(batch, answer.text, answer.finish_reason).values())
 
 
 class _Failed(UnansweredQuestion):

@@ -107,11 +107,13 @@ def judge_response_format(kind: str) -> dict[str, Json]:
     return {"type": "json_schema", "json_schema": {"name": "answers", "schema": schema, "strict": True}}
 
 
-def read_answers(batch: Batch, text: str) -> dict[str, Decision]:
+def read_answers(batch: Batch, text: str, finish_reason: str | None = None) -> dict[str, Decision]:
     """Return a decision for each id of the batch; `UnansweredQuestion` with the reason where no answer is valid."""
-    parsed = parse_output(text)
+    parsed = parse_output(text, finish_reason=finish_reason)
     if parsed.failure is not None or parsed.value is MISSING:
-        return dict.fromkeys(batch.questions, UnansweredQuestion(f"the judge's answer is no JSON: {parsed.failure}"))
+        return dict.fromkeys(
+            batch.questions, UnansweredQuestion(f"the judge's answer gives no JSON to decide by: {parsed.failure}")
+        )
     entries = parsed.value.get("answers") if isinstance(parsed.value, dict) else parsed.value
     if not isinstance(entries, list):
         return dict.fromkeys(batch.questions, UnansweredQuestion("the judge's answer has no list `answers`"))

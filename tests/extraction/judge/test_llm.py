@@ -240,6 +240,20 @@ def test_an_unsound_answer_is_none(batch, text, why):
     assert why in got.reason
 
 
+HALF = {
+    "a verdict before the cut": ("First: " + said(score=1) + " On reflection", "length"),
+    "a whole verdict at the cut": (said(score=1), "max_tokens"),
+    "a verdict that was withdrawn": (said(score=1), "content_filter"),
+    "a verdict in thoughts that never end": ("<think>First idea: " + said(score=1), "stop"),
+}
+
+
+@pytest.mark.parametrize(("text", "finish_reason"), HALF.values(), ids=HALF)
+def test_half_an_answer_decides_nothing(text, finish_reason):
+    (got,) = read_answers(BATCH, text, finish_reason).values()
+    assert isinstance(got, UnansweredQuestion)
+
+
 SOUND = {
     "bare": said(score=1),
     "list": json.dumps([{"id": NAME, "score": 1.0, "reason": "r"}]),

@@ -27,7 +27,7 @@ from pytest_extract.core.gates import MODALITIES, GateConfig
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import decode_json
 from pytest_extract.core.parse.value import NotJson, plain_json
-from pytest_extract.core.results import Judge, Status
+from pytest_extract.core.results import FailureKind, Judge, Status
 from pytest_extract.core.scorer import Scorer, compile_schema, output_shape
 from pytest_extract.core.values import Json, short_repr, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
@@ -163,6 +163,8 @@ class BulkScorer:
             modality=modality,
             gates=self._gates,
         )
+        if score.failure is not None and score.failure.kind is FailureKind.EXTRACTOR_ERROR:
+            return self.broken(record, score.failure.message)
         undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]
         breaches = () if undecided else breaches_of(self._bounds, score)
         outcome = Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED

@@ -19,6 +19,7 @@ from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.core.stats.repeats import decided
 from pytest_extract.core.values import MISSING, canonical_json, short_repr, text_digest
 from pytest_extract.errors import ExtractError
+from pytest_extract.extraction.base import refuse_outage
 from pytest_extract.extraction.call import failure_of
 from pytest_extract.lazy import dataclass
 from pytest_extract.thresholds import Requirements, breaches_of, case_breaches, known_patterns
@@ -176,6 +177,7 @@ class _Repeats:
         started = time.perf_counter()
         try:
             extraction = self.extract(index)
+            refuse_outage(extraction)
         except NotRun:
             raise
         except Exception as error:  # noqa: BLE001  # whatever the user's code raises is that case's error

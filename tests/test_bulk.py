@@ -186,6 +186,13 @@ def test_schemas_of_records_are_compiled_as_the_scorer_was():
     assert result.outcome is not Outcome.BROKEN
 
 
+def test_an_outage_of_the_provider_is_broken_and_not_wrong():
+    record = {"id": "a", "gold": {"a": 1}, "output": '{"a": 1}', "finish_reason": "error"}
+    result = BulkScorer(scorer=compile_schema({"properties": {"a": {"type": "integer"}}})).score(record)
+    assert (result.outcome, result.attempts[0].score) == ("broken", None)
+    assert "broke down" in result.why
+
+
 def test_a_judge_answers_and_what_stays_open_is_broken():
     schema = {"type": "object", "properties": {"name": {"type": "string", "evaluation_config": "string_semantic"}}}
     judged = BulkScorer(scorer=compile_schema(schema), judge=ibm_judge)

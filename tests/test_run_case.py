@@ -110,6 +110,21 @@ def as_extraction(output: object) -> Extraction:
     return output if isinstance(output, Extraction) else Extraction(output)
 
 
+@pytest.mark.parametrize("reason", ["error", "FinishReason.ERROR", "network_error", "insufficient_system_resource"])
+@pytest.mark.parametrize("output", [GOLD, json.dumps(GOLD), '{"a": ', None], ids=["value", "text", "cut", "nothing"])
+def test_an_outage_that_an_extractor_tells_of_breaks_the_case(new_case: NewCase, output: object, reason: str) -> None:
+    caught: list[Exception] = []
+    result = run(new_case(), Extraction(output, finish_reason=reason), on_error=caught.append)
+    assert result.outcome is Outcome.BROKEN
+    assert "the provider broke down while it answered (finish_reason=" in (result.why or "")
+    assert len(caught) == 1
+
+
+def test_a_failure_of_the_extractor_itself_breaks_the_case(new_case: NewCase) -> None:
+    failure = Failure(kind=FailureKind.EXTRACTOR_ERROR, message="the queue was down")
+    assert run(new_case(), Extraction(None, failure=failure)).why == "the queue was down"
+
+
 def test_an_exception_breaks_the_case_and_is_handed_over(new_case: NewCase) -> None:
     caught: list[Exception] = []
     error = ValueError("down")

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Usage
+from pytest_extract.core.parse.finish import OUTAGE, plain_reason
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.lazy import dataclass
@@ -24,7 +25,7 @@ class Extraction:
     output: text, or a value that is JSON (of the types in `core.parse.value.plain_json`), before any parsing.
     usage: tokens (`Usage`, or a mapping with its names); latency_s: seconds; cost_usd: None when unknown, never 0 then.
     estimated_usd: what a budget counts where the cost is unknown; None if there is no estimate either.
-    finish_reason: that of the provider; `length` marks an output that was cut off.
+    finish_reason: that of the provider; `length` marks an output that was cut off, `error` an outage: no output at all.
     recorded: replayed from a recording, so tokens, cost and latency are those of the recorded call.
     failure: set if the provider declined (refusal, context length, page limit) or returned nothing.
     notes: remarks for readers of the result (a redacted recording).
@@ -56,6 +57,10 @@ class Extraction:
         from pytest_extract.core.output_shape import ReportedMetadata
 
         return ReportedMetadata(self.confidence, self.citations)
+
+
+class ProviderOutage(ExtractError):
+    """An extractor returned what came before its provider broke down: the case is broken, whatever stands in it."""
 
 
 class ExtractionFailure(ExtractError):
@@ -90,8 +95,10 @@ def as_extraction(returned: Any, latency_s: float | None = None) -> Extraction:
 
     Values become plain JSON, so that a live and a replayed output are alike. Raises ConfigError on an output of a type
     that JSON does not have, and on a usage, cost or latency that is none: it would fail later, in every sum.
+    Raises ProviderOutage where the finish reason tells of one.
     """
     given = returned if isinstance(returned, Extraction) else Extraction(returned)
+    refuse_outage(given)
     return dataclasses.replace(
         given,
         output=plain_output(given.output),
@@ -103,6 +110,15 @@ def as_extraction(returned: Any, latency_s: float | None = None) -> Extraction:
         confidence=_reported("confidence", given.confidence, dict | int | float),
         citations=_reported("citations", given.citations, dict | list),
     )
+
+
+def refuse_outage(extraction: Extraction) -> None:
+    """Raise ProviderOutage where the provider broke down while it answered."""
+    reason, failure = plain_reason(extraction.finish_reason), extraction.failure
+    if reason in OUTAGE:
+        raise ProviderOutage(f"the provider broke down while it answered (finish_reason={reason})")
+    if failure is not None and failure.kind is FailureKind.EXTRACTOR_ERROR:
+        raise ProviderOutage(failure.message)
 
 
 def _reported(name: str, value: Any, kinds: Any) -> Any:

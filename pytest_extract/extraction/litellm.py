@@ -8,6 +8,7 @@ from dataclasses import field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
+from pytest_extract.core.parse.finish import REFUSED, plain_reason
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
@@ -113,7 +114,7 @@ def _estimated(usd: float) -> str:
 def _failure(answer: Completion) -> Failure | None:
     if answer.refusal:
         return Failure(kind=FailureKind.REFUSAL, message=answer.refusal)
-    if answer.finish_reason == "content_filter":
+    if plain_reason(answer.finish_reason) in REFUSED:
         return Failure(kind=FailureKind.REFUSAL, message=_FILTERED)
     if not answer.text.strip():
         return Failure(

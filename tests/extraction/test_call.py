@@ -14,7 +14,7 @@ import pytest
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.base import Extraction, ExtractionFailure, as_extraction
+from pytest_extract.extraction.base import Extraction, ExtractionFailure, ProviderOutage, as_extraction
 from pytest_extract.extraction.call import ARGUMENTS, call_extractor, failure_of
 from pytest_extract.extraction.loop import BackgroundLoop
 
@@ -363,3 +363,8 @@ def test_an_error_about_event_loops_says_where_extractors_run(message, told):
             call(extractor)
         notes = getattr(raised.value, "__notes__", [])
         assert any("inside an async extractor, at its first call" in note for note in notes) == told
+
+
+def test_an_outage_that_an_extractor_returns_is_raised():
+    with pytest.raises(ProviderOutage, match=r"broke down while it answered \(finish_reason=error\)"):
+        call(lambda: Extraction('{"a": 1}', finish_reason="error"))

@@ -20,15 +20,19 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pytest_extract.core.case_result import Usage
+from pytest_extract.core.parse.finish import EARLY, OUTAGE, plain_reason
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, closest
 from pytest_extract.extraction.llm.errors import (
     AttemptTimeout,
+    ErrorInAnswer,
     MalformedAnswer,
+    error_in_answer,
     failure_kind,
     is_final,
     retry_after,
+    told_error,
 )
 from pytest_extract.extraction.llm.outage import Outage, reason
 from pytest_extract.extraction.llm.tokens import message_tokens, reported_usage, text_tokens
@@ -135,11 +139,12 @@ def complete(
             raise LlmError(over)
         try:
             completion = _attempt(litellm, model, messages, wanted, options, retry.timeout_s)
-        except Exception as error:  # whatever a provider's client raises ends here
+        except Exception as raised:  # whatever a provider's client raises ends here
+            error = error_in_answer(raised) or raised
             pause = _pause(error, attempt, replace(retry, attempts=outage.attempts(model, error, retry.attempts)))
             if pause is None:
                 told = _told(model, reason(litellm, model, error, options), attempt + 1)
-                raise LlmError(outage.failed(model, error, told), kind=failure_kind(error)) from error
+                raise LlmError(outage.failed(model, error, told), kind=failure_kind(error)) from raised
             sleep(pause)
         else:
             outage.answered(model)
@@ -216,6 +221,7 @@ def _completion(litellm: Any, model: str, messages: Sequence[Message], response:
     choice = choices[0]
     message = choice.message
     extra = getattr(message, "provider_specific_fields", None) or {}
+    finish_reason = _finish_reason(choice, extra)
     text = message.content or ""
     usage = reported_usage(getattr(response, "usage", None), text)
     cost = _cost(litellm, model, response) if usage and usage.complete else None
@@ -224,13 +230,25 @@ def _completion(litellm: Any, model: str, messages: Sequence[Message], response:
         cost, estimate = 0.0, None
     return Completion(
         text=text,
-        finish_reason=choice.finish_reason,
+        finish_reason=finish_reason,
         refusal=getattr(message, "refusal", None) or extra.get("refusal"),
         usage=usage,
         cost_usd=cost,
         estimated_usd=estimate,
         latency_s=latency_s,
     )
+
+
+def _finish_reason(choice: Any, message: Mapping[str, Any]) -> str | None:
+    """Return why an answer ended; raises ErrorInAnswer where it, or its message, tells that the service broke down."""
+    beside = getattr(choice, "provider_specific_fields", None) or {}
+    if (error := told_error(beside, message)) is not None:
+        raise error
+    # litellm makes `stop` of a reason that it does not know
+    told, native = choice.finish_reason, beside.get("native_finish_reason")
+    if plain_reason(native) in OUTAGE:
+        raise ErrorInAnswer(f"it ended with the finish reason {native}")
+    return next((each for each in (told, native) if plain_reason(each) in EARLY), told)
 
 
 def _estimate(model: str, messages: Sequence[Message], text: str, usage: Usage | None) -> float | None:

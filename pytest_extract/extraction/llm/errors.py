@@ -69,6 +69,38 @@ class MalformedAnswer(ExtractError):
     """The server answered, and the answer is no chat completion."""
 
 
+class ErrorInAnswer(ExtractError):
+    """A status of 200, and an error in the answer: it means what it would mean with a status of its own.
+
+    `status_code`: that of the error; 502 where it has none that is one, for gateways tell of a dead upstream so.
+    """
+
+    def __init__(self, error: object, code: object = None) -> None:
+        super().__init__(f"the answer, of status 200, tells of an error: {error}")
+        status = int(code) if isinstance(code, int | str) and str(code).isdecimal() else 0
+        self.status_code = status if 400 <= status <= 599 else 502
+
+
+def told_error(*holders: object) -> ErrorInAnswer | None:
+    """Return the error that the first of these mappings with an `error` holds; None where all of them hold none."""
+    for holder in holders:
+        error = holder.get("error") if isinstance(holder, Mapping) else None
+        if isinstance(error, Mapping) and any(error.values()):
+            return ErrorInAnswer(error.get("message") or dict(error), error.get("code"))
+        if error and not isinstance(error, Mapping):
+            return ErrorInAnswer(error)
+    return None
+
+
+def error_in_answer(error: BaseException) -> ErrorInAnswer | None:
+    """Find the error that a 200 answer told of below litellm's own, which loses its words; None for any other error."""
+    first = _chain(error)[-1]
+    if type(first) is not Exception or not hasattr(first, "message") or not hasattr(first, "status_code"):
+        return None
+    # litellm gives 422 to an error without a code
+    return ErrorInAnswer(first.message, None if first.status_code == 422 else first.status_code)
+
+
 def failure_kind(error: BaseException) -> FailureKind | None:
     """Return the kind of `DECLINED` for which a provider declined the input; else None.
 

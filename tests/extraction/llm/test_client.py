@@ -102,6 +102,83 @@ def test_the_estimate_counts_attachments_and_scripts_by_bytes(llm_server):
     assert got.estimated_usd == pytest.approx(price("openai/gpt-4o-mini", 1500 + 30, 2))
 
 
+DIED = {"code": 502, "message": "the upstream died"}
+
+
+def told(text, *, on_choice=None, in_message=None, beside=None):
+    """Return an answer of status 200 with more keys on its choice, in its message, or beside its choices."""
+    body = answer(text, **(in_message or {})).body
+    body["choices"][0] |= on_choice or {}
+    return Reply(body={**body, **(beside or {})})
+
+
+OUTAGES = {
+    "error beside text": told('{"a', on_choice={"finish_reason": "error", "error": DIED}),
+    "error beside a whole text": told('{"a": 1}', on_choice={"error": DIED}),
+    "error without content": told(None, on_choice={"error": DIED}),
+    "error in the message": told(None, in_message={"error": DIED}),
+    "error as a text": told('{"a', on_choice={"error": "the upstream died"}),
+    "error with an unusual code": told('{"a', on_choice={"error": {**DIED, "code": "upstream_error"}}),
+    "error beside the choices": told('{"a": 1}', beside={"error": DIED}),
+    "error in place of choices": Reply(body={"error": DIED}),
+    "error of 429": told('{"a', on_choice={"error": {**DIED, "code": 429}}),
+    "finish reason error": told('{"a": 1}', on_choice={"finish_reason": "error"}),
+    "finish reason of one service": told('{"a": 1}', on_choice={"finish_reason": "insufficient_system_resource"}),
+}
+
+
+@pytest.mark.parametrize("outage", OUTAGES.values(), ids=OUTAGES)
+def test_an_outage_told_in_an_answer_is_tried_again(llm_server, outage):
+    llm_server.say(outage, answer("ok"))
+    waits = []
+    assert ask(waits).text == "ok"
+    assert len(waits) == 1
+
+
+@pytest.mark.parametrize("where", ["error beside text", "error beside the choices", "error in the message"])
+def test_an_outage_that_lasts_is_told_in_the_provider_s_words(llm_server, where):
+    llm_server.otherwise = OUTAGES[where]
+    with pytest.raises(
+        LlmError, match=r"after 3 attempts: .*status 200, tells of an error: the upstream died"
+    ) as error:
+        ask()
+    assert error.value.kind is None
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"code": 400, "message": "This model's maximum context length is 8192 tokens."}, FailureKind.CONTEXT_LENGTH),
+        ({"code": 402, "message": "Insufficient credits"}, None),
+    ],
+)
+def test_an_error_told_in_an_answer_means_what_its_status_means(llm_server, error, kind):
+    llm_server.otherwise = told(None, on_choice={"error": error})
+    with pytest.raises(LlmError) as raised:
+        ask()
+    assert (raised.value.kind, len(llm_server.requests)) == (kind, 1)
+
+
+@pytest.mark.parametrize("nothing", [None, {}, {"code": None, "message": ""}, ""], ids=repr)
+def test_an_error_that_says_nothing_is_none(llm_server, nothing):
+    llm_server.say(told("ok", on_choice={"error": nothing}))
+    assert ask().text == "ok"
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ({"native_finish_reason": "RECITATION"}, "RECITATION"),
+        ({"finish_reason": "length", "native_finish_reason": "MAX_TOKENS"}, "length"),
+        ({"native_finish_reason": "completed"}, "stop"),
+        ({"finish_reason": "eos"}, "stop"),
+    ],
+)
+def test_the_finish_reason_is_the_one_that_ends_an_answer_early(llm_server, said, kept):
+    llm_server.say(told("ok", on_choice=said))
+    assert ask().finish_reason == kept
+
+
 RETRIED = {
     "rate limit": (rate_limited(), None),
     "rate limit that says how long": (rate_limited(7), [7.0]),

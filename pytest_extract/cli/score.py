@@ -15,11 +15,13 @@ from pytest_extract.cases.sources import read_text
 from pytest_extract.cli.files import load_extensions, read_schema, read_value
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.metrics import JUDGED
+from pytest_extract.core.parse.fit import SchemaFit
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.size import most_repaired
 from pytest_extract.core.results import Failure, Judge, RuleStatus, Status
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema, output_shape
+from pytest_extract.core.validate.validator import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
@@ -70,7 +72,8 @@ def run(args: argparse.Namespace) -> int:
     judge, extensions = _judge_of(args), load_extensions(args.extensions)
     gates: dict[str, Json] | None = {"schema": False} if args.no_schema_gate else None
     text = read_text(args.output, MOST_BULK_BYTES, streams=True)
-    parsed = parse_output(text, repair=args.repair, most_repaired=most_repaired(gold, None))
+    fits = SchemaFit(schema, Validator(schema).is_valid)
+    parsed = parse_output(text, repair=args.repair, fits=fits, most_repaired=most_repaired(gold, None))
     for note in parsed.notes:
         print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
     extracted = _bare_value(parsed.value, args.confidence)

@@ -17,6 +17,7 @@ from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.gates import MODALITIES, GateConfig
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.measures.document import DocumentMeasures
+from pytest_extract.core.parse.fit import FitRank, Fits, SchemaFit
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.size import most_repaired, too_many_bytes, too_many_values
 from pytest_extract.core.pattern import usual
@@ -93,6 +94,14 @@ class Scorer:
         from pytest_extract.core.complexity import SchemaShape
 
         return SchemaShape(self.schema)
+
+    def fits(self, value: Json) -> FitRank:
+        """Rank a value by how well it fits the schema, to choose among several in one output."""
+        return self._fit(value)
+
+    @cached_property
+    def _fit(self) -> SchemaFit:
+        return SchemaFit(self.schema, self._document.validator.is_valid)
 
     @property
     def judges(self) -> Mapping[str, Judge]:
@@ -196,14 +205,15 @@ class Scorer:
         if large is not None:
             return self.failed(gold, large, modality=modality, gates=gates)
         most = most_repaired(gold, max_output_bytes) if repair else 0
-        parsed = parse_output(text, repair=repair, finish_reason=finish_reason, most_repaired=most)
+        shape = None if confidence is None else output_shape(confidence)
+        fits = self.fits if shape is None else _inside(shape, self.fits)
+        parsed = parse_output(text, repair=repair, finish_reason=finish_reason, fits=fits, most_repaired=most)
         failure = parsed.failure
         if parsed.value is not MISSING:
             value, unwrapped = parsed.value, None
-            if confidence is not None or reported is not None:
+            if shape is not None or reported is not None:
                 from pytest_extract.core.output_shape import unwrap
 
-                shape = None if confidence is None else output_shape(confidence)
                 unwrapped = unwrap(value, shape, reported)
                 value = unwrapped.value
             unfit = too_many_values(value, gold, max_output_bytes, text)
@@ -370,6 +380,13 @@ def _rules_of(schema: Json, rules: list[Json], program: Program) -> RuleSet:
 
 def _compile_source(source: Mapping[str, Any]) -> Scorer:
     return compile_schema(**source)
+
+
+def _inside(shape: OutputShape, fits: Fits) -> Fits:
+    """Rank outputs of a shape by the values that they hold."""
+    from pytest_extract.core.output_shape import unwrap
+
+    return lambda value: fits(unwrap(value, shape).value)
 
 
 def _not_bare(notes: Sequence[str]) -> Failure:

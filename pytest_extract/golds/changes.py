@@ -59,7 +59,7 @@ class GoldProposal:
 
 def output_value(case: Case, attempt: Attempt) -> Json | Missing:
     """Return the value of an output that is compared with the gold: without confidence and citations around values."""
-    value = parse_output(attempt.output, finish_reason=attempt.finish_reason).value
+    value = parse_output(attempt.output, finish_reason=attempt.finish_reason, fits=case.scorer.fits).value
     return value if case.confidence is None or value is MISSING else unwrap(value, case.confidence).value
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from pytest_extract.core.parse.finish import CUT, EARLY, OUTAGE, REFUSED, plain_reason
+from pytest_extract.core.parse.fit import Fits
 from pytest_extract.core.parse.mistake import find_mistake
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem, TooMany, line_column
 from pytest_extract.core.parse.size import BYTES_A_VALUE, MAX_OUTPUT_BYTES, too_many_to_repair
@@ -54,6 +55,7 @@ def parse_output(
     *,
     repair: bool = False,
     finish_reason: str | None = None,
+    fits: Fits | None = None,
     most_repaired: int = MAX_OUTPUT_BYTES // BYTES_A_VALUE,
 ) -> ParsedOutput:
     """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), or values (`plain_json`).
@@ -61,13 +63,14 @@ def parse_output(
     Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `wrapped`; a broken output
     of more than `most_repaired` values is `output_too_large`, because mending is slow.
     `finish_reason` is the provider's, and decides before the JSON does: an answer that was cut, refused or broken off
-    is none, however much of it there is; with `repair`, a cut one is mended.
+    is none, however much of it there is; with `repair`, a cut one is mended. Of several values the one that `fits`
+    ranks highest is the answer, of equals the last.
     """
     reason = plain_reason(finish_reason)
     if isinstance(output, (bytes, bytearray)):
         output = bytes(output).decode("utf-8", "replace")
     if isinstance(output, str):
-        return _parse_text(output, most_repaired=most_repaired if repair else None, reason=reason)
+        return _parse_text(output, most_repaired=most_repaired if repair else None, reason=reason, fits=fits)
     if output is None:
         return _failed(_empty(reason), "")
     return _parse_value(output, reason)
@@ -83,7 +86,7 @@ def _parse_value(output: object, reason: str) -> ParsedOutput:
     return _structured(ParsedOutput(value=value))
 
 
-def _parse_text(text: str, *, most_repaired: int | None, reason: str) -> ParsedOutput:
+def _parse_text(text: str, *, most_repaired: int | None, reason: str, fits: Fits | None) -> ParsedOutput:
     repair = most_repaired is not None
     answer = find_answer(text)
     start = answer.start
@@ -99,17 +102,17 @@ def _parse_text(text: str, *, most_repaired: int | None, reason: str) -> ParsedO
     if not cut and (scalar := fenced_scalar(text, start)) is not None:
         parsed = ParsedOutput(value=scalar[0], wrapped=_lead(text, answer) | _FENCED, text=text)
         return _structured(parsed, repair=repair, place=scalar[1])
-    found = find_regions(text, start, read=read)
+    found = find_regions(text, start, read=read, fits=fits)
     if found.thoughts is not None and found.thoughts.stop is None:
         return _failed(_inside_thoughts(text, found.thoughts, reason), text)
-    good, broken = found.good, found.broken
-    if good is not None and (broken is None or good.weight > broken.weight):
-        if cut:
-            return _failed(_ended_early(reason, "the JSON before the cut may be a draft of the answer"), text)
+    good = found.take_good()
+    if good is not None and cut:
+        return _failed(_ended_early(reason, "the JSON before the cut may be a draft of the answer"), text)
+    if good is not None:
         return _from_region(text, answer, good, found)
-    if broken is None:
+    if found.broken is None:
         return _without_json(text, start, reason, complete=found.complete)
-    return _from_broken(text, broken, most_repaired=most_repaired, reason=reason)
+    return _from_broken(text, found.broken, most_repaired=most_repaired, reason=reason)
 
 
 def _ended_early(reason: str, what_came: str) -> Failure:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.collector import no_collection
 from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened, closing, is_shallow, opened_at
+from pytest_extract.core.parse.fit import FitRank, Fits
 from pytest_extract.core.parse.thoughts import Thoughts, ThoughtsAhead, thoughts_before_answer
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
 from pytest_extract.lazy import dataclass, lazy_pattern
@@ -74,14 +75,6 @@ class Region:
     opened: Opened | None = None
 
     @property
-    def rank(self) -> tuple[bool, bool, int, int]:
-        """Order of preference: the last fenced block, else the longest value, objects before bare arrays of scalars."""
-        value = self.value
-        nested = isinstance(value, list) and any(isinstance(item, dict | list) for item in value)
-        structured = isinstance(value, dict) or nested
-        return (self.fenced, structured, self.start if self.fenced else self.stop - self.start, self.start)
-
-    @property
     def weight(self) -> tuple[bool, int, int]:
         """Order of preference between a value and a broken one: what stands in a fence, else the longer one."""
         return self.fenced, self.stop - self.start, self.start
@@ -91,22 +84,51 @@ class Region:
 class Regions:
     """What a text holds: the best value, the weightiest stretch that is broken JSON, and how many there are.
 
-    `complete`: whether the search came to the end of the text. `thoughts`: the last that stand among them.
+    `fits`: ranks values by the schema. The best value has the greatest rank, objects before bare arrays of scalars, and
+    is the last of equals. `complete`: whether the search came to the end of the text. `thoughts`: the last that stand
+    among them.
     """
 
+    fits: Fits | None = None
     good: Region | None = None
     broken: Region | None = None
     count: int = 0
     complete: bool = True
     thoughts: Thoughts | None = None
+    _rank: tuple[FitRank, bool] | None = None
 
     def add(self, region: Region) -> None:
         """Keep a region if it is better than those before."""
         self.count += 1
         if region.value is not MISSING:
-            self.good = region if self.good is None or region.rank > self.good.rank else self.good
+            if self.good is None:  # one value needs no rank
+                self.good = region
+            elif (rank := self._rank_of(region)) >= self._rank_of(self.good):
+                self.good, self._rank = region, rank
         elif self.broken is None or region.weight > self.broken.weight:
             self.broken = region
+
+    def take_good(self) -> Region | None:
+        """Return the best value; None where there is none, or where a broken one is more likely the answer.
+
+        A broken one is that if it is the longer one; half as long if the best value may be a draft before it, and not
+        at all if that fits the schema and comes after it.
+        """
+        good, broken = self.good, self.broken
+        if good is None or broken is None:
+            return good
+        if good.start > broken.start and self._rank_of(good)[0].valid:
+            return good
+        fenced, length, start = broken.weight
+        return good if good.weight > (fenced, 2 * length if good.start < start else length, start) else None
+
+    def _rank_of(self, region: Region) -> tuple[FitRank, bool]:
+        if region is self.good and self._rank is not None:
+            return self._rank
+        value = region.value
+        nested = isinstance(value, list) and any(isinstance(item, CONTAINERS) for item in value)
+        rank = FitRank() if self.fits is None else self.fits(value)
+        return rank, bool(value) and (isinstance(value, dict) or nested)
 
 
 @dataclass(slots=True)
@@ -295,12 +317,12 @@ def fenced_scalar(text: str, start: int) -> tuple[Json, int] | None:
     return (found[0], fence.end()) if text[found[1] :].strip() in ("", "```") else None
 
 
-def find_regions(text: str, start: int, *, read: Reading | None = None) -> Regions:
+def find_regions(text: str, start: int, *, read: Reading | None = None, fits: Fits | None = None) -> Regions:
     """Find the outermost stretches of `text[start:]` that hold JSON or set out to, and stand in no thoughts.
 
-    `read`: what stands at `start`, where that is known.
+    `read`: what stands at `start`, where that is known. `fits`: ranks values by the schema.
     """
-    found = Regions()
+    found = Regions(fits)
     search = _JsonSearch(text)
     ahead = ThoughtsAhead(text)
     position = start
@@ -313,7 +335,7 @@ def find_regions(text: str, start: int, *, read: Reading | None = None) -> Regio
         match = _PLACE.search(text, position)
         thoughts = ahead.at(position)
         if thoughts is not None and (match is None or thoughts.start <= match.start()):
-            found = found if thoughts.opened else Regions()  # else all before its end were thoughts
+            found = found if thoughts.opened else Regions(fits)  # else all before its end were thoughts
             found.thoughts = thoughts
             if thoughts.stop is None:
                 return found

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from pytest_extract.core.parse.fit import FitRank
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import Alignment, JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json
@@ -109,16 +110,25 @@ def judge_response_format(kind: str) -> dict[str, Json]:
 
 def read_answers(batch: Batch, text: str, finish_reason: str | None = None) -> dict[str, Decision]:
     """Return a decision for each id of the batch; `UnansweredQuestion` with the reason where no answer is valid."""
-    parsed = parse_output(text, finish_reason=finish_reason)
+    parsed = parse_output(text, finish_reason=finish_reason, fits=_ranked)
     if parsed.failure is not None or parsed.value is MISSING:
         return dict.fromkeys(
             batch.questions, UnansweredQuestion(f"the judge's answer gives no JSON to decide by: {parsed.failure}")
         )
-    entries = parsed.value.get("answers") if isinstance(parsed.value, dict) else parsed.value
+    entries = _entries(parsed.value)
     if not isinstance(entries, list):
         return dict.fromkeys(batch.questions, UnansweredQuestion("the judge's answer has no list `answers`"))
     given = [entry for entry in entries if isinstance(entry, dict)]
     return {name: _read(name, question, given) for name, question in batch.questions.items()}
+
+
+def _ranked(value: Json) -> FitRank:
+    """Rank the JSON values of an answer: what has no list of answers is an example or an aside."""
+    return FitRank(valid=isinstance(_entries(value), list))
+
+
+def _entries(value: Json) -> Json:
+    return value.get("answers") if isinstance(value, dict) else value
 
 
 def _asked(name: str, question: Question) -> dict[str, Json]:

@@ -259,6 +259,8 @@ SOUND = {
     "list": json.dumps([{"id": NAME, "score": 1.0, "reason": "r"}]),
     "fenced": f"Here you are:\n```json\n{said(score=1)}\n```",
     "in prose": f"My answer is {said(score=1)} as you see.",
+    "with an aside": f'{said(score=1)} Sure: {{"confidence": 0.9, "why": "the names are the same in every respect"}}',
+    "corrected": f"First {said(score=0.5)}, but then: {said(score=1)}",
     "said twice": json.dumps({"answers": [{"id": NAME, "score": 1, "reason": "r"}] * 2}),
     "with more keys": said(score=1, confidence="high"),
 }

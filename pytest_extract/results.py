@@ -132,7 +132,8 @@ def _with_clean_attempt(attempt: Attempt) -> Attempt:
     if score is not None and score.failure is not None and score.failure.kind in DECLINED:
         score = replace(score, failure=replace(score.failure, message=clean_message(score.failure.message)))
     error = attempt.error and clean_message(attempt.error)
-    return replace(attempt, score=score, error=error, notes=tuple(map(clean_message, attempt.notes)))
+    adjustments, notes = (tuple(map(clean_message, texts)) for texts in (attempt.adjustments, attempt.notes))
+    return replace(attempt, score=score, error=error, adjustments=adjustments, notes=notes)
 
 
 def _marked(record: dict[str, Json], found: Sequence[Secret]) -> dict[str, Json]:

@@ -228,6 +228,7 @@ class _Repeats:
             latency_s=extraction.latency_s,
             finish_reason=extraction.finish_reason,
             recorded=extraction.recorded,
+            adjustments=extraction.adjustments,
             notes=(*extraction.notes, *score.wrapped.values(), *score.notes, *hint),
             confidence=extraction.confidence,
             citations=extraction.citations,

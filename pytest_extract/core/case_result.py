@@ -92,6 +92,8 @@ class Attempt:
     recorded: bool = False
     notes: tuple[str, ...] = ()
     """What a reader should know of the output: repaired, a secret hidden, not recorded, ..."""
+    adjustments: tuple[str, ...] = ()
+    """What of the request was changed for the model."""
     withheld: str | None = None
     confidence: Json = None
     citations: Json = None

@@ -28,6 +28,7 @@ class Extraction:
     finish_reason: that of the provider; `length` marks an output that was cut off, `error` an outage: no output at all.
     recorded: replayed from a recording, so tokens, cost and latency are those of the recorded call.
     failure: set if the provider declined (refusal, context length, page limit) or returned nothing.
+    adjustments: what of the request was changed for the model (a temperature that it does not take).
     notes: remarks for readers of the result (a redacted recording).
     extractor: of a replayed output, the digest of the code that made it, if the recording has it.
     confidence: by value a number from 0 to 1, as an object that is nested as the output or has paths for keys
@@ -44,6 +45,7 @@ class Extraction:
     finish_reason: str | None = None
     recorded: bool = False
     failure: Failure | None = None
+    adjustments: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     extractor: str | None = None
     confidence: Any = None

@@ -38,7 +38,7 @@ class LitellmExtractor:
 
     mode: `prompt` puts the schema into the prompt; `structured` also hands it over as the response format.
     options: further options of `litellm.completion` (`temperature`, `max_tokens`, `api_base`, ...).
-    Temperature is 0 unless an option says otherwise, or the model takes none.
+    Temperature is 0 unless an option says otherwise, or the model takes none: that is told in the results.
     """
 
     model: str
@@ -103,6 +103,7 @@ def _extraction(answer: Completion) -> Extraction:
         estimated_usd=answer.estimated_usd,
         finish_reason=answer.finish_reason,
         failure=_failure(answer),
+        adjustments=answer.adjustments,
         notes=() if answer.estimated_usd is None else (_estimated(answer.estimated_usd),),
     )
 

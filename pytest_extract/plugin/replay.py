@@ -74,6 +74,7 @@ def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
         finish_reason=attempt.finish_reason,
         recorded=True,
         failure=failure,
+        adjustments=attempt.adjustments,
         extractor=extractor,
         confidence=attempt.confidence,
         citations=attempt.citations,

@@ -106,6 +106,7 @@ def summary_lines(
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
     lines += known_lines(totals.known)
+    lines += adjustment_lines(totals.adjustments, width)
     lines += _money_lines(totals.spending, reruns or Spending())
     lines += _judge_lines(judge or Spending())
     return lines + _slowest_lines(totals.slowest, width)
@@ -313,6 +314,15 @@ def _draft_lines(totals: EmptinessTotals, width: int) -> list[Line]:
     golds = "1 case has a gold" if count == 1 else f"{count:,} cases have golds"
     text = f"{golds} that nobody has reviewed (pytest-extract review): no evidence for the regression gate"
     return prose(text, "warn", indent=0, width=width)
+
+
+def adjustment_lines(adjustments: Mapping[str, int], width: int) -> list[Line]:
+    """Say what of the requests was changed for models."""
+    return [
+        each
+        for text, count in sorted(adjustments.items())
+        for each in prose(f"{text} (in {plural(count, 'case')})", "warn", indent=0, width=width)
+    ]
 
 
 def _judge_lines(judge: Spending) -> list[Line]:

@@ -262,7 +262,7 @@ class RunTotals:
 
     `arms` by label. `fields`: leaf results by pattern. `unusable`: failure kinds of outputs. `reasons`: why cases were
     broken or not run, except the cases `without_judge`, which need a judge where none is configured. `passed_wrong`:
-    wrong values of passed cases, by node id.
+    wrong values of passed cases, by node id. `adjustments`: cases by what of their requests was changed for a model.
     `slowest`: seconds and node id, the slowest first. `repeated`: whether a case was run twice.
     """
 
@@ -281,6 +281,7 @@ class RunTotals:
     mistakes: Counter[str] = field(default_factory=Counter)
     naming_limit: NamingLimit | None = None
     passed_wrong: dict[str, int] = field(default_factory=dict)
+    adjustments: Counter[str] = field(default_factory=Counter)
     slowest: list[tuple[float, str]] = field(default_factory=list)
     repeated: bool = False
 
@@ -332,6 +333,7 @@ class RunTotals:
         self.wrapped.add(result)
         self.rules.add(result)
         self._add_mistakes([attempt.score for attempt in result.attempts if attempt.score and attempt.score.mistakes])
+        self.adjustments.update({text for attempt in result.attempts for text in attempt.adjustments})
         self.repeated = self.repeated or len(result.attempts) > 1
 
     def _add_mistakes(self, scores: Sequence[ScoreRecord]) -> None:

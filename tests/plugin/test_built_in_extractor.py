@@ -7,6 +7,7 @@ import pytest
 
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.llm.client import load_litellm
+from pytest_extract.results import read_results
 from tests.llm_server import (
     MODEL,
     LlmServer,
@@ -85,6 +86,24 @@ def test_a_slow_attempt_ends_after_extract_timeout_and_the_next_counts(
     result.assert_outcomes(passed=1)
     assert len(llm_server.requests) == 2
     assert result.duration < 60, "the first answer takes minutes"
+
+
+def test_a_model_that_takes_no_temperature_is_asked_without_and_the_run_says_so(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer
+) -> None:
+    told = "Unsupported value: 'temperature' does not support 0 with this model."
+    llm_server.otherwise = lambda body: failed(400, told) if "temperature" in body else answer(json.dumps(GOLD))
+    for number in range(3):
+        write_case(f"c{number}", f"document {number}")
+    text = f"{MODEL} refuses the option `temperature`: asked without it"
+    args = [f"--extract-model={MODEL}", "--extract-concurrency=1", "--extract-record=once", "--extract-results=r.jsonl"]
+    for _ in range(2):  # the second run replays
+        result = pytester.runpytest(*args)
+        result.assert_outcomes(passed=3)
+        result.stdout.fnmatch_lines([f"{text} (in 3 cases)"])
+        results = read_results(pytester.path / "r.jsonl").results
+        assert {each.attempts[0].adjustments for each in results} == {(text,)}
+    assert len(llm_server.requests) == 4
 
 
 IMPORTED_BY = """

@@ -24,6 +24,7 @@ from pytest_extract.core.parse.finish import EARLY, OUTAGE, plain_reason
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, closest
+from pytest_extract.extraction.llm.adjustments import adjusted, adjustment_texts, adjustments_after
 from pytest_extract.extraction.llm.errors import (
     AttemptTimeout,
     ErrorInAnswer,
@@ -64,7 +65,7 @@ class Completion:
     """One answer. `latency_s` is that of the attempt which succeeded.
 
     `cost_usd` is None for an unpriced model, and where the provider does not report all tokens: then `estimated_usd` is
-    what a priced model costs by the length of the texts.
+    what a priced model costs by the length of the texts. `adjustments` tells what of the request the model refused.
     """
 
     text: str
@@ -74,6 +75,7 @@ class Completion:
     cost_usd: float | None
     estimated_usd: float | None
     latency_s: float
+    adjustments: tuple[str, ...] = ()
 
 
 class LlmError(ExtractError):
@@ -129,7 +131,7 @@ def complete(
     """Ask `model` once more until it answers or `retry` is used up; not at all once `outage` says that it is in vain.
 
     `options` go to litellm as they are; `preferred` ones (a temperature) are left out for a model that has no such
-    option. Raises LlmError, without secrets in its text.
+    option, or says so in its error. Raises LlmError, without secrets in its text.
     """
     retry, outage = retry or Retry(), outage or Outage()
     litellm = load_litellm()
@@ -138,7 +140,7 @@ def complete(
         if (over := outage.over(model)) is not None:
             raise LlmError(over)
         try:
-            completion = _attempt(litellm, model, messages, wanted, options, retry.timeout_s)
+            completion = _attempt(litellm, model, messages, wanted, options, retry.timeout_s, outage)
         except Exception as raised:  # whatever a provider's client raises ends here
             error = error_in_answer(raised) or raised
             pause = _pause(error, attempt, replace(retry, attempts=outage.attempts(model, error, retry.attempts)))
@@ -173,6 +175,7 @@ def _attempt(
     wanted: Mapping[str, Json],
     options: Mapping[str, Json],
     timeout_s: float,
+    outage: Outage,
 ) -> Completion:
     begin = time.perf_counter()
 
@@ -197,21 +200,21 @@ def _attempt(
             )
         return answer.result()
 
+    known = outage.adjustments(model)
+    adjustments = {name: new for name, new in known.items() if new is not None or name not in options}
     while True:
         try:
-            return _completion(litellm, model, messages, call(wanted), time.perf_counter() - begin)
-        except litellm.UnsupportedParamsError as error:
-            kept = _without_refused(str(error), wanted, options)
-            if len(kept) == len(wanted):
+            response = call(adjusted(wanted, adjustments))
+            completion = _completion(litellm, model, messages, response, time.perf_counter() - begin)
+        except Exception as error:
+            left = wanted.keys() - adjustments.keys()
+            more = adjustments_after(litellm, error, left - options.keys(), left & options.keys())
+            if not more:
                 raise
-            wanted = kept
-
-
-def _without_refused(told: str, wanted: Mapping[str, Json], options: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Leave out the preferred options that the error names, or all of them where it names none."""
-    preferred = [name for name in wanted if name not in options]
-    named = [name for name in preferred if name in told] or preferred
-    return {name: value for name, value in wanted.items() if name not in named}
+            adjustments = {**adjustments, **more}
+        else:
+            outage.adjust(model, adjustments)
+            return replace(completion, adjustments=adjustment_texts(model, wanted, adjustments))
 
 
 def _completion(litellm: Any, model: str, messages: Sequence[Message], response: Any, latency_s: float) -> Completion:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from pytest_extract.core.values import Json
+from pytest_extract.extraction.llm.adjustments import Adjustments
 from pytest_extract.extraction.llm.errors import permanent_cause, summary
 from pytest_extract.lazy import lazy_pattern
 
@@ -18,7 +19,7 @@ _ATTEMPTS_TO_REACH: Final = 3
 
 
 class Outage:
-    """The permanent errors of one extractor or judge so far.
+    """The permanent errors of one extractor or judge so far, and the options that models refuse.
 
     What the first of equal errors says is said for all of them: requests differ in their number, and the cause is one.
     Calls in several threads share it without a lock (an extractor can be pickled): a lost count costs one more call.
@@ -27,6 +28,7 @@ class Outage:
     def __init__(self) -> None:
         self._errors: dict[str, tuple[str | None, str, int]] = {}
         self._answered: set[str] = set()
+        self._adjustments: dict[str, Adjustments] = {}
 
     def over(self, model: str) -> str | None:
         """Return why a model is called no more; None while it is."""
@@ -42,6 +44,14 @@ class Outage:
         """Forget the errors of a model that has answered."""
         self._answered.add(model)
         self._errors.pop(model, None)
+
+    def adjustments(self, model: str) -> Adjustments:
+        """Return what has to be changed of a request for a model, as far as it has answered."""
+        return self._adjustments.get(model, {})
+
+    def adjust(self, model: str, adjustments: Adjustments) -> None:
+        """Remember the changes with which a model has answered: the next call is spared the error."""
+        self._adjustments[model] = adjustments
 
     def failed(self, model: str, error: Exception, told: str) -> str:
         """Count an error and return what to say of it: `told`, or for one that is no news what the first said."""

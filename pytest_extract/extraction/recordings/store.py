@@ -64,6 +64,7 @@ class Recording:
             finish_reason=body["finish_reason"],
             recorded=True,
             failure=body["failure"] and failure_from_json(body["failure"]),
+            adjustments=tuple(body.get("adjustments", ())),
             notes=tuple(body["notes"]),
             extractor=body.get("extractor"),
             confidence=body.get("confidence"),
@@ -241,7 +242,11 @@ def _body(key: RecordingKey, extraction: Extraction, output: dict[str, Json]) ->
         "latency_s": extraction.latency_s,
         **{
             name: value
-            for name, value in (("confidence", extraction.confidence), ("citations", extraction.citations))
+            for name, value in (
+                ("confidence", extraction.confidence),
+                ("citations", extraction.citations),
+                ("adjustments", list(extraction.adjustments) or None),
+            )
             if value is not None
         },
     }

@@ -32,7 +32,7 @@ from pytest_extract.report.html.text import ICONS, ORDER, anchor, message, outco
 from pytest_extract.report.lines import percent, plural, safe_prose, score_number, shorten, text_of
 from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
 from pytest_extract.report.slices import NO_ARM, slice_rows
-from pytest_extract.report.summary import failure_lines, wrapped_lines
+from pytest_extract.report.summary import adjustment_lines, failure_lines, wrapped_lines
 from pytest_extract.report.totals import (
     MEASURES,
     ArmTotals,
@@ -368,7 +368,12 @@ def _arm_row(label: str, arm: ArmTotals) -> tuple[str, list[str]]:
 def _more(run: RunReport) -> list[str]:
     """Return what the repeats show, and further notes of the run."""
     repeated = run.totals.repeated
-    lines = [*(repeat_lines(run.results) if repeated else ()), *wrapped_lines(run.totals.wrapped), *run.lines]
+    lines = [
+        *(repeat_lines(run.results) if repeated else ()),
+        *wrapped_lines(run.totals.wrapped),
+        *adjustment_lines(run.totals.adjustments, _LINE_WIDTH),
+        *run.lines,
+    ]
     return [safe_prose(text_of(line)) for line in lines]
 
 

@@ -14,6 +14,7 @@ from pytest_extract.core.results import FailureKind
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.llm.client import LlmError, Retry, complete, load_litellm, price
 from pytest_extract.extraction.llm.errors import retry_after, summary
+from pytest_extract.extraction.llm.outage import Outage
 from tests.llm_server import (
     MODEL,
     LlmServer,
@@ -357,6 +358,92 @@ def test_only_the_preference_that_the_error_names_is_left_out(llm_server):
     assert body["max_completion_tokens"] == 3
     assert "temperature" not in body
     assert body["seed"] == 7
+
+
+REFUSED = {
+    "openai": (
+        "temperature",
+        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1).",
+    ),
+    "anthropic": ("temperature", "`temperature` may only be set to 1 when thinking is enabled."),
+    "capital": ("temperature", "Temperature is deprecated for this model"),
+    "pydantic": ("seed", '[{"type":"extra_forbidden","loc":["body","seed"],"msg":"Extra inputs are not permitted"}]'),
+    "camel case": (
+        "response_format",
+        'Invalid JSON payload received. Unknown name "responseFormat": Cannot find field.',
+    ),
+    "another word": ("response_format", "This model does not support structured outputs"),
+    "vllm": ("response_format", "guided_json is not supported by this backend"),
+    "top p": ("top_p", "temperature_x: `top-p` must be 1"),
+}
+
+
+@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize(("option", "told"), REFUSED.values(), ids=REFUSED)
+def test_a_wish_that_an_error_names_is_left_out_and_that_is_told(llm_server, option, told, status):
+    preferred = {"temperature": 0.0, "seed": 7, "top_p": 0.5, "response_format": {"type": "json_object"}}
+    llm_server.otherwise = lambda body: failed(status, told) if option in body else answer("ok")
+    outage = Outage()
+    first, again = (ask(preferred=preferred, outage=outage) for _ in range(2))
+    assert first.adjustments == (f"{MODEL} refuses the option `{option}`: asked without it",)
+    assert again.adjustments == first.adjustments
+    assert [option in body for body in llm_server.bodies] == [True, False, False], "the next call is spared the error"
+    for body in llm_server.bodies:
+        assert preferred.keys() - {option} <= body.keys()
+
+
+def test_what_one_call_left_out_as_a_wish_goes_with_the_next_where_it_is_asked_for(llm_server):
+    outage = Outage()
+    llm_server.say(failed(400, "temperature is not supported"))
+    ask(preferred={"temperature": 0.0}, outage=outage)
+    got = ask(temperature=0.0, outage=outage)
+    assert got.adjustments == ()
+    assert llm_server.bodies[-1]["temperature"] == 0.0
+
+
+def test_wishes_are_left_out_one_after_another(llm_server):
+    def reply(body):
+        named = next((name for name in ("temperature", "seed") if name in body), None)
+        return answer("ok") if named is None else failed(400, f"Unknown parameter: '{named}'.")
+
+    llm_server.otherwise = reply
+    assert len(ask(preferred={"temperature": 0.0, "seed": 7}).adjustments) == 2
+    assert len(llm_server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "options"),
+    [
+        (failed(400, "'temperature' does not support 0"), {"temperature": 0.0}),
+        (failed(400, "could not read the image"), {"preferred": {"temperature": 0.0}}),
+        (failed(403, "temperature is locked for your project"), {"preferred": {"temperature": 0.0}}),
+        (failed(400, "max_tokens is too large: 100000"), {"max_tokens": 100_000}),
+    ],
+    ids=["the user's own", "not named", "another status", "a value"],
+)
+def test_other_errors_change_nothing(llm_server, reply, options):
+    llm_server.otherwise = reply
+    with pytest.raises(LlmError):
+        ask(**options)
+    assert len(llm_server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("max_tokens", "max_completion_tokens"), ("max_completion_tokens", "max_tokens")]
+)
+def test_the_limit_of_an_answer_goes_by_the_name_that_the_model_knows(llm_server, old, new):
+    told = f"Unsupported parameter: '{old}' is not supported with this model. Use '{new}' instead."
+    llm_server.otherwise = lambda body: failed(400, told) if old in body else answer("ok")
+    got = ask(**{old: 90})
+    assert got.adjustments == (f"{MODEL} refuses the option `{old}`: asked with `{new}`",)
+    assert llm_server.bodies[-1][new] == 90
+
+
+def test_a_limit_that_no_name_is_right_for_is_an_error(llm_server):
+    llm_server.otherwise = failed(400, "max_tokens, max_completion_tokens: Extra inputs are not permitted")
+    with pytest.raises(LlmError, match="not permitted"):
+        ask(max_tokens=9)
+    assert len(llm_server.requests) == 2
 
 
 def test_a_long_message_is_shortened():

@@ -22,7 +22,7 @@ from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.base import refuse_outage
 from pytest_extract.extraction.call import failure_of
 from pytest_extract.lazy import dataclass
-from pytest_extract.thresholds import Requirements, breaches_of, case_breaches, known_patterns
+from pytest_extract.thresholds import Requirements, breaches_of, cannot_fail, case_breaches, known_patterns
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
@@ -105,6 +105,7 @@ def run_case(
         complexity=complexity_of(case.tags, shape),
         shape=shape.to_dict(),
         uncompared={} if case.uncompared is None else dict(case.uncompared.places),
+        cannot_fail=cannot_fail(case.scorer.program, case.thresholds),
         known=known_patterns(case, today),
         duration_s=time.perf_counter() - started,
         **keys_in_result(case),

@@ -117,19 +117,23 @@ class Gold:
         self._confidence = confidence if confidence is None else output_shape(confidence)
         self._gates = GateConfig.from_json(checked_argument("gates", gates))
         self._scorer = compile_schema(
-            schema, semantics=semantics, overrides=overrides, extensions=extensions, post_process=post_process
-        )
+            schema, semantics=semantics, overrides=overrides, extensions=extensions, post_process=post_process,
+            as_published=False,
+        )  # fmt: skip
         _raise_problems([*self._misnamed(), *(self._unsound(schema) if self._gates.schema else ())])
 
     def _misnamed(self) -> Iterator[str]:
         """Tell fields that nothing can be held against: a bound on them would pass whatever is extracted."""
-        from pytest_extract.cases.patterns import declared, unknown_field, without_score
+        from pytest_extract.cases.patterns import declared, unknown_field, without_absence, without_score
 
         program = self._scorer.program
         for field in (*self._accept, *self._absent, *self._thresholds.fields):
             problem = unknown_field(field, program, self.value)
-            if problem is None and field in self._thresholds.fields and declared(field, program):
-                problem = without_score(field, program)
+            if problem is None and declared(field, program):
+                if field in self._thresholds.fields:
+                    problem = without_score(field, program)
+                elif self._absent.get(field) == "either":
+                    problem = without_absence(field, program)
             if problem is not None:
                 yield problem
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date
 from decimal import Decimal
+from itertools import chain
 from math import fsum
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
+from pytest_extract.core.compile.nodes import Array, ArrayMetric, Leaf, Node, Program, Skip, Union
 from pytest_extract.core.results import WRONG, FieldResult, RuleResult, RuleStatus, Status, is_covered
-from pytest_extract.core.values import MISSING, text_below
+from pytest_extract.core.uncompared import MOST_NAMED
+from pytest_extract.core.values import MISSING, at_or_below, text_below
 from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
     from pytest_extract.core.results import ScoreRecord
     from pytest_extract.core.score import Score
+    from pytest_extract.core.semantics import Semantics
 
 _NEEDED: Final = {
     "auto_accept_precision": "the case has no `auto_accept`",
@@ -72,6 +77,51 @@ def breaches_of(
         *_rule_breaches(bounds, score),
         *_cost_breaches(bounds.thresholds, cost_usd, latency_s),
     )
+
+
+def cannot_fail(program: Program, thresholds: Thresholds) -> tuple[str, ...]:
+    """Return the patterns of fields of which no wrong value fails a case: no bound is about them.
+
+    Fields that are skipped in so many words are none of these, nor is what is inside one that is.
+    """
+    bounds = {name for name, bound in thresholds.measures.items() if bound > 0}
+    if bounds - {"pass_rate", "mean_score"}:
+        return ()
+    held = {place for place, bound in thresholds.fields.items() if bound > 0}
+    found = [
+        pattern
+        for pattern, node in program.patterns.items()
+        if pattern not in held and _cannot_fail(node, bounds, program.semantics)
+    ]
+    return tuple(one for one in found if not any(one != other and at_or_below(one, other) for other in found))
+
+
+def _cannot_fail(node: Node, bounds: AbstractSet[str], semantics: Semantics) -> bool:
+    by_pass, by_score = "pass_rate" in bounds, "mean_score" in bounds
+    match node:
+        case Skip():
+            return not node.asked
+        case Union():
+            return all(_cannot_fail(branch, bounds, semantics) for _, branch in node.branches)
+        case Array(result=ArrayMetric() as result, field=True):
+            own = [(result.threshold, result.named[2]), *((each.threshold, each.weight) for each in node.checks)]
+        case Leaf():
+            checks = (*node.checks, *chain.from_iterable((node.by_type or {}).values()))
+            own = [(each.threshold, each.weight) for each in checks]
+            if not node.field:  # in a row, which counts by its leaves that pass, or by the mean of their scores
+                by_pass, by_score = semantics.array_result == "recall", semantics.array_result == "f1"
+        case _:
+            return False
+    return not any((by_pass and threshold > 0) or (by_score and weight > 0) for threshold, weight in own)
+
+
+def cannot_fail_text(patterns: Sequence[str]) -> str:
+    """Name the fields of which no wrong value fails a case."""
+    named = ", ".join(f"`{pattern}`" for pattern in patterns[:MOST_NAMED])
+    left = len(patterns) - MOST_NAMED
+    more = f" and {left:,} more" if left > 0 else ""
+    fields = "1 field" if len(patterns) == 1 else f"{len(patterns):,} fields"
+    return f"no wrong value of {fields} can fail a case: {named}{more}"
 
 
 def case_breaches(

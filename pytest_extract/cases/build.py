@@ -16,7 +16,7 @@ from pytest_extract.cases.defaults import DOCUMENT_FORMS, CaseSettings
 from pytest_extract.cases.embedded_schema import wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
-from pytest_extract.cases.patterns import has_value, is_skipped
+from pytest_extract.cases.patterns import has_value, is_skipped, without_absence
 from pytest_extract.cases.review_file import review_name
 from pytest_extract.cases.source_position import ParsedFile, Steps
 from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_in, no_file
@@ -346,18 +346,17 @@ class CaseBuilder:
             self._check_absent(scorer, gold)
 
     def _check_absent(self, scorer: Scorer, gold: Json) -> None:
-        """Add a mistake for each field that must stay empty but is skipped, or has a value in the gold."""
+        """Add a mistake for each rule of absence that changes nothing, or that the gold contradicts."""
         for field, rule in self._values.get("absent", {}).items():
-            if rule != "must":
-                continue
-            if is_skipped(field, scorer.program):
-                self._add_mistake(
-                    f"{field!r} is skipped: nobody would see whether it stays empty", "absent", field, on_key=True
-                )
+            problem = None
+            if rule == "either":
+                problem = without_absence(field, scorer.program)
+            elif is_skipped(field, scorer.program):
+                problem = f"{field!r} is skipped: nobody would see whether it stays empty"
             elif has_value(gold, field):
-                self._add_mistake(
-                    f"{field!r} must stay empty, but the gold has a value there", "absent", field, on_key=True
-                )
+                problem = f"{field!r} must stay empty, but the gold has a value there"
+            if problem is not None:
+                self._add_mistake(problem, "absent", field, on_key=True)
 
     def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
         problems = self._cache.validator(schema).problems

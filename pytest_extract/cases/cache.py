@@ -58,8 +58,8 @@ class SchemaCache:
     One cache serves a whole collection; there is no other state. Errors are kept as well, so that a broken schema
     that a thousand cases name is read once and told once.
 
-    `compile_schema` is called with (schema, semantics=, nulls=, overrides=, post_process=); a project's own metrics are
-    bound in it.
+    `compile_schema` is called with (schema, semantics=, nulls=, overrides=, post_process=, as_published=); a project's
+    own metrics are bound in it.
     `updates_golds`: the run writes golds, so that one may break its schema; with `new`, its file need not be there.
     """
 
@@ -221,6 +221,7 @@ class SchemaCache:
         if kept is None:
             try:
                 how = {"semantics": semantics, "nulls": nulls, "overrides": overrides, "post_process": post_process}
+                how["as_published"] = False
                 how |= {"rules": rules} if rules else {}
                 kept = self._compile(schema.value, **how)
             except SchemaError as error:

@@ -11,10 +11,10 @@ from urllib.parse import unquote
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.schema.source import SchemaSource, escape
+from pytest_extract.core.schema.subschemas import map_children
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, nearest
 from pytest_extract.lazy import lazy_pattern
-from pytest_extract.schema_tools.subschemas import map_children
 
 _METASCHEMAS: Final = ("http://json-schema.org/", "https://json-schema.org/")
 _URL: Final = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+:|//")

@@ -56,6 +56,14 @@ def is_skipped(text: str, program: Program) -> bool:
     return all(isinstance(plan, Skip) or (isinstance(plan, Leaf) and plan.skipped) for plan in plans)
 
 
+def without_absence(text: str, program: Program) -> str | None:
+    """Say why a declared field has no absence of its own that a case may leave open; None when it has."""
+    plans = list(nodes_at(program.root, parse_field(text) or ()))
+    if plans and all(isinstance(plan, Object) and not plan.checks for plan in plans):
+        return f"{text!r} is an object, of which only the fields are compared: name them, as {_inside(text, program)}"
+    return None
+
+
 def without_score(text: str, program: Program) -> str | None:
     """Say why a field that the schema declares never has a score of its own to be bounded; None when it has one."""
     plans = list(nodes_at(program.root, parse_field(text) or ()))
@@ -67,10 +75,14 @@ def without_score(text: str, program: Program) -> str | None:
         )
     if all(isinstance(plan, Skip) for plan in plans):
         return f"{text!r} is skipped: it has no score to bound"
+    return f"{text!r} has no score of its own; bound what is in it: {_inside(text, program)}"
+
+
+def _inside(text: str, program: Program) -> str:
     own = usual(text)
     inside = ("",) if own == ROOT else (f"{own}.", f"{own}[")
     below = [name for name in program.patterns if name.startswith(inside) and _scored_at(name, program)]
-    return f"{text!r} has no score of its own; bound what is in it: {', '.join(below[:3])}{', …' * (len(below) > 3)}"
+    return f"{', '.join(below[:3])}{', …' * (len(below) > 3)}"
 
 
 def _scored_at(pattern: str, program: Program) -> bool:

@@ -108,6 +108,7 @@ class CaseResult:
     `modality` is the case's: text, image or audio.
     `uncompared`: pattern of each place of the gold that no comparison reaches -> number of values at or below it
     (of `shape["leaves"]`). `draft`: nobody has reviewed the gold, so the regression gate does not count the case.
+    `cannot_fail`: patterns of the fields of which no wrong value fails the case.
     `auto_accept`: which values the case accepts by their confidence; None where it says nothing of that.
     """
 
@@ -126,6 +127,7 @@ class CaseResult:
     modality: str = "text"
     shape: Mapping[str, int] = field(default_factory=dict)
     uncompared: Mapping[str, int] = field(default_factory=dict)
+    cannot_fail: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     draft: bool = False
     duration_s: float = 0.0

@@ -355,6 +355,8 @@ class ScoreRecord:
     """What went wrong, as far as the rules of `core.mistakes` can name it."""
     rules: tuple[RuleResult, ...] = ()
     """What came of each rule across fields."""
+    added: tuple[str, ...] = ()
+    """Patterns of field results that the published system, whose semantics these are, has not."""
 
     @property
     def empty_passes(self) -> int:

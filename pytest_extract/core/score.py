@@ -21,6 +21,7 @@ from pytest_extract.core.results import (
     RuleResult,
     ScoreRecord,
     Wrapping,
+    is_covered,
 )
 from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.values import MISSING, Json, Missing, writable
@@ -53,8 +54,8 @@ class Score:
     """
 
     __slots__ = (
-        "_checked", "_config", "_document", "_empty", "_fields", "_further", "_gold", "_has_results", "_leaves",
-        "_measured", "_mistakes", "_modality", "_rule_set", "_rules", "_sides", "arrays", "extracted",
+        "_added", "_checked", "_config", "_document", "_empty", "_fields", "_further", "_gold", "_has_results",
+        "_leaves", "_measured", "_mistakes", "_modality", "_rule_set", "_rules", "_sides", "arrays", "extracted",
         "notes", "questions_asked", "semantics", "unread", "vacuous", "wrapped",
     )  # fmt: skip
 
@@ -72,6 +73,7 @@ class Score:
         wrapped: Mapping[Wrapping, str] | None = None,
         notes: tuple[str, ...] = (),
         rules: RuleSet = (),
+        added: tuple[str, ...] = (),
     ) -> None:
         self._fields: tuple[Kept, ...] = scored.fields
         self._leaves: tuple[Kept, ...] = scored.leaves
@@ -86,6 +88,7 @@ class Score:
         self.extracted = extracted
         self._document: DocumentMeasures | None = document
         self._gold = gold
+        self._added = added
         self._rule_set = rules
         self._rules: tuple[RuleResult, ...] | None = None if rules else ()
         self._modality = modality
@@ -183,6 +186,11 @@ class Score:
         return sum(result.passed_empty for result in self.fields)
 
     @property
+    def added(self) -> tuple[str, ...]:
+        """Patterns of field results that count here and not as published: nullable fields under `extract-bench`."""
+        return tuple({result.pattern: None for result in self.fields if is_covered(result, self._added)})
+
+    @property
     def measures(self) -> dict[str, float]:
         """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""
         values = self._values
@@ -250,6 +258,7 @@ class Score:
             wrapped={str(kind): text for kind, text in self.wrapped.items()},
             mistakes=self.mistakes if in_document is None else self._named_mistakes(in_document),
             rules=self.rules,
+            added=self.added,
         )
 
     def feedback(self, most: int = 10) -> str:

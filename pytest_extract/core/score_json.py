@@ -82,6 +82,7 @@ def _json_after_results(score: ScoreRecord) -> dict[str, Json]:
         **({"wrapped": dict(score.wrapped)} if score.wrapped else {}),
         **({"mistakes": [_mistake_to_json(mistake) for mistake in score.mistakes]} if score.mistakes else {}),
         **({"rules": [asdict(rule) | {"status": str(rule.status)} for rule in score.rules]} if score.rules else {}),
+        **({"added": list(score.added)} if score.added else {}),
     }
 
 
@@ -112,6 +113,7 @@ def score_from_json(
         wrapped=record.get("wrapped", {}),
         mistakes=tuple(map(_mistake_from_json, record.get("mistakes", ()))),
         rules=tuple(RuleResult(**{**rule, "status": RuleStatus(rule["status"])}) for rule in record.get("rules", ())),
+        added=tuple(record.get("added", ())),
     )
 
 

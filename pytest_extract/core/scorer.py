@@ -170,7 +170,7 @@ class Scorer:
                 scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
         return Score(  # a class takes keywords in three times the time
             scored, self._document, self.program.semantics, gold, extracted, modality, config, failure, asked, wrapped,
-            notes, self.rules,
+            notes, self.rules, self.program.added,
         )  # fmt: skip
 
     def score_text(
@@ -267,6 +267,7 @@ class Scorer:
             failure=failure,
             wrapped=wrapped,
             rules=self.rules,
+            added=self.program.added,
         )
 
     def _gates(self, gates: GateConfig | Mapping[str, Json] | None, modality: str) -> GateConfig:
@@ -292,6 +293,7 @@ def compile_schema(
     judge_mode: JudgeMode = "llm",
     post_process: Json = None,
     rules: Sequence[Json] | None = None,
+    as_published: bool | None = None,
 ) -> Scorer:
     """Compile a JSON Schema, with its scoring annotations, for scoring many documents.
 
@@ -299,6 +301,9 @@ def compile_schema(
     -> scoring, as in a case. `judge_mode`: `exact` and `fuzzy` decide semantic fields without a judge.
     `post_process`: names of post-processors, or mappings of `name` and parameters.
     `rules`: rules across fields, as in a case, beside those of the schema.
+    `as_published`: results and measures are those of the published system whose semantics hold. Without it (as in a
+    case) choices and nullable fields count under `extract-bench` as well, and the gates of a case hold. Default:
+    whether `semantics` is given.
     Raises SchemaError for a mistake in the configuration, whose `errors` holds all of them; ConfigError for an argument
     of the wrong type, and for an unknown `nulls` or `judge_mode`.
     """
@@ -310,7 +315,11 @@ def compile_schema(
     arguments.instance("extensions", extensions, Extensions, "an Extensions")
     if isinstance(rules, str | bytes | Mapping) or not isinstance(rules, Sequence | None):
         raise ConfigError(f"rules must be a list of rules, not {short_repr(rules)}")
-    given = _Arguments(schema, semantics, nulls, dict(overrides), judge_mode, post_process, [*(rules or ())])
+    published = semantics is not None
+    if as_published is not None:
+        arguments.flag("as_published", as_published)
+        published = as_published
+    given = _Arguments(schema, semantics, nulls, dict(overrides), judge_mode, post_process, [*(rules or ())], published)
     try:
         key = marshal.dumps(tuple[Any, ...](given), MARSHAL_VERSION)
     except ValueError:  # it holds what JSON does not
@@ -328,6 +337,7 @@ class _Arguments(NamedTuple):
     judge_mode: JudgeMode
     post_process: Json
     rules: list[Json]
+    as_published: bool
 
     def source(self, extensions: Extensions | None) -> dict[str, Any]:
         """Return all arguments by name."""
@@ -349,13 +359,14 @@ def _compile(given: _Arguments, extensions: Extensions | None) -> Scorer:
         extensions=extensions,
         judge_mode=given.judge_mode,
         post=given.post_process,
+        as_published=given.as_published,
     )
     rules = _rules_of(given.schema, given.rules, program)
     return Scorer(program, partial(given.source, extensions), rules, gated=_is_gated(program, given))
 
 
 def _is_gated(program: Program, given: _Arguments) -> bool:
-    return given.semantics is None or program.semantics.gated  # who names a system asks for its numbers
+    return not given.as_published or program.semantics.gated  # the published programs have no gates
 
 
 def _rules_of(schema: Json, rules: list[Json], program: Program) -> RuleSet:

@@ -48,7 +48,8 @@ class Semantics:
         pair_objective: what best fit maximises over the pairs of an array.
     Unions and skipped places
         nullable_containers: an object or array in a type list or a union (`null` counts) has the rules of containers.
-        union_fields: what is inside a union gives field results, not only leaf results.
+        union_fields: what is inside a union gives field results, not only leaf results. Where results need not be as
+            published (`compile_schema`), it does under every semantics.
         skipped_container: `x-eval-skip` and the like leave out all below a place; only where it is a property (as a row
             or as the root it is scored); or only the metrics of an object itself, whose properties are scored.
     Documents

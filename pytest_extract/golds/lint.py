@@ -30,7 +30,7 @@ from pytest_extract.extraction.recordings.use import CaseInputs, inputs_of
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.lazy import dataclass
 from pytest_extract.report.values import show
-from pytest_extract.thresholds import Requirements, breaches_of
+from pytest_extract.thresholds import Requirements, breaches_of, cannot_fail, cannot_fail_text
 
 Severity: TypeAlias = Literal["mistake", "warning"]
 FindingKind: TypeAlias = Literal[
@@ -125,6 +125,13 @@ def _thresholds(case: Case) -> Iterator[LintFinding]:
     if not breaches_of(bounds, case.scorer.failed(case.gold, no_json, modality=case.modality, gates=case.gates)):
         yield _warning(case, "cannot_fail", "the thresholds cannot fail: an output without any JSON passes")
         return
+    free = cannot_fail(case.scorer.program, case.thresholds)
+    if free:
+        yield _warning(case, "cannot_fail", cannot_fail_text(free))
+    idle = [f"`{name}: 0`" for name, bound in case.thresholds.measures.items() if bound <= 0]
+    idle += [f"`fields: {{{name}: 0}}`" for name, bound in case.thresholds.fields.items() if bound <= 0]
+    if idle:
+        yield _warning(case, "cannot_fail", f"a threshold of 0 bounds nothing: {', '.join(idle)}")
     if not any(leaf not in (None, "") for _, leaf in iter_leaves(case.gold)):
         return
     empty: Json = {} if isinstance(case.gold, dict) else [] if isinstance(case.gold, list) else None

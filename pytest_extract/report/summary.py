@@ -44,6 +44,7 @@ from pytest_extract.report.totals import (
     totals_of,
     worst_patterns,
 )
+from pytest_extract.thresholds import cannot_fail_text
 
 if TYPE_CHECKING:
     from pytest_extract.core.mistakes.limit import NamingLimit
@@ -279,6 +280,7 @@ def emptiness_lines(totals: EmptinessTotals, *, width: int, verbosity: int = 0) 
     return [
         *_empty_pass_lines(totals.passes, width, verbosity),
         *_uncompared_lines(totals, width, verbosity),
+        *_cannot_fail_lines(totals, width),
         *_draft_lines(totals, width),
     ]
 
@@ -305,6 +307,14 @@ def _uncompared_lines(totals: EmptinessTotals, width: int, verbosity: int) -> li
     if verbosity > 0:
         lines += [line(safe_prose(f"{case.case_id}: {case}"), indent=2) for case in cases]
     return lines
+
+
+def _cannot_fail_lines(totals: EmptinessTotals, width: int) -> list[Line]:
+    if not totals.cannot_fail:
+        return []
+    cases = len(set[tuple[str, str]]().union(*totals.cannot_fail.values()))
+    text = f"{cannot_fail_text([*totals.cannot_fail])}, in {plural(cases, 'case')}"
+    return prose(text, "warn", indent=0, width=width)
 
 
 def _draft_lines(totals: EmptinessTotals, width: int) -> list[Line]:

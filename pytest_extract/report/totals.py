@@ -153,11 +153,13 @@ class UncomparedCase(NamedTuple):
 class EmptinessTotals:
     """Cases of a run whose passes are mostly empty, by node id; gold values that no comparison reaches, by case.
 
+    `cannot_fail`: fields of which no wrong value fails a case, and the cases.
     `drafts`: the cases whose golds nobody has reviewed.
     """
 
     passes: dict[str, EmptyPasses] = field(default_factory=dict)
     uncompared: dict[tuple[str, str], UncomparedCase] = field(default_factory=dict)
+    cannot_fail: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     drafts: dict[tuple[str, str], None] = field(default_factory=dict)
 
     @classmethod
@@ -174,6 +176,8 @@ class EmptinessTotals:
             self.passes[result.nodeid] = passes
         if (uncompared := UncomparedCase.of(result)) is not None:
             self.uncompared[result.file, result.case_id] = uncompared
+        for pattern in result.cannot_fail:
+            self.cannot_fail.setdefault(pattern, set()).add((result.file, result.case_id))
         if result.draft:
             self.drafts[result.file, result.case_id] = None
 

@@ -9,11 +9,11 @@ from typing import Final, Literal, TypeAlias
 from pytest_extract.core.arguments import mapping, one_of
 from pytest_extract.core.metrics import METRICS, PRESETS
 from pytest_extract.core.metrics.base import check_params
+from pytest_extract.core.schema.subschemas import map_children
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import ConfigError, SchemaError, nearest
 from pytest_extract.lazy import dataclass
 from pytest_extract.schema_tools.propose import AnnotationProposals, propose_annotations
-from pytest_extract.schema_tools.subschemas import map_children
 
 AnnotationDialect: TypeAlias = Literal["x-eval", "evaluation_config"]
 

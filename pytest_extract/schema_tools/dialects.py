@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from pytest_extract.core.schema.subschemas import map_children
 from pytest_extract.core.values import Json
-from pytest_extract.schema_tools.subschemas import map_children
 
 DIALECTS: Final = ("openapi", "gemini")
 _GEMINI_TYPES: Final = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})

@@ -10,9 +10,9 @@ from typing import Final
 
 from pytest_extract.core.mistakes.scalars import reads_as_date
 from pytest_extract.core.schema.source import escape
+from pytest_extract.core.schema.subschemas import map_children
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.lazy import dataclass
-from pytest_extract.schema_tools.subschemas import map_children
 
 FEWEST_ROWS: Final = 3
 """Rows that must have different values before these are taken for a key."""

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from pytest_extract.core.schema.source import SchemaSource
+from pytest_extract.core.schema.subschemas import map_children
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 from pytest_extract.lazy import dataclass
-from pytest_extract.schema_tools.subschemas import map_children
 
 MOST_NODES: Final = 100_000
 """Schema objects that resolving may make: definitions that use each other twice double with each level."""

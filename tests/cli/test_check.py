@@ -90,3 +90,56 @@ def test_gold_values_that_are_compared_with_nothing_are_warned_of(folder, capsys
         f"{path}:7:3: warning: 1 of 3 gold values are compared with nothing: `extra` (1)",
         "1 good case in 1 file, no mistake, 1 warning",
     ]
+
+
+def test_fields_that_cannot_fail_a_case_and_thresholds_of_0_are_warned_of(tmp_path, capsys):
+    schema = (
+        "{type: object, properties: {a: {type: string}, b: {type: number}, r: {type: array, items: {type: string}}, "
+        "s: {type: string}}}"
+    )
+    (tmp_path / "x.extract.yaml").write_text(
+        f"text: x\nschema: {schema}\ngold: {{a: x, b: 1, r: [q], s: t}}\n"
+        "overrides: {a: {threshold: 0}, r: {threshold: 0}, s: skip}\n"
+        "thresholds: {pass_rate: 1, mean_score: 0, fields: {b: 0}}\n",
+        encoding="utf-8",
+    )
+    assert main(["check", str(tmp_path)]) == 0
+    assert [line.partition(": warning: x: ")[2] for line in capsys.readouterr().out.splitlines()[:-1]] == [
+        "no wrong value of 2 fields can fail a case: `a`, `r`",
+        "a threshold of 0 bounds nothing: `mean_score: 0`, `fields: {b: 0}`",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "free"),
+    [
+        ("{pass_rate: 1}", "`a`, `rows[].c`, `none`"),
+        ("{pass_rate: 1, fields: {a: 1}}", "`rows[].c`, `none`"),
+        ("{mean_score: 0.9}", "`rows[].c`, `none`"),
+        ("{pass_rate: 1, f1: 0.5}", ""),
+    ],
+)
+def test_a_field_can_fail_where_some_bound_is_about_it(tmp_path, capsys, thresholds, free):
+    exact = "{type: string, evaluation_config: string_exact}"
+    idle = "{type: string, evaluation_config: {metric_id: string_exact, threshold: 0}}"
+    rows = f"{{type: array, items: {{type: object, properties: {{k: {exact}, c: {idle}}}}}, evaluation_config: {{align: position}}}}"
+    (tmp_path / "x.extract.yaml").write_text(
+        f"text: x\nschema: {{type: object, properties: {{a: {idle}, b: {exact}, rows: {rows}, "
+        "none: {type: string, evaluation_config: {}}}}\n"
+        f"gold: {{a: x, b: y, rows: [{{k: p, c: q}}]}}\nthresholds: {thresholds}\n",
+        encoding="utf-8",
+    )
+    assert main(["check", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert (f"can fail a case: {free}\n" in told) if free else ("can fail a case" not in told)
+
+
+def test_slips_in_a_schema_are_told_with_their_places(folder, capsys):
+    text = (
+        '{"type": "object",\n "properteis": {"v": {"type": "string"}},\n "properties": {"total": {"x-eval-metric": 1}}}'
+    )
+    (folder / "s.json").write_text(text, encoding="utf-8")
+    assert main(["check", str(folder)]) == 1
+    told = capsys.readouterr().out
+    assert "s.json:2:16: the schema at /properteis: no keyword 'properteis'; did you mean 'properties'?" in told
+    assert "s.json:3:44: the schema at /properties/total/x-eval-metric: no annotation 'x-eval-metric'; known: " in told

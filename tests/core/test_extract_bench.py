@@ -6,6 +6,7 @@ import pytest
 
 from pytest_extract import Alignment, Extensions, compile_schema, extend
 from pytest_extract.core.results import Status
+from pytest_extract.systems import extract_bench_rates, extract_bench_report
 
 EXACT = {"type": "string", "evaluation_config": "string_exact"}
 PERSON = {"type": "object", "properties": {"name": EXACT, "age": {"type": "integer"}}}
@@ -164,3 +165,38 @@ def test_fields_of_a_batch_metric_are_decided_before_the_pairs_are_counted(score
     rows = [{"sku": "a", "said": "yes"}]
     (field,) = scorer.score({"rows": rows}, {"rows": [{"sku": "a", "said": "indeed"}]}, judge=by_sku).fields
     assert (field.score, field.passed) == (score, passed)
+
+
+CHOICES = {
+    "type-list": {"type": ["number", "null"]},
+    "any-of": {"anyOf": [{"type": "number"}, NULL]},
+    "one-of": {"oneOf": [NULL, {"type": "number"}]},
+    "two-types": {"type": ["number", "string"]},
+    "reference": {"$ref": "#/$defs/n"},
+}
+
+
+@pytest.mark.parametrize("place", CHOICES.values(), ids=CHOICES)
+def test_a_choice_counts_unless_the_published_rates_are_asked_for(place):
+    properties = {"id": EXACT, "it": place}
+    schema = {"type": "object", "properties": properties, "$defs": {"n": {"anyOf": [{"type": "number"}, NULL]}}}
+    case = {"id": "a", "it": 2.5}, {"id": "a", "it": 999}
+    for scorer in (compile_schema(schema), compile_schema(schema, semantics="extract-bench", as_published=False)):
+        found = scorer.score(*case)
+        assert (found.semantics, found.measures["pass_rate"], found.added) == ("extract-bench", 0.5, ("it",))
+        assert scorer.score(case[0], case[0]).measures["pass_rate"] == 1.0
+        assert extract_bench_rates([found.record()]).pass_rate == 1.0
+        row = found.to_dict()
+        assert extract_bench_report(row["fields"], added=row["added"]).evaluated == 1
+    published = compile_schema(schema, semantics="extract-bench").score(*case)
+    assert (published.measures["pass_rate"], published.added) == (1.0, ())
+
+
+def test_a_nullable_object_and_a_nullable_array_count_by_what_is_in_them():
+    place = {"anyOf": [{"type": "object", "properties": {"n": EXACT}}, NULL]}
+    rows = {"anyOf": [{**ROWS, "evaluation_config": {"align": "multiset"}}, NULL]}
+    schema = {"type": "object", "properties": {"it": place, "rows": rows}}
+    gold = {"it": {"n": "x"}, "rows": ["a", "b"]}
+    found = compile_schema(schema).score(gold, {"it": {"n": "y"}, "rows": ["a", "c"]})
+    assert {(str(each.path), each.passed) for each in found.fields} == {("it.n", False), ("rows", False)}
+    assert compile_schema(schema).score(gold, gold).measures["pass_rate"] == 1.0

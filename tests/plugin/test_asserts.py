@@ -121,6 +121,7 @@ def test_an_assert_shows_the_diff(pytester: pytest.Pytester) -> None:
             {"thresholds": {"fields": {"totl": 1.0}}}, "no field 'totl'; did you mean 'total'", id="threshold"
         ),
         pytest.param({"absent": {"nots": "must"}}, "no field 'nots'", id="absent"),
+        pytest.param({"absent": {"$": "either"}}, "'$' is an object, of which only the fields", id="absent-root"),
         pytest.param({"accept": {"vendr": ["x"]}}, "did you mean 'vendor'", id="accept"),
         pytest.param({"schema": {"type": "objekt"}}, "at /type: no type 'objekt'; did you mean 'object'", id="schema"),
         pytest.param({"schema": {"items": {"$ref": "#/gone"}}}, "'#/gone' leads nowhere", id="reference"),

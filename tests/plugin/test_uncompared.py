@@ -42,3 +42,40 @@ def test_a_failing_case_counts_what_is_right_by_emptiness(pytester: pytest.Pytes
     result.stdout.fnmatch_lines(
         ["*pass_rate 0.75 is below 1, by 0.25: 3 of 4 fields passed, 3 of them by emptiness", "*by emptiness: 3 of 3*"]
     )
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["serial", "xdist"])
+def test_fields_of_which_no_wrong_value_fails_a_case_are_named(
+    pytester: pytest.Pytester, write_case: Write, workers: list[str]
+) -> None:
+    names = [f"f{number}" for number in range(7)]
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in [*names, "held"]}}
+    free = {name: {"threshold": 0} for name in names}
+    gold = dict.fromkeys(names, "right") | {"held": "x"}
+    wrong = dict.fromkeys(names, "wrong") | {"held": "x"}
+    write_case("race", wrong, schema=schema, gold=gold, overrides=free)
+    result = pytester.runpytest(*workers)
+    result.assert_outcomes(passed=1)
+    told = "*no wrong value of 7 fields can fail a case: `f0`, `f1`, `f2`, `f3`, `f4` and 2 more, in*"
+    result.stdout.fnmatch_lines([told])
+
+
+def test_one_annotation_takes_no_nullable_field_out_of_the_verdict(
+    pytester: pytest.Pytester, write_case: Write
+) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "id": TEXT,
+            "total": {"type": ["number", "null"]},
+            "paid": {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
+        },
+    }
+    gold = {"id": "7", "total": 2.5, "paid": True}
+    write_case("wrong", {"id": "7", "total": 999, "paid": False}, schema=schema, gold=gold)
+    write_case("named", {"id": "7", "total": 999, "paid": True}, schema=schema, gold=gold, semantics="extract-bench")
+    write_case("right", gold, schema=schema, gold=gold)
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*wrong*: 1 of 3 fields passed*"])
+    result.stdout.fnmatch_lines(["*named*: 2 of 3 fields*"])

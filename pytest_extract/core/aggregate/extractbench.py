@@ -6,7 +6,7 @@ import json
 import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final, Literal, TypeAlias
 
@@ -166,12 +166,16 @@ class DocumentReport:
         return self.passed / self.evaluated if self.evaluated else 0.0
 
 
-def extract_bench_report(rows: Iterable[Row], coverage: ContentCoverage | None = None) -> DocumentReport:
+def extract_bench_report(
+    rows: Iterable[Row], coverage: ContentCoverage | None = None, added: Collection[str] = ()
+) -> DocumentReport:
     """Report on the field results of one document; skipped ones and those inside an anyOf branch are left out.
 
-    `coverage`: that of the document's values (`content_coverage`).
+    `coverage`: that of the document's values (`content_coverage`). `added`: patterns of fields to leave out, which the
+    published program does not rate (`Score.added`).
     """
-    kept = [row for row in rows if row.get("status") != "skipped" and "anyOf[" not in str(row["path"])]
+    rated = [row for row in rows if row.get("pattern") not in added]
+    kept = [row for row in rated if row.get("status") != "skipped" and "anyOf[" not in str(row["path"])]
     failed = [row for row in kept if not row["passed"]]
     cells = Counter(_cell(row) for row in kept)
     return DocumentReport(
@@ -310,9 +314,12 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def extract_bench_rates(scores: Iterable[ScoreRecord]) -> Rates:
-    """Rate a run from its scores; `failures` counts kinds of broken output."""
+    """Rate a run from its scores, by the fields that ExtractBench rates; `failures` counts kinds of broken output."""
     kept = list(scores)
-    fields = [[result for result in score.fields if result.status is not Status.SKIPPED] for score in kept]
+    fields = [
+        [result for result in score.fields if result.status is not Status.SKIPPED and result.pattern not in score.added]
+        for score in kept
+    ]
     valid = [is_valid(score) for score in kept]
     return Rates(
         documents=len(kept),

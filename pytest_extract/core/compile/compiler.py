@@ -53,6 +53,8 @@ _SCALAR_TYPES: Final = ("string", "number", "integer", "boolean", "null")
 class Compiler:
     """Compiles one schema. `patterns`: every place compiled so far; `judged`: whether any of them needs a judge.
 
+    `added`: choices without a metric of their own, which have no field result under a semantics without `union_fields`.
+    They get one all the same unless results are to be `as_published`: a case must not pass whatever stands there.
     `field` of a method: whether the place's results are field results too.
     """
 
@@ -63,14 +65,18 @@ class Compiler:
         binder: Binder,
         overrides: Mapping[str, Annotation],
         report: Report,
+        *,
+        as_published: bool,
     ) -> None:
         self.patterns: dict[str, Node] = {}
+        self.added: list[str] = []
         self.judged = False
         self._schema = schema
         self._semantics = semantics
         self._binder = binder
         self._overrides = overrides
         self._report = report
+        self._as_published = as_published
         self._made = 0  # nodes; alternatives have places in common
         self._recursive: frozenset[Key] | None = None
         self._unopened: list[RecursiveRef] = []
@@ -140,7 +146,8 @@ class Compiler:
         if not self._semantics.union_fields:
             override = self._overrides.get(pattern)
             if "anyOf[" in pattern or (schema.bare_union and (override is None or override.metrics is None)):
-                field = False
+                field = field and not self._as_published
+                self.added.append(pattern)
         if annotation is None:
             if len(schema.types) == 1 and schema.types[0] in _SCALAR_TYPES and not schema.branches:
                 return self._default_leaf(schema, None, pattern, field=field)
@@ -201,7 +208,7 @@ class Compiler:
         if annotation is not None and named and not metrics:
             asks_for_none = schema.types == ("array",) and annotation.align is None  # by `metrics: []`
             if annotation.metrics or asks_for_none:  # or all of its metrics were reported
-                return Skip(pattern=pattern, field=field, never=True)
+                return Skip(pattern=pattern, field=field, never=True, asked=False)
         if schema.types == ("array",) or (metrics and any(metric.metric.aligns for metric in metrics)):
             array = self._array(schema, annotation, metrics, pattern, field=field)
             if array is not None:
@@ -253,7 +260,7 @@ class Compiler:
     ) -> Leaf | Skip:
         """Compile a value that is compared as one."""
         if not metrics:
-            return Skip(pattern=pattern, field=field, never=True)
+            return Skip(pattern=pattern, field=field, never=True, asked=False)
         semantics = self._semantics
         is_container = self._is_container(schema)
         return Leaf(

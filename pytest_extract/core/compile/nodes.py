@@ -80,12 +80,16 @@ class Leaf(NamedTuple):
 
 
 class Skip(NamedTuple):
-    """A place that is not scored. `always`: has a skipped result even where both sides lack it; `never`: has none."""
+    """A place that is not scored. `always`: has a skipped result even where both sides lack it; `never`: has none.
+
+    `asked`: the configuration says so in as many words, and is not only one without metrics.
+    """
 
     pattern: str
     field: bool = True
     always: bool = False
     never: bool = False
+    asked: bool = True
     skipped: bool = True
 
 
@@ -369,6 +373,7 @@ class Program:
     """A compiled schema: its root, its semantics, and what every scoring with it needs.
 
     patterns: the places that were compiled ahead of any document, in the schema's order.
+    added: patterns of places whose field results, and those below them, the published system does not have.
     judged: whether a judge may be needed. `judges`: the project's own that fields name, by name.
     fits: whether a value fits a schema node, to choose between the branches of a union.
     """
@@ -377,6 +382,7 @@ class Program:
     semantics: Semantics
     patterns: Mapping[str, Node]
     judged: bool
+    added: tuple[str, ...] = ()
     judges: Mapping[str, Judge] = field(default_factory=dict)
     post_processors: tuple[BoundPostProcessor, ...] = ()
     fits: Callable[[SchemaNode, Json], bool]

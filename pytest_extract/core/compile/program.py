@@ -13,6 +13,7 @@ from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.pattern import ROOT, usual
 from pytest_extract.core.schema.annotations import Annotation, MetricUse, parse_override, parse_post
 from pytest_extract.core.schema.conformance import Conformance
+from pytest_extract.core.schema.spelling import misspelled_keys
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.semantics import EXTRACT_BENCH, OURS, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
 from pytest_extract.core.values import Json, short_repr
@@ -58,9 +59,16 @@ def compile_program(
     extensions: Extensions | None = None,
     judge_mode: JudgeMode = "llm",
     post: Json = None,
+    as_published: bool = False,
 ) -> Program:
-    """Compile a JSON Schema for scoring; raises SchemaError, or SchemaErrors with all mistakes at once."""
+    """Compile a JSON Schema for scoring; raises SchemaError, or SchemaErrors with all mistakes at once.
+
+    `as_published`: results are those of the published system that `semantics` names, also where that leaves out what
+    would count here.
+    """
     problems = _Problems()
+    for error in misspelled_keys(document, as_published=as_published):
+        problems.add(error)
     schema = Schema(document)
     configured = schema.annotated()
     root = schema.node(schema.root)
@@ -76,7 +84,7 @@ def compile_program(
     for annotation in (*(node.annotation for node in configured), *by_pattern.values()):
         if annotation is not None:
             _check_names(annotation, binder, problems)
-    compiler = Compiler(schema, chosen, binder, by_pattern, problems.report)
+    compiler = Compiler(schema, chosen, binder, by_pattern, problems.report, as_published=as_published)
     compiled = compiler.compile(schema.root)
     for error in schema.problems:
         problems.add(error)
@@ -91,6 +99,7 @@ def compile_program(
         root=compiled,
         semantics=chosen,
         patterns=dict(compiler.patterns),
+        added=tuple(compiler.added),
         judged=compiler.judged,
         judges=binder.judges,
         post_processors=tuple(post_processor for post_processor in bound if post_processor is not None),

@@ -5,7 +5,6 @@ Shapes are checked here, names of metrics and transforms later (`core/compile/bi
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Final, Literal, TypeAlias
@@ -21,8 +20,11 @@ Report: TypeAlias = Callable[[str, str], None]
 _HUGE: Final = 1e300
 RULES_KEYWORD: Final = "x-eval-rules"
 """The keyword of rules across fields (`core.rules`), at a schema's root; it belongs to neither dialect."""
+X_EVAL: Final = "x-eval-"
 ALIGNERS: Final = ("position", "key", "hungarian", "best_fit", "multiset", "judge")
-_X_KEYS: Final = ("compare", "transform", "skip", "align", "weight", "threshold", "nulls", "post")
+X_KEYWORDS: Final = tuple(
+    X_EVAL + name for name in ("compare", "transform", "skip", "align", "weight", "threshold", "nulls", "post")
+)
 _METRIC_KEYS: Final = ("metric_id", "weight", "params")
 _SHARED_KEYS: Final = ("align", "key", "key_cutoff", "transform", "threshold", "skip", "nulls", "post")
 _CONFIG_KEYS: Final = ("metrics", "aggregation_weight", *_METRIC_KEYS, *_SHARED_KEYS)
@@ -97,7 +99,7 @@ def parse_annotation(schema: Mapping[str, Json], report: Report) -> Annotation |
         return None
     if config is not None:
         return parse_evaluation_config(config, report)
-    return _parse_x_eval(schema, x_keys, report) if x_keys else None
+    return _parse_x_eval(schema, report) if x_keys else None
 
 
 def parse_evaluation_config(config: Json, report: Report) -> Annotation | None:
@@ -188,13 +190,7 @@ def _parse_metric(entry: Json, where: str, report: Report) -> MetricUse | None:
     return MetricUse(name=name, params=params, weight=1.0 if weight is None else weight, where=where)
 
 
-def _parse_x_eval(schema: Mapping[str, Json], keys: list[str], report: Report) -> Annotation | None:
-    known = [f"x-eval-{name}" for name in _X_KEYS]
-    for key in keys:
-        # the dialect allows keys of others; one letter off a known key is a slip all the same
-        close = difflib.get_close_matches(key.removeprefix("x-eval-"), _X_KEYS, n=1)
-        if key not in known and close:
-            report(f"no key {key!r}; did you mean 'x-eval-{close[0]}'?", f"/{key}")
+def _parse_x_eval(schema: Mapping[str, Json], report: Report) -> Annotation | None:
     skip = schema.get("x-eval-skip")
     if skip is not None and not isinstance(skip, bool):
         report(f"`x-eval-skip` must be true or false, not {_value_text(skip)}", "/x-eval-skip")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from pytest_extract.core.schema.source import escape
@@ -20,12 +20,27 @@ _NAMED: Final = ("properties", "patternProperties", "$defs", "definitions", "dep
 EVERYWHERE: Final = (*_ONE, *_MANY, *_NAMED)
 
 
+def schema_objects(schema: Json) -> Iterator[tuple[str, dict[str, Json]]]:
+    """Yield every object of a schema that is a schema itself, with its pointer, the whole schema first."""
+    stack: list[tuple[str, Json]] = [("", schema)]
+
+    def keep(child: Json, pointer: str) -> Json:
+        stack.append((pointer, child))
+        return child
+
+    while stack:
+        pointer, part = stack.pop()
+        if isinstance(part, dict):
+            yield pointer, part
+            map_children(part, pointer, keep)
+
+
 def map_children(
     schema: dict[str, Json], pointer: str, change: Change, keywords: tuple[str, ...] = EVERYWHERE
 ) -> dict[str, Json]:
     """Return the schema with every schema directly inside it (under one of `keywords`) changed."""
     return {
-        name: _changed(name, value, f"{pointer}/{escape(name)}", change) if name in keywords else value
+        name: _changed(name, value, f"{pointer}/{name}", change) if name in keywords else value
         for name, value in schema.items()
     }
 
@@ -34,7 +49,7 @@ def _changed(name: str, value: Json, pointer: str, change: Change) -> Json:
     if name in _MANY and isinstance(value, list):
         return [change(item, f"{pointer}/{index}") for index, item in enumerate(value)]
     if name in _NAMED and isinstance(value, dict):
-        return {key: change(item, f"{pointer}/{escape(key)}") for key, item in value.items()}
+        return {key: change(item, f"{pointer}/{escape(str(key))}") for key, item in value.items()}
     if name in _ONE and isinstance(value, dict):
         return change(value, pointer)
     return value

@@ -1,0 +1,108 @@
+"""Keys of a schema that are slips of a known one: they would be ignored, and what they say with them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Final
+
+from pytest_extract.core.schema.annotations import RULES_KEYWORD, X_EVAL, X_KEYWORDS
+from pytest_extract.core.schema.source import escape
+from pytest_extract.core.schema.subschemas import schema_objects
+from pytest_extract.core.values import Json
+from pytest_extract.errors import SchemaError
+
+_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
+_SCHEMA: Final = (dict, bool)
+_HOLDS: Final[dict[str, tuple[type, ...]]] = {
+    **dict.fromkeys(("$ref", "$id", "id", "$schema", "$anchor", "$dynamicRef", "$dynamicAnchor", "$comment"), (str,)),
+    **dict.fromkeys(("title", "description", "format", "pattern", "contentEncoding", "contentMediaType"), (str,)),
+    **dict.fromkeys(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"), (dict,)),
+    **dict.fromkeys(("dependentRequired", "dependencies", "$vocabulary"), (dict,)),
+    **dict.fromkeys(("additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties"), _SCHEMA),
+    **dict.fromkeys(("contains", "propertyNames", "not", "if", "then", "else", "contentSchema"), _SCHEMA),
+    **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems", "enum", "required", "examples"), (list,)),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"), (int, float)),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"), (int,)),
+    **dict.fromkeys(("minProperties", "maxProperties"), (int,)),
+    **dict.fromkeys(("uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable"), (bool,)),
+    **dict.fromkeys(("const", "default", RULES_KEYWORD, *X_KEYWORDS), (object,)),
+    "type": (str, list),
+    "items": (dict, bool, list),
+    "evaluation_config": (str, dict),
+}
+"""Keyword -> types of what may stand there. A key that holds something else is no slip of it."""
+_OF_OTHERS: Final = frozenset(
+    (
+        "example", "discriminator", "xml", "externalDocs", "propertyOrdering", "$recursiveRef", "$recursiveAnchor",
+        "extends", "disallow", "divisibleBy", "comment", "comments", "schema",
+    )
+)  # fmt: skip
+"""Keys of other drafts, OpenAPI and Gemini, and those that many write for their own use."""
+_MOST_EDITS: Final = 2
+_SHORT: Final = 6
+"""Letters below which a text or a number is told to be under a wrong key only where one edit makes it right."""
+
+
+def misspelled_keys(schema: Json, *, as_published: bool) -> Iterator[SchemaError]:
+    """Yield an error for each unknown `x-eval-*`, and for each key a letter or two beside a keyword.
+
+    Names of properties and definitions are no keys of a schema, nor are those inside an example, a constant or the
+    value of an unknown key. A name that a reference leads through is a place of definitions.
+    `as_published`: only a slip of a known `x-eval-*` is an error, as the published program takes any other key.
+    """
+    references: list[str] = []
+    found: list[tuple[str, str, str]] = []
+    for pointer, part in schema_objects(schema):
+        if isinstance(ref := part.get("$ref"), str):
+            references.append(ref)
+        for name, value in part.items():
+            key = str(name)  # of a schema made in Python, keys may be anything
+            if key not in _HOLDS and key not in _OF_OTHERS:
+                is_ours = key.startswith(X_EVAL)
+                known = _annotation_meant(key) if is_ours else "" if as_published else _keyword_meant(key, value)
+                if known or (is_ours and not as_published):
+                    found.append((f"{pointer}/{escape(key)}", key, known))
+    for place, key, known in found:
+        if any(ref.startswith(f"#{place}/") for ref in references):
+            continue
+        if key.startswith(X_EVAL):
+            hint = f"did you mean {known!r}?" if known else f"known: {', '.join(sorted(X_KEYWORDS))}"
+            yield SchemaError(f"no annotation {key!r}; {hint}", pointer=place)
+        else:
+            own = "a key of your own starts with `x-`"
+            yield SchemaError(f"no keyword {key!r}; did you mean {known!r}? ({own})", pointer=place)
+
+
+def _annotation_meant(key: str) -> str:
+    names = [known.removeprefix(X_EVAL) for known in (*X_KEYWORDS, RULES_KEYWORD)]
+    close = difflib.get_close_matches(key.removeprefix(X_EVAL), names, n=1)
+    return X_EVAL + close[0] if close else ""
+
+
+def _keyword_meant(key: str, value: Json) -> str:
+    """Return the keyword that a key is most likely a slip of; "" where it is none."""
+    from rapidfuzz.distance import OSA  # few schemas have keys that are not known
+
+    written = _folded(key)
+    edits = {known: OSA.distance(written, _folded(known)) for known in _HOLDS if _fits(value, known)}
+    likely = [known for known, number in edits.items() if number <= _edits_allowed(known, value)]
+    return min(likely, key=edits.__getitem__, default="")
+
+
+def _folded(key: str) -> str:
+    """Return a key without what snake case and camel case differ in."""
+    return key.replace("_", "").replace("-", "").lower()
+
+
+def _edits_allowed(known: str, value: Json) -> int:
+    """Return how many letters may differ: fewer in a short keyword, which many words are near to."""
+    if len(known) < _SHORT and not isinstance(value, dict | list):
+        return 1 if len(known) > _MOST_EDITS else 0
+    return min(_MOST_EDITS, (len(known) - 1) // 2)
+
+
+def _fits(value: Json, known: str) -> bool:
+    if known == "type":
+        return all(isinstance(name, str) and name in _TYPES for name in (value if isinstance(value, list) else [value]))
+    return isinstance(value, _HOLDS[known])

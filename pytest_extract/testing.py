@@ -140,7 +140,7 @@ class Gold:
     def _unsound(self, schema: Json) -> Iterator[str]:
         """Tell what would fail whatever is extracted: a schema that is none, a gold that breaks it."""
         from pytest_extract.cases.embedded_schema import dangling
-        from pytest_extract.core.validate.validator import Validator
+        from pytest_extract.core.validate import Validator
 
         validator = Validator(schema)
         problems = [f"{problem.pointer}: {problem.message}" for problem in validator.problems]

@@ -33,7 +33,7 @@ from pytest_extract.lazy import dataclass
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
     from pytest_extract.core.uncompared import Uncompared
-    from pytest_extract.core.validate.validator import Validator
+    from pytest_extract.core.validate import Validator
 
 T = TypeVar("T")
 

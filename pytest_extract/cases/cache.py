@@ -17,7 +17,7 @@ from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import Mistake, SourceFile, read_source, read_text
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.uncompared import GoldCheck, Uncompared
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, SchemaError
 from pytest_extract.lazy import dataclass

@@ -15,7 +15,7 @@ from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.cli.files import case_files, load_extensions, read_records, read_schema
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER
 from pytest_extract.golds.lint import (

@@ -21,7 +21,7 @@ from pytest_extract.core.parse.size import most_repaired
 from pytest_extract.core.results import Failure, Judge, RuleStatus, Status
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema, output_shape
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import MOST_BULK_BYTES

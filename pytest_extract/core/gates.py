@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias, cast
 from pytest_extract.core.measures.apart import Place, places_apart
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.results import ArrayResult, Failure, FailureKind, GateResult, Gates
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, json_type, short_repr, text_below
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.lazy import dataclass

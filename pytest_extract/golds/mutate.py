@@ -26,7 +26,7 @@ from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.results import Status
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, iter_leaves
 from pytest_extract.errors import SchemaError
 from pytest_extract.golds.changes import changed_leaves, replaced

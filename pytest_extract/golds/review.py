@@ -28,7 +28,7 @@ from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.results import is_covered
 from pytest_extract.core.scorer import Scorer
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text, value_at
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, replaced

@@ -14,7 +14,7 @@ from pytest_extract.cases.editor import EDITOR_SCHEMA, case_file_schema, editor_
 from pytest_extract.cases.sources import parse_source, read_source, read_text
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import GoldCheck, Uncompared
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, write_atomic

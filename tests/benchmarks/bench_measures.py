@@ -21,7 +21,7 @@ from pytest_extract.core.measures.document import DocumentMeasures, check_output
 from pytest_extract.core.measures.leaf_counts import count_leaves
 from pytest_extract.core.measures.leaf_paths import declare
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 
 LINE = {
     "type": "object",

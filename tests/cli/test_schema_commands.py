@@ -12,7 +12,7 @@ from pytest_extract.cli import annotate, check, infer_schema, metrics, resolve
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.transforms import TRANSFORMS
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
 
 SCHEMA = {

@@ -11,7 +11,7 @@ from pytest_extract.core.gates import GateConfig, check_gates, coverage_gate, is
 from pytest_extract.core.measures.document import SCORE_MEASURES, check_output, document_measures
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ConfigError
 from tests.strategies import any_json, json_values, nested

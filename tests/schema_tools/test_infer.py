@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.errors import ConfigError
 from pytest_extract.schema_tools.infer import infer_schema
 from tests.strategies import json_values

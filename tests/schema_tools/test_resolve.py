@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.errors import SchemaError
 from pytest_extract.schema_tools.resolve import resolve_schema_references as resolve
 from tests.strategies import json_values

@@ -21,7 +21,7 @@ from pytest_extract.core.values import MISSING, FieldPath, Json, Step
 from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
-    from pytest_extract.core.regex.ecma import EcmaRegex
+    from pytest_extract.core.regex import Regex
 
 Transform: TypeAlias = Callable[[Json], Json]
 """All transforms of a field in order; raises ValueError, saying why, where one does not apply."""
@@ -246,7 +246,7 @@ class Object(NamedTuple):
     names: frozenset[str]
     places: FlatPaths
     bulk: FlatTable | None = None
-    patterns: tuple[tuple[EcmaRegex, Node], ...] = ()
+    patterns: tuple[tuple[Regex, Node], ...] = ()
     other: Node | None = None
     extra: Literal["compare", "hallucinate", "ignore"] = "ignore"
     checks: tuple[FieldMetric, ...] = ()

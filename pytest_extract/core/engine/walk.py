@@ -13,7 +13,7 @@ from pytest_extract.core.metrics import equality
 from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.schema.tree import SchemaNode, covers
+from pytest_extract.core.schema.tree import SchemaNode
 from pytest_extract.core.values import MISSING, Json, Value, Values
 
 EMPTY: Final[dict[str, Json]] = {}
@@ -99,7 +99,7 @@ def _undeclared(
             values = (MISSING, extracted[name])
             run.shape(leaf, HALLUCINATION, values, place, where, "the schema has no such key")
             continue
-        plan = next((child for regex, child in obj.patterns if covers(regex, name)), obj.other)
+        plan = next((child for regex, child in obj.patterns if regex.search(name)), obj.other)
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
         if plan is None:
             _unknown(run, obj, name, (ours, theirs), place, where)

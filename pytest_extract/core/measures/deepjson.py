@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.document_pair import DocumentPair
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 from pytest_extract.lazy import dataclass
 

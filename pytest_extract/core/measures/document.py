@@ -11,7 +11,7 @@ from pytest_extract.core.measures import deepjson, fields, sob
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.measures.leaf_paths import Declared, declare
 from pytest_extract.core.results import ArrayResult, Failure, FailureKind, Gates
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, Missing
 
 SCORE_MEASURES: Final = tuple(measure.name for family in (fields, sob, deepjson) for measure in family.MEASURES)

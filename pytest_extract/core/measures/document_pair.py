@@ -5,8 +5,7 @@ from __future__ import annotations
 from pytest_extract.core.measures.leaf_counts import LeafCounts, count_leaves
 from pytest_extract.core.measures.leaf_paths import Declared, declare, leaf_map, missing_required
 from pytest_extract.core.parse.text import too_deep
-from pytest_extract.core.validate.validator import Validator
-from pytest_extract.core.validate.violations import Violation
+from pytest_extract.core.validate import Validator, Violation
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
 
 
@@ -43,25 +42,19 @@ class DocumentPair:
         self.coverage: float = 2 * counts.shared / (counts.expected + counts.found) if counts.shared else 0.0
         self.structured = isinstance(self.extracted, CONTAINERS)
         self.equal = not self.deep and self.extracted is not MISSING and bool(gold == self.extracted)
-        self.valid = self.extracted is not MISSING and validator.is_valid(self.extracted, shallow=True)
+        self.valid = self.extracted is not MISSING and validator.is_valid(self.extracted)
         self._violation: Violation | None = None
 
     @property
     def valid_draft7(self) -> bool:
         """SOB's `schema_compliance`: an object or array that satisfies the schema under Draft 7."""
-        if not self.structured or not self.validator.valid_schema_draft7:
-            return False
-        return (
-            self.valid
-            if self.validator.same_as_draft7
-            else self.validator.is_valid_draft7(self.extracted, shallow=True)
-        )
+        return self.structured and self.validator.is_valid_draft7(self.extracted)
 
     @property
     def violation(self) -> Violation | None:
         """First place where the extracted value breaks the schema."""
         if self._violation is None and not self.valid and self.extracted is not MISSING:
-            self._violation = self.validator.first_error(self.extracted, shallow=True)
+            self._violation = self.validator.first_error(self.extracted)
         return self._violation
 
     @property
@@ -69,8 +62,7 @@ class DocumentPair:
         """Required paths that the output lacks: sorted, or all in schema order where nothing could be looked up."""
         if not self.structured or not self.validator.valid_schema_draft7:
             return [path for path, _ in self.declared.required]
-        valid = self.valid and self.validator.asserts_required
-        return missing_required(self.extracted, self.declared, ambiguous=self.counts.ambiguous, valid=valid)
+        return missing_required(self.extracted, self.declared, ambiguous=self.counts.ambiguous)
 
     @property
     def identical(self) -> bool:

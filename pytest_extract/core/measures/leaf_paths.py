@@ -68,15 +68,14 @@ _NOT_REQUIRED: Final = RequiredNode()
 class Declared:
     """A schema, ready for SOB's lookups.
 
-    required_keys: each required key, from the root on; `required_paths`: how many paths these are. required_rows: of
-        these, the rows of lists, which a valid value may lack. ambiguous: some have ambiguous names.
+    required_keys: each required key, from the root on; `required_paths`: how many paths these are. ambiguous: some have
+        ambiguous names.
     """
 
     schema: Json
     types: TypeNode
     required_paths: int
     required_keys: RequiredNode
-    required_rows: RequiredNode
     ambiguous: bool
 
     @property
@@ -104,17 +103,8 @@ def declare(schema: Json) -> Declared:
         types=_type_node(schema),
         required_paths=paths,
         required_keys=keys,
-        required_rows=_rows_of(keys),
         ambiguous=ambiguous,
     )
-
-
-def _rows_of(node: RequiredNode) -> RequiredNode:
-    """Return what is required without the names of objects."""
-    if node.rows is not None:
-        return RequiredNode(rows=_rows_of(node.rows))
-    below = tuple([(name, rows) for name, inner in node.below if (rows := _rows_of(inner)) is not _NOT_REQUIRED])
-    return RequiredNode(below=below) if below else _NOT_REQUIRED
 
 
 def is_ambiguous_name(name: str) -> bool:
@@ -221,14 +211,13 @@ def leaf_steps(value: Json) -> dict[str, tuple[Step, ...]]:
     return found
 
 
-def missing_required(value: Json, declared: Declared, *, ambiguous: bool, valid: bool = False) -> list[str]:
+def missing_required(value: Json, declared: Declared, *, ambiguous: bool) -> list[str]:
     """List the required paths (`items[].name`) that the extracted value has nowhere, sorted.
 
-    `ambiguous`: the value has names that can make paths of two places equal; paths are then compared as text. `valid`:
-    its objects are known to have the keys that the schema requires of them.
+    `ambiguous`: the value has names that can make paths of two places equal; paths are then compared as text.
     """
     if not ambiguous and not declared.ambiguous:
-        if _has_all(value, declared.required_rows if valid else declared.required_keys):
+        if _has_all(value, declared.required_keys):
             return []
         return sorted({path for path, steps in declared.required if not _exists(value, steps, 0)})
     there = _patterns(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_extract.core.schema.source import Key
-from pytest_extract.core.schema.tree import Schema, SchemaNode, covers
+from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import CONTAINERS, Json, json_type
 
 _DEEP = 24
@@ -41,7 +41,7 @@ class Conformance:
         return all(self._key_fits(node, name, item, depth) for name, item in value.items())
 
     def _key_fits(self, node: SchemaNode, name: str, item: Json, depth: int) -> bool:
-        keys: list[Key] = [key for pattern, key in node.patterns if covers(pattern, name)]
+        keys: list[Key] = [key for pattern, key in node.patterns if pattern.search(name)]
         if name in node.properties:
             keys.append(node.properties[name])
         if not keys and isinstance(node.additional, tuple):

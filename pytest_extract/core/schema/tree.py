@@ -16,7 +16,7 @@ from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 
 if TYPE_CHECKING:
-    from pytest_extract.core.regex.ecma import EcmaRegex
+    from pytest_extract.core.regex import Regex
 
 _VALUE_TYPES: Final = ("boolean", "integer", "number", "string", "array", "object")
 _TYPES: Final = ("null", *_VALUE_TYPES)
@@ -55,7 +55,7 @@ class SchemaNode(NamedTuple):
     nullable: bool = False
     via_union: bool = False
     properties: Mapping[str, Key] = _NO_PROPERTIES
-    patterns: tuple[tuple[EcmaRegex, Key], ...] = ()
+    patterns: tuple[tuple[Regex, Key], ...] = ()
     additional: Key | bool | None = None
     required: frozenset[str] = frozenset()
     items: Key | None = None
@@ -301,7 +301,7 @@ def _implied(layers: tuple[RefLayer, ...]) -> tuple[str, ...]:
     return ()
 
 
-def _pattern_properties(layers: tuple[RefLayer, ...]) -> tuple[tuple[EcmaRegex, Key], ...]:
+def _pattern_properties(layers: tuple[RefLayer, ...]) -> tuple[tuple[Regex, Key], ...]:
     found: dict[str, list[Ref]] = {}
     for layer in layers:
         if isinstance(listed := layer.schema.get("patternProperties"), dict):
@@ -316,24 +316,14 @@ def _is_text(name: object) -> bool:
     return isinstance(name, str)
 
 
-def _compile_pattern(text: str) -> EcmaRegex | None:
+def _compile_pattern(text: str) -> Regex | None:
     """Compile a pattern; None where that fails: its keys are undeclared, and the schema gate reports why."""
-    from pytest_extract.core.regex.ecma import compile_ecma  # few schemas have patterns
+    from pytest_extract.core.regex import compile_regex  # few schemas have patterns
 
     try:
-        return compile_ecma(text)
+        return compile_regex(text)
     except ValueError:
         return None
-
-
-def covers(regex: EcmaRegex, name: str) -> bool:
-    """Whether a pattern of `patternProperties` is about a key; where it cannot be decided, the schema gate fails."""
-    from pytest_extract.core.regex.linear import UndecidedError
-
-    try:
-        return regex.search(name)
-    except UndecidedError:
-        return False
 
 
 def _additional_properties(layers: tuple[RefLayer, ...]) -> Key | bool | None:

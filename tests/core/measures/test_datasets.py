@@ -8,7 +8,7 @@ from pytest_extract.core.gates import GateConfig, coverage_gate
 from pytest_extract.core.measures.document import SCORE_MEASURES, check_output, document_measures
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.measures.leaf_paths import leaf_map
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from tests.shared_data import jsonl, shared
 
 

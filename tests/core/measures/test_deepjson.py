@@ -18,7 +18,7 @@ from pytest_extract.core.measures.deepjson import (
     deepjson_text,
 )
 from pytest_extract.core.measures.document_pair import DocumentPair
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, canonical_json
 from tests.shared_data import jsonl
 from tests.strategies import json_values

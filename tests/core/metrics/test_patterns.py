@@ -36,9 +36,7 @@ def test_reasons(extracted, reason):
 
 
 @pytest.mark.timeout(60)
-def test_a_text_that_cannot_be_decided_does_not_match_and_says_so():
+@pytest.mark.parametrize("pattern", ["foo.{1,4900}a", "(a|b|ab)*c", r"^(?=(\w+\s?)*$)x", r"(.*)(.*)(.*)\1c"])
+def test_no_text_makes_it_hang(pattern):
     text = "".join(random.Random(1).choices("ab", k=LONGEST_TEXT))
-    metric = bound("regex", {"pattern": "foo.{1,4900}a", "search": True})
-    assert metric.compare("x", "a foo bar") == 1.0
-    assert metric.compare("x", text) == 0.0
-    assert "cannot be decided within" in metric.explain("x", text)
+    assert bound("regex", {"pattern": pattern, "search": True}).compare("x", text) == 0.0

@@ -12,7 +12,7 @@ from pytest_extract.core.gates import coverage_gate
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.measures.sob import sob_measures
 from pytest_extract.core.metrics import METRICS
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from tests.core.metrics.helpers import bound
 from tests.strategies import scalars
 

@@ -1,15 +1,16 @@
-"""The schema gate's yes or no, with and without jsonschema-rs, and its reasons."""
+"""The schema gate's yes or no, and its reasons."""
 
 from __future__ import annotations
 
-import importlib.util
+import re
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from referencing.exceptions import Unresolvable
 
-from pytest_extract.core.validate.traits import traits_of
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from tests.strategies import json_values
 
 ROWS = {
@@ -36,8 +37,8 @@ ROWS = {
         ([], "`$`: [] is an array, an object was expected"),
     ],
 )
-def test_verdict_and_reason(make, value, error):
-    validator = make(ROWS)
+def test_verdict_and_reason(value, error):
+    validator = Validator(ROWS)
     found = validator.first_error(value)
     assert validator.is_valid(value) == validator.is_valid_draft7(value) == (error is None)
     assert found is None if error is None else str(found).startswith(error)
@@ -57,16 +58,18 @@ def test_verdict_and_reason(make, value, error):
         ({"additionalProperties": {"type": "integer"}}, {"\ud800": 1}, True),
         ({"minimum": 5}, 10**400, True),
         ({"minimum": 5}, -(10**400), False),
-        ({"multipleOf": 0.1}, 0.3, False),
+        ({"multipleOf": 0.1}, 0.3, True),
         ({"uniqueItems": True}, [1, True, "1"], True),
         ({"uniqueItems": True}, [1, 1.0], False),
         ({"pattern": "(?i)^a$"}, "A", True),
         ({"not": {"pattern": r"^\d$"}}, "٢", True),
         ({"pattern": r"^(?<year>\d{4})-(?<month>\d\d)$"}, "2026-03", True),
-        ({"pattern": r"^\cA[^]\w$"}, "\x01\na", True),
+        ({"pattern": r"^\cA[\s\S]\w$"}, "\x01\na", True),
+        ({"pattern": r"^\p{Lu}\p{L}+(?=m)m$"}, "Özlem", True),
+        ({"pattern": r"^(.)\1$"}, "aa", True),
+        ({"pattern": "a"}, "\ud800a", True),
         ({"pattern": r"^(?!x)a$"}, "a", True),
         ({"pattern": r"^(?!x)\d\u{31}[$]$"}, "31$", True),
-        ({"pattern": r"^(?!x)\d$"}, "٣", False),
         ({"pattern": r"^(?!x)a$"}, "a\n", False),
         ({"patternProperties": {"^a$": {"type": "integer"}}, "additionalProperties": False}, {"a\n": 1}, False),
         (True, {"a": 1}, True),
@@ -74,8 +77,8 @@ def test_verdict_and_reason(make, value, error):
         ({}, None, True),
     ],
 )
-def test_both_validators_follow_jsonschema(make, schema, value, valid):
-    assert make(schema).is_valid(value) is valid
+def test_verdicts_on_odd_schemas_and_values(schema, value, valid):
+    assert Validator(schema).is_valid(value) is valid
 
 
 @pytest.mark.parametrize(
@@ -89,33 +92,33 @@ def test_both_validators_follow_jsonschema(make, schema, value, valid):
         ({"$defs": {"a": {"type": "strnig"}}}, "at /$defs/a/type: "),
     ],
 )
-def test_an_unusable_schema_is_kept_as_a_problem(make, schema, problem):
-    validator = make(schema)
+def test_an_unusable_schema_is_kept_as_a_problem(schema, problem):
+    validator = Validator(schema)
     assert not validator.valid_schema
     assert validator.problem.startswith(problem)
     assert not validator.is_valid({})
     assert problem in str(validator.first_error({}))
 
 
-def test_all_that_is_wrong_with_a_schema_is_told_once(make):
+def test_all_that_is_wrong_with_a_schema_is_told_once():
     schema = {
         "type": "objekt",
         "properties": {"type": {"type": ["strng", "null"]}, "b": {"pattern": "(", "minLength": "x"}},
         "required": {},
     }
-    assert sorted((problem.pointer, problem.message) for problem in make(schema).problems) == [
+    assert sorted((problem.pointer, problem.message) for problem in Validator(schema).problems) == [
         ("/properties/b/minLength", '"x" is a string, an integer was expected'),
         ("/properties/b/pattern", '"(" is no regular expression: missing ), unterminated subpattern at position 0'),
         ("/properties/type/type", '["strng","null"] fits none of the 2 alternatives'),
         ("/required", "{} is an object, an array was expected"),
         ("/type", "no type 'objekt'; did you mean 'object'?"),
     ]
-    assert make({"properties": {"type": {"type": "string"}}}).problems == ()
+    assert Validator({"properties": {"type": {"type": "string"}}}).problems == ()
 
 
 @pytest.mark.parametrize("name", ["type", "properties"])
-def test_a_property_may_have_the_name_of_a_keyword(make, name):
-    (problem,) = make({"properties": {name: "string"}}).problems
+def test_a_property_may_have_the_name_of_a_keyword(name):
+    (problem,) = Validator({"properties": {name: "string"}}).problems
     assert problem.pointer == f"/properties/{name}"
     assert "no type" not in problem.message
 
@@ -132,27 +135,56 @@ def test_a_property_may_have_the_name_of_a_keyword(make, name):
         (True, True, False),
     ],
 )
-def test_the_declared_draft_and_draft7_are_two_answers(make, schema, declared, draft7):
-    validator = make(schema)
+def test_the_declared_draft_and_draft7_are_two_answers(schema, declared, draft7):
+    validator = Validator(schema)
     assert validator.is_valid([1]) is declared
     assert validator.is_valid_draft7([1]) is draft7
 
 
-@pytest.mark.parametrize(
-    ("schema", "asked", "unasked"),
-    [
-        ({"properties": {"a": {"$ref": "#/$defs/none"}}}, {"a": 1}, {"b": 1}),
-        ({"properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}}, {"a": 1}, {"b": 1}),
-        ({"properties": {"a": {"allOf": [{"$ref": "#/properties/a"}]}}}, {"a": 1}, {"b": 1}),
-    ],
-    ids=["dangling", "remote", "endless"],
-)
-def test_a_reference_that_leads_nowhere_admits_nothing(make, schema, asked, unasked):
-    validator = make(schema)
+@pytest.mark.parametrize("reference", ["#/$defs/none", "http://127.0.0.1:9/schema.json", "other.json"])
+def test_a_schema_with_a_reference_that_leads_nowhere_admits_nothing(reference):
+    validator = Validator({"properties": {"a": {"$ref": reference}}})
     assert validator.valid_schema
-    assert validator.is_valid(unasked)
-    assert not validator.is_valid(asked)
-    assert "cannot be applied" in str(validator.first_error(asked))
+    for value in ({"a": 1}, {"b": 1}):
+        assert not validator.is_valid(value)
+        assert "the schema cannot be applied: " in str(validator.first_error(value))
+
+
+def test_a_reference_to_itself_ends():
+    validator = Validator({"properties": {"a": {"allOf": [{"$ref": "#/properties/a"}, {"type": "integer"}]}}})
+    assert validator.is_valid({"a": 1})
+    assert not validator.is_valid({"a": "x"})
+
+
+HOSTILE = "^(a+)+$"
+LONG = "a" * 5000 + "!"
+DRAFT_4 = "http://json-schema.org/draft-04/schema#"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("draft", [{}, {"$schema": DRAFT_4}], ids=["latest", "4"])
+@pytest.mark.parametrize(
+    ("schema", "value", "valid"),
+    [
+        ({"pattern": HOSTILE}, LONG, False),
+        ({"not": {"pattern": HOSTILE}}, LONG, True),
+        ({"patternProperties": {HOSTILE: {"type": "null"}}}, {LONG: 1}, True),
+        ({"patternProperties": {HOSTILE: {}}, "additionalProperties": False}, {LONG: 1}, False),
+        ({"patternProperties": {HOSTILE: {}, "b": {}}, "additionalProperties": {"type": "null"}}, {LONG: None}, True),
+        ({"items": {"$ref": "#/definitions/x"}, "definitions": {"x": {"pattern": HOSTILE}}}, [LONG], False),
+        ({"pattern": r"^(?=(\w+\s?)*$)x"}, "word " * 1000 + "!", False),
+        ({"pattern": r"^(.*)(.*)(.*)(.*)(.*)(.*)\1x$"}, "word " * 1000 + "!", False),
+    ],
+)
+def test_no_pattern_hangs(draft, schema, value, valid):
+    validator = Validator({**draft, **schema})
+    assert validator.is_valid(value) is valid
+    assert (validator.first_error(value) is None) is valid
+
+
+def test_what_only_looks_like_a_pattern_is_no_mistake():
+    schema = {"default": {"pattern": "("}, "properties": {"pattern": {"const": "("}}}
+    assert Validator(schema).is_valid({"pattern": "("})
 
 
 def nested(depth, make_level):
@@ -162,20 +194,20 @@ def nested(depth, make_level):
     return value
 
 
-def test_deep_values_and_schemas_do_not_crash(make):
-    tree = make({"type": "object", "properties": {"a": {"$ref": "#"}}})
+def test_deep_values_and_schemas_do_not_crash():
+    tree = Validator({"type": "object", "properties": {"a": {"$ref": "#"}}})
     assert tree.is_valid(nested(20, lambda inner: {"a": inner}))
     assert not tree.is_valid(nested(10_000, lambda inner: {"a": inner}))
     assert tree.first_error(nested(10_000, lambda inner: {"a": inner})) is not None
-    assert "deep" in make(nested(10_000, lambda inner: {"not": inner})).problem
+    assert "deep" in Validator(nested(10_000, lambda inner: {"not": inner})).problem
 
 
-def test_a_long_value_is_shortened_in_a_reason(make):
-    assert len(str(make({"type": "integer"}).first_error(["x" * 100_000]))) < 300
+def test_a_long_value_is_shortened_in_a_reason():
+    assert len(str(Validator({"type": "integer"}).first_error(["x" * 100_000]))) < 300
 
 
-def test_errors_are_limited(make):
-    validator = make({"items": {"type": "integer"}})
+def test_errors_are_limited():
+    validator = Validator({"items": {"type": "integer"}})
     assert [str(error.path) for error in validator.errors(["a", 1, "b", "c"], limit=2)] == ["[0]", "[2]"]
     assert validator.errors([1]) == ()
 
@@ -192,8 +224,8 @@ keywords = st.fixed_dictionaries(
         "minItems": st.integers(0, 3),
         "uniqueItems": st.booleans(),
         "required": st.lists(st.text(max_size=3), max_size=2, unique=True),
-        "multipleOf": st.sampled_from([1, 2, 0.5, 0.1]),
-        "pattern": st.sampled_from(["^a", r"\d$", "[a-z]+", r"\bx", "[^0]", "(a|b)?", "(?:x)", "("]),
+        "multipleOf": st.sampled_from([1, 2, 0.5]),
+        "pattern": st.sampled_from(["^a", "[a-z]+", "[^0]", "(a|b)?", "(?:x)", "("]),
         "format": st.just("date"),
         "$ref": st.sampled_from(["#", "#/properties/a", "#/not", "#/anyOf/0"]),
     },
@@ -222,31 +254,16 @@ schemas = st.recursive(
 
 
 @given(schemas, json_values | st.dictionaries(st.text(max_size=3) | st.just("a"), json_values, max_size=3))
-def test_jsonschema_rs_never_disagrees_where_it_may_answer(schema, value):
-    pytest.importorskip("jsonschema_rs")
-    fast, slow = Validator(schema), Validator(schema)
-    slow._declared._rust = slow._draft7._rust = None
-    assert fast.valid_schema == slow.valid_schema
-    assert fast.is_valid(value) == slow.is_valid(value) == (slow.first_error(value) is None)
-    assert fast.is_valid_draft7(value) == slow.is_valid_draft7(value)
-    assert (fast.first_error(value) is None) == fast.is_valid(value)
-
-
-@pytest.mark.parametrize(
-    ("schema", "rust"),
-    [
-        (ROWS, True),
-        ({"properties": {"a": {"pattern": r"^[A-Z]{2}\d+(?:-\d+)?$"}}}, True),
-        ({"properties": {"a": {"pattern": "[^a]"}}}, True),
-        ({"not": {"pattern": "a"}}, True),
-        ({"$schema": "http://json-schema.org/draft-04/schema#"}, False),
-        ({"unevaluatedProperties": False}, False),
-        ({"$ref": "#"}, False),
-        ({"properties": {"child": {"$ref": "#"}}}, True),
-    ],
-)
-def test_where_jsonschema_rs_may_answer(schema, rust):
-    assert traits_of(schema).rust is rust
+def test_verdicts_are_those_of_jsonschema(schema, value):
+    validator = Validator(schema)
+    assert (validator.first_error(value) is None) == validator.is_valid(value)
+    assert validator.valid_schema or validator.problem
+    try:
+        jsonschema.Draft202012Validator.check_schema(schema)
+        expected = jsonschema.Draft202012Validator(schema).is_valid(value)
+    except (jsonschema.SchemaError, re.error, RecursionError, Unresolvable):
+        return
+    assert validator.is_valid(value) == expected
 
 
 @pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
@@ -258,6 +275,13 @@ def test_a_mistake_deep_in_alternatives_is_told_in_little_time(keyword):
     assert "fits none of the 2 alternatives" in str(validator.first_error(value))
 
 
-@pytest.mark.skipif(importlib.util.find_spec("jsonschema_rs") is None, reason="Python's engine has other properties")
-def test_properties_of_characters_are_those_of_ecma_script():
-    assert Validator({"pattern": r"^\p{Lu}\p{L}+$"}).is_valid("Özlem")
+def test_values_of_subclasses_are_what_they_derive_from():
+    class Text(str):
+        __slots__ = ()
+
+    class Number(float):
+        __slots__ = ()
+
+    validator = Validator({"type": "object", "properties": {"a": {"type": Text("number")}}, "required": [Text("a")]})
+    assert validator.is_valid({Text("a"): Number(1.5)})
+    assert not validator.is_valid({"a": Text("x")})

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
+from jsonschema.validators import validator_for
 
-from pytest_extract.core.validate.validator import Validator
+from pytest_extract.core.validate import Validator
 from tests.strategies import json_values
 
 DRAFTS = {name: f"http://json-schema.org/draft-0{name}/schema#" for name in "467"} | {
@@ -19,7 +20,6 @@ SCHEMAS = st.recursive(
     lambda inner: st.fixed_dictionaries(
         {},
         optional={
-            "dependencies": st.fixed_dictionaries({"a": inner | st.just(["b"])}),
             "dependentRequired": st.just({"a": ["b"]}),
             "dependentSchemas": st.fixed_dictionaries({"a": inner}),
             "if": inner,
@@ -57,7 +57,7 @@ VALUES = st.sampled_from([{}, {"a": 1}, {"a": 1, "b": 2}, {"a": {"a": 3}}, [], [
 @pytest.mark.parametrize(
     ("schema", "value", "known_by"),
     [
-        ({"dependencies": {"a": ["b"]}}, {"a": 1}, ["4", "6", "7"]),
+        ({"dependencies": {"a": ["b"]}}, {"a": 1}, ["4", "6", "7", "2019-09", "2020-12"]),
         ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, ["2019-09", "2020-12"]),
         ({"dependentSchemas": {"a": False}}, {"a": 1}, ["2019-09", "2020-12"]),
         ({"if": True, "then": False}, {}, ["7", "2019-09", "2020-12"]),
@@ -73,21 +73,22 @@ def test_each_draft_knows_its_own_keywords(schema, value, known_by):
     assert by_draft_7 == ["7" not in known_by] * len(DRAFTS)
 
 
-def test_what_never_ends_is_invalid():
-    assert not Validator({"dependentSchemas": {"a": {"$ref": "#"}}}).is_valid({"a": 1})
-
-
 @given(SCHEMAS.filter(lambda schema: isinstance(schema, dict)), st.sampled_from(sorted(DRAFTS.values())), VALUES)
-def test_jsonschema_rs_answers_only_where_it_cannot_differ(schema, uri, value):
-    pytest.importorskip("jsonschema_rs")
-    fast, slow = (Validator({"$schema": uri, **schema}) for _ in range(2))
-    slow._declared._rust = slow._draft7._rust = None
-    assert fast.is_valid(value) == slow.is_valid(value)
-    assert fast.is_valid_draft7(value) == slow.is_valid_draft7(value)
+def test_verdicts_are_those_of_jsonschema(schema, uri, value):
+    kind = validator_for({"$schema": uri})
+    schema = {"$schema": uri, **schema}
+    validator = Validator(schema)
+    assert validator.valid_schema == kind(kind.META_SCHEMA).is_valid(schema)
+    if validator.valid_schema:
+        assert validator.is_valid(value) == kind(schema).is_valid(value)
+    if validator.valid_schema_draft7:
+        assert validator.is_valid_draft7(value) == Draft7Validator(schema).is_valid(value)
 
 
 @given(st.dictionaries(st.sampled_from(KEYWORDS), ODD_VALUES, max_size=3), st.sampled_from(sorted(DRAFTS.values())))
-def test_what_draft_7_says_of_a_schema_follows_from_a_later_draft_only_where_it_must(schema, uri):
+def test_a_schema_satisfies_draft_7_whatever_it_declares(schema, uri):
     for odd in (schema, {"properties": {"a": schema}}, {"definitions": {"a": schema}}):
-        validator = Validator({"$schema": uri, **odd})
-        assert validator.valid_schema_draft7 == (validator._draft7.problem is None)
+        declared = {"$schema": uri, **odd}
+        if "(" not in str(odd):  # jsonschema asserts no formats
+            judge = Draft7Validator(Draft7Validator.META_SCHEMA)
+            assert Validator(declared).valid_schema_draft7 == judge.is_valid(declared)

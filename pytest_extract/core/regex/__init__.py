@@ -1,1 +1,0 @@
-"""Regular expressions that are matched in time linear in the text."""

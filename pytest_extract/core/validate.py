@@ -1,0 +1,313 @@
+"""JSON Schema as a yes/no gate with readable reasons; compiled once, never fetching, never raising on bad input.
+
+jsonschema-rs decides: it takes all drafts from 4 on, reads regular expressions as ECMA-262 means them, and bounds their
+steps. jsonschema words what is wrong with a schema itself: it finds all mistakes at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, Final
+
+from pytest_extract.core.parse.brackets import MAX_DEPTH
+from pytest_extract.core.parse.text import too_deep
+from pytest_extract.core.regex import compile_regex, without_surrogates
+from pytest_extract.core.values import FieldPath, Json, canonical_json, json_type
+from pytest_extract.errors import nearest
+from pytest_extract.lazy import dataclass
+
+_DRAFTS: Final = {
+    "http://json-schema.org/draft-04/schema": "Draft4Validator",
+    "http://json-schema.org/draft-06/schema": "Draft6Validator",
+    "http://json-schema.org/draft-07/schema": "Draft7Validator",
+    "https://json-schema.org/draft/2019-09/schema": "Draft201909Validator",
+    "https://json-schema.org/draft/2020-12/schema": "Draft202012Validator",
+}
+"""`$schema` -> class name, the same in both libraries."""
+_LATEST: Final = "Draft202012Validator"
+_DRAFT7: Final = "Draft7Validator"
+
+_MOST_PROBLEMS: Final = 20
+_SHOWN: Final = 60
+_TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
+_DATA: Final = ("const", "enum", "default", "examples")
+"""Keywords whose values are no schemas."""
+_OF_NAMES: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+"""Keywords below which a key is a name and no keyword."""
+_NULLABLE: Final = (
+    '`nullable` is OpenAPI 3.0 and means nothing in JSON Schema: write a list of types, as `["string", "null"]`, or '
+    "translate the schema with `pytest-extract schema resolve --from openapi`"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """One place where a value breaks its schema, in words."""
+
+    path: FieldPath
+    message: str
+
+    def __str__(self) -> str:
+        return f"`{self.path}`: {self.message}"
+
+    @property
+    def pointer(self) -> str:
+        """The place as a JSON pointer; `/` for the root, as jsonschema's users write it."""
+        return "".join(f"/{step}" for step in self.path) or "/"
+
+
+class Validator:
+    """A schema ready to be asked; thread-safe once made. An unusable schema is kept as `problem` and admits nothing.
+
+    `is_valid` and `valid_schema` go by the draft that `$schema` declares, else the latest (as DeepJSONEval does);
+    the `draft7` twins by Draft 7 whatever is declared (as SOB does). Formats are never asserted, 3.0 is an integer, a
+    schema with a `$ref` that names nothing admits nothing.
+    """
+
+    def __init__(self, schema: Json) -> None:
+        self.schema = schema
+
+    @cached_property
+    def _declared(self) -> _Draft:
+        declared = self.schema.get("$schema") if isinstance(self.schema, dict) else None
+        name = _DRAFTS.get(declared.removesuffix("#"), _LATEST) if isinstance(declared, str) else _LATEST
+        return _Draft(self.schema, name)
+
+    @cached_property
+    def _draft7(self) -> _Draft:
+        return self._declared if self._declared.name == _DRAFT7 else _Draft(self.schema, _DRAFT7)
+
+    @property
+    def problems(self) -> tuple[Violation, ...]:
+        """All that is wrong with the schema itself, up to 20 places; none when it can be used."""
+        return self._declared.problems
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with the schema itself, with the JSON pointer; None when it can be used."""
+        if not self.problems:
+            return None
+        first = self.problems[0]
+        return f"at {first.pointer}: {first.message}" if isinstance(self.schema, dict) else first.message
+
+    @property
+    def valid_schema(self) -> bool:
+        """Whether the schema satisfies the metaschema of its declared draft."""
+        return not self.problems
+
+    @property
+    def valid_schema_draft7(self) -> bool:
+        """SOB's `schema_valid_input`: an object that satisfies Draft 7's metaschema (`true` is none)."""
+        return isinstance(self.schema, dict) and not self._draft7.problems
+
+    def is_valid(self, value: Json) -> bool:
+        """Whether the schema is usable and admits the value."""
+        return self._declared.admits(value)
+
+    def is_valid_draft7(self, value: Json) -> bool:
+        """SOB's `schema_compliance`."""
+        return self.valid_schema_draft7 and self._draft7.admits(value)
+
+    def first_error(self, value: Json) -> Violation | None:
+        """Return one violation of a value; None when it is valid."""
+        return next(iter(self.errors(value, limit=1)), None)
+
+    def errors(self, value: Json, *, limit: int = 20) -> tuple[Violation, ...]:
+        """Return up to `limit` violations, in the order in which the validator meets them."""
+        if self.problem is not None:
+            return _at_root(f"the schema itself is invalid: {self.problem}")
+        return tuple(itertools.islice(self._declared.violations(value), limit))
+
+
+class _Draft:
+    """One schema under one draft, compiled when it is first asked."""
+
+    def __init__(self, schema: Json, name: str) -> None:
+        self.schema = schema
+        self.name = name
+
+    @cached_property
+    def _compiled(self) -> Any:
+        """jsonschema-rs's validator, or the error that it raised."""
+        return _compile(self.name, self.schema)
+
+    @cached_property
+    def _of_messages(self) -> Any:
+        """As `_compiled`, for messages: it does not look for what breaks alternatives, twice as much at each level.
+
+        Not where `unevaluated…` needs what the alternatives looked at.
+        """
+        compiled = (
+            self._compiled if _mentions(self.schema, "unevaluated") else _compile(self.name, _closed(self.schema))
+        )
+        return self._compiled if isinstance(compiled, Exception) else compiled
+
+    @cached_property
+    def problems(self) -> tuple[Violation, ...]:
+        if not isinstance(self.schema, dict | bool):
+            return _at_root(f"a JSON Schema is an object, not {json_type(self.schema)}")
+        if too_deep(self.schema):
+            return _at_root("nested too deeply")
+        return _metaschema_violations(self.name, self.schema) if isinstance(self._compiled, Exception) else ()
+
+    def admits(self, value: Json) -> bool:
+        if self.problems or isinstance(self._compiled, Exception) or too_deep(value):
+            return False
+        return bool(_asked(self._compiled.is_valid, value))
+
+    def violations(self, value: Json) -> Iterator[Violation]:
+        if isinstance(self._compiled, Exception):
+            reason = shortened(str(self._compiled).partition("\n")[0])
+            yield from _at_root(f"the schema cannot be applied: {reason}")
+        elif too_deep(value):
+            yield from _at_root(f"nested more than {MAX_DEPTH} levels deep")
+        else:
+            for error in _asked(self._of_messages.iter_errors, value):
+                steps, path = list(error.schema_path), FieldPath(error.instance_path)
+                keyword, schema = steps[-1] if steps else "", _at(self.schema, steps[:-1])
+                yield _violation(path, keyword, _at(self.schema, steps), _at(value, path), error.message, schema)
+
+
+def _compile(draft: str, schema: Json) -> Any:
+    import jsonschema_rs
+
+    kind = getattr(jsonschema_rs, draft)
+    try:
+        return _asked(lambda asked: kind(asked, validate_formats=False, retriever=_refuse_remote), schema)
+    except (ValueError, TypeError) as error:
+        return error
+
+
+def _refuse_remote(uri: str) -> Json:
+    raise ValueError(f"remote references are not fetched: {uri}")
+
+
+def _asked(question: Callable[[Json], Any], value: Json) -> Any:
+    """Ask about a value, and where jsonschema-rs does not take it, about its copy of plain types."""
+    try:
+        return question(value)
+    except ValueError:
+        return question(_plain(value))
+
+
+def _plain(value: Json) -> Json:
+    """Copy a value of subclasses of JSON's types; each lone surrogate, which JSON can hold, becomes U+FFFD."""
+    if isinstance(value, str):
+        return without_surrogates(str.__str__(value))
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {_plain(name): _plain(item) for name, item in value.items()}
+    return float(value) if isinstance(value, float) else value
+
+
+def _closed(schema: Json) -> Json:
+    """Return a schema whose alternatives are decided without a look at what breaks them."""
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: item if name in _DATA else _closed(item) for name, item in schema.items()}
+    for keyword in ("anyOf", "oneOf"):
+        if isinstance(listed := made.get(keyword), list):
+            made[keyword] = [{"not": {"not": branch}} for branch in listed]
+    return made
+
+
+def _mentions(schema: Json, start: str) -> bool:
+    """Whether some key of a schema begins so."""
+    if isinstance(schema, dict):
+        return any(name.startswith(start) or _mentions(item, start) for name, item in schema.items())
+    return isinstance(schema, list) and any(_mentions(item, start) for item in schema)
+
+
+def _at(value: Json, steps: FieldPath | list[str | int]) -> Json:
+    """Value at a path; None where the path leads nowhere."""
+    for step in steps:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def _metaschema_violations(draft: str, schema: Json) -> tuple[Violation, ...]:
+    """All that is wrong with a schema, once each; none where it is right in itself and refers to nothing."""
+    import jsonschema
+
+    judge = getattr(jsonschema, draft)
+    checker = jsonschema.FormatChecker(())
+    checker.checkers = {**judge.FORMAT_CHECKER.checkers, "regex": (_is_pattern, ValueError)}
+    errors = judge(judge.META_SCHEMA, format_checker=checker).iter_errors(schema)
+    found = {str(problem): problem for problem in map(_schema_violation, errors)}
+    return tuple(itertools.islice(found.values(), _MOST_PROBLEMS))
+
+
+def _is_pattern(value: object) -> bool:
+    return not isinstance(value, str) or bool(compile_regex(value))
+
+
+def _violation(
+    path: FieldPath, keyword: object, expected: Json, instance: Json, message: str, schema: Json = None
+) -> Violation:
+    """Return a validator's finding in our words; `message` is its own text, for other keywords."""
+    text = shortened(message)
+    if keyword == "type" and isinstance(expected, str | list):
+        names = [expected] if isinstance(expected, str) else list(map(str, expected))
+        found = "null where" if instance is None else f"{_instance_text(instance)} is {_a(json_type(instance))},"
+        text = f"{found} {' or '.join(map(_a, names))} was expected"
+    elif keyword == "enum" and isinstance(expected, list):
+        text = f"{_instance_text(instance)} is none of {shortened(', '.join(map(_instance_text, expected)))}"
+    elif keyword == "pattern" and isinstance(expected, str):
+        text = shortened(f"{instance!r} does not match {expected!r}")
+    elif keyword in ("anyOf", "oneOf") and isinstance(expected, list):
+        text = f"{_instance_text(instance)} fits none of the {len(expected)} alternatives"
+        text = shortened(message) if "more than one" in message or "each of" in message else text
+    elif keyword == "required" and isinstance(expected, list) and isinstance(instance, dict):
+        lost = [name for name in expected if name not in instance]
+        names_lost = shortened(", ".join(map(repr, lost)))
+        text = f"the required key {names_lost} is missing"
+        text = text if len(lost) == 1 else f"the required keys {names_lost} are missing"
+    if instance is None and isinstance(schema, dict) and schema.get("nullable") is True:
+        text += f"; {_NULLABLE}"
+    return Violation(path=path, message=text)
+
+
+def _schema_violation(error: Any) -> Violation:
+    """Tell what jsonschema found in a schema that it held against the metaschema."""
+    path = FieldPath(error.absolute_path)
+    if _is_type_name(path, error.instance):
+        return Violation(path=path, message=f"no type {error.instance!r}{nearest(error.instance, _TYPES)}")
+    if error.validator == "format" and error.validator_value == "regex":
+        return Violation(path=path, message=f"{_instance_text(error.instance)} {error.cause}")
+    return _violation(path, error.validator, error.validator_value, error.instance, error.message)
+
+
+def _is_type_name(path: FieldPath, value: Json) -> bool:
+    steps = path[:-1] if path and isinstance(path[-1], int) else path
+    named = len(steps) > 1 and steps[-2] in _OF_NAMES and (len(steps) < 3 or steps[-3] not in _OF_NAMES)
+    return isinstance(value, str) and steps[-1:] == ("type",) and not named
+
+
+def _at_root(message: str) -> tuple[Violation, ...]:
+    return (Violation(path=FieldPath(), message=message),)
+
+
+def _a(name: str) -> str:
+    return name if name == "null" else f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
+
+
+def _instance_text(value: Json) -> str:
+    try:
+        text = canonical_json(value)
+    except (ValueError, RecursionError, TypeError):
+        text = f"a {json_type(value)}"
+    return shortened(text)
+
+
+def shortened(text: str) -> str:
+    """Put a text on one line of a bearable length."""
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN * 3 else f"{line[: _SHOWN * 3 - 1]}…"

@@ -1,1 +1,0 @@
-"""Whether a value satisfies its schema, and the places where it does not."""

@@ -11,7 +11,7 @@ from pytest_extract.core.results import Judge, Status
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.report.diff import DiffOptions, score_lines
-from pytest_extract.report.lines import text_of
+from pytest_extract.report.lines import printed, safe_prose, text_of
 
 if TYPE_CHECKING:
     from pytest_extract.core.extensions import Extensions
@@ -191,7 +191,7 @@ class Gold:
 def diff_of_score(score: Score, breaches: Sequence[Breach], output: object, *, verbosity: int = 0) -> list[str]:
     """Return the diff of a score as plain lines: bounds missed, then one line per failing field."""
     lines = score_lines(score.record(), DiffOptions(verbosity=verbosity, width=110), output=output, breaches=breaches)
-    return [f"  {breach.message}" for breach in breaches] + [text_of(each) for each in lines]
+    return [f"  {safe_prose(breach.message)}" for breach in breaches] + [text_of(printed(each)) for each in lines]
 
 
 def _raise_problems(problems: Sequence[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
@@ -18,8 +17,10 @@ from pytest_extract.cases.review_file import (
     review_path,
     write_review,
 )
-from pytest_extract.cli.files import read_schema, read_value
+from pytest_extract.cli.console import print_text
+from pytest_extract.cli.files import read_schema, read_value, write_json
 from pytest_extract.core.scorer import Scorer, compile_schema
+from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 from pytest_extract.golds.review import differing_fields
 from pytest_extract.lazy import dataclass
@@ -66,7 +67,10 @@ def run(args: argparse.Namespace) -> int:
             review = read_reviews(review_path(path)).get(WHOLE_FILE, REVIEWED)
             if fields:
                 write_review(path, WHOLE_FILE, replace(review, reviewed=False, open={**review.open, **fields}))
-    print(_json_text(agreement) if args.json else _text(agreement, len(pairs)))  # noqa: T201 - printing is the command
+    if args.json:
+        write_json(_record(agreement), None)
+    else:
+        print_text(_text(agreement, len(pairs)))
     return 1 if any(agreement.disputed.values()) else 0
 
 
@@ -106,9 +110,9 @@ def _text(agreement: GoldAgreement, golds: int) -> str:
     return "\n".join(lines)
 
 
-def _json_text(agreement: GoldAgreement) -> str:
-    fields = {
+def _record(agreement: GoldAgreement) -> Json:
+    fields: Json = {
         name: {"agreed": agreement.agreed[name], "compared": agreement.compared[name]} for name in agreement.compared
     }
-    disputed = {str(path): [*fields] for path, fields in agreement.disputed.items() if fields}
-    return json.dumps({"fields": fields, "disputed": disputed}, indent=2)
+    disputed: Json = {str(path): [*fields] for path, fields in agreement.disputed.items() if fields}
+    return {"fields": fields, "disputed": disputed}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import itertools
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,11 +13,11 @@ from pytest_extract.cases.edit import reached, with_value
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.sources import read_source
 from pytest_extract.cases.structure import without_annotations
+from pytest_extract.cli.console import print_text
 from pytest_extract.cli.files import read_records, read_schema, write_json
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import write_atomic
-from pytest_extract.report.lines import safe_controls
 from pytest_extract.schema_tools.annotate import DEFAULTS, AnnotationDialect, annotate_schema
 
 
@@ -74,8 +75,11 @@ def _write_changes(args: argparse.Namespace, schema: Json, annotated: Json) -> N
     text = with_value(source, steps, annotated)
     target = args.output or Path(name)
     before, after = source.text.splitlines(), text.splitlines()
-    for each in difflib.unified_diff(before, after, fromfile=name, tofile=str(target), lineterm=""):
-        print(safe_controls(each))  # noqa: T201 - printing is the command
+    diff = difflib.unified_diff(before, after, fromfile=name, tofile=str(target), lineterm="")
+    for each in itertools.islice(diff, 2):
+        print(each)  # noqa: T201 - `--- name`, which a CI service may take for a headline, but `patch` needs
+    for each in diff:
+        print_text(each)
     if args.output is not None or args.write:
         write_atomic(target, text)
 

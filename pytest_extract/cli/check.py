@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.model import Case
-from pytest_extract.cli.files import case_files, load_extensions, read_records, read_schema
+from pytest_extract.cli.console import print_text
+from pytest_extract.cli.files import case_files, load_extensions, read_records, read_schema, write_json
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate import Validator
 from pytest_extract.errors import ConfigError
@@ -26,7 +25,6 @@ from pytest_extract.golds.lint import (
     unused_files,
     unused_recordings,
 )
-from pytest_extract.report.lines import safe_controls
 from pytest_extract.schema_tools.golds import validate_golds
 
 
@@ -93,15 +91,15 @@ def run(args: argparse.Namespace) -> int:
     listed.sort(key=lambda finding: finding.severity == "warning")
     mistakes = sum(finding.severity == "mistake" for finding in listed)
     if args.json:
-        print(json.dumps([finding.to_dict() for finding in listed], indent=2))  # noqa: T201  # printing is the command
+        write_json([finding.to_dict() for finding in listed], None)
     else:
         for finding in listed:
-            print(safe_controls(str(finding)))  # noqa: T201  # as above
+            print_text(finding)
         if evidence is not None:
-            print(f"evidence: {evidence}")  # noqa: T201  # as above
-        print(_check_summary(len(cases), len(files), mistakes, len(listed) - mistakes))  # noqa: T201  # as above
+            print_text(f"evidence: {evidence}")
+        print_text(_check_summary(len(cases), len(files), mistakes, len(listed) - mistakes))
         if listed and os.environ.get("GITHUB_ACTIONS") == "true":
-            print("\n".join(_annotations(listed)))  # noqa: T201  # as above
+            print("\n".join(_annotations(listed)))  # noqa: T201 - commands that GitHub is to obey
     return 1 if mistakes or (args.strict and listed) else 0
 
 
@@ -168,19 +166,15 @@ def check_golds(args: argparse.Namespace) -> int:
     for index, (where, gold) in enumerate(records):
         for problem in problems:
             if problem.record == index:
-                _print_escaped(f"{where}: {problem.severity}: `{problem.path}`: {problem.message}")
+                print_text(f"{where}: {problem.severity}: `{problem.path}`: {problem.message}")
         for violation in validator.errors(gold) if validator is not None else ():
             mistakes += 1
-            _print_escaped(f"{where}: error: {violation}")
+            print_text(f"{where}: error: {violation}")
     warnings = sum(problem.severity == "warning" for problem in problems)
     counts = f"{_count_text(mistakes, 'mistake')}, {_count_text(warnings, 'warning')}"
-    _print_escaped(f"{_count_text(len(records), 'gold')}: {counts}")
+    print_text(f"{_count_text(len(records), 'gold')}: {counts}")
     return 1 if mistakes else 0
 
 
 def _count_text(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _print_escaped(text: object) -> None:
-    sys.stdout.write(f"{text}\n".encode("utf-8", "backslashreplace").decode("utf-8"))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from pytest_extract.cli.console import print_lines, print_note, terminal_width
+from pytest_extract.cli.files import write_json
 from pytest_extract.collector import no_collection
 from pytest_extract.core.aggregate.slices import slice_name
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
@@ -16,7 +16,6 @@ from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import SharedParts, Snapshot
-from pytest_extract.report.lines import safe_controls
 from pytest_extract.results import ResultsReader
 
 _RULES: Final = {
@@ -76,11 +75,11 @@ def run(args: argparse.Namespace) -> int:
     try:
         judged, warnings = _evaluate_files(args)
     except ExtractError as error:
-        print(f"pytest-extract runs compare: {safe_controls(str(error))}", file=sys.stderr)  # noqa: T201
+        print_note("runs compare", str(error))
         return EXIT_USAGE
     for warning in warnings:
-        print(f"pytest-extract runs compare: {safe_controls(warning)}", file=sys.stderr)  # noqa: T201
-    print(_comparison_text(judged, args))  # noqa: T201
+        print_note("runs compare", warning)
+    _print_comparison(judged, args)
     return exit_status(judged, args.inconclusive)
 
 
@@ -166,14 +165,12 @@ def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:
     return {key: state for key, state in states.items() if key.arm == arm}
 
 
-def _comparison_text(judged: GateDecision, args: argparse.Namespace) -> str:
+def _print_comparison(judged: GateDecision, args: argparse.Namespace) -> None:
     if args.json:
         from pytest_extract.regression.comparison_json import decision_record
 
-        return json.dumps(decision_record(judged), indent=1)
-    from pytest_extract.cli.console import terminal_width
+        write_json(decision_record(judged), None)
+        return
     from pytest_extract.report.gate import gate_lines
-    from pytest_extract.report.lines import text_of
 
-    lines = gate_lines(judged, width=terminal_width(100), verbosity=args.verbose)
-    return "\n".join(text_of(line) for line in lines)
+    print_lines(gate_lines(judged, width=terminal_width(100), verbosity=args.verbose))

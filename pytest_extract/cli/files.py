@@ -60,10 +60,15 @@ def read_records(paths: Iterable[Path], *, each: bool = False) -> Iterator[tuple
             yield str(path), value
 
 
+def json_without_commands(text: str) -> str:
+    """Return JSON that prints no command of a CI service (`##vso[...]`) into a log; it holds the same values."""
+    return text.replace("##", "#\\u0023")
+
+
 def write_json(value: Json, output: Path | None) -> None:
     """Write a value as indented JSON into a file, or to standard output; raises StoreError.
 
-    What the encoding cannot hold is escaped, as half a surrogate pair always is.
+    What the encoding cannot hold is escaped, as half a surrogate pair always is, and so are commands of CI services.
     """
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
     try:
@@ -71,7 +76,7 @@ def write_json(value: Json, output: Path | None) -> None:
     except UnicodeEncodeError:
         text = json.dumps(value, indent=2) + "\n"
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.write(json_without_commands(text))
         return
     try:
         output.write_text(text, encoding="utf-8")

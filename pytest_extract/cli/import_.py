@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_extract.cli.console import print_note, print_text
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.gates import MODALITIES
 from pytest_extract.core.judges import GIVE_A_JUDGE
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"{args.source} is not there")
     made = _import_dataset(args)
     for note in made.notes:
-        print(f"pytest-extract import: {note}", file=sys.stderr)  # noqa: T201 - printing is the command
+        print_note("import", note)
     gates = ""
     if made.broken > 1:
         gates = f"; {made.broken:,} golds break their own schema: the schema gates of their cases are off"
@@ -63,11 +63,11 @@ def run(args: argparse.Namespace) -> int:
         golds = "1 gold holds" if made.uncompared == 1 else f"{made.uncompared} golds hold"
         gates += f"; {golds} values that are compared with nothing, as told above"
     files = ", ".join(str(path) for path in made.files if path.suffix == ".yaml")
-    print(f"{made.cases} cases in {files}{gates}")  # noqa: T201 - as above
+    print_text(f"{made.cases} cases in {files}{gates}")
     if made.judged:
         needs = "1 case has" if made.judged == 1 else f"{made.judged:,} of {plural(made.cases, 'case')} have"
         text = f"{needs} fields whose values only a judge can compare, if they are not equal"
-        print(f"{text}: {GIVE_A_JUDGE}")  # noqa: T201 - as above
+        print_text(f"{text}: {GIVE_A_JUDGE}")
     if made.responses:
         _score_responses(made, args.target)
     return 0
@@ -78,7 +78,7 @@ def _show_replaced(where: str, old: Json, new: Json | Missing) -> None:
     for steps, before, after in changed_leaves(old, new):
         at = first_difference(before, after) if isinstance(before, str) and isinstance(after, str) else 0
         values = " -> ".join(show(side, _WIDTH, at=at) for side in (before, after))
-        print(f"{safe_prose(where)}: {safe_prose(path_text(steps))}: {values}", flush=True)  # noqa: T201 - as above
+        print_text(f"{safe_prose(where)}: {safe_prose(path_text(steps))}: {values}")
 
 
 def _score_responses(made: Imported, folder: Path) -> None:
@@ -103,7 +103,7 @@ def _score_responses(made: Imported, folder: Path) -> None:
     write_results(folder / RESPONSES_FILE, results)
     models = len({result.arm for result in results})
     ranked = f"pytest-extract runs leaderboard {folder / RESPONSES_FILE}"
-    print(f"{plural(len(results), 'response')} of {plural(models, 'model')} scored; rank them: {ranked}")  # noqa: T201
+    print_text(f"{plural(len(results), 'response')} of {plural(models, 'model')} scored; rank them: {ranked}")
 
 
 def _import_dataset(args: argparse.Namespace) -> Imported:

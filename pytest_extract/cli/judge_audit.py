@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_extract.cli.console import print_text
 from pytest_extract.extraction.judge.audit import EQUAL_FROM, audit
 from pytest_extract.extraction.judge.cache import stored_answers
 from pytest_extract.extraction.judge.overrides import load_overrides
@@ -56,10 +57,10 @@ def run(args: argparse.Namespace) -> int:
     kept = (answer for answer in stored_answers(args.recordings / JUDGE_FOLDER) if args.judge in {None, answer.judge})
     agreements, unmet = audit(overrides, kept, args.threshold)
     for line in _audit_lines(agreements, unmet):
-        print(line)  # noqa: T201  # printing is the command
+        print_text(line)
     if not agreements:
-        print(f"nothing to compare: no judge's answer below {args.recordings} is about a pair of {args.verdicts}")  # noqa: T201
-        print("answers are kept there by a run with --extract-record=once")  # noqa: T201
+        print_text(f"nothing to compare: no judge's answer below {args.recordings} is about a pair of {args.verdicts}")
+        print_text("answers are kept there by a run with --extract-record=once")
         return 2
     return 1 if any(_misses_bound(agreement, args) for agreement in agreements) else 0
 

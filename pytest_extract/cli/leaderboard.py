@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_extract.cli.console import print_lines, print_note, read_all_results, terminal_width
+from pytest_extract.cli.console import print_lines, print_note, terminal_width
 from pytest_extract.cli.files import write_json
 from pytest_extract.cli.report import check_tags
+from pytest_extract.cli.run_results import read_all_results
 from pytest_extract.collector import no_collection
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.leaderboard import standings

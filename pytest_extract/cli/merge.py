@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_extract.cli.console import print_note
+from pytest_extract.cli.files import json_without_commands
 from pytest_extract.collector import no_collection
 from pytest_extract.errors import ExtractError
 
@@ -36,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         return _merge(args)
     except ExtractError as error:
-        _say(str(error))
+        print_note("runs merge", str(error))
         return EXIT_USAGE
 
 
@@ -50,18 +52,23 @@ def _merge(args: argparse.Namespace) -> int:
         merged = merge(((str(reader.path), stored.read(reader)) for reader in readers), stored.load, stored.line)
         for reader in readers:
             if reader.torn:
-                _say(f"{reader.path}: the last line is cut off (a killed run?); its case is left out")
+                print_note(
+                    "runs merge", f"{reader.path}: the last line is cut off (a killed run?); its case is left out"
+                )
         for text in (*merged.notes, *merged.conflicts):
-            _say(text)
+            print_note("runs merge", text)
         if merged.conflicts and not args.take_later:
-            _say(f"{len(merged.conflicts)} conflicts: nothing written; shards of one run do not overlap (--take-later)")
+            print_note(
+                "runs merge",
+                f"{len(merged.conflicts)} conflicts: nothing written; shards of one run do not overlap (--take-later)",
+            )
             return EXIT_CONFLICT
         if args.output is None:
             for place in merged.results:
-                sys.stdout.write(f"{stored.line(place).decode('utf-8')}\n")
+                sys.stdout.write(json_without_commands(f"{stored.line(place).decode('utf-8')}\n"))
             return 0
         _write(args.output, merged.results, stored)
-    _say(f"{args.output}: {len(merged.results)} results of {len(readers)} files")
+    print_note("runs merge", f"{args.output}: {len(merged.results)} results of {len(readers)} files")
     return 0
 
 
@@ -75,7 +82,3 @@ def _write(path: Path, places: Sequence[StoredLine], stored: StoredResults) -> N
         write_parquet(path, map(stored.load, places))
     else:
         write_bytes_atomic(path, lambda file: file.writelines(b"%s\n" % stored.line(place) for place in places))
-
-
-def _say(text: str) -> None:
-    print(f"pytest-extract runs merge: {text}", file=sys.stderr)  # noqa: T201 - printing is the command

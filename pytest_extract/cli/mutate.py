@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cli.files import case_files, load_all_cases, load_extensions
+from pytest_extract.cli.console import print_text
+from pytest_extract.cli.files import case_files, load_all_cases, load_extensions, write_json
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
@@ -48,7 +48,10 @@ def run(args: argparse.Namespace) -> int:
     if not cases:
         raise ConfigError("no case file here")
     report = mutate_golds(cases)
-    print(_json_text(report) if args.json else _text(report, None if args.all else MOST_FIELDS))  # noqa: T201 - what it is for
+    if args.json:
+        write_json(_record(report), None)
+    else:
+        print_text(_text(report, None if args.all else MOST_FIELDS))
     return 1 if args.fail_under is not None and report.score < args.fail_under else 0
 
 
@@ -90,7 +93,7 @@ def _field_lines(name: str, mutants: FieldMutants, advice: str) -> list[str]:
     return lines
 
 
-def _json_text(report: MutationReport) -> str:
+def _record(report: MutationReport) -> Json:
     fields: dict[str, Json] = {
         name: {
             "total": each.total,
@@ -104,11 +107,10 @@ def _json_text(report: MutationReport) -> str:
         }
         for name, each in report.fields.items()
     }
-    record = {
+    return {
         "cases": report.cases,
         "total": report.total,
         "caught": report.caught,
         "score": report.score,
         "fields": fields,
     }
-    return json.dumps(record, indent=2)

@@ -10,6 +10,7 @@ from pathlib import Path
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES
 from pytest_extract.cases.structure import compile_structure
+from pytest_extract.cli.console import print_text
 from pytest_extract.cli.files import case_files, load_all_cases
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.judge.cache import answer_files, idle_days
@@ -62,14 +63,14 @@ def run(args: argparse.Namespace) -> int:
         why = known.why_unused(recording)
         unused += why is not None
         if why is not None or not args.unused:
-            print(_recording_line(recording, why))  # noqa: T201  # printing is the command
+            print_text(_recording_line(recording, why))
         if why is not None and args.prune and not args.dry_run:
             _remove_file(recording.path)
     removed = "" if not args.prune else " (none removed: dry run)" if args.dry_run else ", removed"
-    print(f"{len(recordings)} recordings, {unused} unused{removed}")  # noqa: T201  # as above
+    print_text(f"{len(recordings)} recordings, {unused} unused{removed}")
     if args.answers_unused_for is not None:
         total, idle = _list_answers(args)
-        print(f"{total} answers of judges, {idle} unused for {args.answers_unused_for:g} days{removed}")  # noqa: T201
+        print_text(f"{total} answers of judges, {idle} unused for {args.answers_unused_for:g} days{removed}")
     return 0
 
 
@@ -78,7 +79,7 @@ def _list_answers(args: argparse.Namespace) -> tuple[int, int]:
     files = answer_files(args.recordings / JUDGE_FOLDER)
     idle = [path for path in files if idle_days(path) >= args.answers_unused_for]
     for path in idle:
-        print(f"unused {path.as_posix()}: for {idle_days(path):.0f} days")  # noqa: T201  # as above
+        print_text(f"unused {path.as_posix()}: for {idle_days(path):.0f} days")
         if args.prune and not args.dry_run:
             _remove_file(path)
     return len(files), len(idle)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.cases.sources import read_text
-from pytest_extract.cli.files import load_extensions, read_schema, read_value
+from pytest_extract.cli.console import print_text
+from pytest_extract.cli.files import load_extensions, read_schema, read_value, write_json
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.parse.fit import SchemaFit
@@ -84,7 +84,10 @@ def run(args: argparse.Namespace) -> int:
         how: dict[str, Any] = {"judge": judge, "modality": args.modality, "repair": args.repair, "gates": gates}
         how["confidence"] = args.confidence
         score = scorer.score_text(gold, text, **how)
-        print(json.dumps(score.to_dict(), indent=1) if args.json else "\n".join(_score_lines(score, args)))  # noqa: T201
+        if args.json:
+            write_json(score.to_dict(), None)
+        else:
+            print_text("\n".join(_score_lines(score, args)))
         return 0
     if parsed.failure is not None:
         print(f"{args.output}: {safe(str(parsed.failure))}", file=sys.stderr)  # noqa: T201
@@ -101,9 +104,10 @@ def run(args: argparse.Namespace) -> int:
         failure=parsed.failure,
         text=text,
     )
-    most = None if args.all else _MOST_ROWS
-    lines = comparison_lines(comparison, args.judge, most)
-    print(json.dumps(comparison_record(comparison), indent=1) if args.json else "\n".join(lines))  # noqa: T201
+    if args.json:
+        write_json(comparison_record(comparison), None)
+    else:
+        print_text("\n".join(comparison_lines(comparison, args.judge, None if args.all else _MOST_ROWS)))
     return 0
 
 
@@ -130,11 +134,11 @@ def _print_document_report(
         numbers = {"failed": report.failed, "pass_rate": report.pass_rate}
         confusion = {name: getattr(report.confusion, name) for name in ("precision", "recall", "f1")}
         record = asdict(report)
-        print(json.dumps({**record, **numbers, "confusion": {**record["confusion"], **confusion}}, indent=1))  # noqa: T201
+        write_json({**record, **numbers, "confusion": {**record["confusion"], **confusion}}, None)
         return 0
     if failure is not None:
         print(f"{args.output}: {safe(str(failure))}", file=sys.stderr)  # noqa: T201
-    print("\n".join(_document_report_lines(report)))  # noqa: T201
+    print_text("\n".join(_document_report_lines(report)))
     return 0
 
 

@@ -13,7 +13,7 @@ from _pytest._io import TerminalWriter
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.redact.secrets import TALLY, Secret, current
-from pytest_extract.report.lines import Line, Style, safe_controls, safe_prose, text_of
+from pytest_extract.report.lines import Line, Style, printed, safe_controls, safe_prose, text_of
 
 if TYPE_CHECKING:
     from pytest_extract.report.diff import DiffOptions
@@ -149,7 +149,7 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 def write_lines(writer: Any, lines: Iterable[Line]) -> None:
     """Write styled lines; `writer` is pytest's TerminalWriter or TerminalReporter."""
-    for each in lines:
+    for each in map(printed, lines):
         if not writer.hasmarkup:
             writer.write(text_of(each))
         else:

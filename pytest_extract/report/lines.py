@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,6 +18,16 @@ _HARMFUL: Final = lazy_pattern(
     # control characters, surrogates, direction marks and overrides, line separators, and what XML may not hold
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
 )
+_COMMAND: Final = lazy_pattern(
+    r"#(?=#[a-z_-]*\[)"  # Azure Pipelines `##vso[`, TeamCity `##teamcity[`, GitHub's old `##[`: anywhere in a line
+    r"|(?<!\S):(?=:[a-z][\w-]*(?:::| ))"  # GitHub, Gitea `::notice title=x::`: a wrapped line may begin with a word
+    r"|(?<=section_start):(?=\d)|(?<=section_end):(?=\d)|(?<=travis_fold):|(?<=travis_time):"  # GitLab, Travis
+    r"|^(?:-(?=--\s)|\+(?=\+\+\s)|~(?=~~\s)|\^(?=\^\^\s+\+\+\+))",  # Buildkite
+    re.IGNORECASE | re.MULTILINE,
+)
+"""First characters of what a CI service that reads the log takes for a command."""
+_COMMAND_HINTS: Final = ("##", "::", "section_", "travis_", "---", "+++", "~~~", "^^^")
+"""One of them is in every command; looking for them is many times faster."""
 _NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
@@ -149,29 +160,44 @@ def titled(title: str, text: str, width: int) -> list[Line]:
 
 
 def safe(text: str) -> str:
-    r"""Escape whatever could act on a terminal or hide in it.
+    r"""Escape whatever could act on a terminal or a CI service that reads the log, or hide in it.
 
     Control characters, escape sequences, bidirectional overrides, zero-width characters, odd spaces and lone
-    surrogates become `\x1b`, `\u202e` and the like; printable text of any script stays.
+    surrogates become `\x1b`, `\u202e` and the like, commands of CI services `\x23#vso[...]`; printable text of any
+    script stays.
     """
-    if text.isprintable() and "\\" not in text:
-        return text
-    return "".join(char if char.isprintable() and char != "\\" else _escape(char) for char in text)
+    if not text.isprintable() or "\\" in text:
+        text = "".join(char if char.isprintable() and char != "\\" else _escape(char) for char in text)
+    return break_commands(text)
 
 
 def safe_prose(text: str) -> str:
     """Like `safe`, for messages: a backslash stays itself."""
-    if text.isprintable():
-        return text
-    return "".join(char if char.isprintable() else _escape(char) for char in text)
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else _escape(char) for char in text)
+    return break_commands(text)
 
 
 def safe_controls(text: str) -> str:
-    r"""Escape only what acts on a terminal, turns the direction of writing, or breaks XML: for text in any script.
+    r"""Escape only what acts on a terminal or a CI service, turns the direction of writing, or breaks XML.
 
     Unlike `safe_prose` it leaves line breaks, tabs, spaces of all kinds and joiners alone.
     """
-    return _HARMFUL.sub(lambda found: _escape(found[0]), text)
+    return break_commands(_HARMFUL.sub(lambda found: _escape(found[0]), text))
+
+
+def break_commands(text: str) -> str:
+    """Escape the first character of each command of a CI service, so that the service shows it and does not obey."""
+    if not any(hint in text for hint in _COMMAND_HINTS):
+        return text
+    return _COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def printed(spans: Line) -> Line:
+    """Return a line as it is printed: one that its spans make a command of, or that is cut before one, is broken."""
+    text = text_of(spans)
+    broken = break_commands(text)
+    return spans if broken == text else (Span(broken),)
 
 
 def _escape(char: str) -> str:

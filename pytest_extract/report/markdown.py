@@ -12,7 +12,7 @@ from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
 from pytest_extract.report.gate import gate_lines, repeat_lines
-from pytest_extract.report.lines import Line, line, percent, plural, prose, safe_prose, shorten, text_of
+from pytest_extract.report.lines import Line, line, percent, plural, printed, prose, safe_prose, shorten, text_of
 from pytest_extract.report.run_report import RunReport, headline
 from pytest_extract.report.slices import slice_rows
 from pytest_extract.report.summary import summary_lines
@@ -117,7 +117,7 @@ def _slice_table(table: SliceTable, view: str) -> str:
 
 def _fenced(lines: Sequence[Line]) -> str:
     """Put lines into a fence longer than any run of backticks in them."""
-    texts = [shorten(text_of(each), _MESSAGE) for each in lines]
+    texts = [shorten(text_of(printed(each)), _MESSAGE) for each in lines]
     longest = max((len(run) for text in texts for run in re.findall("`+", text)), default=0)
     fence = "`" * max(longest + 1, 3)
     return "\n".join(["", f"{fence}text", *texts, fence, ""])

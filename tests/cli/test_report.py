@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.cli import main
-from pytest_extract.cli.console import read_all_results
+from pytest_extract.cli.run_results import read_all_results
 from pytest_extract.core.case_result import Attempt, Outcome, Usage
 from pytest_extract.results import dump_result, write_results
 from tests.core.aggregate.test_run import RUN, result, score

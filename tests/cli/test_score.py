@@ -46,6 +46,18 @@ def test_score_as_json_is_the_whole_result(files, capsys):
     assert json.loads(capsys.readouterr().out)["measures"]["pass_rate"] == 0.5
 
 
+@pytest.mark.parametrize(
+    "options", [[], ["--json"], ["--as=all"], ["--as=all", "--json"], ["--document-report"]], ids=" ".join
+)
+def test_no_value_is_a_command_of_a_ci_service(files, capsys, options):
+    bad = "##vso[task.complete result=Succeeded]"
+    (files / "out.txt").write_text(json.dumps({"a": 1, "b": bad, bad: bad}))
+    assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--all", *options]) == 0
+    shown = capsys.readouterr()
+    assert "##" not in shown.out + shown.err
+    assert "--json" not in options or bad in str(json.loads(shown.out))
+
+
 def test_systems_side_by_side(files, capsys):
     (files / "out.txt").write_text('{"a": 1, "b": " x "}')
     assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--as", "all", "--json"]) == 0

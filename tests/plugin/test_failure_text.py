@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from fnmatch import fnmatch
 
@@ -89,6 +90,73 @@ def test_hostile_text_stays_text(pytester: pytest.Pytester, write_case: Write) -
     text = pytester.runpytest("-vv").stdout.str()
     assert "\\x1b[2J\\u202eevil" in text
     assert not {"\x1b", "\u202e", "\x07"} & set(text)
+
+
+COMMANDS = (
+    "::stop-commands::abc",
+    "::notice title=x::hello",
+    "##[add-mask]passed",
+    "##vso[task.complete result=Succeeded]",
+    "##teamcity[buildStatus status='SUCCESS']",
+    "section_start:1:x",
+    "+++ done",
+)
+OBEYED = re.compile(
+    r"^\s*::(?:stop-commands|notice)|##\[add-mask|##vso\[task|##teamcity\[build|section_start:1|^\+\+\+ done",
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(
+    ("args", "width"), [(["-q"], "80"), (["-vv"], "160"), (["--tb=short"], "160"), (["--extract-gate=none"], "80")]
+)
+def test_no_text_of_a_model_is_a_command_of_a_ci_service(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, args: list[str], width: str
+) -> None:
+    for name, value in {"COLUMNS": width, "GITHUB_ACTIONS": "true", "CI": "1"}.items():
+        monkeypatch.setenv(name, value)
+    pytester.makeconftest(
+        """
+        import pytest
+        from pytest_extract import ExtractionFailure
+        from tests.plugin.test_failure_text import COMMANDS
+
+        @pytest.fixture(scope="session")
+        def extractor():
+            def extract(document):
+                how, _, index = document.text.partition(" ")
+                text = COMMANDS[int(index)]
+                if how == "value":
+                    return {"a": text, "b": ["##vso" + text]}
+                if how == "key":
+                    return {"a": "x", text: {text: text}}
+                if how == "prose":
+                    return "word " * 13 + text + " tail\\n" + text
+                if how == "long":
+                    return {"a": " ".join([text] * 30)}
+                if how == "raises":
+                    raise RuntimeError("provider said:\\n" + text + "\\n " + text)
+                if how == "prints":
+                    print(text)
+                    return {"a": "y"}
+                raise ExtractionFailure("refusal", text + "\\n" + text)
+            return extract
+        """
+    )
+    ways = ("value", "key", "prose", "long", "raises", "prints", "fails")
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {}}}}
+    cases = [
+        {"id": f"{COMMANDS[index]} {how}", "text": f"{how} {index}", "gold": {"a": "x", "b": ["##vso[x]"]}}
+        for how in ways
+        for index in range(len(COMMANDS))
+    ]
+    (pytester.path / "x.extract.yaml").write_text(json.dumps({"defaults": {"schema": schema}, "cases": cases}))
+    run = pytester.runpytest("--extract-concurrency=1", "--extract-markdown=r.md", "-rA", *args)
+    text = run.stdout.str() + (pytester.path / "r.md").read_text()
+    own = [line for line in text.splitlines() if line.startswith(("::error ", "::warning "))]
+    assert len(own) >= 10
+    assert OBEYED.findall(text) == []
+    assert "\\x23#vso[task.complete" in text
 
 
 def test_an_object_without_declared_fields_is_diffed(pytester: pytest.Pytester, write_case: Write) -> None:

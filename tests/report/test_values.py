@@ -5,7 +5,19 @@ import math
 import pytest
 
 from pytest_extract.core.values import MISSING
-from pytest_extract.report.lines import number_text, safe, safe_prose, shorten, text_of, text_width
+from pytest_extract.report.lines import (
+    Span,
+    break_commands,
+    line,
+    number_text,
+    printed,
+    prose,
+    safe,
+    safe_prose,
+    shorten,
+    text_of,
+    text_width,
+)
 from pytest_extract.report.value_diff import value_difference
 from pytest_extract.report.values import show
 
@@ -23,12 +35,35 @@ from pytest_extract.report.values import show
         pytest.param("\U000e0001", "\\U000e0001", id="tag-character"),
         pytest.param("\x9b31m", "\\x9b31m", id="c1-control"),
         pytest.param("a\\nb", "a\\\\nb", id="backslash"),
+        pytest.param("x ##vso[task.complete]", "x \\x23#vso[task.complete]", id="azure"),
+        pytest.param("###[add-mask]x", "#\\x23#[add-mask]x", id="github-old"),
+        pytest.param("##teamcity[x] ##TeamCity[x]", "\\x23#teamcity[x] \\x23#TeamCity[x]", id="teamcity"),
+        pytest.param("a ::notice title=x::y", "a \\x3a:notice title=x::y", id="github"),
+        pytest.param("::add-mask::y", "\\x3a:add-mask::y", id="github-without-parameters"),
+        pytest.param("section_start:12:x[collapsed=true]", "section_start\\x3a12:x[collapsed=true]", id="gitlab"),
+        pytest.param("+++ :boom: done", "\\x2b++ :boom: done", id="buildkite"),
+        pytest.param("^^^ +++", "\\x5e^^ +++", id="buildkite-opens"),
+        pytest.param("## [a] ::1 a.yaml::b[0] std::x ::ffff:1", "## [a] ::1 a.yaml::b[0] std::x ::ffff:1", id="none"),
     ],
 )
-def test_nothing_that_acts_on_a_terminal_gets_through(text: str, shown: str) -> None:
+def test_nothing_that_acts_on_a_terminal_or_a_ci_service_gets_through(text: str, shown: str) -> None:
     assert safe(text) == shown
     assert safe(text).isprintable()
     assert safe_prose(text).isprintable()
+    assert safe(shown).replace("\\\\", "\\") == shown
+
+
+def test_no_line_begins_or_makes_a_command_that_its_parts_do_not() -> None:
+    lines = [
+        *prose(f"{'x' * 38}::stop-commands::y", "plain", indent=2, width=40),
+        line("##vso", Span("[a.b c]", "bad")),
+    ]
+    assert [text_of(printed(each)) for each in lines] == [
+        f"  {'x' * 38}",
+        "  \\x3a:stop-commands::y",
+        "\\x23#vso[a.b c]",
+    ]
+    assert break_commands("a\n  ::error::b\n--- c\n-- d") == "a\n  \\x3a:error::b\n\\x2d-- c\n-- d"
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ class Gold:
         from pytest_extract.extraction.base import as_extraction
         from pytest_extract.thresholds import Requirements, breaches_of
 
-        extraction = as_extraction(output)
+        extraction = as_extraction(output, gold=self.value)
         score = self._score(extraction)
         undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]
         if undecided:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.parse.finish import OUTAGE, plain_reason
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
+from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.lazy import dataclass
 
@@ -92,18 +93,18 @@ class ExtractionFailure(ExtractError):
         self.cost_usd = cost_usd
 
 
-def as_extraction(returned: Any, latency_s: float | None = None) -> Extraction:
+def as_extraction(returned: Any, latency_s: float | None = None, *, gold: Json = None) -> Extraction:
     """Make an `Extraction` of whatever an extractor returned; a latency that it did not report is filled in.
 
     Values become plain JSON, so that a live and a replayed output are alike. Raises ConfigError on an output of a type
-    that JSON does not have, and on a usage, cost or latency that is none: it would fail later, in every sum.
-    Raises ProviderOutage where the finish reason tells of one.
+    that JSON does not have, on the response of a model's client (unless `gold` is one), and on a usage, cost or latency
+    that is none: it would fail later, in every sum. Raises ProviderOutage where the finish reason tells of one.
     """
     given = returned if isinstance(returned, Extraction) else Extraction(returned)
     refuse_outage(given)
     return dataclasses.replace(
         given,
-        output=plain_output(given.output),
+        output=_answer(given.output, gold),
         usage=usage_of(given.usage),
         cost_usd=_amount("cost_usd", given.cost_usd),
         estimated_usd=_amount("estimated_usd", given.estimated_usd),
@@ -150,6 +151,15 @@ def _amount(name: str, value: Any) -> float | None:
         if math.isfinite(amount) and amount >= 0:
             return amount
     raise ConfigError(f"Extraction({name}=...) takes a number, 0 or more, not {value!r:.60}")
+
+
+def _answer(output: Any, gold: Json) -> Any:
+    from pytest_extract.core.parse.responses import response_in
+
+    answer = response_in(output)
+    if answer is not None and response_in(gold) is None:
+        raise ConfigError(f"the extractor returned a response as a client gives it; return the answer in it: {answer}")
+    return plain_output(output)
 
 
 def plain_output(output: Any) -> Any:

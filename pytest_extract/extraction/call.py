@@ -53,7 +53,7 @@ def call_extractor(fn: object, *, loop: BackgroundLoop | None = None, **argument
         returned = Extraction(None, usage=declined.usage, cost_usd=declined.cost_usd, failure=failure)
     latency_s = time.perf_counter() - started
     _refuse_generator(returned)
-    return as_extraction(returned, latency_s)
+    return as_extraction(returned, latency_s, gold=getattr(arguments.get("case"), "gold", None))
 
 
 def bind(fn: object, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:

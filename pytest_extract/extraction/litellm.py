@@ -118,8 +118,7 @@ def _failure(answer: Completion) -> Failure | None:
     if plain_reason(answer.finish_reason) in REFUSED:
         return Failure(kind=FailureKind.REFUSAL, message=_FILTERED)
     if not answer.text.strip():
-        return Failure(
-            kind=FailureKind.EMPTY_RESPONSE,
-            message=f"the model's answer is empty (finish reason: {answer.finish_reason})",
-        )
+        message = f"the model's answer is empty (finish reason: {answer.finish_reason})"
+        message += f"; {answer.elsewhere}" if answer.elsewhere else ""
+        return Failure(kind=FailureKind.EMPTY_RESPONSE, message=message)
     return None

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import json
 import math
+import re
 import threading
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pydantic
 import pytest
@@ -368,3 +371,100 @@ def test_an_error_about_event_loops_says_where_extractors_run(message, told):
 def test_an_outage_that_an_extractor_returns_is_raised():
     with pytest.raises(ProviderOutage, match=r"broke down while it answered \(finish_reason=error\)"):
         call(lambda: Extraction('{"a": 1}', finish_reason="error"))
+
+
+TEXT = '{"total": 1}'
+CHOICE = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": TEXT}}
+CALL = {"id": "c1", "type": "function", "function": {"name": "save", "arguments": TEXT}}
+CALLED = {"index": 0, "finish_reason": "tool_calls", "message": {"role": "assistant", "tool_calls": [CALL]}}
+CHAT = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [CHOICE]}
+
+
+def spoken(value):
+    """Make objects of mappings, as a client does."""
+    if isinstance(value, dict):
+        return SimpleNamespace(**{name: spoken(inner) for name, inner in value.items()})
+    return [spoken(inner) for inner in value] if isinstance(value, list) else value
+
+
+RESPONSES = {
+    "chat completion": (CHAT, "response.choices[0].message.content"),
+    "choices alone": ({"choices": [{"message": {"content": TEXT}}]}, "response.choices[0].message.content"),
+    "chat completion with a tool call": ({**CHAT, "choices": [CALLED]}, "message.tool_calls[0].function.arguments)"),
+    "responses": (
+        {
+            "object": "response",
+            "output": [{"type": "message", "content": [{"type": "output_text", "text": TEXT}]}],
+        },
+        "response.output_text",
+    ),
+    "message of Anthropic": (
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "text", "text": TEXT}],
+            "stop_reason": "end_turn",
+        },
+        "response.content[0].text",
+    ),
+    "tool of Anthropic": (
+        {"type": "message", "content": [{"type": "tool_use", "name": "save", "input": {}}], "stop_reason": "tool_use"},
+        "`input` of its block of type `tool_use`",
+    ),
+    "Gemini": ({"candidates": [{"content": {"parts": [{"text": TEXT}], "role": "model"}}]}, "response.text"),
+    "Ollama": ({"model": "m", "message": {"role": "assistant", "content": TEXT}, "done": True}, ".message.content"),
+    "Bedrock": (
+        {"output": {"message": {"role": "assistant", "content": [{"text": TEXT}]}}, "stopReason": "end_turn"},
+        '["content"][0]["text"]',
+    ),
+}
+PARTS = {
+    "message": (CHOICE["message"], "message.content"),
+    "tool call": (CALL, "json.loads(tool_call.function.arguments)"),
+    "tool calls": ([CALL], "json.loads(tool_calls[0].function.arguments)"),
+    "LangChain": ({"content": TEXT, "type": "ai", "response_metadata": {}}, "message.content"),
+    "HTTP": (SimpleNamespace(status_code=200, headers={}, text=TEXT), "response.text"),
+}
+
+
+@pytest.mark.parametrize("as_object", [False, True], ids=["mapping", "object"])
+@pytest.mark.parametrize(("response", "answer"), (RESPONSES | PARTS).values(), ids=RESPONSES | PARTS)
+def test_a_response_of_a_client_is_a_mistake_of_the_extractor(response, answer, as_object):
+    with pytest.raises(ConfigError, match=rf"returned a response as a client gives it; .*{re.escape(answer)}$"):
+        call(lambda: spoken(response) if as_object else response)
+
+
+@pytest.mark.parametrize(("response", "answer"), RESPONSES.values(), ids=RESPONSES)
+def test_the_body_of_a_response_as_text_is_a_mistake_of_the_extractor(response, answer):
+    with pytest.raises(ConfigError, match=re.escape(answer)):
+        call(lambda: json.dumps(response, indent=1))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("module", ["openai.types.chat:ChatCompletion", "litellm:ModelResponse"])
+def test_a_response_is_known_in_the_classes_of_the_clients(module):
+    package, name = module.split(":")
+    made = getattr(pytest.importorskip(package), name)(**CHAT)
+    with pytest.raises(ConfigError, match=r"response\.choices\[0\]\.message\.content"):
+        call(lambda: made)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        {"choices": ["a", "b"], "output": 1},
+        {"content": "text", "role": "author"},
+        {"message": {"content": "text"}},
+        {"function": "sales", "arguments": TEXT},
+        {"name": "save", "arguments": TEXT},
+        json.dumps(CALL),
+        '{"choices": [',
+    ],
+)
+def test_what_a_model_may_write_is_an_output(output):
+    assert call(lambda: output).output == output
+
+
+def test_a_response_is_an_output_where_the_gold_is_one():
+    case = SimpleNamespace(gold=CHAT)
+    assert call_extractor(lambda case: CHAT, case=case).output == CHAT

@@ -104,6 +104,16 @@ def test_svg_goes_as_text(llm_server):
 
 FAILURES = {
     "empty": (empty(), FailureKind.EMPTY_RESPONSE, "finish reason: stop"),
+    "thoughts": (
+        answer(None, reasoning_content='{"a": 1}'),
+        FailureKind.EMPTY_RESPONSE,
+        "stands in `reasoning_content`",
+    ),
+    "tool": (
+        answer(None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "save", "arguments": "{}"}}]),
+        FailureKind.EMPTY_RESPONSE,
+        "calls the tool 'save' instead",
+    ),
     "refused": (refused("Not this one."), FailureKind.REFUSAL, "Not this one."),
     "filtered": (filtered(), FailureKind.REFUSAL, "content filter"),
     "context length": (context_length(), FailureKind.CONTEXT_LENGTH, "8192 tokens"),

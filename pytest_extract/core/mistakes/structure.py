@@ -12,9 +12,12 @@ from pytest_extract.core.metrics.equality import fold, same
 from pytest_extract.core.mistakes.base import MakeMistake, MistakeExample, MistakeKind
 from pytest_extract.core.mistakes.output import MOST_PAIRS, ComparedOutput, ContainerPair, Steps, value_key
 from pytest_extract.core.mistakes.scalars import are_one_day, read_amount, reads_as_date
+from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.parse.responses import response_in
 from pytest_extract.core.results import NamedMistake
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text
+from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text
 
+_AS_TEXT: Final = "it stands as JSON in a text"
 MOST_ROWS: Final = 5_000
 """Lists with more rows are not searched for mistakes of rows and columns."""
 
@@ -43,9 +46,7 @@ def _named(kind: str, paths: Iterable[FieldPath], text: str) -> Iterator[NamedMi
 
 def _wrapped(output: ComparedOutput) -> Iterator[NamedMistake]:
     gold, extracted = output.gold, output.extracted
-    inner = extracted[0] if isinstance(extracted, list) and len(extracted) == 1 else None
-    in_list = isinstance(gold, dict) and isinstance(inner, dict) and _shares_keys(gold, inner)
-    text = "all of it stands in a list of one" if in_list else _around_value(gold, extracted)
+    text = _around_all(gold, extracted)
     if text:
         yield from _named("wrapped", (result.path for result in output.failing), text)
         return
@@ -56,6 +57,9 @@ def _wrapped(output: ComparedOutput) -> Iterator[NamedMistake]:
             text = _around_object(one, other)
             if text:
                 paths[_pattern(path), text] += output.failing_around(path, at)
+        elif one and other and all(_alike(one[0], _json_inside(row)) for row in other):
+            values = []
+            paths[_pattern((*path, 0)), _AS_TEXT] += output.failing_around(path, at)
         else:
             rows = (
                 range(len(one))
@@ -71,6 +75,36 @@ def _wrapped(output: ComparedOutput) -> Iterator[NamedMistake]:
         yield from _named("wrapped", found, text)
 
 
+def _around_all(gold: Json, extracted: Json) -> str:
+    """Say what stands around a whole output."""
+    answer = response_in(extracted)
+    if answer is not None and response_in(gold) is None:
+        return f"it is a response as a client gives it; the answer in it is {answer}"
+    inner = extracted[0] if isinstance(extracted, list) and len(extracted) == 1 else None
+    if isinstance(gold, dict) and isinstance(inner, dict) and _shares_keys(gold, inner):
+        return "all of it stands in a list of one"
+    if isinstance(gold, list) and isinstance(extracted, dict):
+        key = next((key for key, value in extracted.items() if _alike(gold, _json_inside(value))), None)
+        if key is not None:
+            return f"all of it stands as JSON in a text under the key `{key}`"
+    return _around_value(gold, extracted)
+
+
+def _json_inside(text: Json) -> Json:
+    """Return the object or list that a text holds; None where it holds none, or is none."""
+    if not isinstance(text, str) or not text.lstrip().startswith(("{", "[", "```")):
+        return None
+    value = parse_output(text).value
+    return value if isinstance(value, CONTAINERS) else None
+
+
+def _alike(gold: Json, found: Json) -> bool:
+    """Whether two objects share keys, or two lists have such objects, or none, for rows."""
+    if isinstance(gold, list) and isinstance(found, list):
+        return not gold or not found or not isinstance(gold[0], CONTAINERS) or _alike(gold[0], found[0])
+    return isinstance(gold, dict) and isinstance(found, dict) and _shares_keys(gold, found)
+
+
 def _around_object(gold: dict[str, Json], extracted: dict[str, Json]) -> str:
     """Say under which keys an object stands, or which object around it is missing."""
     if _shares_keys(gold, extracted) or any(
@@ -80,18 +114,27 @@ def _around_object(gold: dict[str, Json], extracted: dict[str, Json]) -> str:
     keys = _keys_around(gold, extracted, members=3)
     if keys:
         return f"all of it stands under the key `{'.'.join(keys)}`"
+    keys = _keys_around(gold, extracted, members=3, in_texts=True)
+    if keys:
+        return f"all of it stands as JSON in a text under the key `{'.'.join(keys)}`"
     keys = _keys_around(extracted, gold, members=1)
     return f"the object `{'.'.join(keys)}` around it is missing" if keys else ""
 
 
-def _keys_around(inner: dict[str, Json], outer: dict[str, Json], *, members: int) -> tuple[str, ...]:
-    """Return the keys, at most three, under which an object with few members holds one with the keys of `inner`."""
+def _keys_around(
+    inner: dict[str, Json], outer: dict[str, Json], *, members: int, in_texts: bool = False
+) -> tuple[str, ...]:
+    """Return the keys, at most three, under which an object with few members holds one with the keys of `inner`.
+
+    `in_texts`: the objects that texts hold count as well.
+    """
     level: list[tuple[tuple[str, ...], dict[str, Json]]] = [((), outer)]
     for _ in range(3):
         values = [((*keys, key), value) for keys, each in level if len(each) <= members for key, value in each.items()]
         level = []
         for keys, value in values:
             inside = value[0] if isinstance(value, list) and len(value) == 1 else value
+            inside = (_json_inside(inside) or inside) if in_texts else inside
             if isinstance(inside, dict) and keys[0] not in inner:
                 if _shares_keys(inner, inside):
                     return keys
@@ -100,7 +143,9 @@ def _keys_around(inner: dict[str, Json], outer: dict[str, Json], *, members: int
 
 
 def _around_value(gold: Json, extracted: Json) -> str:
-    """Say how an object stands for one of its values, or the reverse."""
+    """Say how an object stands for one of its values, or the reverse, or a text for the JSON in it."""
+    if isinstance(gold, CONTAINERS) and _alike(gold, _json_inside(extracted)):
+        return _AS_TEXT
     for inner, outer, says in (
         (gold, extracted, "the value stands under the key `{}` of an object"),
         (extracted, gold, "the object around its `{}` is missing"),
@@ -802,7 +847,8 @@ def _make_omitted(gold: Json, random: Random) -> Json | Missing:
 ROWS_AND_KEYS = (
     MistakeKind(
         name="wrapped",
-        doc="An object or a value stands under another key or in a list, or an object around it is missing.",
+        doc="An object or a value stands under another key, in a list or as JSON in a text, or the object around it is "
+        "missing.",
         find=_wrapped,
         make=_make_wrapped,
         examples=(
@@ -815,6 +861,21 @@ ROWS_AND_KEYS = (
                 gold={"vendor": "ACME", "total": 12.5},
                 extracted={"vendor": "ACME", "total": {"value": 12.5}},
                 text="the value stands under the key `value` of an object",
+            ),
+            MistakeExample(
+                gold={"vendor": "ACME", "total": 12.5},
+                extracted={"name": "extract", "arguments": '{"vendor": "ACME", "total": 12.5}'},
+                text="all of it stands as JSON in a text under the key `arguments`",
+            ),
+            MistakeExample(
+                gold={"vendor": "ACME", "items": [{"sku": "a", "price": 10}, {"sku": "b", "price": 20}]},
+                extracted={"vendor": "ACME", "items": ['{"sku": "a", "price": 10}', '{"sku": "b", "price": 20}']},
+                text="it stands as JSON in a text",
+            ),
+            MistakeExample(
+                gold={"vendor": "ACME", "total": 12.5},
+                extracted={"choices": [{"message": {"content": '{"vendor": "ACME", "total": 12.5}'}}]},
+                text="it is a response as a client gives it; the answer in it is response.choices[0].message.content",
             ),
         ),
     ),

@@ -76,6 +76,7 @@ class Completion:
     estimated_usd: float | None
     latency_s: float
     adjustments: tuple[str, ...] = ()
+    elsewhere: str = ""
 
 
 class LlmError(ExtractError):
@@ -239,7 +240,24 @@ def _completion(litellm: Any, model: str, messages: Sequence[Message], response:
         cost_usd=cost,
         estimated_usd=estimate,
         latency_s=latency_s,
+        elsewhere="" if text.strip() else _elsewhere(message),
     )
+
+
+def _elsewhere(message: Any) -> str:
+    """Say what an answer without a text has in its place; "" where it has nothing."""
+    calls = getattr(message, "tool_calls", None)
+    if calls:
+        name = getattr(calls[0].function, "name", None)
+        return (
+            f"it calls the tool {name!r} instead: offer the model no tools, or read the call in an extractor of yours"
+        )
+    if getattr(message, "reasoning_content", None):
+        return (
+            "all of it stands in `reasoning_content`, as thoughts: turn off the server's reasoning parser, or give the "
+            "model more tokens"
+        )
+    return ""
 
 
 def _finish_reason(choice: Any, message: Mapping[str, Any]) -> str | None:

@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
         "List every mistake with file, line and column. Warn of gold values that no comparison reaches, thresholds "
-        "that cannot pass, thresholds and fields that cannot fail, keys that are not unique, documents that occur "
-        "twice and, of folders, files and recordings that no case uses. Exit status: 0 no mistake, 1 some, 2 nothing "
-        "to check."
+        "that cannot pass, thresholds, fields and golds that cannot fail, keys that are not unique, documents that "
+        "occur twice and, of folders, files and recordings that no case uses. Exit status: 0 no mistake, 1 some, 2 "
+        "nothing to check."
     )
     parser.add_argument(
         "paths", nargs="*", type=Path, metavar="PATH", help="case files, or folders of them (default: .)"

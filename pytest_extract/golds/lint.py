@@ -15,10 +15,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from pytest_extract.cases.editor import EDITOR_SCHEMA
 from pytest_extract.cases.gold import gold_source
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.patterns import declared, is_skipped, values_at
+from pytest_extract.cases.patterns import declared, has_value, is_skipped, values_at
 from pytest_extract.cases.sources import Mistake, errors_of
 from pytest_extract.core.compile.nodes import Array
-from pytest_extract.core.pattern import pattern_of
+from pytest_extract.core.pattern import ROOT, pattern_of
 from pytest_extract.core.results import Failure, FailureKind, Status
 from pytest_extract.core.values import FieldPath, Json, canonical_json, iter_leaves
 from pytest_extract.documents import DocumentError
@@ -80,6 +80,7 @@ def lint_cases(cases: Sequence[Case]) -> Iterator[LintFinding]:
     for case in cases:
         yield from _uncompared(case)
         yield from _thresholds(case)
+        yield from _without_value(case)
         yield from _keys(case)
     yield from _shared_documents(cases)
 
@@ -132,7 +133,7 @@ def _thresholds(case: Case) -> Iterator[LintFinding]:
     idle += [f"`fields: {{{name}: 0}}`" for name, bound in case.thresholds.fields.items() if bound <= 0]
     if idle:
         yield _warning(case, "cannot_fail", f"a threshold of 0 bounds nothing: {', '.join(idle)}")
-    if not any(leaf not in (None, "") for _, leaf in iter_leaves(case.gold)):
+    if not has_value(case.gold, ROOT):
         return
     empty: Json = {} if isinstance(case.gold, dict) else [] if isinstance(case.gold, list) else None
     nothing = score(empty)
@@ -140,6 +141,14 @@ def _thresholds(case: Case) -> Iterator[LintFinding]:
     if not undecided and not breaches_of(bounds, nothing):
         shown = show(empty, 20)
         yield _warning(case, "cannot_fail", f"the thresholds cannot fail on missing values: the output {shown} passes")
+
+
+def _without_value(case: Case) -> Iterator[LintFinding]:
+    """Warn of a gold without any value, unless the case says that its fields must stay empty."""
+    if not has_value(case.gold, ROOT) and not case.draft and "must" not in case.absent.values():
+        meant = "say `absent: {$: must}` if the document has nothing to extract"
+        found = [(FieldPath(()), f"the gold has no value, so that only an invented one can fail the case; {meant}")]
+        yield from gold_findings(case, "cannot_fail", "warning", found)
 
 
 def _keys(case: Case) -> Iterator[LintFinding]:

@@ -143,3 +143,16 @@ def test_slips_in_a_schema_are_told_with_their_places(folder, capsys):
     told = capsys.readouterr().out
     assert "s.json:2:16: the schema at /properteis: no keyword 'properteis'; did you mean 'properties'?" in told
     assert "s.json:3:44: the schema at /properties/total/x-eval-metric: no annotation 'x-eval-metric'; known: " in told
+
+
+@pytest.mark.parametrize("gold", ["{}", "{total: null, notes: ''}", "{notes: null}"])
+def test_a_gold_without_a_value_is_warned_of_unless_that_is_meant(folder, capsys, gold):
+    schema = "{type: object, properties: {total: {type: [number, 'null']}, notes: {type: [string, 'null']}}}"
+    case = f"text: y\nschema: {schema}\ngold: {gold}\n"
+    path = folder / "good.extract.yaml"
+    path.write_text(case, encoding="utf-8")
+    assert main(["check", str(path)]) == 0
+    assert f"{path}:3:7: warning: the gold has no value, so that only an invented one" in capsys.readouterr().out
+    path.write_text(f"{case}absent: {{$: must}}\n", encoding="utf-8")
+    assert main(["check", str(path)]) == 0
+    assert capsys.readouterr().out == "1 good case in 1 file, no mistake\n"

@@ -74,7 +74,9 @@ def test_thresholds_that_decide_nothing(check, keys: dict[str, object], message:
 
 
 def test_a_gold_without_values_may_pass_on_an_empty_output(check) -> None:
-    assert check({"gold": {"rows": []}})[1] == ["1 good case in 1 file, no mistake"]
+    assert check({"gold": {"rows": []}, "absent": {"rows": "must"}})[1] == ["1 good case in 1 file, no mistake"]
+    (told, _) = check({"gold": {"rows": []}})[1]
+    assert "warning: the gold has no value" in told
 
 
 def test_keys_that_do_not_tell_rows_apart_are_found_where_they_stand(check) -> None:

@@ -599,7 +599,7 @@ CASE_KEYS: Final[Mapping[str, KeyDefinition]] = MappingProxyType(
                                 _STRING,
                             ),
                             rel=_described(
-                                "Tolerance relative to the larger side. Default: 1e-9.",
+                                "Tolerance relative to the larger side. Default: 1e-9, and none for whole numbers.",
                                 {"type": "number", "minimum": 0},
                             ),
                             abs=_described(

@@ -107,6 +107,15 @@ def gap(one: Number, other: Number) -> Number | Fraction:
         return math.inf if math.inf in (abs(one), abs(other)) else abs(Fraction(one) - Fraction(other))
 
 
+NOISE: Final = 1e-9
+"""Relative tolerance where none is named: what floats lose. Whole numbers lose nothing, and are compared exactly."""
+
+
+def is_whole(number: Number | Fraction) -> bool:
+    """Whether a number has no fraction, however it is written: 42.0 is whole."""
+    return number.is_integer() if isinstance(number, float) else number.denominator == 1
+
+
 def close(gold: Number, extracted: Number, rel: float, tolerance: float) -> bool:
     """Whether the two are within `rel` of the larger magnitude, or within `tolerance`; infinity is only itself."""
     if gold == extracted:

@@ -56,13 +56,14 @@ def _make_date(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMet
     del semantics
     read = date_reader(params)
     partial, times, days = params["partial"], bool(params["time"]), int(params["tolerance_days"])
+    zone = params["zone"]
 
     def agree(gold: Day, extracted: Day) -> float:
         return 1.0 if same(gold, extracted) else 0.0
 
     def same(gold: Day, extracted: Day) -> bool:
         if times and (gold.time or extracted.time):
-            return _same_moment(gold, extracted)
+            return _same_moment(gold.time, extracted.time, zone)
         one, other = gold.known, extracted.known
         if len(one) == len(other):
             return one == other or (len(one) == 3 and abs(gold.number - extracted.number) <= days)
@@ -79,12 +80,13 @@ def _known(value: Day) -> tuple[int, ...]:
     return value.known
 
 
-def _same_moment(gold: Day, extracted: Day) -> bool:
-    if gold.time is None or extracted.time is None:
+def _same_moment(gold: datetime | None, extracted: datetime | None, zone: Json) -> bool:
+    if gold is None or extracted is None:
         return False
-    if (gold.time.tzinfo is None) is not (extracted.time.tzinfo is None):
-        return gold.time.replace(tzinfo=None) == extracted.time.replace(tzinfo=None)
-    return gold.time == extracted.time
+    if (gold.tzinfo is None) is not (extracted.tzinfo is None):
+        allowed = zone == "either" or (zone == "gold" and gold.tzinfo is None)
+        return allowed and gold.replace(tzinfo=None) == extracted.replace(tzinfo=None)
+    return gold == extracted
 
 
 def _explain(read: Read) -> Callable[[Json, Json], str]:
@@ -96,10 +98,19 @@ def _explain(read: Read) -> Callable[[Json, Json], str]:
             names = ("year", "month", "day")
             return f"known to the {names[len(other.known) - 1]}, expected to the {names[len(one.known) - 1]}"
         if one.known == other.known:
-            return "times differ"
+            return _times(one.time, other.time)
         return f"{_iso_text(one)} expected, got {_iso_text(other)}" + (_days(one, other) if len(one.known) == 3 else "")
 
     return explain
+
+
+def _times(gold: datetime | None, extracted: datetime | None) -> str:
+    if gold is None or extracted is None:
+        return "no time of day expected" if gold is None else "the time of day is missing"
+    if (gold.tzinfo is None) is (extracted.tzinfo is None):
+        return "times differ"
+    clock = "" if gold.replace(tzinfo=None) == extracted.replace(tzinfo=None) else "times differ, and "
+    return f"{clock}no time zone expected" if gold.tzinfo is None else f"{clock}the time zone is missing"
 
 
 def _days(gold: Day, extracted: Day) -> str:
@@ -143,6 +154,12 @@ SPECS = (
                 doc="whether 2024-03 agrees with 2024-03-15: never, when gold is the shorter, or always",
             ),
             Param(name="time", check=check.boolean, default=False, doc="whether the time of day counts"),
+            Param(
+                name="zone",
+                check=check.choice(("strict", "gold", "either")),
+                default="strict",
+                doc="whether 10:00 without a time zone agrees with 10:00 in any: never, when gold has none, or always",
+            ),
             Param(name="tolerance_days", check=check.integer(0), default=0, doc="days that full dates may differ"),
         ),
         examples=(
@@ -155,6 +172,8 @@ SPECS = (
             Example("2024-03", "2024-03-15", 1.0, {"partial": "gold"}),
             Example("2024-03-15", "2024-03-17", 1.0, {"tolerance_days": 2}),
             Example("2024-03-15T10:00:00Z", "2024-03-15T11:00+01:00", 1.0, {"time": True}),
+            Example("2024-03-15T10:00:00+01:00", "2024-03-15T10:00:00", 0.0, {"time": True}),
+            Example("2024-03-15T10:00:00", "2024-03-15T10:00:00Z", 1.0, {"time": True, "zone": "gold"}),
         ),
         symmetric=False,
     ),

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.arithmetic import (
+    NOISE,
     Number,
     close,
     explain_with,
     float_of,
     gap,
+    is_whole,
     json_number,
     odd_key,
     python_float,
@@ -34,18 +36,23 @@ if TYPE_CHECKING:
 
 def _make_number(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del semantics
-    rel, tolerance = float(params["rel"]), float(params["abs"])
+    rel = NOISE if params["rel"] is None else float(params["rel"])
+    tolerance = float(params["abs"])
+    whole_rel = 0.0 if params["rel"] is None else rel
 
     def compare(gold: Json, extracted: Json) -> float:
         if equality.is_number(gold) and equality.is_number(extracted):
+            if is_whole(gold) and is_whole(extracted):  # as integers, whose difference no float rounds away
+                return 1.0 if close(int(gold), int(extracted), whole_rel, tolerance) else 0.0
             return 1.0 if close(gold, extracted, rel, tolerance) else 0.0
         return same_text(gold, extracted)
 
     def kernel(gold: Any, extracted: Any) -> Any:
         import numpy as np
 
-        bound = np.maximum(rel * np.maximum(abs(gold), abs(extracted)), tolerance)
-        return abs(gold - extracted) <= bound
+        both_whole = (gold == np.floor(gold)) & (extracted == np.floor(extracted))
+        bound = np.where(both_whole, whole_rel, rel) * np.maximum(abs(gold), abs(extracted))
+        return abs(gold - extracted) <= np.maximum(bound, tolerance)
 
     def reach(gold: float) -> tuple[float, float]:
         if rel >= 1 or math.isinf(gold):
@@ -258,12 +265,17 @@ SPECS = (
         doc="Two JSON numbers within a tolerance: |gold - extracted| <= max(rel * the larger magnitude, abs). "
         "A text or a boolean is no number; two that are none are compared as text.",
         params=(
-            Param(name="rel", check=check.number(0), default=1e-9, doc="relative tolerance"),
+            Param(
+                name="rel",
+                check=check.number(0),
+                doc="relative tolerance; where none is named, 1e-9 for fractions and none between whole numbers",
+            ),
             Param(name="abs", check=check.number(0), default=0.0, doc="absolute tolerance"),
         ),
         examples=(
             Example(0.3, 0.1 + 0.2, 1.0),
             Example(100, 101, 0.0),
+            Example(4006381333931, 4006381330931, 0.0),
             Example(100, 101, 1.0, {"rel": 0.01}),
             Example(5, "5", 0.0),
         ),

@@ -7,6 +7,7 @@ from dataclasses import field
 from fractions import Fraction
 from typing import Final, NamedTuple
 
+from pytest_extract.core.metrics.arithmetic import NOISE, is_whole
 from pytest_extract.core.metrics.equality import text_key
 from pytest_extract.core.pattern import AnyKey, FieldStep
 from pytest_extract.core.rules.operands import (
@@ -38,6 +39,7 @@ from pytest_extract.core.rules.syntax import (
 from pytest_extract.core.values import MISSING, Json, Missing, Step, path_text
 from pytest_extract.lazy import dataclass
 
+_NOISE: Final = Fraction(repr(NOISE))
 MOST_STEPS: Final = 500_000
 """Values that one rule reads and computes in one document at most."""
 
@@ -78,13 +80,14 @@ class Checked:
 class RuleProgram:
     """A rule that can be computed: its two sides, the readers of its fields, its tolerances.
 
+    rel: None where the rule names none: whole numbers are then compared exactly, as by the metric `number`.
     each: the array for each of whose rows it is computed, None for the document.
     """
 
     parsed: ParsedRule
     readers: Mapping[FieldRef, ReadsValue]
     each: tuple[FieldStep, ...] | None = None
-    rel: Fraction = Fraction(0)
+    rel: Fraction | None = None
     tolerance: Fraction = Fraction(0)
 
     def check(self, document: Json) -> Checked:
@@ -205,7 +208,10 @@ class _Evaluation:
         """Compare within the tolerance: `==`, `<=` and `>=` hold up to it, `!=`, `<` and `>` only beyond it."""
         tolerance = self.rule.tolerance
         if isinstance(left, NumberValue) and isinstance(right, NumberValue):
-            tolerance = max(tolerance, self.rule.rel * max(abs(left.value), abs(right.value)))
+            rel = self.rule.rel
+            if rel is None:
+                rel = Fraction(0) if is_whole(left.value) and is_whole(right.value) else _NOISE
+            tolerance = max(tolerance, rel * max(abs(left.value), abs(right.value)))
         return {
             "==": abs(off) <= tolerance,
             "!=": abs(off) > tolerance,

@@ -28,10 +28,6 @@ from pytest_extract.core.values import MISSING, Json, Missing, short_repr
 from pytest_extract.errors import nearest
 from pytest_extract.lazy import dataclass
 
-RELATIVE_TOLERANCE: Final = 1e-9
-"""Relative tolerance of a rule that names none: that of the metric `number`."""
-
-
 _NO_OUTPUT: Final = "there is no output"
 
 
@@ -177,7 +173,7 @@ def _compile(
             parsed=parsed,
             readers=readers,
             each=each,
-            rel=Fraction(repr(float(config.get("rel", RELATIVE_TOLERANCE)))),
+            rel=Fraction(repr(float(config["rel"]))) if "rel" in config else None,
             tolerance=Fraction(repr(float(config.get("abs", 0.0)))),
         ),
         name=str(config.get("name", "")).strip() or _shown_text(parsed, config),

@@ -146,6 +146,8 @@ def checked(rule, extracted, gold=None):
         ({"rule": "net == total", "abs": 0.01}, {"net": 1, "total": 1.01}, HELD, None),
         ({"rule": "net == total", "abs": 0.01}, {"net": 1, "total": 1.02}, BROKEN, None),
         ({"rule": "net == total", "rel": 0.01}, {"net": 100, "total": 101}, HELD, None),
+        ("sum(items[].total) == total", {"items": [{"total": 4006381333931}, {"total": 0}], "total": 4006381330931}, BROKEN, None),
+        ({"rule": "net == total", "rel": 1e-9}, {"net": 4006381333931, "total": 4006381330931}, HELD, None),
         ({"rule": "net < total", "abs": 1}, {"net": 100, "total": 101}, BROKEN, None),
         ({"rule": "net <= total", "abs": 1}, {"net": 102, "total": 101}, HELD, None),
         ({"rule": "start == end", "abs": 3}, {"start": "2026-01-01", "end": "2026-01-04"}, HELD, None),

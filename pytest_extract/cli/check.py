@@ -7,6 +7,7 @@ import functools
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES, load_cases
@@ -22,10 +23,13 @@ from pytest_extract.golds.lint import (
     check_evidence,
     gold_findings,
     lint_cases,
+    unordered_lists,
     unused_files,
     unused_recordings,
 )
 from pytest_extract.schema_tools.golds import validate_golds
+
+_MOST_LISTS: Final = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,10 +101,21 @@ def run(args: argparse.Namespace) -> int:
             print_text(finding)
         if evidence is not None:
             print_text(f"evidence: {evidence}")
+        _print_order_notes(cases)
         print_text(_check_summary(len(cases), len(files), mistakes, len(listed) - mistakes))
         if listed and os.environ.get("GITHUB_ACTIONS") == "true":
             print("\n".join(_annotations(listed)))  # noqa: T201 - commands that GitHub is to obey
     return 1 if mistakes or (args.strict and listed) else 0
+
+
+def _print_order_notes(cases: Iterable[Case]) -> None:
+    """Name the lists that any order passes in."""
+    found = unordered_lists(cases)
+    if found:
+        named = ", ".join(found[:_MOST_LISTS])
+        more = f" and {len(found) - _MOST_LISTS} more" if len(found) > _MOST_LISTS else ""
+        remedy = 'where it matters, write `"x-eval-align": {"ordered": true}` there, or the override `align: position`'
+        print_text(f"order is not compared in lists of values: {named}{more}; {remedy}")
 
 
 def _annotations(findings: Iterable[LintFinding]) -> list[str]:

@@ -33,6 +33,11 @@ def items_pattern(parent: str) -> str:
     return "[]" if parent == ROOT else f"{parent}[]"
 
 
+def is_row(pattern: str) -> bool:
+    """Whether a place is an element of a list: `cells[]`, or `cells[0]` of a tuple; `["0"]` is a key."""
+    return pattern.endswith("]") and not pattern.endswith('"]')
+
+
 def place_pattern(parent: str, index: int) -> str:
     """Return the pattern of one place of a tuple."""
     return f"[{index}]" if parent == ROOT else f"{parent}[{index}]"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from itertools import pairwise
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core.field_metadata import NO_METADATA, Citation, FieldMetadata, Metadata, metadata_at
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below, canonical_json, text_digest
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, at_or_below, canonical_json, text_digest
 from pytest_extract.lazy import dataclass
 
 
@@ -333,6 +334,10 @@ class RuleResult:
         return self.severity == "error" and self.status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED)
 
 
+def _ascends(indices: Sequence[int]) -> bool:
+    return all(first < second for first, second in pairwise(indices))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRecord:
     """Everything that scoring one output gave, as attempts, reports, gates and results files carry it.
@@ -362,6 +367,18 @@ class ScoreRecord:
     def empty_passes(self) -> int:
         """Field results that passed although neither side has a value (`pass_rate` counts them: extract-bench)."""
         return sum(result.passed_empty for result in self.fields)
+
+    @property
+    def reordered(self) -> tuple[FieldPath, ...]:
+        """The lists of values whose matches stand in another order, which was not compared."""
+        suspects: dict[tuple[Step, ...], list[int]] = {
+            array.path: [] for array in self.arrays if not _ascends([index for _, index in array.pairs])
+        }
+        for result in self.leaves if suspects else ():
+            if result.status is MATCH and result.pattern.endswith("[]") and result.path[:-1] in suspects:
+                at = result.path if result.matched is None else result.matched
+                suspects[result.path[:-1]].append(cast("int", at[-1]))
+        return tuple(FieldPath(path) for path, indices in suspects.items() if not _ascends(indices))
 
     @property
     def readable(self) -> bool:

@@ -151,6 +151,19 @@ def _without_value(case: Case) -> Iterator[LintFinding]:
         yield from gold_findings(case, "cannot_fail", "warning", found)
 
 
+def unordered_lists(cases: Iterable[Case]) -> list[str]:
+    """Return the patterns of the lists of values that the cases' schemas compare in any order."""
+    scorers = {id(case.scorer): case.scorer for case in cases}
+    return sorted(
+        {
+            pattern
+            for scorer in scorers.values()
+            for pattern, node in scorer.program.patterns.items()
+            if isinstance(node, Array) and node.align.mode == "multiset"
+        }
+    )
+
+
 def _keys(case: Case) -> Iterator[LintFinding]:
     """Warn of rows that their key does not tell apart: which of them an extracted row belongs to is then a guess."""
     found = []

@@ -43,7 +43,7 @@ from pytest_extract.report.lines import (
     titled,
     wrap_spans,
 )
-from pytest_extract.report.totals import BY_EMPTINESS, EmptyPasses, UncomparedCase
+from pytest_extract.report.totals import BY_EMPTINESS, EmptyPasses, UncomparedCase, order_text
 from pytest_extract.report.value_diff import container_difference, first_difference, look_alike_text, value_difference
 from pytest_extract.report.values import WHOLE, show
 from pytest_extract.thresholds import results_without, rule_text
@@ -555,6 +555,10 @@ def counts_text(
         counts.append(f"{tally[Status.SKIPPED]:,} skipped")
     if score.vacuous:
         counts.append(f"{score.vacuous:,} absent on both sides")
+    if score.reordered:
+        lists = ", ".join(safe_prose(str(path)) for path in score.reordered[:_MOST_REORDERED])
+        more = len(score.reordered) - _MOST_REORDERED
+        counts.append(f"{order_text(len(score.reordered))} ({lists}{f' and {more:,} more' if more > 0 else ''})")
     if score.rules:
         held = sum(rule.status is RuleStatus.HELD for rule in score.rules)
         counts.append(f"{held:,} of {plural(len(score.rules), 'rule')} {'holds' if held == 1 else 'hold'}")
@@ -564,6 +568,7 @@ def counts_text(
     return ", ".join(counts)
 
 
+_MOST_REORDERED: Final = 3
 _CONTEXT: Final = 2
 """Lines of the output that are shown before the line of the failure."""
 

@@ -41,6 +41,7 @@ from pytest_extract.report.totals import (
     RuleTotals,
     RunTotals,
     WrappedTotals,
+    order_text,
     totals_of,
     worst_patterns,
 )
@@ -59,6 +60,7 @@ _MOST_PASSED_WRONG: Final = 5
 _MOST_WRAPPED: Final = 20
 _MOST_KINDS: Final = 10
 _MOST_RULE_CASES: Final = 5
+_MOST_LISTS: Final = 5
 _KEPT: Final = frozenset({RuleStatus.HELD, RuleStatus.NOT_APPLICABLE})
 _RULE_WORDS: Final = {
     RuleStatus.HELD: "holds in",
@@ -103,6 +105,7 @@ def summary_lines(
     lines += mistake_lines(totals.mistakes, totals.naming_limit, width=width)
     lines += failure_lines(totals, width=width)
     lines += wrapped_lines(totals.wrapped, verbosity=verbosity)
+    lines += order_lines(totals.reordered)
     lines += rule_lines(totals.rules, width=width, verbosity=verbosity)
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
@@ -247,6 +250,16 @@ def wrapped_lines(totals: WrappedTotals, *, verbosity: int = 0) -> list[Line]:
     if len(shown) < len(totals.outputs):
         lines.append(line(f"and {len(totals.outputs) - len(shown):,} more (-vv shows all)", indent=2))
     return lines
+
+
+def order_lines(lists: Mapping[str, int]) -> list[Line]:
+    """Count the lists of values that stand in another order than gold's, and name their places."""
+    if not lists:
+        return []
+    ranked = sorted(lists.items(), key=lambda item: -item[1])
+    more = f" and {len(ranked) - _MOST_LISTS:,} more places" if len(ranked) > _MOST_LISTS else ""
+    named = ", ".join(f"{pattern} ({count:,})" for pattern, count in ranked[:_MOST_LISTS])
+    return [line(Span("order", "head"), f": {order_text(sum(lists.values()))}: {safe_prose(named)}{more}")]
 
 
 def rule_lines(totals: RuleTotals, *, width: int, verbosity: int = 0) -> list[Line]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from pytest_extract.core.aggregate.auto_accept import AutoAcceptTotals
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.core.judges import WITHOUT_JUDGE
+from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.uncompared import uncompared_text
@@ -219,6 +220,11 @@ class WrappedTotals:
                 self.outputs.append((result.nodeid, "; ".join(attempt.score.wrapped.values())))
 
 
+def order_text(lists: int) -> str:
+    """Say that lists of values have the right values in another order."""
+    return f"{plural(lists, 'list stands', 'lists stand')} in another order, not compared"
+
+
 @dataclass(slots=True)
 class RuleTotals:
     """Rules across fields, by name: the outputs in each status, and the cases in which it does not hold."""
@@ -267,6 +273,7 @@ class RunTotals:
     `arms` by label. `fields`: leaf results by pattern. `unusable`: failure kinds of outputs. `reasons`: why cases were
     broken or not run, except the cases `without_judge`, which need a judge where none is configured. `passed_wrong`:
     wrong values of passed cases, by node id. `adjustments`: cases by what of their requests was changed for a model.
+    `reordered`: lists of values in another order than gold's, by pattern.
     `slowest`: seconds and node id, the slowest first. `repeated`: whether a case was run twice.
     """
 
@@ -281,6 +288,7 @@ class RunTotals:
     emptiness: EmptinessTotals = field(default_factory=EmptinessTotals)
     wrapped: WrappedTotals = field(default_factory=WrappedTotals)
     rules: RuleTotals = field(default_factory=RuleTotals)
+    reordered: Counter[str] = field(default_factory=Counter)
     auto_accept: AutoAcceptTotals = field(default_factory=AutoAcceptTotals)
     mistakes: Counter[str] = field(default_factory=Counter)
     naming_limit: NamingLimit | None = None
@@ -324,6 +332,8 @@ class RunTotals:
         for attempt in result.attempts:
             if attempt.score is not None and attempt.score.failure is not None:
                 self.unusable[attempt.score.failure.kind] += 1
+            if attempt.score is not None:
+                self.reordered.update(pattern_of(path) for path in attempt.score.reordered)
             if attempt.latency_s:
                 self.slowest = heapq.nlargest(SLOWEST, [*self.slowest, (attempt.latency_s, result.nodeid)])
         if result.outcome is Outcome.BROKEN and (result.why or "").startswith(WITHOUT_JUDGE):

@@ -32,6 +32,7 @@ from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.pattern import (
     ROOT,
     any_property_pattern,
+    is_row,
     items_pattern,
     place_pattern,
     property_pattern,
@@ -384,8 +385,11 @@ class Compiler:
             if not rows:
                 return None
             judging = self._default_judging(annotation)
-        prefix, items = self._rows(schema, pattern, field=field and semantics.array_result is None)
-        align = self._align(annotation, items, judging, is_tuple=bool(prefix))
+        listed = self._listed(schema)
+        prefix, items = self._rows(listed, pattern, field=field and semantics.array_result is None)
+        is_fixed = listed.fixed_length and not isinstance(items, Object)
+        in_place = is_fixed or (is_row(pattern) and _holds_values(items))
+        align = self._align(annotation, items, judging, is_tuple=bool(prefix), in_place=in_place)
         proper = schema.types == ("array",) and self._is_container(schema)
         lenient = semantics.nullable_containers
         first_of_key = align.mode == "key" and semantics.repeated_keys == "first"
@@ -414,11 +418,15 @@ class Compiler:
             return None
         return self._adjusted((self._binder.default_array_metric(name),), annotation)[0]
 
+    def _listed(self, schema: SchemaNode) -> SchemaNode:
+        """Return what describes the list: of a union, the branch that is an array."""
+        if schema.types == ("array",):
+            return schema
+        branches = (self._schema.node(key) for key in schema.branches)
+        return next((branch for branch in branches if branch.types == ("array",)), schema)
+
     def _rows(self, schema: SchemaNode, pattern: str, *, field: bool) -> tuple[tuple[Node, ...], Node]:
-        """Compile the places of a tuple and the rows after them; of a union, those of the branch that is an array."""
-        if schema.types != ("array",):
-            branches = (self._schema.node(key) for key in schema.branches)
-            schema = next((branch for branch in branches if branch.types == ("array",)), schema)
+        """Compile the places of a tuple and the rows after them."""
         prefix = [
             self.compile(key, place_pattern(pattern, index), field=field) for index, key in enumerate(schema.prefix)
         ]
@@ -428,8 +436,15 @@ class Compiler:
         return tuple(prefix), self.compile(schema.items, below, field=field)
 
     def _align(
-        self, annotation: Annotation | None, items: Node, judging: FieldMetric | None, *, is_tuple: bool
+        self,
+        annotation: Annotation | None,
+        items: Node,
+        judging: FieldMetric | None,
+        *,
+        is_tuple: bool,
+        in_place: bool,
     ) -> Align:
+        """Choose how rows are paired; `in_place`: coordinates and cells mean something by where they stand."""
         named = None if annotation is None else annotation.align
         if named is not None:
             found = self._binder.align(named, self._report)
@@ -440,6 +455,8 @@ class Compiler:
         mode: AlignMode
         if judging is not None or (named is not None and named.mode == "judge"):
             mode = "judge"
+        elif in_place and self._semantics.scalars_array == "multiset":
+            mode = "position"
         elif isinstance(items, Leaf | Skip) and not items.skipped:
             mode = self._semantics.scalars_array
         else:
@@ -476,6 +493,13 @@ class Compiler:
         if annotation is not None and annotation.threshold is not None:
             threshold = annotation.threshold
         return ArrayMetric(named, number, threshold)
+
+
+def _holds_values(items: Node) -> bool:
+    """Whether rows are single values: no objects and no lists."""
+    if isinstance(items, Union):
+        return all(_holds_values(branch) for _, branch in items.branches)
+    return isinstance(items, Leaf | Skip) and not items.skipped
 
 
 def _metric_names(node: Node, prefix: str = "", depth: int = 0) -> list[tuple[str, str]]:

@@ -46,6 +46,7 @@ class SchemaNode(NamedTuple):
     values: what `const` or `enum` allow.
     dangling: a `$ref` here that leads nowhere; nothing is known below.
     format: the `format` that the schema names.
+    fixed_length: a list that always has the same number of rows, as `minItems` and `maxItems` say.
     described: False where the schema is just true or false.
     bare_union: a choice (null counts) without metrics of its own, only its branches may have some.
     """
@@ -66,6 +67,7 @@ class SchemaNode(NamedTuple):
     dangling: str | None = None
     described: bool = True
     format: str | None = None
+    fixed_length: bool = False
     bare_union: bool = False
 
     def children(self) -> list[Key]:
@@ -163,6 +165,7 @@ class Schema:
                 values=_values(layers) if "enum" in schema or "const" in schema else None,
                 annotation=self._annotation(layers),
                 format=_format(layers) if "format" in schema else None,
+                fixed_length=_is_of_fixed_length(layers) if "minItems" in schema else False,
             )
         layers, dangling = self._source.expand(key)
         node = self._without_branches(key, layers, dangling)
@@ -204,6 +207,7 @@ class Schema:
             dangling=dangling[0] if dangling and not types else None,
             described=bool(layers),
             format=_format(layers),
+            fixed_length=_is_of_fixed_length(layers),
         )
 
     def _properties(self, layers: tuple[RefLayer, ...]) -> dict[str, Key]:
@@ -266,6 +270,16 @@ def _without_unions(layers: tuple[RefLayer, ...]) -> Key:
 def _format(layers: tuple[RefLayer, ...]) -> str | None:
     found = (layer.schema.get("format") for layer in layers)
     return next((name for name in found if isinstance(name, str)), None)
+
+
+def _is_of_fixed_length(layers: tuple[RefLayer, ...]) -> bool:
+    fewest, most = (_sizes(layers, keyword) for keyword in ("minItems", "maxItems"))
+    return bool(fewest and most) and max(fewest) == min(most)
+
+
+def _sizes(layers: tuple[RefLayer, ...], keyword: str) -> list[int | float]:
+    found = (layer.schema.get(keyword) for layer in layers)
+    return [size for size in found if isinstance(size, int | float)]
 
 
 def _values(layers: tuple[RefLayer, ...]) -> tuple[Json, ...] | None:

@@ -257,4 +257,4 @@ def within(rel: float, tolerance: float) -> Callable[[Exact, Exact], bool]:
 
 def decimal_text(value: Exact) -> str:
     """Return a number as a short decimal text for a reason."""
-    return "a number beyond floats" if math.isinf(value.rough) else f"{value.rough:.12g}"
+    return "a number beyond floats" if math.isinf(value.rough) else f"{value.rough:.15g}"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
+from pytest_extract.core.metrics.arithmetic import NOISE, is_whole
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
 from pytest_extract.core.metrics.locales import (
     LOCALE,
@@ -38,7 +39,8 @@ _SPAN = re.compile(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)
 class Quantity(NamedTuple):
     """A value in base units, their powers, and those of units of their own.
 
-    high: where a range ends, else the value again; bound: "<", "≤", ">", "≥" or "~" before it.
+    high: where a range ends, else the value again; bound: "<", "≤", ">", "≥" or "~" before it. whole: whether its
+    numbers are written without a fraction, in whatever unit.
     """
 
     value: Exact
@@ -46,6 +48,7 @@ class Quantity(NamedTuple):
     dimensions: Dimensions
     own: tuple[tuple[str, int], ...]
     bound: str = ""
+    whole: bool = True
 
     def same_kind(self, other: Quantity) -> bool:
         """Whether both are measured in the same base units."""
@@ -97,13 +100,14 @@ class _QuantityReader:
         first = parts[0]
         if len(parts) < 2 or first is None or not any(first.dimensions):
             return None
-        total, last = first.value.value, first.value.value
+        total, last, whole = first.value.value, first.value.value, first.whole
         for part in parts[1:]:
             if part is None or not part.same_kind(first) or not 0 <= part.value.value < last:
                 return None
             last = part.value.value
             total += last
-        return first._replace(value=exact(total), high=exact(total))
+            whole = whole and part.whole
+        return first._replace(value=exact(total), high=exact(total), whole=whole)
 
     def _span(self, text: str) -> Quantity | None:
         """Read "3.5-5.0 mmol/L" and "2 g to 3 g"."""
@@ -123,17 +127,20 @@ def _in_base(low: Fraction, high: Fraction, unit: Unit | None) -> Quantity | Non
     if unit is None:
         return None
     first, last = (exact(number * unit.factor + unit.zero) for number in (low, high))
-    return Quantity(first, last, unit.dimensions, unit.own)
+    return Quantity(first, last, unit.dimensions, unit.own, whole=is_whole(low) and is_whole(high))
 
 
 def _make_quantity(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
     del semantics
     read = _QuantityReader(styles_of(params["locale"]), read_unit(params["unit"] or ""))
-    admits = within(float(params["rel"]), 0.0)
+    rel = params["rel"]
+    of_whole = within(float(rel or 0), 0.0)
+    of_fractions = within(NOISE if rel is None else float(rel), 0.0)
 
     def agree(gold: Quantity, extracted: Quantity) -> float:
-        if gold[2:] != extracted[2:]:
+        if gold.bound != extracted.bound or not gold.same_kind(extracted):
             return 0.0
+        admits = of_whole if gold.whole and extracted.whole else of_fractions
         return 1.0 if admits(gold.value, extracted.value) and admits(gold.high, extracted.high) else 0.0
 
     def explain(gold: Json, extracted: Json) -> str:
@@ -163,7 +170,11 @@ SPECS = (
         params=(
             LOCALE,
             Param(name="unit", check=_check_unit, doc="unit of values that name none"),
-            Param(name="rel", check=check.number(0), default=1e-9, doc="tolerance relative to |gold|"),
+            Param(
+                name="rel",
+                check=check.number(0),
+                doc="tolerance relative to |gold|; default 1e-9, and none between whole numbers",
+            ),
         ),
         examples=(
             Example("5 kg", "5,000 g", 1.0),
@@ -175,6 +186,7 @@ SPECS = (
             Example("3.5-5.0 mmol/L", "3.5 to 5 mmol/l", 1.0),
             Example("< 0.5 ng/mL", "0.5 ng/mL", 0.0),
             Example("5 kg", "5 m", 0.0),
+            Example("4006381333931 kWh", "4006381333932 kWh", 0.0),
             Example(2.5, "2500 ml", 1.0, {"unit": "l"}),
             Example("1 inch", "2.5 cm", 0.0),
             Example("1 inch", "2.5 cm", 1.0, {"rel": 0.02}),

@@ -119,3 +119,28 @@ def test_quantities(params, gold, extracted, score):
 )
 def test_reasons(gold, extracted, reason):
     assert bound("quantity").explain(gold, extracted) == reason
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "score"),
+    [
+        ("4006381333931 g", "4006381333932 g", 0.0),
+        ("1000000001 to 2000000001 kg", "1000000001 to 2000000002 kg", 0.0),
+        ("1000000001 km 3 m", "1000000001 km 4 m", 0.0),
+        ("1000000001.0 kg", "1000000002 kg", 0.0),
+        ("1000000001 t", "1000000001000 kg", 1.0),
+        ("1000000001.5 kg", "1000000001.6 kg", 1.0),
+        ("100 °F", "37.7777777778 °C", 1.0),
+    ],
+)
+def test_noise_is_of_fractions_and_whole_numbers_are_exact(gold, extracted, score):
+    assert bound("quantity").compare(gold, extracted) == score
+
+
+def test_a_tolerance_that_is_named_holds_for_whole_numbers():
+    assert bound("quantity", {"rel": 1e-6}).compare("1000000001 kg", "1000000002 kg") == 1.0
+
+
+def test_the_reason_shows_where_long_numbers_differ():
+    reason = bound("quantity").explain("4006381333931 g", "4006381333932 g")
+    assert reason == "4006381333.931 expected, got 4006381333.932 (both in SI base units)"

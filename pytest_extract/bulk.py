@@ -1,4 +1,4 @@
-"""Scores tables of any size: an iterator in one process, worker processes, Ray Data, Dask, Spark.
+"""Scores tables of any size: an iterator, worker processes, or batch by batch for Ray Data, Dask and Spark.
 
 A record has `id`, `gold` and `output`, and may have a `schema` of its own. The same records give the same results
 whatever scores them. Results are those of a pytest run (`CaseResult`), so every command reads them.
@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import json
 import pickle
-import signal
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import field, fields
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pytest_extract.core import arguments
@@ -40,15 +38,12 @@ from pytest_extract.run_case import undecided_text
 from pytest_extract.thresholds import Requirements, breaches_of, thresholds_of
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
-
     from pytest_extract.core.output_shape import OutputShape
 
 __all__ = [
     "BulkScorer",
     "read_table",
     "result_schema",
-    "score_dataset",
     "score_records",
     "score_table",
     "table_of",
@@ -76,7 +71,6 @@ class BulkScorer:
     thresholds, gates, modality: as in a case; a record's own `modality` comes before.
     confidence: the shape in which outputs hold values with their confidence, as in a case.
     judge: who answers what only a judge can decide; a record that stays undecided is broken.
-    isolated: score batches in a process beside this one, so that a record that crashes it costs nothing but itself.
     """
 
     scorer: Scorer | None = None
@@ -87,7 +81,6 @@ class BulkScorer:
     modality: str = "text"
     confidence: Mapping[str, Json] | str | None = None
     judge: Judge | None = None
-    isolated: bool = False
     _bounds: Requirements = field(init=False, repr=False, compare=False)
     _gates: GateConfig | None = field(init=False, repr=False, compare=False)
     _shape: OutputShape | None = field(init=False, repr=False, compare=False)
@@ -116,20 +109,19 @@ class BulkScorer:
         except Exception as error:  # noqa: BLE001 - a record costs nothing but itself
             return self.broken(record, clean_message(f"{type(error).__name__}: {error}"))
 
-    def __call__(self, batch: Table) -> Table:
-        """Score a batch: a table of Arrow or a mapping of columns gives one of Arrow, a pandas frame gives a frame.
+    def score_batch(self, batch: Table) -> Table:
+        """Score a batch: a table of Arrow gives one of Arrow, a pandas frame gives a frame.
 
-        The result has the columns of `result_schema()`. This is what Ray Data (`map_batches`), Dask (`map_partitions`)
-        and others call.
+        The result has the columns of `result_schema()`. This is what `ray.data.Dataset.map_batches` (with
+        `batch_format="pyarrow"`) and Dask's `map_partitions` call.
         """
-        records = list(_records_in(batch))
-        results = _isolated_results(self, records) if self.isolated else map(self.score, records)
-        found = table_of(results)
+        found = table_of(map(self.score, _records_in(batch)))
         return found.to_pandas() if _is_frame(batch) else found
 
-    def frames(self, frames: Iterable[Any]) -> Iterator[Any]:
-        """Score one pandas frame after the other: what Spark calls (`DataFrame.mapInPandas`)."""
-        return map(self, frames)
+    def score_batches(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """Score one record batch of Arrow after the other: what Spark's `DataFrame.mapInArrow` calls."""
+        for batch in batches:
+            yield from self.score_batch(batch).to_batches()
 
     def broken(self, record: Record, why: str) -> CaseResult:
         """Return the result of a record that could not be scored."""
@@ -279,52 +271,27 @@ def _records_in(batch: Table) -> Iterator[Record]:
         names = [name for name in batch.columns if name in COLUMNS]
         known = batch[names].astype(object)
         columns = [known[name].where(known[name].notna(), None).tolist() for name in names]
-    elif isinstance(batch, Mapping):  # Ray's batches of numpy arrays
-        names = [name for name in batch if name in COLUMNS]
-        columns = [[_without_nan(value) for value in _listed(batch[name])] for name in names]
     else:
         names = [name for name in batch.schema.names if name in COLUMNS]
         columns = [batch.column(name).to_pylist() for name in names]
     return (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
 
 
-def _listed(column: Any) -> list[Any]:
-    found: list[Any] = column.tolist() if hasattr(column, "tolist") else list(column)
-    return found
-
-
-def _without_nan(value: Any) -> Any:
-    """Return None for the NaN that stands for nothing in an array of numpy."""
-    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124 - only NaN differs
-
-
-def score_dataset(dataset: Any, scorer: BulkScorer, *, batch_size: int = ROWS_AT_ONCE, **options: Any) -> Any:
-    """Score a dataset of Ray Data; return the dataset of results, with the columns of `result_schema()`.
-
-    `options` are those of `Dataset.map_batches` (`concurrency`, `num_cpus`, `memory`, ...).
-    """
-    return dataset.map_batches(scorer.__call__, batch_format="pyarrow", batch_size=batch_size, **options)
-
-
 # --- one process, or worker processes
 
 
-def score_records(
-    scorer: BulkScorer, records: Iterable[Record], *, workers: int | None = None, timeout_s: float | None = None
-) -> Iterator[CaseResult]:
+def score_records(scorer: BulkScorer, records: Iterable[Record], *, workers: int | None = None) -> Iterator[CaseResult]:
     """Yield the result of each record, in the order of the records; memory holds a few hundred of them.
 
-    `workers`: None scores in this process; a number starts so many processes. A record that kills its process, or takes
-    longer than `timeout_s` seconds, is broken and costs no other record anything. A script that starts processes has
-    its own calls below `if __name__ == "__main__":`, as `multiprocessing` wants it.
+    `workers`: None scores in this process; a number starts so many processes. A record that kills its process is broken
+    and costs no other record anything. A script that starts processes has its own calls below
+    `if __name__ == "__main__":`, as `multiprocessing` wants it.
     """
     arguments.count("workers", workers)
     if workers is None:
-        if timeout_s is not None:
-            raise ConfigError("timeout_s needs worker processes: give workers=1 or more")
         yield from map(scorer.score, records)
         return
-    for results in _in_processes(scorer, records, list, workers=workers, timeout_s=timeout_s):
+    for results in _in_processes(scorer, records, list, workers):
         yield from results
 
 
@@ -348,18 +315,17 @@ def score_table(
     target: Path | str,
     *,
     workers: int | None = None,
-    timeout_s: float | None = None,
 ) -> BulkTotals:
     """Score the records of a Parquet or JSONL file, and write the results file, as Parquet by its name.
 
-    `workers`, `timeout_s`: as in `score_records`. Raises StoreError for a source that cannot be read.
+    `workers`: as in `score_records`. Raises StoreError for a source that cannot be read.
     """
     counts: Counter[str] = Counter()
     target = Path(target)
     if target.suffix.lower() != ".parquet":
 
         def counted() -> Iterator[CaseResult]:
-            for result in score_records(scorer, read_table(source), workers=workers, timeout_s=timeout_s):
+            for result in score_records(scorer, read_table(source), workers=workers):
                 counts[result.outcome] += 1
                 yield result
 
@@ -367,7 +333,7 @@ def score_table(
         return BulkTotals(**counts)
 
     def tables() -> Iterator[Table]:
-        for table in _tables(scorer, read_table(source), workers=workers, timeout_s=timeout_s):
+        for table in _tables(scorer, read_table(source), workers):
             counts.update(table.column("outcome").to_pylist())
             yield table
 
@@ -375,13 +341,10 @@ def score_table(
     return BulkTotals(**counts)
 
 
-def _tables(
-    scorer: BulkScorer, records: Iterable[Record], *, workers: int | None, timeout_s: float | None
-) -> Iterator[Table]:
-    if workers is not None:
-        yield from _in_processes(scorer, records, table_of, workers=workers, timeout_s=timeout_s)
-        return
-    yield from tables_of(score_records(scorer, records, timeout_s=timeout_s))
+def _tables(scorer: BulkScorer, records: Iterable[Record], workers: int | None) -> Iterator[Table]:
+    if workers is None:
+        return tables_of(map(scorer.score, records))
+    return _in_processes(scorer, records, table_of, workers)
 
 
 def read_table(path: Path | str) -> Iterator[Record]:
@@ -421,102 +384,76 @@ def _record_of(line: bytes, number: int) -> Record:
 # --- worker processes
 
 _Encode: TypeAlias = Callable[[Iterable[CaseResult]], Any]
+_loaded: tuple[BulkScorer, _Encode] | None = None
+"""In a worker process: what scores, and what makes of results the thing that is sent back."""
 
 
-_STATUS_LOCK: Final = Lock()
-"""Held to start a process and to read an exit status: `multiprocessing` reads the status of every child at each start,
-and of two threads that read one, the later is told 255."""
+def _load(message: bytes) -> None:
+    global _loaded  # noqa: PLW0603 - how an initializer of a pool hands things on
+    _loaded = pickle.loads(message)  # noqa: S301 - from the process that started this one
 
 
-class _Lost(Exception):
-    """A worker process died or took too long; the text says which."""
+def _score_chunk(records: Sequence[Record]) -> Any:
+    assert _loaded is not None  # noqa: S101 - the pool's initializer ran
+    scorer, encode = _loaded
+    return encode(map(scorer.score, records))
 
 
-class _Worker:
-    """A process that scores chunks of records, and another one after it has died."""
-
-    def __init__(self, scorer: BulkScorer, encode: _Encode, timeout_s: float | None) -> None:
-        self._scorer = scorer
-        self._encode = encode
-        self._timeout_s = timeout_s
-        self._message = _pickled(scorer, encode)
-        self._process: Any = None
-        self._pipe: Connection | None = None
-        self._closed = False
-
-    def run(self, records: Sequence[Record]) -> list[Any]:
-        """Return the encoded results of records, in order, in one part or several.
-
-        A chunk that kills its process is cut in halves until the record is alone that does; it gets a second try.
-        """
-        try:
-            return [self._ask(records)]
-        except _Lost as lost:
-            if len(records) > 1:
-                middle = len(records) // 2
-                return [*self.run(records[:middle]), *self.run(records[middle:])]
+def _in_processes(scorer: BulkScorer, records: Iterable[Record], encode: _Encode, workers: int) -> Iterator[Any]:
+    """Yield the encoded results of records in order; at most three chunks a worker are read ahead."""
+    message = _pickled(scorer, encode)
+    remaining = iter(records)
+    chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
+    while True:
+        pending: deque[tuple[list[Record], Future[Any]]] = deque()
+        with _pool(message, workers) as pool:
             try:
-                return [self._ask(records)]
-            except _Lost:
-                return [self._encode([self._scorer.broken(records[0], str(lost))])]
+                for chunk in chunks:
+                    pending.append((chunk, pool.submit(_score_chunk, chunk)))
+                    if len(pending) > 2 * workers:
+                        yield pending[0][1].result()
+                        pending.popleft()
+                while pending:
+                    yield pending[0][1].result()
+                    pending.popleft()
+            except BrokenProcessPool:
+                pass  # one of these kills its process, and all of the pool end with it
+            else:
+                return
+            finally:
+                pool.shutdown(cancel_futures=True)
+        for chunk, _ in pending:
+            yield from _alone(scorer, chunk, message, encode)
 
-    def close(self) -> None:
-        """End the process for good; who waits for its answer gets a `RuntimeError`."""
-        self._closed = True
-        self._stop()
 
-    def _stop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            with _STATUS_LOCK:
-                self._process.join()
-            self._process = None
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
+def _alone(scorer: BulkScorer, records: Sequence[Record], message: bytes, encode: _Encode) -> Iterator[Any]:
+    """Score records in a process of their own; where it dies, in halves, until the record is alone that kills it."""
+    try:
+        with _pool(message, 1) as pool:
+            yield pool.submit(_score_chunk, records).result()
+    except BrokenProcessPool:
+        if len(records) == 1:
+            yield encode([scorer.broken(records[0], "the process that scored it died")])
+            return
+        middle = len(records) // 2
+        yield from _alone(scorer, records[:middle], message, encode)
+        yield from _alone(scorer, records[middle:], message, encode)
 
-    def _ask(self, records: Sequence[Record]) -> Any:
-        if self._closed:
-            raise RuntimeError("the scoring was stopped")
-        if self._pipe is None:
-            self._start()
-        pipe = self._pipe
-        assert pipe is not None  # noqa: S101 - for the type checker
-        try:
-            pipe.send(records)
-            if self._timeout_s is not None and not pipe.poll(self._timeout_s * len(records)):
-                self._stop()
-                raise _Lost(f"it took longer than {self._timeout_s:g} s")
-            return pipe.recv()
-        except (EOFError, OSError) as error:
-            with _STATUS_LOCK:
-                self._process.join()
-            code = self._process.exitcode
-            self._stop()
-            raise _Lost(f"the process that scored it died ({_exit_text(code)})") from error
 
-    def _start(self) -> None:
-        import multiprocessing
+def _pool(message: bytes, workers: int) -> ProcessPoolExecutor:
+    import multiprocessing
 
-        methods = multiprocessing.get_all_start_methods()
-        context: Any = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-        context.set_forkserver_preload([__name__])  # a process that follows one that died starts in milliseconds
-        self._pipe, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other,), daemon=True)
-        try:
-            with _STATUS_LOCK:
-                self._process.start()
-            other.close()
-            self._pipe.send_bytes(self._message)
-            problem = self._pipe.recv()
-        except (EOFError, OSError):
-            problem = (
-                "it ended at its start. A script that starts processes has its calls below "
-                'if __name__ == "__main__":, as the documentation of multiprocessing says'
-            )
-        if problem is not None:
-            self._stop()
-            raise ConfigError(f"a worker process cannot score: {problem}")
+    pool = ProcessPoolExecutor(
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_load, initargs=(message,)
+    )
+    try:
+        pool.submit(int).result()
+    except BrokenProcessPool as error:
+        raise ConfigError(
+            "a worker process ended at its start; its own message stands above. A script that starts processes has its "
+            'calls below `if __name__ == "__main__":`, as the documentation of multiprocessing says'
+        ) from error
+    return pool
 
 
 def _pickled(scorer: BulkScorer, encode: _Encode) -> bytes:
@@ -525,81 +462,3 @@ def _pickled(scorer: BulkScorer, encode: _Encode) -> bytes:
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         advice = "functions of a project (metrics, judges, ...) must be those of a module, not of another function"
         raise ConfigError(f"the scorer cannot be sent to another process: {error}; {advice}") from error
-
-
-def _exit_text(code: int | None) -> str:
-    if code is None or code >= 0:
-        return f"exit status {code}"
-    try:
-        return signal.Signals(-code).name
-    except ValueError:
-        return f"signal {-code}"
-
-
-def _serve(pipe: Connection) -> None:
-    """Score what comes through a pipe until it is closed."""
-    try:
-        scorer, encode = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from the process that started this one
-    except Exception as error:  # noqa: BLE001 - whatever importing the project's modules raises
-        pipe.send(f"{type(error).__name__}: {error}")
-        return
-    pipe.send(None)
-    while True:
-        try:
-            records = pipe.recv()
-        except EOFError:
-            return
-        pipe.send(encode(map(scorer.score, records)))
-
-
-def _in_processes(
-    scorer: BulkScorer, records: Iterable[Record], encode: _Encode, *, workers: int, timeout_s: float | None
-) -> Iterator[Any]:
-    """Yield the encoded results of records in order; each worker has one chunk, and one that waits."""
-    free: SimpleQueue[_Worker] = SimpleQueue()
-    made = [_Worker(scorer, encode, timeout_s) for _ in range(workers)]
-    for worker in made:
-        free.put(worker)
-
-    def run(chunk: Sequence[Record]) -> list[Any]:
-        worker = free.get()
-        try:
-            return worker.run(chunk)
-        finally:
-            free.put(worker)
-
-    remaining = iter(records)
-    chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
-    threads = ThreadPoolExecutor(workers, thread_name_prefix="pytest-extract-bulk")
-    pending: deque[Future[list[Any]]] = deque()
-    try:
-        for chunk in chunks:
-            pending.append(threads.submit(run, chunk))
-            if len(pending) > 2 * workers:
-                yield from pending.popleft().result()
-        while pending:
-            yield from pending.popleft().result()
-    finally:
-        for future in pending:
-            future.cancel()
-        for worker in made:
-            worker.close()
-        threads.shutdown(cancel_futures=True)
-
-
-_ISOLATED: Final[dict[bytes, _Worker]] = {}
-"""The process beside this one, for the scorer that was asked last."""
-_ISOLATED_LOCK: Final = Lock()  # threads of one engine's process share it
-
-
-def _isolated_results(scorer: BulkScorer, records: Sequence[Record]) -> list[CaseResult]:
-    message = _pickled(scorer, list)
-    with _ISOLATED_LOCK:
-        if message not in _ISOLATED:
-            for worker in _ISOLATED.values():
-                worker.close()
-            _ISOLATED.clear()
-            _ISOLATED[message] = _Worker(scorer, list, None)
-        worker = _ISOLATED[message]
-        parts = [part for start in range(0, len(records), CHUNK) for part in worker.run(records[start : start + CHUNK])]
-    return [result for part in parts for result in part]

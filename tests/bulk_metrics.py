@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
 from pytest_extract import Verdict, extend
 
@@ -15,8 +14,6 @@ def fragile(gold: object, extracted: object) -> float:
         os.kill(os.getpid(), signal.SIGKILL)
     if extracted == "exit":
         os._exit(3)
-    if extracted == "endless":
-        time.sleep(600)
     return float(gold == extracted)
 
 

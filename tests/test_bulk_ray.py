@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from pytest_extract import Extensions, compile_schema
-from pytest_extract.bulk import BulkScorer, result_schema, score_dataset, score_records
+from pytest_extract.bulk import BulkScorer, result_schema, score_records
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.parquet import read_parquet, results_of
-from tests.bulk_metrics import dies_once, fragile
+from tests.bulk_metrics import dies_once
 from tests.test_bulk import SCORER, arrow, records
 
 ray = pytest.importorskip("ray")
@@ -33,8 +33,12 @@ def cluster() -> Iterator[None]:
     os.environ.update(before)
 
 
+def scored_dataset(rows: list, scorer: BulkScorer, **options: object) -> object:
+    return ray.data.from_arrow(arrow(rows)).map_batches(scorer.score_batch, batch_format="pyarrow", **options)
+
+
 def scored(scorer: BulkScorer, rows: list, **options: object) -> list[CaseResult]:
-    dataset = score_dataset(ray.data.from_arrow(arrow(rows)), scorer, **options)
+    dataset = scored_dataset(rows, scorer, **options)
     found = [result for table in ray.get(dataset.to_arrow_refs()) for result in results_of(table)]
     order = {str(row["id"]): at for at, row in enumerate(rows)}
     return sorted(found, key=lambda result: order.get(result.case_id, len(order)))
@@ -64,16 +68,9 @@ def test_a_lost_worker_is_replaced_and_its_batch_scored_again(cluster, tmp_path)
     assert [result.outcome for result in results] == ["passed", "failed", "passed"]
 
 
-def test_a_record_that_kills_its_process_costs_itself_only(cluster):
-    scorer = note_scorer({"metric": "fragile"}, fragile, isolated=True)
-    results = scored(scorer, notes("x", "segmentation fault", "y", "x"))
-    assert [result.outcome for result in results] == ["passed", "broken", "failed", "passed"]
-    assert results[1].why == "the process that scored it died (SIGKILL)"
-
-
 def test_a_dataset_is_written_as_parquet_and_read_back(cluster, tmp_path):
     rows = [row for row in records(20) if row["id"] not in (None, "r26")]
-    score_dataset(ray.data.from_arrow(arrow(rows)), SCORER).write_parquet(str(tmp_path / "results"))
+    scored_dataset(rows, SCORER).write_parquet(str(tmp_path / "results"))
     found = [result for path in sorted((tmp_path / "results").iterdir()) for result in read_parquet(path)]
     assert sorted(each.case_id for each in found) == sorted(str(row["id"]) for row in rows)
     assert {each.case_id: each for each in found} == {each.case_id: each for each in score_records(SCORER, rows)}

@@ -45,7 +45,7 @@ def _message_pattern(kind: str, hints: str, pattern: str, flags: re.RegexFlag = 
 
 _RANDOM: Final = r"(?:(?=[\w\-]{0,200}[A-Za-z0-9]{16})[\w\-]{16,400}|[\w\-]{40,400})"
 """What follows a prefix that ordinary names have too: long without a hyphen, or very long."""
-_SCHEMES: Final = r"(?:[Bb]earer|BEARER|[Tt]oken)"
+_SCHEMES: Final = r"(?:[Bb]earer|BEARER|[Tt]oken|SSWS)"
 _NEW: Final = r"(?!\[redacted)"
 
 TOKENS: Final = (
@@ -83,6 +83,9 @@ TOKENS: Final = (
     _message_pattern("Doppler token", "dp.", r"\bdp\.(?:st|pt|ct|sa|scim|audit)\.[\w.\-]{20,}"),
     _message_pattern("bot token", ":aa", r"\b\d{8,10}:AA[\w\-]{30,}"),  # Telegram
     _message_pattern("age key", "age-secret", r"\bAGE-SECRET-KEY-1[A-Z0-9]{40,}"),
+    _message_pattern(
+        "API key", "sdk- api- mob- pk-lf-", r"\b(?:sdk|api|mob|pk-lf)-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"
+    ),  # LaunchDarkly, Langfuse
     _message_pattern("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
 )
 """Known by themselves; looser than `formats`, as a message may show a key in part."""
@@ -122,7 +125,7 @@ CONTEXT: Final = (
     ),
     _message_pattern(
         "authorization",
-        "bearer token",
+        "bearer token ssws",
         rf"(?P<before>\b{_SCHEMES}\s{{1,8}})(?=\S{{0,300}}[0-9=]){_NEW}(?P<secret>[A-Za-z0-9+/=_.~\-]{{12,}})",
     ),
     _message_pattern(
@@ -172,7 +175,18 @@ CONTEXT: Final = (
 
 BASIC: Final = lazy_pattern(r"\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})", re.IGNORECASE)
 """A user's name and password, if what it holds is that (`holds_password`)."""
-HINTS: Final = ("basic", *dict.fromkeys(hint for form in (*TOKENS, *CONTEXT) for hint in form.hints))
+NAMED: Final = lazy_pattern(
+    r"\b(?:[a-z]{1,20}[_\-])?(?:key|token|credentials?)(?:\s(?:provided|given|used|supplied|is|was))?\s{0,4}[:=]?\s{0,4}[\"'`]?"
+    r"(?P<secret>[\w\-]{20,200})(?![\w\-])",
+    re.IGNORECASE,
+)
+"""What a sentence calls a key (`invalid key K`), if it looks random: a name of a field does not."""
+PREFIXED: Final = lazy_pattern(
+    r"\b[A-Za-z][A-Za-z0-9]{1,11}(?:[_\-][A-Za-z0-9]{2,8}){0,2}[_\-](?=[A-Z0-9]{0,200}[a-z])(?=[a-z0-9]{0,200}[A-Z])"
+    r"(?=[A-Za-z]{0,200}[0-9])[A-Za-z0-9]{32,200}\b"
+)
+"""A key as most providers make them: a prefix, and random characters of all three kinds."""
+HINTS: Final = ("basic", "credential", *dict.fromkeys(hint for form in (*TOKENS, *CONTEXT) for hint in form.hints))
 
 
 def names_secret(name: str) -> bool:

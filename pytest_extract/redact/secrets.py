@@ -8,6 +8,7 @@ a secret counts: a value of this process's environment, or the format of a provi
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -24,12 +25,25 @@ from urllib.parse import quote, unquote, urlsplit
 from pytest_extract.core.values import Json, text_digest
 from pytest_extract.lazy import dataclass, lazy_pattern
 from pytest_extract.redact.formats import FORMATS, PRIVATE_KEY, KeyFormat, bits, looks_random
-from pytest_extract.redact.patterns import BASIC, CONTEXT, HINTS, TOKENS, MessagePattern, holds_password, names_secret
+from pytest_extract.redact.patterns import (
+    BASIC,
+    CONTEXT,
+    HINTS,
+    NAMED,
+    PREFIXED,
+    TOKENS,
+    MessagePattern,
+    holds_password,
+    names_secret,
+)
 
 _VARIABLE: Final = lazy_pattern(
-    r"(?:^|_)(?:(?:API)?KEY|TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|PASS|PW|CREDENTIALS?|CREDS?|PAT|AUTH|BEARER|DSN|WEBHOOK)"
-    r"(?:_(?!FILE|PATH|DIR|NAME|ID(?:_|$)|SOCK)|\d*$)|_PWD$|(?:key|token|secret|password)$",
+    r"(?:^|_)(?:(?:API)?KEY|TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|PASS|PW|CREDENTIALS?|CREDS?|PAT|AUTH|BEARER|DSN|WEBHOOK|JWT|COOKIE|SALT)"
+    r"(?:_(?!FILE|PATH|DIR|NAME|ID(?:_|$)|SOCK)|\d*$)|_PWD$|SECRET_ID$|(?:key|token|secret|password)$",
     re.IGNORECASE,
+)
+_CONNECTION_SECRET: Final = lazy_pattern(
+    r"(?:^|;)\s*(?:password|pwd|secret|(?:account|shared\s?access|access|api)\s?key)\s*=\s*([^;]+)", re.IGNORECASE
 )
 _SHORTEST: Final = 8
 _ENOUGH_IN_MESSAGE: Final = 12.0
@@ -48,6 +62,7 @@ _NO_PREFIX: Final = lazy_pattern(r"[MNO][A-Za-z0-9]{23,27}\.|[12]/\d{13}")
 _ELLIPSIS: Final = lazy_pattern(r"…|\\u2026|\.\.\.")
 _SHORTENED: Final = lazy_pattern(rf"([\w\-]{{0,400}})({_ELLIPSIS.pattern})([\w\-]{{0,400}})")
 _SHORTEST_PIECE: Final = 6
+_SHORTEST_BASE64: Final = 16
 _ESCAPED_BREAK: Final = lazy_pattern(r"\\+n")
 _BROKEN_UP: Final = lazy_pattern(r"\\+[nrt]|\\+u[0-9a-fA-F]{4}|[\s\\]")
 
@@ -155,11 +170,13 @@ class Secrets:
         strict = [secret for secret in _of_format(message) if secret.fingerprint not in self.allowed]
         found += strict
         message = self.hide(message, strict)
+        message = PREFIXED.sub(lambda match: self._mark(match, "API key", found, looks_random), message)
         lowered = message.lower()
         if any(hint in lowered for hint in HINTS):
             message = BASIC.sub(lambda match: self._mark(match, "authorization", found, holds_password), message)
             for beside in CONTEXT:
                 message = self._freed(message, beside, found)
+            message = NAMED.sub(lambda match: self._mark(match, "API key", found, looks_random), message)
         return Redacted(message, tuple(found))
 
     def clean_settings(self, value: Json) -> Json:
@@ -287,7 +304,7 @@ def _snapshot() -> dict[str, str]:
 
 
 def _may_hold_secret(name: str, text: str) -> bool:
-    return "@" in text or _speaks_of_secret(name)
+    return "@" in text or ";" in text or _speaks_of_secret(name)
 
 
 @cache
@@ -296,8 +313,10 @@ def _speaks_of_secret(name: str) -> bool:
 
 
 def _secret_parts(name: str, text: str) -> list[str]:
-    """Return what is secret in a variable: its value, or the password in its URL."""
+    """Return what is secret in a variable: its value, or the password in its URL or its connection string."""
     text = text.strip()
+    if ";" in text and (parts := _CONNECTION_SECRET.findall(text)):
+        return [part for part in parts if len(part) >= _SHORTEST]
     if "://" in text:
         try:
             password = urlsplit(text).password or ""
@@ -327,11 +346,29 @@ def _is_file(text: str) -> bool:
 
 @lru_cache(maxsize=256)  # those of the environment are looked for in every output and message
 def _forms(text: str) -> tuple[str, ...]:
-    """Return the ways in which a text may stand in another: itself, escaped by JSON once or twice, or in a URL."""
+    """Return how a text may stand in another: itself, escaped by JSON once or twice, in a URL, inside of base64."""
     once = json.dumps(text)[1:-1]
     unescaped = json.dumps(text, ensure_ascii=False)[1:-1]
-    forms = (text, unescaped, once, json.dumps(once)[1:-1], repr(text)[1:-1], quote(text, safe=""))
+    forms = (
+        text,
+        unescaped,
+        once,
+        json.dumps(once)[1:-1],
+        repr(text)[1:-1],
+        quote(text, safe=""),
+        *_base64_forms(text),
+    )
     return tuple(dict.fromkeys(forms))
+
+
+def _base64_forms(text: str) -> list[str]:
+    """Return what is the same in the base64 of whatever a text is the middle of: `user:text` as in a header."""
+    data = text.encode("utf-8", "surrogatepass")
+    forms = []
+    for before, first in enumerate((0, 2, 3)):
+        whole = (before + len(data)) * 8 // 6
+        forms.append(base64.b64encode(bytes(before) + data).decode()[first:whole])
+    return [form for form in forms if len(form) >= _SHORTEST_BASE64]
 
 
 def _of_format(text: str) -> list[Secret]:

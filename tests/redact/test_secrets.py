@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import threading
@@ -22,6 +23,9 @@ ENVIRONMENT = {
     "COHERE_API_KEY": made("{a40}"),
     "DATABASE_URL": f"postgres://admin:{made('{a20}', 1)}@db.example/x",
     "QUOTED_SECRET": f'"{made("{a20}", 2)}\\ü',
+    "STORE_CONNECTION_STRING": f"Server=tcp:x;User=a;Password={made('{a20}', 3)};Encrypt=yes",
+    "SESSION_COOKIE": made("{a40}", 4),
+    "ROLE_SECRET_ID": made("{U}", 5),
     "SHORT_PASSWORD": "hunter2x",
     "CACHE_KEY": "invoices",
     "SORT_KEY": "quarterly-invoices-2024",
@@ -75,13 +79,22 @@ def test_data_holds_no_secret(value):
 
 def test_the_values_of_variables_are_found_where_they_hold_chance():
     secrets = Secrets.of(ENVIRONMENT)
-    assert sorted(secrets.strong.values()) == ["COHERE_API_KEY", "DATABASE_URL", "QUOTED_SECRET"]
+    assert sorted(secrets.strong.values()) == [
+        "COHERE_API_KEY",
+        "DATABASE_URL",
+        "QUOTED_SECRET",
+        "ROLE_SECRET_ID",
+        "SESSION_COOKIE",
+        "STORE_CONNECTION_STRING",
+    ]
     assert sorted(secrets.weak.values()) == ["PARTITION_KEY", "SHORT_PASSWORD", "SORT_KEY"]
     for value, name in secrets.strong.items():
-        for text in (value, json.dumps({"a": value}), json.dumps(json.dumps([value]))):
+        encoded = [base64.b64encode(f"{user}{value}:x".encode()).decode() for user in ("", "a:", "ab:")]
+        for text in (value, json.dumps({"a": value}), json.dumps(json.dumps([value])), *encoded):
             (found,) = secrets.find(text)
             assert found.kind == name
             assert value not in secrets.hide(text, [found])
+            assert "[redacted: " in secrets.clean(text).value
     assert secrets.find("invoices, quarterly-invoices-2024, hunter2x") == ()
     cleaned = secrets.clean("the server refused hunter2x for invoices").value
     assert cleaned == "the server refused [redacted: SHORT_PASSWORD] for invoices"

@@ -7,8 +7,10 @@ from pytest_extract import LitellmExtractor
 
 
 @pytest.fixture(scope="session")
-def extractor(extract_model):
-    return read_by_rules if extract_model is None else LitellmExtractor(model=extract_model)
+def extractor(extract_model, extract_mode):
+    if extract_model is None:
+        return read_by_rules
+    return LitellmExtractor(model=extract_model, mode=extract_mode)
 
 
 def read_by_rules(document, schema, prompt):

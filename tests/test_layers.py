@@ -84,7 +84,7 @@ PLUGIN_RINGS = (
     ("result_store", "fold"),
     ("run_results",),
     ("regression", "items"),
-    ("replay", "revisions"),
+    ("replay", "revisions", "unseen_options"),
     ("extraction",),
     ("judging",),
     ("prefetch",),

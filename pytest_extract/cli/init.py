@@ -47,9 +47,14 @@ import re
 
 import pytest
 
+from pytest_extract import LitellmExtractor
+
 
 @pytest.fixture(scope="session")
-def extractor():
+def extractor(extract_model, extract_mode):
+    if extract_model is not None:
+        return LitellmExtractor(model=extract_model, mode=extract_mode)
+
     def extract(document, schema):
         lines = document.text.splitlines()
         return {

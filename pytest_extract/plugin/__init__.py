@@ -189,6 +189,14 @@ class SessionHooks:
 
             share_budget(self.config, node)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:  # noqa: D102
+        if getattr(node, "workeroutput", None):
+            from pytest_extract.plugin.options import USAGE_ERROR
+
+            if USAGE_ERROR in node.workeroutput:
+                raise pytest.UsageError(node.workeroutput[USAGE_ERROR])
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:  # noqa: D102
         if report.failed and is_case(report.nodeid):
@@ -197,11 +205,12 @@ class SessionHooks:
             clean_report(report)
             self.collection_errors.append(report.longreprtext)
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:  # noqa: D102
-        if "pytest_extract.plugin.collect" in sys.modules and not hasattr(self.config, "workerinput"):
-            from pytest_extract.plugin.collect import check_models
+        if "pytest_extract.plugin.collect" in sys.modules:
+            from pytest_extract.plugin.collect import check_options
 
-            check_models(session)
+            check_options(session)
         if self.config.stash[self.key].changed is not None and session.items:
             from pytest_extract.plugin.collect import select_changed_cases
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -16,9 +16,9 @@ from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import CaseFileError, ConfigError
-from pytest_extract.plugin.fixtures import EXTRACTOR, JUDGE, has_fixture
+from pytest_extract.plugin.fixtures import JUDGE, has_fixture
 from pytest_extract.plugin.items import ExtractItem, escape_name
-from pytest_extract.plugin.options import SETTINGS
+from pytest_extract.plugin.options import SETTINGS, USAGE_ERROR, Settings
 from pytest_extract.plugin.session import session_of
 
 _MOST_MISTAKES = 100
@@ -133,31 +133,50 @@ def _mistakes_text(errors: list[CaseFileError], config: pytest.Config) -> str:
     return "\n".join([*map(str, errors[:most]), *more])
 
 
-def check_models(session: pytest.Session) -> None:
-    """Raise UsageError for the name of a model that nothing could be called by, before the first call."""
+def check_options(session: pytest.Session) -> None:
+    """Refuse the run, before its first call, for options that cannot have the effect that was asked for."""
+    items = [item for item in session.items if isinstance(item, ExtractItem)]
     settings = session.config.stash[SETTINGS]
-    judge_model = settings.judge_model if settings.judge == "llm" else None
-    if (
-        session.config.option.collectonly
-        or not (settings.model or judge_model)
-        or session_of(session.config).extraction_service.replays_only
-    ):
+    if not items or session.config.option.collectonly or session_of(session.config).extraction_service.replays_only:
         return
+    problems = [*_unknown_judges(items, settings)]
+    if settings.model or settings.prompt or settings.mode != ("prompt",) or any(item.case.prompt for item in items):
+        from pytest_extract.plugin.unseen_options import UnseenOptions, hands_model_to_litellm
+
+        unseen = UnseenOptions(settings, session.config.rootpath)
+        session_of(session.config).extraction_service.unseen_options = unseen
+        models = {item.arm.model for item in items if item.arm.model and hands_model_to_litellm(item)}
+        problems += [problem for model in sorted(models) for problem in _unknown("--extract-model", model)]
+        problems += dict.fromkeys(problem for item in items if (problem := unseen.before_calls(item)) is not None)
+    if problems:
+        _refuse(session, "\n".join(problems))
+
+
+def _unknown_judges(items: Sequence[ExtractItem], settings: Settings) -> list[str]:
+    model = settings.judge_model if settings.judge == "llm" else None
+    if not model or all(not item.case.scorer.needs_judge or has_fixture(item, JUDGE) for item in items):
+        return []
+    return _unknown("--extract-judge-model", model)
+
+
+def _unknown(option: str, model: str) -> list[str]:
+    """Say that nothing can be called by the name of a model."""
     from pytest_extract.extraction.llm.client import check_model
 
-    items = [item for item in session.items if isinstance(item, ExtractItem)]
-    names = {f"--extract-model={item.arm.model}": item.arm.model for item in items if not has_fixture(item, EXTRACTOR)}
-    if any(item.case.scorer.needs_judge and not has_fixture(item, JUDGE) for item in items):
-        names[f"--extract-judge-model={judge_model}"] = judge_model
-    problems: list[str] = []
-    for option, name in names.items():
-        if name is not None:
-            try:
-                check_model(name)
-            except ConfigError as error:
-                problems.append(f"{option}: {error}")
-    if problems:
-        raise pytest.UsageError("\n".join(problems))
+    try:
+        check_model(model)
+    except ConfigError as error:
+        return [f"{option}={model}: {error}"]
+    return []
+
+
+def _refuse(session: pytest.Session, problem: str) -> None:
+    """End the session with a usage error before its first call; a worker of xdist leaves that to the controller."""
+    workeroutput = getattr(session.config, "workeroutput", None)
+    if workeroutput is None:
+        raise pytest.UsageError(problem)
+    workeroutput[USAGE_ERROR] = problem
+    session.items.clear()
 
 
 def select_changed_cases(session: pytest.Session) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pytest_extract.extraction.recordings.key import RecordingKey
     from pytest_extract.extraction.recordings.store import Recordings, RecordMode
     from pytest_extract.plugin.replay import ResultsReplay
+    from pytest_extract.plugin.unseen_options import UnseenOptions
     from pytest_extract.regression.selection import Selection
 
 BASELINE_RUNS: Final = 3
@@ -43,6 +44,7 @@ class ExtractionService:
     """The only source of outputs. `Prefetcher` calls `extraction_with` in other threads, before an item's turn.
 
     `selections`: under `--extract-changed`, whether each case is called or replayed, by node id.
+    `unseen_options`: where something was asked for that extractors may not see.
     `write_errors`: the outputs and judge answers that could not be recorded.
     """
 
@@ -65,6 +67,7 @@ class ExtractionService:
 
             self.replay = ResultsReplay(settings.from_results)
         self.selections: dict[str, Selection] = {}
+        self.unseen_options: UnseenOptions | None = None
         self._built_in_extractors: dict[tuple[str, Mode], Callable[..., Any]] = {}
         self._recordings: dict[str, Recordings] = {}
         self._digests: dict[int, tuple[object, str]] = {}
@@ -248,6 +251,8 @@ class ExtractionService:
         )
 
     def _call(self, item: ExtractItem, extractor: object) -> Extraction:
+        if self.unseen_options is not None:
+            self.unseen_options.check_at_call(item, extractor)
         # The extractor may prepare the schema for its model in place: cases share it, and are scored by it.
         case = replace(item.case, schema=copied(item.case.schema), gold=copied(item.case.gold))
         with self.concurrency_limit:

@@ -251,6 +251,8 @@ def _switch(value: str) -> bool:
 
 
 SETTINGS = pytest.StashKey[Settings]()
+USAGE_ERROR = "extract_usage_error"
+"""Where an xdist worker puts its usage error in its `workeroutput`: only the controller can refuse a run."""
 
 OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
     "run": (

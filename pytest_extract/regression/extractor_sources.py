@@ -23,13 +23,13 @@ def extractor_sources(extractor: object, root: Path, declared: Iterable[Path] = 
     root = root.resolve()
     start = file_of(extractor)
     found: set[Path] = set()
-    waiting = [(start, _package_of(start))] if start is not None and _is_own(start, root) else []
+    waiting = [(start, _package_of(start))] if start is not None and is_own(start, root) else []
     while waiting:
         path, package = waiting.pop()
         if path not in found:
             found.add(path)
             modules = map(_find_module, _imported_modules(path, package))
-            waiting += [module for module in modules if module is not None and _is_own(module[0], root)]
+            waiting += [module for module in modules if module is not None and is_own(module[0], root)]
     return tuple(sorted(found.union(declared)))
 
 
@@ -93,7 +93,8 @@ def file_of(extractor: object) -> Path | None:
     return Path(file).resolve() if file else None
 
 
-def _is_own(path: Path, root: Path) -> bool:
+def is_own(path: Path, root: Path) -> bool:
+    """Whether a file is part of the project at `root`, and no installed package."""
     return path.is_relative_to(root) and "site-packages" not in path.parts and path.is_file()
 
 

@@ -20,6 +20,21 @@ def test_what_init_writes_passes_as_it_stands(tmp_path, capsys):
     assert "1 case: 1 passed" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("--extract-model=no/such-model", "--extract-model=no/such-model: no model 'no/such-model': litellm knows no"),
+        ("--extract-prompt=cases/first.schema.json", "--extract-prompt: no call would see it"),
+    ],
+)
+def test_the_conftest_that_init_writes_does_what_is_asked_or_nothing(tmp_path, option, told):
+    assert main(["init", str(tmp_path)]) == 0
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:asyncio", "cases", option]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR, done.stdout
+    assert told in done.stdout + done.stderr
+
+
 def test_what_is_there_already_is_never_touched(tmp_path, capsys):
     own = tmp_path / "cases" / "conftest.py"
     own.parent.mkdir()

@@ -39,7 +39,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def extractor():
-    def extract(document):
+    def extract(document, model=None):
         return document.text
     return extract
 """

@@ -167,7 +167,7 @@ def test_a_fixture_with_params_says_what_to_do_instead(
 
         @pytest.fixture(params=["x", "y"], autouse={autouse})
         def {name}(request):
-            return lambda document: document.text
+            return lambda document, model: document.text
         """
     )
     write_case("acme")

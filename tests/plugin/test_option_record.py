@@ -19,7 +19,7 @@ from pytest_extract.extraction.base import Extraction
 def extractor():
     if pathlib.Path("no-key").exists():
         raise RuntimeError("no key here")
-    def extract(document, prompt):
+    def extract(document, prompt, model=None):
         with open("calls", "a") as log:
             log.write("x")
         return Extraction(document.text, cost_usd=0.25, usage={"prompt_tokens": 100, "completion_tokens": 10})

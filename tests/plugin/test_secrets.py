@@ -29,7 +29,7 @@ FRAMED = [*IN_MESSAGES.values(), *(("HTTP 401 from upstream: {}", planted) for p
 
 @pytest.fixture(scope="session")
 def extractor():
-    def extract(document):
+    def extract(document, model=None):
         kind, _, index = document.text.partition(" ")
         index = int(index)
         if kind == "legal":

@@ -39,7 +39,7 @@ def test_feedback_names_each_mistake_with_both_values():
         '- vendor: is "Beta", expected "ACME" (texts differ from character 1 on)',
         "- total: is 12345, expected 1234.5 (power of ten: 10 times the gold)",
         '- date: is "2024-03-05", expected "2024-05-03" (day and month: day and month were swapped)',
-        '- po: is "77", expected no value (invented: gold has no value)',
+        '- po: is "77", expected no value (invented: the gold has no value)',
         '- items[1].name, items[1].price: is missing, expected "b" (missing row: row 1 is missing)',
     ]
 

@@ -30,7 +30,6 @@ COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
         "review": Command("review", "decide what is open in golds, or what fails in a run, on a page or here"),
         "agree": Command("agree", "measure on which fields the golds of two reviewers agree"),
         "check": Command("check", "check case files, their schemas and golds, without extracting"),
-        "mutate": Command("mutate", "list the mistakes that metrics and thresholds would let pass"),
         "score": Command("score", "score one output against its gold, as one system or as several side by side"),
         "metrics": Command("metrics", "list metrics and transforms, or explain one with worked numbers"),
         "recordings": Command("recordings", "list recordings, or remove those that no case can use any more"),

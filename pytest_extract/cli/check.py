@@ -27,6 +27,7 @@ from pytest_extract.golds.lint import (
     unused_files,
     unused_recordings,
 )
+from pytest_extract.golds.mutate import mutation_findings
 from pytest_extract.schema_tools.golds import validate_golds
 
 _MOST_LISTS: Final = 5
@@ -63,6 +64,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the folder in which to look for recordings that no case can use any more (default: %(default)s)",
     )
+    parser.add_argument(
+        "--mutate",
+        action="store_true",
+        help="change the golds as a model's mistake would, and warn of fields whose changes pass their case",
+    )
     parser.add_argument("--strict", action="store_true", help="exit status 1 for warnings too")
     parser.add_argument("--json", action="store_true", help="print a JSON array of all findings in place of lines")
     add_gold_arguments(parser)
@@ -91,6 +97,7 @@ def run(args: argparse.Namespace) -> int:
         findings += unused_recordings(cases, args.recordings)
     evidence = check_evidence(cases) if args.evidence else None
     findings += evidence.findings if evidence is not None else ()
+    findings += mutation_findings(cases) if args.mutate else ()
     listed = [*{str(finding): finding for finding in findings}.values()]  # a mistake in a shared schema is listed once
     listed.sort(key=lambda finding: finding.severity == "warning")
     mistakes = sum(finding.severity == "mistake" for finding in listed)

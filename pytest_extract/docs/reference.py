@@ -16,7 +16,6 @@ from pytest_extract.core.mistakes.base import MistakeKind
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import Json
-from pytest_extract.docs.single_mistakes import SINGLE_MISTAKES
 from pytest_extract.plugin.options import OPTION_GROUPS, Option
 
 _WRITTEN: Final = "`python -m pytest_extract.docs` writes this page from the code."
@@ -75,20 +74,14 @@ and `pytest-extract runs report RESULTS.jsonl --by mistake` counts them by model
 >>> for mistake in wrong.mistakes:
 ...     print(*mistake.paths, mistake.kind, mistake.text, sep=" | ")
 due | day_and_month | day and month were swapped
-total | digits_swapped | the digits 0 and 9 were swapped
+total | wrong_digits | the digits 0 and 9 were swapped
 
 ```
 
-The last kinds look values up in the document and appear only in runs of cases, whose documents have a text. Of an
-output with more than 1,000 wrong values the first 1,000 are named; diff and summary say so, and
+The kinds that look values up in the document need its text, which runs of cases have: a value that the document has
+elsewhere is named before its characters are compared. Of an output with more than 1,000 wrong values the first 1,000
+are named; diff and summary say so, and
 `runs report --by mistake` counts the others as `(not named)`.
-"""
-
-_SINGLE_MISTAKES: Final = f"""\
-## {len(SINGLE_MISTAKES)} mistakes and their names
-
-Each row is a case with one mistake in its output; the document holds the values of the gold. Every one of these cases
-fails.
 """
 
 
@@ -99,15 +92,10 @@ def mistakes_page() -> Iterator[str]:
     yield from _table(
         ("kind", "meaning", "example"), ((f"`{each.name}`", each.doc, _mistake_example(each)) for each in kinds)
     )
-    yield from _SINGLE_MISTAKES.split("\n")
-    rows = ((each.what, _code(each.gold), _code(each.extracted), f"`{each.kind}`") for each in SINGLE_MISTAKES)
-    yield from _table(("mistake", "gold", "extracted", "named"), rows)
 
 
 def _mistake_example(kind: MistakeKind) -> str:
-    if not kind.examples:
-        return ""
-    example = kind.examples[0]
+    example = kind.example
     return f"{_code(example.gold)} → {_code(example.extracted)}: {example.text}"
 
 

@@ -45,6 +45,7 @@ FindingKind: TypeAlias = Literal[
     "unused_file",
     "unused_recording",
     "no_evidence",
+    "mutation",
 ]
 DERIVED_SHARE: Final = 0.5
 """Share of a field's values, over all golds, from which on those that stand in no document are derived."""
@@ -85,7 +86,7 @@ def lint_cases(cases: Sequence[Case]) -> Iterator[LintFinding]:
     yield from _shared_documents(cases)
 
 
-def _warning(case: Case, kind: FindingKind, message: str) -> LintFinding:
+def case_warning(case: Case, kind: FindingKind, message: str) -> LintFinding:
     """Return a warning at the line of a case."""
     error = CaseFileError(f"warning: {case.id}: {message}", path=case.path, line=case.line, column=1)
     return LintFinding(kind=kind, severity="warning", error=error, case=case.id)
@@ -121,18 +122,18 @@ def _thresholds(case: Case) -> Iterator[LintFinding]:
     right = score(case.gold)
     if all(result.status is not Status.JUDGE_ERROR for result in right.leaves):
         for breach in breaches_of(bounds, right):
-            yield _warning(case, "cannot_pass", f"no output can pass, as the gold itself fails: {breach.message}")
+            yield case_warning(case, "cannot_pass", f"no output can pass, as the gold itself fails: {breach.message}")
     no_json = Failure(kind=FailureKind.NO_JSON, message="")
     if not breaches_of(bounds, case.scorer.failed(case.gold, no_json, modality=case.modality, gates=case.gates)):
-        yield _warning(case, "cannot_fail", "the thresholds cannot fail: an output without any JSON passes")
+        yield case_warning(case, "cannot_fail", "the thresholds cannot fail: an output without any JSON passes")
         return
     free = cannot_fail(case.scorer.program, case.thresholds)
     if free:
-        yield _warning(case, "cannot_fail", cannot_fail_text(free))
+        yield case_warning(case, "cannot_fail", cannot_fail_text(free))
     idle = [f"`{name}: 0`" for name, bound in case.thresholds.measures.items() if bound <= 0]
     idle += [f"`fields: {{{name}: 0}}`" for name, bound in case.thresholds.fields.items() if bound <= 0]
     if idle:
-        yield _warning(case, "cannot_fail", f"a threshold of 0 bounds nothing: {', '.join(idle)}")
+        yield case_warning(case, "cannot_fail", f"a threshold of 0 bounds nothing: {', '.join(idle)}")
     if not has_value(case.gold, ROOT):
         return
     empty: Json = {} if isinstance(case.gold, dict) else [] if isinstance(case.gold, list) else None
@@ -140,7 +141,9 @@ def _thresholds(case: Case) -> Iterator[LintFinding]:
     undecided = any(result.status is Status.JUDGE_ERROR for result in nothing.leaves)
     if not undecided and not breaches_of(bounds, nothing):
         shown = show(empty, 20)
-        yield _warning(case, "cannot_fail", f"the thresholds cannot fail on missing values: the output {shown} passes")
+        yield case_warning(
+            case, "cannot_fail", f"the thresholds cannot fail on missing values: the output {shown} passes"
+        )
 
 
 def _without_value(case: Case) -> Iterator[LintFinding]:
@@ -207,7 +210,7 @@ def _shared_documents(cases: Sequence[Case]) -> Iterator[LintFinding]:
             difference = next(changed_leaves(first.gold, other.gold), None)
             if difference is None:
                 message = f"the document is that of {first.id} ({first.path}:{first.line}), and so is the gold"
-                yield _warning(other, "duplicate_document", message)
+                yield case_warning(other, "duplicate_document", message)
                 continue
             steps, here, there = difference
             message = (

@@ -74,12 +74,7 @@ def findings_of(
     return note_similar_values(sorted(named, key=lambda each: (each.result.score, -each.result.weight)))
 
 
-_FOLDED_KINDS: Final = frozenset(
-    {
-        "wrapped", "renamed_key", "swapped_columns", "swapped_fields", "shifted_column", "merged_rows", "split_row",
-        "reordered_rows", "truncated_list",
-    }
-)  # fmt: skip
+_FOLDED_KINDS: Final = frozenset({"wrapped", "renamed_key", "swapped_fields", "merged_rows"})
 """Kinds of which the text says more than the values of each field."""
 
 
@@ -138,7 +133,7 @@ def mistake_text(finding: Finding) -> str:
     mistake = finding.mistake
     if mistake is None:
         return ""
-    if mistake.kind in {"omitted", "invented"}:
+    if mistake.kind in {"missing", "invented"}:
         return mistake.text.partition("; ")[2]
     if mistake.kind in {"missing_row", "invented_row"} and mistake.text.endswith(
         (" is missing", " is not in the gold")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Final
 
-from pytest_extract.core.mistakes.scalars import reads_as_date
+from pytest_extract.core.mistakes.dates import reads_as_date
 from pytest_extract.core.schema.source import escape
 from pytest_extract.core.schema.subschemas import map_children
 from pytest_extract.core.values import Json, json_type

@@ -23,7 +23,7 @@ def extractor():
 
 
 def test_both_commands_are_shown():
-    assert [command for command, _ in CONSOLE] == ["pytest-extract mutate", "pytest --extract-schema-cov"]
+    assert [command for command, _ in CONSOLE] == ["pytest-extract check --mutate", "pytest --extract-schema-cov"]
 
 
 @pytest.mark.parametrize(("command", "shown"), CONSOLE, ids=[command for command, _ in CONSOLE])

@@ -84,7 +84,7 @@ NEVER_OF_CORE = (
     "feedback",
     "matching",
     "mistakes.table",
-    "mistakes.structure",
+    "mistakes.rows",
     "output_shape",
     "regex",
     "validate.linear",

@@ -1,13 +1,13 @@
-"""The mistakes of the manual, each in a case of its own, through the command line: the verdict, and the kind named."""
+"""Mistakes of many kinds, each in a case of its own, through the command line: the verdict, and the kind named."""
 
 from __future__ import annotations
 
 import json
 
 from pytest_extract.core.values import iter_leaves
-from pytest_extract.docs.single_mistakes import SINGLE_MISTAKES, documents_of
 from pytest_extract.results import read_results
 from pytest_extract.schema_tools.infer import infer_schema
+from tests.single_mistakes import SINGLE_MISTAKES, documents_of
 
 EXTRACTOR = """
 import json, pathlib, pytest
@@ -22,7 +22,7 @@ def extractor():
 """
 
 
-def test_every_mistake_of_the_manual_fails_its_case_and_is_named(pytester):
+def test_every_mistake_fails_its_case_and_is_named(pytester):
     outputs, cases = {}, []
     for number, mistake in enumerate(SINGLE_MISTAKES):
         gold, outputs[f"m{number}"] = documents_of(mistake)
@@ -46,6 +46,4 @@ def test_every_mistake_of_the_manual_fails_its_case_and_is_named(pytester):
     assert wrong == []
     assert len(SINGLE_MISTAKES) >= 60
     result.stdout.fnmatch_lines(["*kinds of mistakes: *"])
-    result.stdout.fnmatch_lines(
-        ["*field*swapped columns*mismatch*the columns `net` and `gross` were swapped in 4 rows*"]
-    )
+    result.stdout.fnmatch_lines(["*field*swapped fields*mismatch*`net` and `gross` were swapped in 4 rows*"])

@@ -422,7 +422,7 @@ def named(kind: str, text: str, *paths: str) -> NamedMistake:
 
 
 def test_the_mistake_is_named_beside_the_values() -> None:
-    mistakes = (named("digits_swapped", "the digits 0 and 9 were swapped", "total"),)
+    mistakes = (named("wrong_digits", "the digits 0 and 9 were swapped", "total"),)
     one = score(leaf("total", 1109, 1190, metric="number"), leaf("a", 1, 1), mistakes=mistakes)
     assert squeezed(told(one))[0] == (
         "total number mismatch gold 1109 extracted 1190 off by +7.30% the digits 0 and 9 were swapped"
@@ -432,7 +432,7 @@ def test_the_mistake_is_named_beside_the_values() -> None:
 def test_a_mistake_says_more_than_the_reason_of_the_metric() -> None:
     one = score(
         leaf("a", "final", "ﬁnal", reason="texts differ only in compatibility forms"),
-        mistakes=(named("ligature", "a ligature", "a"),),
+        mistakes=(named("marks", "a ligature", "a"),),
     )
     assert "a ligature" in told(one)[0]
     assert not any("differ only" in each for each in told(one))
@@ -442,9 +442,9 @@ def test_a_mistake_of_several_fields_is_one_line() -> None:
     text = "the columns `net` and `gross` were swapped in 2 rows"
     paths = ("items[0].net", "items[0].gross", "items[1].net", "items[1].gross")
     leaves = [leaf(path, number, number + 1) for number, path in enumerate(paths)]
-    one = score(*leaves, leaf("total", 5, 7), mistakes=(named("swapped_columns", text, *paths),))
+    one = score(*leaves, leaf("total", 5, 7), mistakes=(named("swapped_fields", text, *paths),))
     assert squeezed(told(one)) == [
-        f"items swapped columns mismatch {text}",
+        f"items swapped fields mismatch {text}",
         "total text mismatch gold 5 extracted 7 off by +40.00%",
         "0 values match",
     ]
@@ -454,11 +454,11 @@ def test_a_mistake_of_several_fields_is_one_line() -> None:
 @pytest.mark.parametrize(
     ("kind", "text", "shown"),
     [
-        ("omitted", "nothing was extracted", ""),
+        ("missing", "nothing was extracted", ""),
         (
-            "omitted",
-            "nothing was extracted; gold stands nowhere in the document",
-            "gold stands nowhere in the document",
+            "missing",
+            "nothing was extracted; the gold's value is not found in the document",
+            "the gold's value is not found in the document",
         ),
         ("missing_row", "row 0 is missing", ""),
         ("affix", "“No.:” before the value was kept", "“No.:” before the value was kept"),

@@ -14,7 +14,7 @@ from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.values import FieldPath
 
 if TYPE_CHECKING:
-    from pytest_extract.core.mistakes.base import FindMistakes, MistakeKind
+    from pytest_extract.core.mistakes.base import MistakeKind
 
 __all__ = (
     "MOST_NAMED",
@@ -32,8 +32,7 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
     Without `output.in_document`, the kinds that ask the document find nothing. Of more than `MOST_NAMED` failing
     results, the first are named.
     """
-    from pytest_extract.core.mistakes import structure  # the rules of all families: only an output with mistakes asks
-    from pytest_extract.core.mistakes.table import MISTAKE_KINDS
+    from pytest_extract.core.mistakes.table import MISTAKE_KINDS  # the rules: only an output with mistakes asks
 
     named: dict[FieldPath, NamedMistake] = {}
     found: list[NamedMistake] = []
@@ -47,17 +46,13 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
 
     value_kinds = [kind for kind in MISTAKE_KINDS.values() if kind.compare is not None]
     failing = len({result.path for result in output.failing})
-    asked: set[FindMistakes] = set()
     for kind in MISTAKE_KINDS.values():
         if len(named) == failing:
             break
-        if kind.find in asked:  # it finds two kinds
-            continue
         with suppress(RecursionError):  # documents nested a thousand levels deep have no names for their mistakes
-            if kind is structure.UNPAIRED_ROWS[0]:  # what is left has no partner that differs in one value
+            if kind.name == "duplicated_row":  # the first that takes rows for missing or invented
                 add(_compared(value_kinds, output, named, several=True))
             if kind.find is not None:
-                asked.add(kind.find)
                 add(kind.find(output))
             else:
                 add(_compared((kind,), output, named, several=False))

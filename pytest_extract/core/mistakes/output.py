@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
@@ -11,7 +12,6 @@ from typing import Final, NamedTuple, TypeAlias
 from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.results import WRONG, ArrayResult, FieldResult
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, iter_leaves
-from pytest_extract.lazy import dataclass
 
 FindsValue: TypeAlias = Callable[[Json], bool | None]
 """Whether a value stands in the document; None where that cannot be said (an image, a boolean)."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from pytest_extract.core.results import NamedMistake
-from pytest_extract.core.stats.permutation import Runs
+from pytest_extract.core.stats.runs import Runs
 from pytest_extract.core.values import Json, Missing
 from pytest_extract.lazy import dataclass
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from pytest_extract.core.stats.permutation import Runs
+from pytest_extract.core.stats.runs import Runs
 from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import (
     ArmComparison,

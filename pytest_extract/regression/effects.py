@@ -10,8 +10,8 @@ from typing import Final, Literal
 
 from pytest_extract.core.aggregate.slices import NONE, natural_key, tag_text
 from pytest_extract.core.stats.interval import Bounds, unseen_drop_bound
-from pytest_extract.core.stats.permutation import Arrangements, Runs, Statistic
 from pytest_extract.core.stats.power import Needs, Sample, needs
+from pytest_extract.core.stats.runs import Runs
 from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import ArmComparison, CaseComparison
 from pytest_extract.regression.multiple_testing import Interval, open_cases, overall_runs
@@ -217,13 +217,11 @@ def count_broken_runs(arm: ArmComparison, rules: Rules) -> BrokenRuns | None:
     varying = [runs for _, runs in rows if runs.varies]
     p = 1.0
     if varying:
+        from pytest_extract.core.stats.permutation import Permutations
+
         shapes = [runs.shape for runs in varying]
-        arrangements = Arrangements(shapes, lanes=rules.permutations, seed=rules.seed)
-        statistic = Statistic(varying)
-        for case, lanes in enumerate(arrangements):
-            statistic.take(case, lanes)
-        statistic.finish()
-        p = arrangements.p_value(statistic.at_least(statistic.observed, arrangements.every).bit_count())
+        permutations = Permutations(shapes, [dict(enumerate(varying))], lanes=rules.permutations, seed=rules.seed)
+        p = permutations.p_value(permutations.statistics[0].as_large())
     kinds: Counter[str] = Counter()
     for row, _ in rows:
         kinds.update(row.errors)

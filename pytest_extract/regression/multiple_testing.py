@@ -17,16 +17,20 @@ Arms are corrected for by Bonferroni's method, without those that cannot be sign
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.stats.exact import attainable, mcnemar
-from pytest_extract.core.stats.permutation import Arrangements, DropLimits, LaterRuns, Runs, Statistic
+from pytest_extract.core.stats.runs import Runs
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, Comparison
 from pytest_extract.regression.rules import Rules
+
+if TYPE_CHECKING:
+    from pytest_extract.core.stats.permutation import Lanes, Numbers, Statistic
 
 
 class Subject(StrEnum):
@@ -169,7 +173,7 @@ def overall_runs(row: CaseComparison, measure: str | None) -> Runs:
 
 
 class _Member:
-    """One test of a family: the cases whose runs differ in it, and their sums in all arrangements.
+    """One test of a family: the cases whose runs differ in it; `statistic`: their sums in all arrangements.
 
     `drop`: mean over all `of` cases of the test, those without a change too.
     """
@@ -177,7 +181,7 @@ class _Member:
     def __init__(self, subject: Subject, name: str, runs: Mapping[int, Runs], of: int, flips: tuple[int, int]) -> None:
         self.subject, self.name, self.flips = subject, name, flips
         self.runs = {row: found for row, found in runs.items() if found.varies}
-        self.statistic = Statistic([*self.runs.values()])
+        self.statistic: Statistic
         self.drop = math.fsum(float(found.loss) for found in self.runs.values()) / of
 
 
@@ -187,6 +191,8 @@ class _Family:
     def __init__(
         self, arm: ArmComparison, rules: Rules, alpha: float, only: Collection[tuple[Subject, str]] | None
     ) -> None:
+        from pytest_extract.core.stats.permutation import Permutations
+
         self.arm, self.rules, self.alpha = arm.label, rules, alpha
         rows = open_cases(arm.compared)
         self.overall = _Member(
@@ -207,27 +213,15 @@ class _Family:
         )
         self.others = [*_pattern_members(arm, rows, only), *_tag_members(rows, rules, only)]
         self.members = [self.overall, *([self.complete] if self.complete else []), *self.others]
-        changed = sorted({row for member in self.members for row in member.runs})
-        self.arrangements = Arrangements(
-            [next(member.runs[row] for member in self.members if row in member.runs).shape for row in changed],
+        self.permutations = Permutations(
+            [row.runs for row in rows],
+            [member.runs for member in self.members],
             lanes=rules.permutations,
             seed=rules.seed,
         )
-        self.smallest = math.prod(1 / math.comb(sum(shape), shape[1]) for shape in self.arrangements.shapes)
-        takers: dict[int, list[tuple[Statistic, int]]] = {row: [] for row in changed}
-        for member in self.members:
-            for place, row in enumerate(member.runs):
-                takers[row].append((member.statistic, place))
-        later = LaterRuns([row.runs for row in rows])
-        for row, lanes in zip(changed, self.arrangements, strict=True):
-            later.take(row, lanes)
-            for statistic, place in takers[row]:
-                statistic.take(place, lanes)
-        for member in self.members:
-            member.statistic.finish()
-        for row in sorted({*range(len(rows))} - {*changed}):
-            later.take(row, self.arrangements.further(*rows[row].runs))
-        self._later = later
+        for member, statistic in zip(self.members, self.permutations.statistics, strict=True):
+            member.statistic = statistic
+        self.smallest = self.permutations.smallest
 
     def results(self, level: float, arms: int) -> list[TestResult]:
         """Return the results with the family at `level`, as one of so many arms that can be significant."""
@@ -238,7 +232,7 @@ class _Family:
         found: list[TestResult] = []
         open_heads: list[tuple[_Member, float]] = []
         for member, part in heads:
-            p = self._p(member.statistic.at_least(member.statistic.observed, self.arrangements.every))
+            p = self.permutations.p_value(member.statistic.as_large())
             adjusted = min(1.0, p / part)
             found.append(self._result(member, p, adjusted * arms, decidable=self.smallest <= level * part))
             if adjusted > level:
@@ -247,99 +241,76 @@ class _Family:
 
     def interval(self, level: float) -> Interval:
         """Return the interval of the overall test with the family at `level`."""
-        limits = self._limits()
-        most = self.arrangements.most(self.rules.overall_share * level)
+        limits = self.permutations.limits(self.overall.statistic)
+        most = self.permutations.most(self.rules.overall_share * level)
         return Interval(
             arm=self.arm,
             low=-limits.upper(most),
             high=-limits.lower(most),
             confidence=1 - 2 * self.rules.overall_share * level,
-            worst=limits.upper(self.arrangements.most(self.rules.alpha)),
+            worst=limits.upper(self.permutations.most(self.rules.alpha)),
         )
-
-    def _limits(self) -> DropLimits:
-        return self._later.limits(self.overall.statistic, self.arrangements.lanes)
 
     def _other_results(self, heads: Sequence[tuple[_Member, float]], level: float, arms: int) -> list[TestResult]:
         """Max-T, step-down; beside the heads that are not significant."""
+        if not self.others:
+            return []
+        from pytest_extract.core.stats.permutation import SAME_SCORE, largest_scores
+
         left = sorted(self.others, key=lambda member: -member.statistic.score)
-        critical = self._critical_score(heads, level)
-        needed = math.ceil(critical**2 - 1e-9) if math.isfinite(critical) else None
+        largest = largest_scores([member.statistic for member in left])
+        critical = self._critical_score(largest[0], heads, level) + SAME_SCORE
+        needed = math.ceil(critical**2) if math.isfinite(critical) else None
         found: list[TestResult] = []
         least = 0.0
-        for index, member in enumerate(left):
-            statistic = member.statistic
-            p = self._p(statistic.at_least(statistic.observed, self.arrangements.every))
+        for member, largest_left in zip(left, largest, strict=True):
+            statistic, luck = member.statistic, 1.0
+            at_least = statistic.score - SAME_SCORE
+            if statistic.score > 0:
+                luck = self.permutations.p_value(largest[0] >= at_least)
             if least <= level and statistic.score > 0:
-                lanes = self._exceeding(left[index:], statistic.score)
-                least = max(least, self._joint_level(heads, lanes, level))
+                least = max(least, self._joint_level(heads, largest_left >= at_least, level))
             else:
                 least = 1.0
             found.append(
                 self._result(
                     member,
-                    p,
+                    self.permutations.p_value(statistic.as_large()),
                     least * arms,
-                    decidable=statistic.reach >= critical - 1e-9,
+                    decidable=statistic.reach >= critical,
                     needed=needed,
-                    luck=self._p(self._exceeding(self.others, statistic.score)) if statistic.score > 0 else 1.0,
+                    luck=luck,
                 )
             )
         return found
 
-    def _exceeding(self, members: Iterable[_Member], score: float) -> int:
-        lanes = 0
-        for member in members:
-            lanes |= member.statistic.score_at_least(score, self.arrangements.every)
-        return lanes
-
-    def _joint_level(self, heads: Sequence[tuple[_Member, float]], lanes: int, most: float) -> float:
+    def _joint_level(self, heads: Sequence[tuple[_Member, float]], lanes: Lanes, most: float) -> float:
         """Return the smallest level at which these lanes and those of the heads are together within the level."""
-        level = self._p(lanes)
+        level = self.permutations.p_value(lanes)
         while level <= most:
-            together = self._p(lanes | self._head_lanes(heads, level))
+            together = self.permutations.p_value(lanes | self._head_lanes(heads, level))
             if together <= level:
                 return level
             level = together
         return 1.0
 
-    def _head_lanes(self, heads: Sequence[tuple[_Member, float]], level: float) -> int:
-        lanes = 0
+    def _head_lanes(self, heads: Sequence[tuple[_Member, float]], level: float) -> Lanes:
+        lanes = self.overall.statistic.tail(0)  # none
         for member, part in heads:
-            lanes |= self._tail(member.statistic, self.arrangements.most(part * level))
+            lanes = lanes | member.statistic.tail(self.permutations.most(part * level))
         return lanes
 
-    def _tail(self, statistic: Statistic, most: int) -> int:
-        """Return the lanes of the largest sums, as many as there can be up to `most` with ties kept together."""
-        low, high = 0, 1 << len(statistic.digits)
-        every = self.arrangements.every
-        while low < high:
-            middle = (low + high) // 2
-            fits = statistic.at_least(middle, every).bit_count() <= most
-            low, high = (low, middle) if fits else (middle + 1, high)
-        return statistic.at_least(low, every)
+    def _critical_score(self, largest: Numbers, heads: Sequence[tuple[_Member, float]], level: float) -> float:
+        """Return the score above which the largest of the others is significant; infinite where none can be."""
+        from pytest_extract.core.stats.permutation import SAME_SCORE, reached_by_more
 
-    def _critical_score(self, heads: Sequence[tuple[_Member, float]], level: float) -> float:
-        """Return the score from which the largest of the others is significant; infinite where none can be."""
         beside = self._head_lanes(heads, level)
-        most = max((member.statistic.reach for member in self.others), default=0.0)
-        low, high = 0.0, most + 1e-6
-        if (
-            not most
-            or not self._fits(beside, high, level)
-            or self._p(self._exceeding(self.others, high - 2e-6) | beside) > level
-        ):
+        room = self.permutations.most(level) - int(beside.sum())
+        if room < 0:
             return math.inf
-        for _ in range(20):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self._fits(beside, middle, level) else (middle, high)
-        return high
-
-    def _fits(self, beside: int, score: float, level: float) -> bool:
-        return self._p(self._exceeding(self.others, score) | beside) <= level
-
-    def _p(self, lanes: int) -> float:
-        return self.arrangements.p_value(lanes.bit_count())
+        critical = max(0.0, reached_by_more(largest[~beside], room))
+        most = max(member.statistic.reach for member in self.others)
+        return critical if critical < most - SAME_SCORE else math.inf
 
     def _result(
         self,
@@ -365,7 +336,7 @@ class _Family:
             p=p,
             luck=p if luck is None else luck,
             adjusted=min(1.0, adjusted * self.rules.alpha / self.alpha),
-            counted=self.arrangements.counted,
+            counted=self.permutations.counted,
             decidable=decidable,
             needed=needed,
             mcnemar=mcnemar(regressed, fixed),

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, Final
 
-from pytest_extract.core.stats.interval import RESAMPLES
-from pytest_extract.core.stats.permutation import LANES, SEED
+from pytest_extract.core.stats.runs import LANES, RESAMPLES, SEED
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.lazy import dataclass
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from pytest_extract.core.case_result import Arm, Outcome
-from pytest_extract.core.stats.permutation import Runs
+from pytest_extract.core.stats.runs import Runs
 from pytest_extract.core.values import MISSING
 from pytest_extract.regression.baseline import Baseline, dump_baseline, load_baseline, updated_baseline
 from pytest_extract.regression.changes import Change

@@ -13,7 +13,6 @@ from pytest_extract.core.aggregate.slices import dimension
 from pytest_extract.core.aggregate.thresholds import ALL_FIELDS, CaseConfidences, CaseValues, ConfidentValue
 from pytest_extract.core.auto_accept import decided_leaves
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.stats.interval import quantile
 from pytest_extract.core.values import MISSING, FieldPath, canonical_json
 from pytest_extract.errors import ConfigError
 from pytest_extract.lazy import dataclass
@@ -113,8 +112,10 @@ def calibrate(cases: Sequence[CaseValues], *, resamples: int = RESAMPLES) -> Cal
 
 
 def _estimate(value: float, drawn: Iterable[float | None]) -> Estimate:
-    ordered = sorted(each for each in drawn if each is not None) or [value]
-    return Estimate(mean=value, low=quantile(ordered, 0.025), high=quantile(ordered, 0.975))
+    import numpy as np
+
+    low, high = np.quantile([each for each in drawn if each is not None] or [value], (0.025, 0.975)).tolist()
+    return Estimate(mean=value, low=low, high=high)
 
 
 def _bin_of(confidence: float) -> int:

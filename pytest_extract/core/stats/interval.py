@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-import random
 import statistics
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_extract.core.stats.permutation import SEED, Arrangements, LaterRuns, Runs, Statistic
+from pytest_extract.core.stats.runs import RESAMPLES, SEED, Runs
 from pytest_extract.lazy import dataclass
-
-RESAMPLES: Final = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +42,13 @@ def drop_bounds(
     """
     if not differences:
         raise ValueError("no case to resample")
+    from pytest_extract.core.stats.permutation import Permutations
+
     values = [float(value) for value in differences]
-    arrangements = Arrangements([(1, 1)] * len(values), seed=seed)
-    later, losses = LaterRuns(arrangements.shapes), Statistic([Runs((value,), (0.0,)) for value in values])
-    for case, lanes in enumerate(arrangements):
-        later.take(case, lanes)
-        losses.take(case, lanes)
-    losses.finish()
-    limits = later.limits(losses, arrangements.lanes)
-    most = arrangements.most((1 - confidence) / 2)
+    losses = {case: Runs((value,), (0.0,)) for case, value in enumerate(values)}
+    permutations = Permutations([(1, 1)] * len(values), [losses], seed=seed)
+    limits = permutations.limits(*permutations.statistics)
+    most = permutations.most((1 - confidence) / 2)
     worst = unseen_drop_bound(values, unseen_loss=unseen_loss, confidence=confidence, resamples=resamples, seed=seed)
     return Bounds(
         change=math.fsum(values) / len(values),
@@ -91,18 +86,7 @@ def unseen_drop_bound(
         reach = statistics.NormalDist().inv_cdf(confidence) * statistics.pstdev(values) / math.sqrt(len(values))
         return max(0.0, reach - math.fsum(values) / len(values))
     resamples = min(resamples, max(400, 1000 * RESAMPLES // len(values)))
-    return max(0.0, -quantile(_resampled_means(values, resamples, seed), 1 - confidence))
+    import numpy as np
 
-
-def _resampled_means(values: Sequence[float], resamples: int, seed: int) -> list[float]:
-    source = random.Random(seed)  # noqa: S311 - statistics, not secrets
-    size = len(values)
-    return sorted(math.fsum(source.choices(values, k=size)) / size for _ in range(resamples))
-
-
-def quantile(ordered: Sequence[float], share: float) -> float:
-    """Quantile of sorted numbers, linear between neighbours (numpy's default rule). Raises IndexError when empty."""
-    place = share * (len(ordered) - 1)
-    lower = math.floor(place)
-    upper = min(lower + 1, len(ordered) - 1)
-    return ordered[lower] + (ordered[upper] - ordered[lower]) * (place - lower)
+    drawn = np.random.default_rng(seed).choice(values, (resamples, len(values)))
+    return max(0.0, -float(np.quantile(drawn.mean(axis=1), 1 - confidence)))

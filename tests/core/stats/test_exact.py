@@ -75,12 +75,6 @@ def test_thousands_of_cases_give_a_p_value_that_is_never_too_small():
     assert sign_flip(even[:2000]).p == pytest.approx(mcnemar(even[:2000].count(-1), even[:2000].count(1)), abs=1e-9)
 
 
-@pytest.mark.parametrize("surplus", [0, 20, 60, 100])
-def test_the_normal_tail_of_thousands_of_cases_is_near_the_exact_one(surplus):
-    worse, better = 1100 + surplus, 1100 - surplus
-    assert sign_flip([-1] * worse + [1] * better).p == pytest.approx(mcnemar(worse, better), rel=0.05)
-
-
 @pytest.mark.parametrize(
     ("smallest", "expected"),
     [

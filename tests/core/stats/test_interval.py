@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.stats.interval import drop_bounds, quantile, unseen_drop_bound
+from pytest_extract.core.stats.interval import drop_bounds, unseen_drop_bound
 
 changes = st.lists(st.integers(-10, 10).map(lambda n: n / 10), min_size=1, max_size=25)
 
@@ -54,8 +54,3 @@ def test_a_true_drop_is_rarely_excluded():
         values = [-sum(source.random() < 0.05 for _ in range(20)) / 20 for _ in range(30)]
         misses += unseen_drop_bound(values, unseen_loss=0.5, resamples=200) < 0.05
     assert misses <= 15
-
-
-@pytest.mark.parametrize(("share", "expected"), [(0, 1.0), (0.5, 2.5), (1, 4.0), (0.25, 1.75)])
-def test_quantile_is_linear_between_neighbours(share, expected):
-    assert quantile([1.0, 2.0, 3.0, 4.0], share) == pytest.approx(expected)

@@ -141,7 +141,7 @@ def ask_in_terminal(reviewer: Reviewer) -> None:
                 break
             try:
                 print(f"  {_decided(reviewer, item, str(answer))}")  # noqa: T201 - as above
-            except ExtractError as error:
+            except (ExtractError, ValueError, RecursionError) as error:  # the latter: of JSON that no reader takes
                 print(f"  {safe_prose(str(error))}")  # noqa: T201 - as above
 
 

@@ -348,10 +348,13 @@ def new_violation(case: Case, old: Json, new: Json) -> str | None:
 
 
 def read_typed(text: str, case: Case, path: FieldPath, gold: Json) -> Json:
-    """Read what a reviewer typed: JSON where it is JSON that the schema allows there, else the text itself."""
+    """Read what a reviewer typed: JSON where it is JSON that the schema allows there, else the text itself.
+
+    Raises ValueError or RecursionError for JSON that no reader takes: thousands of digits in a number, or of brackets.
+    """
     try:
         value = json.loads(text)
-    except ValueError:
+    except json.JSONDecodeError:
         return text
     old = value_at(gold, tuple(path))
     if isinstance(value, str) or not isinstance(old, str):

@@ -137,6 +137,7 @@ def test_whoever_has_not_the_address_gets_nothing(
         pytest.param("/{token}/decide", {"index": 0, "action": "accept", "choice": math.inf}, {}, id="infinite"),
         pytest.param("/{token}/decide", {"index": 0, "action": "accept", "choice": []}, {}, id="list"),
         pytest.param("/{token}/decide", {"index": 0, "action": "edit", "text": "[" * 100_000}, {}, id="deep"),
+        pytest.param("/{token}/decide", {"index": 0, "action": "edit", "text": "9" * 5_000}, {}, id="digits"),
     ],
 )
 def test_what_is_no_decision_writes_nothing(

@@ -7,11 +7,9 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.parse.finish import CUT, EARLY, OUTAGE, REFUSED, plain_reason
 from pytest_extract.core.parse.fit import Fits
-from pytest_extract.core.parse.mistake import find_mistake
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem, TooMany, line_column
 from pytest_extract.core.parse.size import BYTES_A_VALUE, MAX_OUTPUT_BYTES, too_many_to_repair
 from pytest_extract.core.parse.text import (
-    MOST_PLACES,
     AnswerPlace,
     Region,
     Regions,
@@ -20,7 +18,7 @@ from pytest_extract.core.parse.text import (
     find_answer,
     find_regions,
     only_punctuation,
-    read_whole,
+    read_strict,
 )
 from pytest_extract.core.parse.thoughts import Thoughts
 from pytest_extract.core.parse.value import NotJson, plain_json
@@ -94,7 +92,7 @@ def _parse_text(text: str, *, most_repaired: int | None, reason: str, fits: Fits
         return _failed(_empty(reason), text)
     if reason in REFUSED | OUTAGE:
         return _failed(_ended_early(reason, f"it says {_excerpt(text, start)}"), text)
-    read = read_whole(text, start)
+    read = read_strict(text, start)
     cut = reason in CUT and not repair
     if read.value is not MISSING and not text[read.stop :].strip() and not cut:
         parsed = ParsedOutput(read.value, None, _lead(text, answer), text)
@@ -148,11 +146,13 @@ def _from_region(text: str, answer: AnswerPlace, region: Region, found: Regions)
 
 def _from_broken(text: str, region: Region, *, most_repaired: int | None, reason: str) -> ParsedOutput:
     """Read what `json` refused: mended if asked for, else with the exact problem."""
-    problem = find_mistake(text, region)
-    if problem is None:  # `json` also gives up where Python's own stack is nearly used up
-        return ParsedOutput(value=Reader(text, region.start, region.stop).read(), text=text)
     mended = None if most_repaired is None else _mended(text, region, most_repaired)
-    return mended or _failed(_failure(text, _blamed(problem, reason, at_end=region.stop == len(text))), text)
+    if mended is not None:
+        return mended
+    try:  # `json` also gives up where Python's own stack is nearly used up
+        return ParsedOutput(value=Reader(text, region.start, region.stop).read(), text=text)
+    except SyntaxProblem as problem:
+        return _failed(_failure(text, _blamed(problem, reason, at_end=region.stop == len(text))), text)
 
 
 def _mended(text: str, region: Region, most: int) -> ParsedOutput | None:
@@ -180,8 +180,8 @@ def _blamed(problem: SyntaxProblem, reason: str, *, at_end: bool) -> SyntaxProbl
 
 def _without_json(text: str, start: int, reason: str, *, complete: bool) -> ParsedOutput:
     cut = f"; the answer was cut at the token limit (finish_reason={reason})" if reason in CUT else ""
-    where = "in the text" if complete else f"at the first {MOST_PLACES:,} brackets of the text"
-    message = f"no JSON object or array {where}, which begins {_excerpt(text, start)}{cut}"
+    where = "in the text" if complete else "in what was searched of the text, which has too many brackets"
+    message = f"no JSON object or array {where}; it begins {_excerpt(text, start)}{cut}"
     return _failed(Failure(kind=FailureKind.NO_JSON, message=message), text)
 
 

@@ -1,7 +1,6 @@
 """A JSON reader that never recurses: it says exactly what is wrong with a text and where, or mends it when asked.
 
-`json` reads what is JSON; this reader takes up where `json` breaks off, or mends a whole text, so it trades speed for
-exact answers.
+`json` reads the objects and lists in which nothing is wrong; the others are read here, value by value.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ import json
 import re
 from typing import Final
 
-from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened
+from pytest_extract.core.parse.brackets import MAX_DEPTH
+from pytest_extract.core.parse.text import read_strict
 from pytest_extract.core.results import FailureKind
-from pytest_extract.core.values import FieldPath, Json
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
 from pytest_extract.lazy import lazy_pattern
 
 _SPACE = lazy_pattern(r"[ \t\n\r]*+")
@@ -85,15 +85,6 @@ class Reader:
             raise self._duplicate
         return value
 
-    def read_on(self, opened: Opened) -> None:
-        """Read on inside a value whose beginning is known to be JSON, for the sake of the Problem that this raises."""
-        for bracket in opened.brackets:
-            self._opened.append(bracket)
-            self._stack.append({} if self.text[bracket] == "{" else [])
-            self._keys.append("")
-        self.position = opened.position
-        self._read(_OPENED if opened.first else None)
-
     def notes(self) -> tuple[str, ...]:
         """Return what was repaired, a sentence for each kind of repair with the place of the first."""
         notes = []
@@ -131,12 +122,25 @@ class Reader:
             raise self._truncated("a value was expected")
         char = self.text[self.position]
         if char in "{[":
-            return self._open(char)
+            sound = MISSING if self.lenient else self._sound()
+            return self._open(char) if sound is MISSING else sound
         if char == '"' or (char == "'" and self.lenient):
             return self._string()
         if char in "-0123456789" and (number := _NUMBER.match(self.text, self.position, self.end)):
             return self._number(number)
         return self._word()
+
+    def _sound(self) -> Json | Missing:
+        """Read a whole object or list by `json`; MISSING where something is wrong with it."""
+        read = read_strict(self.text, self.position)
+        if read.value is MISSING or read.stop is None or read.stop > self.end:
+            return MISSING
+        if self._stack and self.text.count("[", self.position, read.stop) + self.text.count(
+            "{", self.position, read.stop
+        ) > MAX_DEPTH - len(self._stack):
+            return MISSING
+        self.position = read.stop
+        return read.value
 
     def _open(self, char: str) -> object:
         if len(self._stack) >= MAX_DEPTH:
@@ -197,6 +201,8 @@ class Reader:
 
     def _number(self, match: re.Match[str]) -> int | float:
         token, stop = match[0], match.end()
+        if stop < self.end and self.text[stop].isdecimal():  # only a zero matches up to another digit
+            raise self._malformed("a number begins with 0, as none does in JSON; write it as a text", stop)
         if stop < self.end and self.text[stop] in ".eE" and _NUMBER_START.fullmatch(self.text, match.start(), self.end):
             raise self._truncated("a number is not finished")
         try:
@@ -239,7 +245,8 @@ class Reader:
             self._mend("key without quotes", place)
             self.position = bare.end()
         else:
-            raise self._malformed(f"a key in double quotes was expected, found {self._found()}")
+            hint = "; a number has no separators of thousands in JSON" if char.isdecimal() else ""
+            raise self._malformed(f"a key in double quotes was expected, found {self._found()}{hint}")
         self._skip()
         if self.position >= self.end:
             raise self._truncated("a key has no value")

@@ -7,11 +7,10 @@ number of times, and a search in prose ends after MOST_PLACES places.
 from __future__ import annotations
 
 import json
-from dataclasses import field
 from typing import Final, NamedTuple
 
 from pytest_extract.collector import no_collection
-from pytest_extract.core.parse.brackets import MAX_DEPTH, Opened, closing, is_shallow, opened_at
+from pytest_extract.core.parse.brackets import MAX_DEPTH, closing
 from pytest_extract.core.parse.fit import FitRank, Fits
 from pytest_extract.core.parse.thoughts import Thoughts, ThoughtsAhead, thoughts_before_answer
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
@@ -35,44 +34,32 @@ _WINDOWS: Final = (2_000, 16_000, 128_000, 1_000_000)
 """Characters in which `json` is tried at a place, before it is given the whole text."""
 _LONGEST_TOKEN: Final = 16
 """More characters than a literal or an escape of JSON has: a mistake so close to a window's end may be its end."""
-_WORTH_KNOWING: Final = 200
-"""Characters read in vain from which on it is worth knowing which brackets inside need not be tried again."""
+_MOST_IN_VAIN: Final = 20
+"""Times the length of the text that are read of lists of numbers that are none, before the search is given up."""
 _COLLECTED: Final = 1_000_000
 """Characters from which on Python's garbage collector is held back while `json` builds the value."""
 
 
 class Reading(NamedTuple):
-    """What `json` finds at a place.
+    """What `json` finds at a place: a value and the offset behind it.
 
-    `value`: MISSING where there is no JSON, or JSON that is refused. `stop`: the offset behind the value, or of the
-    mistake; None where that is not known. `formed`: it is JSON in form, whatever is refused. `deep`: nested deeper than
-    MAX_DEPTH. `objects`: how many there are. `number`: how many of them close before the first number that is NaN or
-    out of range, None where none is. `repeated`: how many close before the first that has a key twice, or None.
+    Without one (MISSING), `stop` is the offset of the mistake, None where the text is JSON in form: it has a key twice,
+    a number that is none or cannot be compared, or is nested too deeply. `cut`: the mistake may be that the text ends.
     """
 
     value: Json | Missing
     stop: int | None = None
-    formed: bool = False
-    deep: bool = False
-    objects: int = 0
-    number: int | None = None
-    repeated: int | None = None
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """A stretch `text[start:stop]` that holds a JSON value, or (value MISSING) set out to hold one.
-
-    `read`: what `json` finds there, where reading it again would say no more. `opened`: how far a broken one is JSON,
-    where that is far.
-    """
+    """A stretch `text[start:stop]` that holds a JSON value, or (value MISSING) set out to hold one."""
 
     start: int
     stop: int
     fenced: bool = False
     value: Json | Missing = MISSING
-    read: Reading | None = None
-    opened: Opened | None = None
 
     @property
     def weight(self) -> tuple[bool, int, int]:
@@ -131,103 +118,40 @@ class Regions:
         return rank, bool(value) and (isinstance(value, dict) or nested)
 
 
-@dataclass(slots=True)
-class StrictDecoder:
-    """`json`, made strict: it reads on behind what it refuses, and says where reading breaks off instead of raising.
-
-    `unclosed`: whether a string without an end broke off the last reading.
-    """
-
-    unclosed: bool = False
-    _objects: int = 0
-    _number: int | None = None
-    _repeated: int | None = None
-    _decoder: json.JSONDecoder = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._decoder = json.JSONDecoder(
-            object_pairs_hook=self._object, parse_float=self._finite, parse_constant=self._constant
-        )
-
-    def _object(self, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-        made = dict(pairs)
-        if len(made) != len(pairs) and self._repeated is None:
-            self._repeated = self._objects
-        self._objects += 1
-        return made
-
-    def _finite(self, token: str) -> float:
-        number = float(token)
-        if number - number != 0.0:
-            self._note_number()
-        return number
-
-    def _constant(self, _: str) -> None:
-        self._note_number()
-
-    def _note_number(self) -> None:
-        if self._number is None:
-            self._number = self._objects
-
-    def read(self, text: str, start: int, *, shift: int = 0) -> Reading:
-        """Read the value at `start`; `shift` is added to its `stop`."""
-        self.unclosed, self._objects, self._number, self._repeated = False, 0, None, None
+def read_strict(text: str, start: int) -> Reading:
+    """Read the strict JSON value that begins at `start`."""
+    try:
         if len(text) - start < _COLLECTED:
-            return self._read(text, start, shift)
-        with no_collection():
-            return self._read(text, start, shift)
+            value, stop = _strict.raw_decode(text, start)
+        else:
+            with no_collection():
+                value, stop = _strict.raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        cut = error.msg.startswith("Unterminated string") or error.pos >= len(text) - _LONGEST_TOKEN
+        return Reading(MISSING, error.pos, cut=cut)
+    except (ValueError, RecursionError):
+        return Reading(MISSING)
+    if text.count("[", start, stop) + text.count("{", start, stop) > MAX_DEPTH and too_deep(value):
+        return Reading(MISSING)
+    return Reading(value, stop)
 
-    def _read(self, text: str, start: int, shift: int) -> Reading:
-        try:
-            found = self._decoder.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            self.unclosed = error.msg.startswith("Unterminated string")
-            return Reading(MISSING, error.pos + shift, number=self._number)
-        except RecursionError:  # nested too deeply
-            return Reading(MISSING, number=self._number)
-        except ValueError:  # an integer with more digits than Python converts
-            self._note_number()
-            return Reading(MISSING, number=self._number)
-        deep = _is_nested_too_deeply(text, start, found)
-        stop, objects, number, repeated = found[1] + shift, self._objects, self._number, self._repeated
-        if not deep and number is None and repeated is None:
-            return Reading(found[0], stop, formed=True)
-        return Reading(MISSING, stop, formed=True, deep=deep, objects=objects, number=number, repeated=repeated)
 
-    def read_ahead(self, text: str, start: int) -> Reading:
-        """Return what `read` returns, at a cost that grows with what is read.
+def _read_ahead(text: str, start: int) -> Reading:
+    """Return what `read_strict` returns, at a cost that grows with what is read.
 
-        `json` counts the lines of all the text before a mistake; a window that begins at the value keeps that short.
-        """
-        for size in _WINDOWS:
-            end = start + size
-            found = self.read(text[start:end], 0, shift=start)
-            if found.formed or found.stop is None or end >= len(text):
-                return found
-            if not self.unclosed and found.stop < end - _LONGEST_TOKEN:  # the end of the window is not to blame
-                return found
-        return self.read(text, start)
+    `json` counts the lines of all the text before a mistake; a window that begins at the value keeps that short.
+    """
+    for size in _WINDOWS:
+        found = read_strict(text[start : start + size], 0)
+        if not found.cut or start + size >= len(text):
+            return found if found.stop is None else found._replace(stop=found.stop + start)
+    return read_strict(text, start)
 
 
 def decode_json(text: str, start: int) -> tuple[Json, int] | None:
     """Strict JSON value that begins at `start`, and the offset behind it; None when there is none."""
-    read = read_whole(text, start)
+    read = read_strict(text, start)
     return None if read.value is MISSING or read.stop is None else (read.value, read.stop)
-
-
-def read_whole(text: str, start: int) -> Reading:
-    """Read the value at `start`, most likely all of the text."""
-    if len(text) - start < _COLLECTED:
-        try:
-            found = _whole.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            return Reading(MISSING, error.pos)
-        except (ValueError, RecursionError):
-            pass  # for `StrictDecoder` to say more
-        else:
-            if not _is_nested_too_deeply(text, start, found):
-                return Reading(found[0], found[1], formed=True)
-    return StrictDecoder().read(text, start)
 
 
 def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -248,20 +172,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-_whole: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
-"""Holds no state, unlike `StrictDecoder`, so that it is made once; it stops at what is refused."""
-
-
-def _is_nested_too_deeply(text: str, start: int, found: tuple[Json, int]) -> bool:
-    """Whether what was read from a text is too deep; a text with too few brackets for that spares the look."""
-    value, stop = found
-    if stop - start <= 2 * MAX_DEPTH:  # each level takes two brackets
-        return False
-    brackets = text.count("[", start, stop) + text.count("{", start, stop)
-    if brackets <= MAX_DEPTH:
-        return False
-    # in a short text the look at the values is over before the pattern is compiled
-    return not (stop - start >= _COLLECTED and is_shallow(text, start, stop)) and too_deep(value)
+_strict: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
 
 
 def too_deep(value: Json) -> bool:
@@ -323,12 +234,10 @@ def find_regions(text: str, start: int, *, read: Reading | None = None, fits: Fi
     `read`: what stands at `start`, where that is known. `fits`: ranks values by the schema.
     """
     found = Regions(fits)
-    search = _JsonSearch(text)
     ahead = ThoughtsAhead(text)
-    position = start
+    position, in_vain = start, 0
     if text[start : start + 1] in ("{", "[") and not _begins(ahead.at(start), start):
-        known = search.read(start) if read is None else (read, _opened(text, start, read))
-        region = _region(text, start, *known, fenced=False)
+        region = _region(text, start, read_strict(text, start) if read is None else read, fenced=False)
         found.add(region)
         position = region.stop
     for _ in range(MOST_PLACES):
@@ -341,15 +250,17 @@ def find_regions(text: str, start: int, *, read: Reading | None = None, fits: Fi
                 return found
             position = thoughts.stop
             continue
-        if match is None:
+        if match is None or in_vain > _MOST_IN_VAIN * len(text):
+            found.complete = match is None
             return found
         fenced = match[0][0] == "`"
         place = match.end() if fenced else match.start()
-        read, opened = search.read(place)
-        if not (read.formed or fenced or read.stop is None or _LOOKS_JSON.match(text, place)):
+        read = _read_ahead(text, place) if _STRICT.match(text, place) else Reading(MISSING, place)
+        if read.value is MISSING and not fenced and read.stop is not None and not _LOOKS_JSON.match(text, place):
+            in_vain += read.stop - place
             position = place + 1
             continue
-        region = _region(text, place, read, opened, fenced=fenced)
+        region = _region(text, place, read, fenced=fenced)
         found.add(region)
         position = region.stop
     found.complete = _PLACE.search(text, position) is None
@@ -360,42 +271,13 @@ def _begins(thoughts: Thoughts | None, place: int) -> bool:
     return thoughts is not None and thoughts.start == place
 
 
-class _JsonSearch:
-    """One search through a text. `_doomed`: brackets that are open where an outer one broke off, so they break, too."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._decoder = StrictDecoder()
-        self._doomed: set[int] = set()
-
-    def read(self, place: int) -> tuple[Reading, Opened | None]:
-        """Read the value at a bracket; where it breaks off after a long way, say and note which are open there."""
-        if place in self._doomed or not _STRICT.match(self._text, place):
-            return Reading(MISSING, place), None
-        read = self._decoder.read_ahead(self._text, place)
-        opened = _opened(self._text, place, read)
-        if opened is not None:
-            self._doomed.update(opened.brackets)
-        return read, opened
-
-
-def _opened(text: str, place: int, read: Reading) -> Opened | None:
-    """Say how far the value at a bracket is JSON, where it breaks off after a long way."""
-    if read.formed or read.stop is None or read.stop - place <= _WORTH_KNOWING:
-        return None
-    return opened_at(text, place, read.stop)
-
-
-def _region(text: str, place: int, read: Reading, opened: Opened | None, *, fenced: bool) -> Region:
+def _region(text: str, place: int, read: Reading, *, fenced: bool) -> Region:
     """Make a region of what was read at a bracket."""
-    if read.formed and read.stop is not None:
-        known = None if read.deep else read
-        return Region(start=place, stop=read.stop, fenced=fenced, value=read.value, read=known)
+    if read.value is not MISSING and read.stop is not None:
+        return Region(start=place, stop=read.stop, fenced=fenced, value=read.value)
     # up to where it breaks off it is JSON, and a fence there is a piece of a text
-    end = text.find("```", place if read.stop is None else read.stop) if fenced else -1
-    stop = closing(text, place, end if end >= 0 else len(text), opened=opened)
-    known = None if opened is None and read.stop is not None else read
-    return Region(start=place, stop=stop, fenced=fenced, read=known, opened=opened)
+    end = text.find("```", read.stop) if fenced and read.stop is not None else -1
+    return Region(start=place, stop=closing(text, place, end if end >= 0 else len(text)), fenced=fenced)
 
 
 def only_punctuation(text: str, start: int, region: Region) -> bool:

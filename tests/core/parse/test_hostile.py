@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from pytest_extract import score_text
 from pytest_extract.core.parse.brackets import MAX_DEPTH
-from pytest_extract.core.parse.mistake import find_mistake
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem
-from pytest_extract.core.parse.text import MOST_PLACES, Region, find_regions
+from pytest_extract.core.parse.text import MOST_PLACES, find_regions
+from pytest_extract.core.values import MISSING
 from tests.cpu_time import cpu_seconds
 from tests.strategies import json_values, nested
 
@@ -82,6 +82,21 @@ def test_a_search_through_prose_ends_after_so_many_places():
     assert not any(note.startswith("more than") for note in parse_output('{"a": 1} ' * 100).notes)
 
 
+class ReaderWithoutHelp(Reader):
+    """Reads every value itself, none by `json`."""
+
+    def _sound(self):
+        return MISSING
+
+
+def mistake(reader, text):
+    try:
+        reader(text, 0, len(text)).read()
+    except SyntaxProblem as problem:
+        return problem.kind, problem.message, problem.position, problem.path
+    return None
+
+
 JUNK = [
     "{",
     "}",
@@ -111,16 +126,14 @@ def test_the_mistake_is_the_one_that_reading_from_the_start_finds(size, value, r
         place = rnd.randrange(len(rest))
         rest = rest[:place] + rnd.choice(JUNK) + rest[place + rnd.randrange(3) :]
     text = f'["{"x" * (size - rnd.randrange(len(rest) + 1))}", ' + rest
-    found = find_mistake(text, Region(start=0, stop=len(text)))
-    assert (found and (found.kind, found.message, found.position, found.path)) == slow_mistake(text)
+    assert mistake(Reader, text) == mistake(ReaderWithoutHelp, text)
 
 
 @pytest.mark.parametrize("depth", range(MAX_DEPTH - 4, MAX_DEPTH + 2))
 @pytest.mark.parametrize("inner", ["0", "[0]", "[[0], 1]", '[[{}, {"a": "]"}], {"b": [{}]}]'])
 def test_the_deepest_brackets_have_the_same_mistake(depth, inner):
     text = "[" * depth + f"{inner}, {inner}, {inner}" + "]," * depth
-    found = find_mistake(text, Region(start=0, stop=len(text)))
-    assert (found and (found.kind, found.message, found.position, found.path)) == slow_mistake(text)
+    assert mistake(Reader, text) == mistake(ReaderWithoutHelp, text)
 
 
 def written(value):
@@ -148,7 +161,7 @@ PAIRS = st.recursive(
 def test_the_repeated_key_is_the_one_that_reading_from_the_start_finds(size, value, before, depth):
     text = written([0] * before + [nested(depth, value)]) + " " * size
     failure = parse_output(text).failure
-    slow = slow_mistake(text)
+    slow = mistake(ReaderWithoutHelp, text)
     assert (failure is None) == (slow is None)
     if failure is not None and slow is not None:
         kind, message, position, path = slow
@@ -174,14 +187,6 @@ def test_a_mistake_at_the_end_of_a_long_text_has_its_place(end, kind, before, pa
     failure = parse_output(text + end).failure
     assert (failure.kind, failure.column) == (kind, len(text) + before + 1)
     assert (failure.path and str(failure.path)) == path
-
-
-def slow_mistake(text):
-    try:
-        Reader(text, 0, len(text)).read()
-    except SyntaxProblem as problem:
-        return problem.kind, problem.message, problem.position, problem.path
-    return None
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,20 @@ def test_text_without_json_tells_kind_and_place(text, kind, line, column):
     assert (parsed.failure.kind, parsed.failure.line, parsed.failure.column) == (kind, line, column)
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"a": 1,234.5}', "found `234.5}`; a number has no separators of thousands in JSON"),
+        ('{"a": [1, 01234]}', "a number begins with 0, as none does in JSON"),
+        ('{"a": -012}', "a number begins with 0, as none does in JSON"),
+    ],
+)
+def test_a_number_that_json_has_not_is_explained(text, told):
+    failure = parse_output(text).failure
+    assert failure.kind == "malformed_json"
+    assert told in failure.message
+
+
 def test_a_broken_object_is_not_replaced_by_a_sound_part_of_it():
     assert parse_output('Here: {"a": {"b": 1}, "c": [1, 2,]}').failure.kind == "trailing_comma"
 

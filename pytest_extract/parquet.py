@@ -21,7 +21,6 @@ from pytest_extract.core.result_json import fields_from_json, fields_to_json
 from pytest_extract.core.results import STATUS_OF, AnnotatedResult, FieldResult, ScoreRecord
 from pytest_extract.core.score_json import (
     dump_json,
-    dump_value,
     path_of,
     score_from_json,
     score_to_json_without_results,
@@ -200,8 +199,8 @@ class _Rows:
             known = self._params[id(params)] = params, dump_json(dict(params))
         return (
             self._texts[path], pattern, metric, known[1], status.value, score, passed,
-            None if gold is MISSING else dump_value(gold),
-            None if extracted is MISSING else dump_value(extracted),
+            None if gold is MISSING else dump_json(gold),
+            None if extracted is MISSING else dump_json(extracted),
             reason, weight, None if matched is None else str(matched), field, leaf, result.passed_empty,
             json_type(gold), json_type(extracted),
             *_metadata_columns(result),
@@ -310,7 +309,7 @@ def _output_text(output: Json) -> str | None:
     if output is None:
         return None
     try:
-        return dump_value(output)
+        return dump_json(output)
     except (TypeError, ValueError, RecursionError):
         return dump_json(writable(output))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import count, zip_longest
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any, BinaryIO, Final
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.result_json import field_from_json, fields_from_json, fields_to_json
 from pytest_extract.core.results import DECLINED, ScoreRecord
-from pytest_extract.core.score_json import dump_json, score_to_text
+from pytest_extract.core.score_json import dump_json
 from pytest_extract.core.shared_results import SharedResults
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
@@ -60,7 +59,11 @@ def dump_result(result: CaseResult) -> str:
 
     The result is written as it is: of one that has just been measured, `dump_safely` is what may leave the process.
     """
-    return _line_of(result)[0]
+    record = {"format": FORMAT, **fields_to_json(result)}
+    try:
+        return dump_json(record)
+    except (TypeError, ValueError, RecursionError):
+        return dump_json(writable(record))
 
 
 def dump_safely(result: CaseResult, owned: Owned | None = None) -> str:
@@ -77,8 +80,8 @@ def dump_safely(result: CaseResult, owned: Owned | None = None) -> str:
 def safe_form(result: CaseResult, owned: Owned | None = None) -> tuple[str, CaseResult]:
     """Return the line of `dump_safely` and the result in it, whose outputs may still be of types of Python's own."""
     result = _with_clean_messages(result)
-    text, searched = _line_of(result)
-    found = [each for each in current().find(searched) if owned is None or not owned(each)]
+    text = dump_result(result)
+    found = [each for each in current().find(text) if owned is None or not owned(each)]
     if not found:
         return text, result
     TALLY.add("result", found)
@@ -89,33 +92,6 @@ def safe_form(result: CaseResult, owned: Owned | None = None) -> tuple[str, Case
             attempt["output"] = None
     line = dump_json(_marked(record, found))
     return line, load_result(line)
-
-
-def _line_of(result: CaseResult) -> tuple[str, str]:
-    """Return a result as a line, and a text to be searched that holds each text of the line, mostly once."""
-    texts: set[str] = set()  # of the scores
-    try:
-        before, after = _text_around("attempts", {"format": FORMAT, **fields_to_json(replace(result, attempts=()))})
-        others, pieces = [before, after], [before, "["]
-        for number, attempt in enumerate(result.attempts):
-            start, rest = _text_around("score", fields_to_json(replace(attempt, score=None, output=None)))
-            between, _, end = rest.partition("null")  # the output comes next, and may be large: it is copied once
-            score = "null" if attempt.score is None else score_to_text(attempt.score, texts)
-            output = dump_json(attempt.output)
-            others += [start, between, output, end]
-            pieces += [",", start, score, between, output, end] if number else [start, score, between, output, end]
-    except (TypeError, ValueError, RecursionError):
-        line = dump_json(writable(_record(result)))
-        return line, line
-    line = "".join([*pieces, "]", after])
-    shorter = sum(map(len, others)) + sum(map(len, texts)) < len(line) // 2
-    return line, "\n".join([*others, *texts]) if shorter else line
-
-
-def _text_around(name: str, record: dict[str, Json]) -> tuple[str, str]:
-    """Return the JSON text of a record before and after the value of a member; no member before it has such a name."""
-    before, key, after = dump_json({**record, name: None}).partition(f'"{name}":null')
-    return before + key.removesuffix("null"), after
 
 
 def _with_clean_messages(result: CaseResult) -> CaseResult:
@@ -161,7 +137,7 @@ def load_result(line: str, shared: SharedResults | None = None) -> CaseResult:
     With `shared`, the result has no outputs, paths, values and digests, so that a large run takes little memory.
     """
     try:
-        record = _parsed_line(line)
+        record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"not JSON: {error}") from error
     if not isinstance(record, dict) or record.get("format") != FORMAT:
@@ -173,31 +149,6 @@ def load_result(line: str, shared: SharedResults | None = None) -> CaseResult:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"not a whole result: {type(error).__name__}: {error}") from error
     return result
-
-
-_FIELDS: Final = '"fields":['
-_LEAVES: Final = '],"leaves":['
-_ARRAYS: Final = '],"arrays":['
-
-
-def _parsed_line(line: str) -> Any:
-    """Return `json.loads(line)`; where field and leaf results have one text, as without lists, it is parsed once.
-
-    Their lists are then one object. No text in a line holds the marks that are searched for, as it has its quotes
-    escaped; that they are the members of the only score, and not of an output, shows in what is parsed.
-    """
-    start = line.find(_FIELDS)
-    middle = line.find(_LEAVES, start)
-    end = line.find(_ARRAYS, middle)
-    if -1 < start < middle < end and line[start + len(_FIELDS) : middle] == line[middle + len(_LEAVES) : end]:
-        with suppress(ValueError, RecursionError, LookupError, TypeError):  # then it is parsed as it is
-            record = json.loads(f'{line[:middle]}],"leaves":null{line[end + 1 :]}')
-            (attempt,) = record["attempts"]
-            score = attempt["score"]
-            if score["leaves"] is None:
-                score["leaves"] = score["fields"]
-                return record
-    return json.loads(line)
 
 
 def _without_values(record: Mapping[str, Any], shared: SharedResults) -> dict[str, Any]:
@@ -304,7 +255,3 @@ def write_results(path: Path | str, results: Iterable[CaseResult]) -> None:
         write_parquet(path, results)
     else:
         write_bytes_atomic(path, lambda file: file.writelines(f"{dump_result(each)}\n".encode() for each in results))
-
-
-def _record(result: CaseResult) -> dict[str, Json]:
-    return {"format": FORMAT, **fields_to_json(result)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -46,7 +47,8 @@ class SharedResults(SharedValues):
     def score_from_json(self, record: Mapping[str, Any]) -> ScoreRecord:
         """Read what `score_to_json` has written; KeyError, TypeError or ValueError for anything else."""
         results = fields_and_leaves(record, self._result_from_json)
-        return score_from_json({**record, "arrays": ()}, results)
+        score = score_from_json({**record, "arrays": ()}, results)
+        return replace(score, measures=self.mapping(score.measures), gates=self.value(score.gates))
 
     def _result_from_json(self, record: Mapping[str, Any]) -> FieldResult:
         status, reason = record["status"], record["reason"]

@@ -28,7 +28,7 @@ def call_model_once() -> None:
         for name, value in server.env.items():
             patch.setenv(name, value)
         extractor = LitellmExtractor(model=MODEL, mode="structured")
-        extractor(Document(text="a"), {"type": "object", "properties": {}})
+        extractor(Document(text="a"), {"type": "object", "properties": {"a": {"type": "string"}}})
 
 
 def load_everything() -> None:

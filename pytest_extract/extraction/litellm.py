@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
@@ -15,8 +16,15 @@ from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete
 from pytest_extract.extraction.llm.outage import Outage
-from pytest_extract.extraction.prompt import PROMPT_VERSION, messages, response_format, schema_for_model
+from pytest_extract.extraction.prompt import (
+    PROMPT_VERSION,
+    messages,
+    response_format,
+    schema_for_model,
+    structured_messages,
+)
 from pytest_extract.lazy import dataclass
+from pytest_extract.schema_tools.strict import STRICT_VERSION, StrictSchema, strict_schema
 
 Mode: TypeAlias = Literal["prompt", "structured"]
 MODES: Final[tuple[Mode, ...]] = ("prompt", "structured")
@@ -36,7 +44,8 @@ class ExtractorError(ExtractError):
 class LitellmExtractor:
     """Ask `model` (`PROVIDER/NAME`, as litellm names it) for the JSON of a document.
 
-    mode: `prompt` puts the schema into the prompt; `structured` also hands it over as the response format.
+    mode: `prompt` puts the schema into the prompt; `structured` hands it over as the response format instead, in the
+    form that the provider enforces (see `strict_schema`), and gives the answer back in terms of the case's schema.
     options: further options of `litellm.completion` (`temperature`, `max_tokens`, `api_base`, ...).
     Temperature is 0 unless an option says otherwise, or the model takes none: that is told in the results.
     """
@@ -56,10 +65,17 @@ class LitellmExtractor:
         """Return the model's text, or the failure that it met the document with.
 
         `prompt` (text, or a `Prompt`) replaces the built-in instructions. Raises ExtractorError when no
-        answer came, without secrets in its text.
+        answer came, without secrets in its text, and SchemaError for a schema that cannot be strict, without a call.
         """
-        asked = messages(document, schema, question=question, prompt=None if prompt is None else str(prompt))
-        structured = {"response_format": response_format(schema)} if self.mode == "structured" else {}
+        words = None if prompt is None else str(prompt)
+        strict: StrictSchema | None = None
+        structured: dict[str, Json] = {}
+        if self.mode == "structured":
+            strict = strict_schema(schema)
+            structured = {"response_format": response_format(strict.schema)}
+            asked = structured_messages(document, question=question, prompt=words)
+        else:
+            asked = messages(document, schema, question=question, prompt=words)
         try:
             answer = complete(
                 self.model,
@@ -76,7 +92,7 @@ class LitellmExtractor:
                 raise ExtractorError(str(error)) from error
             # A request that is declined is not billed; without a known cost a budget would end here.
             return Extraction(None, cost_usd=0.0, failure=Failure(kind=error.kind, message=str(error)))
-        return _extraction(answer)
+        return _extraction(answer) if strict is None else _in_terms_of_schema(_extraction(answer), strict)
 
     def extract_schema(self, schema: Json) -> Json:
         """Return what of a schema the model sees: recordings stay fresh when only scoring annotations change."""
@@ -88,6 +104,7 @@ class LitellmExtractor:
         return {
             "extractor": "litellm",
             "mode": self.mode,
+            **({"strict_schema": STRICT_VERSION} if self.mode == "structured" else {}),
             "instructions": PROMPT_VERSION,
             **_PREFERRED,
             **{name: value for name, value in self.options.items() if name not in _CONNECTION},
@@ -106,6 +123,21 @@ def _extraction(answer: Completion) -> Extraction:
         adjustments=answer.adjustments,
         notes=() if answer.estimated_usd is None else (_estimated(answer.estimated_usd),),
     )
+
+
+def _in_terms_of_schema(extraction: Extraction, strict: StrictSchema) -> Extraction:
+    """Return what a model answered to a strict schema as the schema has it, and list what the strict one lost."""
+    lost = tuple(
+        f"structured output is not held to `{keyword}` at {', '.join(pointer or '/' for pointer in pointers)}"
+        for keyword, pointers in strict.dropped.items()
+    )
+    adjusted = replace(extraction, adjustments=(*extraction.adjustments, *lost))
+    try:
+        answer = json.loads(extraction.output)
+        value = strict.restored(answer)
+    except (ValueError, RecursionError):  # cut off, refused, or no JSON: scored as it is
+        return adjusted
+    return adjusted if value == answer else replace(adjusted, output=json.dumps(value, ensure_ascii=False))
 
 
 def _estimated(usd: float) -> str:

@@ -18,6 +18,11 @@ INSTRUCTIONS: Final = (
     "leave the key out. Give all items of every list.\n"
     "Answer with one JSON value that satisfies the schema, and nothing else: no comment, no code fence."
 )
+STRUCTURED_INSTRUCTIONS: Final = (
+    "Read the document and give its data in the form that is asked for.\n"
+    "Take every value from the document, as it is written there; where the document does not have it, give null. "
+    "Give all items of every list."
+)
 _AUDIO_FORMATS: Final[Mapping[str, str]] = {
     "audio/wav": "wav",
     "audio/x-wav": "wav",
@@ -37,8 +42,18 @@ _VALUES: Final = frozenset({"enum", "const", "default", "examples", "example", "
 
 
 def messages(document: Any, schema: Json, *, question: str | None, prompt: str | None) -> list[dict[str, Json]]:
-    """Return the chat messages of one extraction. `prompt` replaces our instructions."""
-    parts = [prompt or INSTRUCTIONS, f"JSON Schema:\n{_written(schema_for_model(schema))}"]
+    """Return the chat messages of one extraction in which the model reads the schema. `prompt` replaces our words."""
+    return _messages(
+        document, [prompt or INSTRUCTIONS, f"JSON Schema:\n{_written(schema_for_model(schema))}"], question
+    )
+
+
+def structured_messages(document: Any, *, question: str | None, prompt: str | None) -> list[dict[str, Json]]:
+    """Return the chat messages of one extraction in which the provider holds the model to the schema."""
+    return _messages(document, [prompt or STRUCTURED_INSTRUCTIONS], question)
+
+
+def _messages(document: Any, parts: list[str], question: str | None) -> list[dict[str, Json]]:
     if question:
         parts.append(f"Question: {question}")
     attached = attachment(document)
@@ -82,32 +97,9 @@ def schema_for_model(schema: Json) -> Json:
     return {key: _member(key, item) for key, item in schema.items() if not _is_annotation(key)}
 
 
-def response_format(schema: Json) -> dict[str, Json]:
-    """Return the `response_format` of structured mode."""
-    wanted = {"name": "extraction", "schema": schema_for_model(schema), "strict": is_strict(schema)}
-    return {"type": "json_schema", "json_schema": wanted}
-
-
-def is_strict(schema: Json) -> bool:
-    """Whether every object in the schema is closed and requires all its keys, as OpenAI's strict mode demands."""
-    if isinstance(schema, list):
-        return all(is_strict(item) for item in schema)
-    if not isinstance(schema, dict):
-        return True
-    properties = schema.get("properties")
-    if isinstance(properties, dict):
-        required = schema.get("required")
-        closed = schema.get("additionalProperties") is False
-        if not closed or not isinstance(required, list) or {*required} != {*properties}:
-            return False
-    elif "object" in _types(schema):
-        return False
-    return all(is_strict(item) for key, item in schema.items() if key not in _VALUES)
-
-
-def _types(schema: dict[str, Json]) -> list[Json]:
-    kind = schema.get("type")
-    return kind if isinstance(kind, list) else [kind]
+def response_format(strict: dict[str, Json]) -> dict[str, Json]:
+    """Return the `response_format` of structured mode for a strict schema."""
+    return {"type": "json_schema", "json_schema": {"name": "extraction", "schema": strict, "strict": True}}
 
 
 def _member(key: str, item: Json) -> Json:

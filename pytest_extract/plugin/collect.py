@@ -15,7 +15,7 @@ import pytest
 from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Arm
-from pytest_extract.errors import CaseFileError, ConfigError
+from pytest_extract.errors import CaseFileError, ConfigError, SchemaError
 from pytest_extract.plugin.fixtures import JUDGE, has_fixture
 from pytest_extract.plugin.items import ExtractItem, escape_name
 from pytest_extract.plugin.options import SETTINGS, USAGE_ERROR, Settings
@@ -148,8 +148,28 @@ def check_options(session: pytest.Session) -> None:
         models = {item.arm.model for item in items if item.arm.model and hands_model_to_litellm(item)}
         problems += [problem for model in sorted(models) for problem in _unknown("--extract-model", model)]
         problems += dict.fromkeys(problem for item in items if (problem := unseen.before_calls(item)) is not None)
+    problems += dict.fromkeys(_not_strict(items, settings))
     if problems:
         _refuse(session, "\n".join(problems))
+
+
+def _not_strict(items: Sequence[ExtractItem], settings: Settings) -> Iterator[str]:
+    """Say to which schemas structured mode cannot hold the model of the built-in extractor."""
+    asked: set[int] = set()
+    for item in items:
+        mode = item.arm.mode or settings.mode[0]
+        if mode != "structured" or id(item.case.schema) in asked:
+            continue
+        from pytest_extract.plugin.unseen_options import hands_model_to_litellm
+        from pytest_extract.schema_tools.strict import strict_schema
+
+        if not hands_model_to_litellm(item):
+            continue
+        asked.add(id(item.case.schema))
+        try:
+            strict_schema(item.case.schema)
+        except SchemaError as error:
+            yield f"--extract-mode=structured: {item.case.schema_path}: {error}"
 
 
 def _unknown_judges(items: Sequence[ExtractItem], settings: Settings) -> list[str]:

@@ -61,6 +61,8 @@ _MOST_WRAPPED: Final = 20
 _MOST_KINDS: Final = 10
 _MOST_RULE_CASES: Final = 5
 _MOST_LISTS: Final = 5
+_MOST_ADJUSTMENTS: Final = 10
+_LONGEST_ADJUSTMENT: Final = 300
 _KEPT: Final = frozenset({RuleStatus.HELD, RuleStatus.NOT_APPLICABLE})
 _RULE_WORDS: Final = {
     RuleStatus.HELD: "holds in",
@@ -341,11 +343,12 @@ def _draft_lines(totals: EmptinessTotals, width: int) -> list[Line]:
 
 def adjustment_lines(adjustments: Mapping[str, int], width: int) -> list[Line]:
     """Say what of the requests was changed for models."""
-    return [
-        each
-        for text, count in sorted(adjustments.items())
-        for each in prose(f"{text} (in {plural(count, 'case')})", "warn", indent=0, width=width)
+    texts = [
+        f"{shorten(text, _LONGEST_ADJUSTMENT)} (in {plural(count, 'case')})" for text, count in adjustments.items()
     ]
+    left = len(texts) - _MOST_ADJUSTMENTS
+    shown = sorted(texts)[:_MOST_ADJUSTMENTS] + ([f"and {left:,} more changes of requests"] if left > 0 else [])
+    return [each for text in shown for each in prose(text, "warn", indent=0, width=width)]
 
 
 def _judge_lines(judge: Spending) -> list[Line]:

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_extract.core.results import FailureKind
-from pytest_extract.errors import ConfigError
+from pytest_extract.errors import ConfigError, SchemaError
 from pytest_extract.extraction.call import call_extractor
 from pytest_extract.extraction.litellm import ExtractorError, LitellmExtractor
 from pytest_extract.extraction.llm.client import Retry
-from pytest_extract.extraction.prompt import is_strict, messages, schema_for_model
+from pytest_extract.extraction.prompt import messages, schema_for_model
 from tests.llm_server import (
     MODEL,
     answer,
@@ -64,13 +64,78 @@ def test_the_cases_prompt_stands_in_place_of_ours(llm_server):
     assert llm_server.bodies[0]["messages"][0]["content"].startswith("Read it aloud.\n\nJSON Schema")
 
 
-def test_structured_mode_hands_the_schema_over(llm_server):
-    extract(mode="structured")
-    extract(mode="structured", schema={**SCHEMA, "required": ["total"], "additionalProperties": False})
-    formats = [body["response_format"] for body in llm_server.bodies]
-    assert [item["type"] for item in formats] == ["json_schema"] * 2
-    assert formats[0]["json_schema"]["schema"] == SCHEMA
-    assert [item["json_schema"]["strict"] for item in formats] == [False, True]
+BILL = {
+    "type": "object",
+    "properties": {
+        "total": {"type": "number", "minimum": 0, "x-eval-skip": True},
+        "notes": {"type": "string"},
+        "rows": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"name": {"type": "string", "format": "uri"}}},
+        },
+    },
+    "required": ["total", "rows"],
+}
+
+
+def test_structured_mode_sends_a_strict_schema_in_place_of_the_prompt_s(llm_server):
+    llm_server.say(answer('{"total": 7, "notes": null, "rows": [{"name": null}, {"name": "Zoë"}]}'))
+    got = extract(mode="structured", schema=BILL, question="What was billed?")
+    (body,) = llm_server.bodies
+    row = {"type": "object", "properties": {"name": {"type": ["string", "null"]}}, "required": ["name"]}
+    assert body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {
+            "name": "extraction",
+            "strict": True,
+            "schema": {
+                "type": "object",
+                "properties": {
+                    "total": {"type": "number"},
+                    "notes": {"type": ["string", "null"]},
+                    "rows": {"type": "array", "items": {**row, "additionalProperties": False}},
+                },
+                "required": ["total", "notes", "rows"],
+                "additionalProperties": False,
+            },
+        },
+    }
+    (message,) = body["messages"]
+    assert "Schema" not in message["content"]
+    assert "notes" not in message["content"]
+    assert "Question: What was billed?" in message["content"]
+    assert "Document:\nTotal: 7" in message["content"]
+    assert got.output == '{"total": 7, "rows": [{}, {"name": "Zoë"}]}'
+    assert got.adjustments == (
+        "structured output is not held to `format` at /properties/rows/items/properties/name",
+        "structured output is not held to `minimum` at /properties/total",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "output"),
+    [
+        ('{"value": [{"total": 1.50}, {"total": null}]}', '[{"total": 1.5}, {}]'),
+        ('{"value": [', '{"value": ['),
+        ("no JSON", "no JSON"),
+    ],
+    ids=["whole", "cut off", "none"],
+)
+def test_a_schema_of_a_list_is_wrapped_for_structured_mode_only(llm_server, text, output):
+    llm_server.say(answer(text))
+    assert extract(mode="structured", schema={"type": "array", "items": SCHEMA}).output == output
+
+
+def test_an_answer_that_needs_no_change_stays_as_it_was_written(llm_server):
+    llm_server.say(answer('{ "total": 7.10 }'))
+    assert extract(mode="structured").output == '{ "total": 7.10 }'
+
+
+def test_a_schema_that_cannot_be_strict_is_an_error_without_a_call(llm_server):
+    schema = {"type": "object", "properties": {"meta": {"type": "object", "additionalProperties": True}}}
+    with pytest.raises(SchemaError, match="at /properties/meta: an object with any keys"):
+        extract(mode="structured", schema=schema)
+    assert llm_server.requests == []
 
 
 PARTS = {
@@ -179,24 +244,6 @@ def test_the_model_sees_no_scoring_annotations():
         },
         "$defs": {"x-eval-skip": {"type": "null"}},
     }
-
-
-CLOSED = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
-
-
-@pytest.mark.parametrize(
-    ("schema", "strict"),
-    [
-        (CLOSED, True),
-        ({"type": "array", "items": CLOSED}, True),
-        ({"anyOf": [CLOSED, {"type": ["object", "null"]}]}, False),
-        ({**CLOSED, "required": []}, False),
-        ({**CLOSED, "additionalProperties": True}, False),
-        ({"type": "object"}, False),
-    ],
-)
-def test_strict_only_where_the_schema_is(schema, strict):
-    assert is_strict(schema) is strict
 
 
 @pytest.mark.parametrize(

@@ -59,13 +59,59 @@ def test_a_model_is_called_where_there_is_no_extractor(
     assert "Invoice of ACME" in json.dumps(llm_server.bodies[0]["messages"])
 
 
-def test_structured_mode_hands_over_the_schema(
+OPTIONAL = {"type": "object", "properties": {"vendor": {"type": "string", "pattern": "^A"}, "note": {"type": "string"}}}
+
+
+def test_structured_mode_holds_the_model_to_the_schema_and_lists_what_is_lost(
     pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer
 ) -> None:
-    llm_server.otherwise = answer(json.dumps(GOLD))
-    write_case("acme")
-    pytester.runpytest(f"--extract-model={MODEL}", "--extract-mode=structured").assert_outcomes(passed=1)
-    assert llm_server.bodies[0]["response_format"]["type"] == "json_schema"
+    llm_server.otherwise = answer('{"vendor": "ACME", "note": null}')
+    write_case("acme", schema=OPTIONAL, gold={"vendor": "ACME"})
+    lost = "structured output is not held to `pattern` at /properties/vendor"
+    args = [f"--extract-model={MODEL}", "--extract-mode=structured", "--extract-results=r.jsonl"]
+    result = pytester.runpytest(*args, "--extract-record=once")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"{lost} (in 1 case)"])
+    assert llm_server.bodies[0]["response_format"]["json_schema"]["strict"] is True
+    pytester.runpytest(*args, "--extract-record=none").assert_outcomes(passed=1)
+    (attempt,) = read_results(pytester.path / "r.jsonl").results[0].attempts
+    assert (attempt.output, attempt.adjustments) == ('{"vendor": "ACME"}', (lost,))
+    assert len(llm_server.requests) == 1
+
+
+@pytest.mark.parametrize("args", [[], ["--extract-mode=prompt"], ["-n2"]], ids=["alone", "beside prompt", "n2"])
+def test_a_schema_that_cannot_be_strict_is_told_before_the_first_call(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer, args: list[str]
+) -> None:
+    write_case("good")
+    for name in ("a", "b"):
+        write_case(name, schema={**OPTIONAL, "additionalProperties": {"type": "string"}}, gold={"vendor": "ACME"})
+    result = pytester.runpytest(f"--extract-model={MODEL}", *args, "--extract-mode=structured")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    told = [line for line in (*result.outlines, *result.errlines) if "--extract-mode=structured: " in line]
+    assert len(told) == 2
+    assert all("at /: keys that are not known before (additionalProperties)" in line for line in told)
+    assert llm_server.requests == []
+
+
+def test_a_fixture_that_hands_mode_and_model_on_is_told_as_early(
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer
+) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+        from pytest_extract import LitellmExtractor
+
+        @pytest.fixture(scope="session")
+        def extractor(extract_model, extract_mode):
+            return LitellmExtractor(model=extract_model, mode=extract_mode)
+        """
+    )
+    write_case("a", schema={"type": "object"}, gold={"vendor": "ACME"})
+    result = pytester.runpytest(f"--extract-model={MODEL}", "--extract-mode=structured")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*at /: an object with any keys, which no strict schema says*"])
+    pytester.runpytest(f"--extract-model={MODEL}").assert_outcomes(failed=1)
 
 
 def test_a_project_s_extractor_goes_before_the_built_in_one(

@@ -177,13 +177,13 @@ BASIC: Final = lazy_pattern(r"\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,
 """A user's name and password, if what it holds is that (`holds_password`)."""
 NAMED: Final = lazy_pattern(
     r"\b(?:[a-z]{1,20}[_\-])?(?:key|token|credentials?)(?:\s(?:provided|given|used|supplied|is|was))?\s{0,4}[:=]?\s{0,4}[\"'`]?"
-    r"(?P<secret>[\w\-]{20,200})(?![\w\-])",
+    r"(?P<secret>(?=[\w\-]{0,184}[A-Z0-9]{16})[\w\-]{20,200}|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})(?![\w\-])",
     re.IGNORECASE,
 )
-"""What a sentence calls a key (`invalid key K`), if it looks random: a name of a field does not."""
+"""What a sentence calls a key (`invalid key K`), if it looks random: a field's name in words does not."""
 PREFIXED: Final = lazy_pattern(
     r"\b[A-Za-z][A-Za-z0-9]{1,11}(?:[_\-][A-Za-z0-9]{2,8}){0,2}[_\-](?=[A-Z0-9]{0,200}[a-z])(?=[a-z0-9]{0,200}[A-Z])"
-    r"(?=[A-Za-z]{0,200}[0-9])[A-Za-z0-9]{32,200}\b"
+    r"(?=[A-Za-z]{0,200}[0-9]{1,20}[A-Za-z]{1,200}[0-9])[A-Za-z0-9]{32,200}\b"
 )
 """A key as most providers make them: a prefix, and random characters of all three kinds."""
 HINTS: Final = ("basic", "credential", *dict.fromkeys(hint for form in (*TOKENS, *CONTEXT) for hint in form.hints))

@@ -100,6 +100,20 @@ def test_the_values_of_variables_are_found_where_they_hold_chance():
     assert cleaned == "the server refused [redacted: SHORT_PASSWORD] for invoices"
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "missing key total_amount_2024_usd_incl_vat",
+        "KeyError: 'invoice_line_items_0_description_text'",
+        "AssertionError: test_TheNameOfATestThatIsLongerThanALineOf80Columns",
+        "model gpt-4o-mini-2024-07-18: key is wrong; request req_011CQq7ZxW2Qm3rT5vB8nD4k",
+        f"sha256-{made('{h64}')}",
+    ],
+)
+def test_names_and_digests_stay_in_messages(message):
+    assert NOTHING_KNOWN.clean(message).value == message
+
+
 def test_an_allowed_fingerprint_is_no_secret():
     (found,) = NOTHING_KNOWN.find(KEY)
     allowed = Secrets(allowed=frozenset({found.fingerprint}))

@@ -283,7 +283,10 @@ def test_a_run_of_several_models_stays_in_a_narrow_window() -> None:
 
 def test_changes_of_requests_are_counted_and_bounded() -> None:
     lines = told(case("a", attempt(1.0, adjustments=("b", "a"))), case("b", attempt(1.0, adjustments=("a",))))
-    assert lines[1:3] == ["a (in 2 cases)", "b (in 1 case)"]
+    assert [line for line in lines if line.endswith(("case)", "cases)"))] == [
+        "a (in 2 cases)",
+        "b (in 1 case)",
+    ]
     many = told(case("a", attempt(1.0, adjustments=tuple(f"{number:03}" + "x" * 500 for number in range(30)))))
     assert "and 20 more changes of requests" in many
-    assert len("".join(many)) < 4_000
+    assert sum(map(len, many)) < 5_000

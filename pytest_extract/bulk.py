@@ -24,7 +24,7 @@ from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.gates import MODALITIES, GateConfig
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import decode_json
-from pytest_extract.core.parse.value import NotJson, plain_json
+from pytest_extract.core.python_values import NotJson, json_argument, plain_json
 from pytest_extract.core.results import FailureKind, Judge, Status
 from pytest_extract.core.scorer import Scorer, compile_schema, output_shape
 from pytest_extract.core.values import Json, short_repr, text_digest
@@ -194,7 +194,9 @@ class BulkScorer:
             options = {name: value for name, value in self.scorer.source.items() if name != "schema"}
         if isinstance(schema, str) and not options:
             return _compiled(schema)
-        return compile_schema(_value_of("schema", schema), **(options or {}))
+        if isinstance(schema, str):
+            schema = _value_of("schema", schema)
+        return compile_schema(schema, **(options or {}))
 
 
 def _unpickled_scorer(arguments: Mapping[str, Any]) -> BulkScorer:
@@ -227,7 +229,7 @@ def _tags(given: Json) -> Mapping[str, Json]:
 def _value_of(name: str, given: Json) -> Json:
     """Return a gold, schema or tags: of a text its JSON, else the value, with lists and mappings of Python's own."""
     if not isinstance(given, str):
-        return None if given is None else _plain(name, given)
+        return json_argument(f"`{name}`", given, strict=True)
     given = given.lstrip()
     whole = decode_json(given, 0)
     if whole is not None and not given[whole[1] :].strip():
@@ -245,13 +247,6 @@ def _plain_output(output: object) -> Json:
         return plain_json(output)
     except NotJson:
         return output
-
-
-def _plain(name: str, given: Json) -> Json:
-    try:
-        return plain_json(given)
-    except NotJson as error:
-        raise ConfigError(f"`{name}` cannot be read as JSON: {error}") from error
 
 
 @lru_cache(maxsize=_MOST_SCHEMAS)

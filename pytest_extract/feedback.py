@@ -13,7 +13,6 @@ from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.extraction.base import plain_output
 from pytest_extract.lazy import dataclass
 
 __all__ = ("ScoreWithFeedback", "inspect_score", "optimizer_metric", "promptfoo_grading")
@@ -52,7 +51,7 @@ def optimizer_metric(
     scorer = compile_schema(schema, **compiled)
 
     def metric(example: Any, prediction: Any, trace: Any = None, *_more: Any, **_named: Any) -> Any:  # noqa: ARG001
-        found = scorer.score_text(_field(example, gold), plain_output(_field(prediction, output)), **how)
+        found = scorer.score_text(_field(example, gold), _field(prediction, output), **how)
         result = ScoreWithFeedback(_measure_of(found, measure), found.feedback(most))
         dspy = sys.modules.get("dspy")
         return result if dspy is None else dspy.Prediction(score=result.score, feedback=result.feedback)

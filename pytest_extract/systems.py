@@ -14,6 +14,7 @@ from pytest_extract.cases.structure import ANNOTATION_PREFIXES, compile_structur
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.measures.deepjson import DeepJsonScore, deepjson_text
 from pytest_extract.core.measures.table import measures_of_system
+from pytest_extract.core.python_values import json_argument, schema_argument
 from pytest_extract.core.results import Failure, FieldResult, GateResult, Judge, Status
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
@@ -123,6 +124,11 @@ def compare_systems(
     for name in systems:
         if name not in SYSTEMS:
             raise ConfigError(f"no system {name!r}{nearest(name, SYSTEMS)}")
+    schema, gold, extracted = (
+        schema_argument(schema),
+        json_argument("gold", gold),
+        json_argument("extracted", extracted),
+    )
     mode = "llm" if judge is not None else judge_mode
     compiled = partial(compile_schema, judge_mode=mode, extensions=extensions)  # type: ignore[arg-type]
     compiled(schema, semantics="ours")  # a mistake in it is an error, and no system's view
@@ -323,6 +329,7 @@ def struct_evaluate(
 
     if len(golds) != len(outputs):
         raise ConfigError(f"as many outputs as golds are needed, not {len(outputs):,} for {len(golds):,}")
+    schema = schema_argument(schema)
     annotated = annotate_schema(schema, metrics=metrics) if isinstance(schema, dict) else schema
     scorer = compile_schema(
         annotated, semantics="struct-extract-eval", post_process=post_process, extensions=extensions

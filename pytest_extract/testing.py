@@ -104,10 +104,11 @@ class Gold:
         from pytest_extract.cases.checks import checked_argument
         from pytest_extract.core.gates import GateConfig
         from pytest_extract.core.pattern import usual
+        from pytest_extract.core.python_values import json_argument
         from pytest_extract.core.scorer import compile_schema, output_shape
         from pytest_extract.thresholds import thresholds_of
 
-        self.value = value
+        self.value = json_argument("gold", value)
         self._judge = judge
         self._modality = modality
         self._accept = checked_argument("accept", accept)
@@ -120,7 +121,7 @@ class Gold:
             schema, semantics=semantics, overrides=overrides, extensions=extensions, post_process=post_process,
             as_published=False,
         )  # fmt: skip
-        _raise_problems([*self._misnamed(), *(self._unsound(schema) if self._gates.schema else ())])
+        _raise_problems([*self._misnamed(), *(self._unsound(self._scorer.schema) if self._gates.schema else ())])
 
     def _misnamed(self) -> Iterator[str]:
         """Tell fields that nothing can be held against: a bound on them would pass whatever is extracted."""

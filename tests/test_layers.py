@@ -39,7 +39,7 @@ RINGS = (
 """Top-level modules and packages, lowest ring first; a ring may use its own members and all rings before it."""
 
 CORE_RINGS = (
-    ("arguments", "shared_values", "values", "regex"),
+    ("arguments", "python_values", "shared_values", "values", "regex"),
     (
         "results",
         "auto_accept",

@@ -13,6 +13,7 @@ from pytest_extract.cases.embedded_schema import embedded_schema, wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.sources import SourceFile, parse_source, read_source, read_text
 from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.python_values import class_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES
@@ -121,15 +122,11 @@ def schema_of_class(module: str, name: str) -> Json:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-        if hasattr(found, "model_json_schema"):
-            return found.model_json_schema()
-        from pydantic import TypeAdapter
-
-        return TypeAdapter(found).json_schema()
-    except Exception as error:  # importing runs the user's code, and pydantic refuses in many ways
+    except Exception as error:  # importing runs the user's code
         raise ConfigError(f"{module}:{name} gives no JSON Schema: {type(error).__name__}: {error}") from error
     finally:
         sys.path.pop(0)
+    return class_schema(f"{module}:{name}", found)
 
 
 def load_all_cases(files: Iterable[Path], cache: SchemaCache, problem: str, *, most: int | None = None) -> list[Case]:

@@ -21,6 +21,7 @@ from pytest_extract.core.parse.fit import FitRank, Fits, SchemaFit
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.size import most_repaired, too_many_bytes, too_many_values
 from pytest_extract.core.pattern import usual
+from pytest_extract.core.python_values import json_argument, json_output, schema_argument
 from pytest_extract.core.results import (
     Answer,
     Failure,
@@ -131,6 +132,7 @@ class Scorer:
     ) -> Score:
         """Score an extracted JSON value against gold; raises ConfigError for arguments that cannot be used.
 
+        Python values that correspond to JSON (models of pydantic, dates, Decimal, ...) are converted, in gold as well.
         `judge` is asked in rounds, each open question once, but for what fields give to judges of their own; `answers`
         (by `Question.key`) are known beforehand.
         `accept`: further right readings of a field; `absent`: fields that `must` or may (`either`) stay empty.
@@ -143,6 +145,7 @@ class Scorer:
             arguments.function("judge", judge)
             arguments.instance("failure", failure, Failure, "a Failure")
             arguments.mapping("wrapped", wrapped)
+        gold, extracted = json_argument("gold", gold), json_argument("extracted", extracted)
         if confidence is not None and extracted is not MISSING:
             from pytest_extract.core.output_shape import unwrap
 
@@ -198,9 +201,9 @@ class Scorer:
         if how:  # what cannot be used is told before the output is read
             arguments.function("judge", how.get("judge"))
             _rules(how.get("accept"), how.get("absent"))
+        gold = json_argument("gold", gold)
         modality, gates = how.get("modality", "text"), how.get("gates")
-        if isinstance(text, bytearray):
-            text = bytes(text)
+        text = bytes(text) if isinstance(text, bytearray) else json_output(text)
         large = too_many_bytes(text, gold, max_output_bytes) if isinstance(text, str | bytes) else None
         if large is not None:
             return self.failed(gold, large, modality=modality, gates=gates)
@@ -239,6 +242,7 @@ class Scorer:
     ) -> tuple[Question, ...]:
         """Return what a judge is to be asked next, each question once; empty when all is decided."""
         known = dict(arguments.mapping("answers", answers))
+        gold, extracted = json_argument("gold", gold), json_argument("extracted", extracted)
         scored = score_values(self.program, gold, extracted, known, _rules(accept, absent), NO_JUDGE)
         return tuple(scored.questions.values())
 
@@ -252,6 +256,7 @@ class Scorer:
         wrapped: Mapping[Wrapping, str] | None = None,
     ) -> Score:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
+        gold = json_argument("gold", gold)
         scored = score_values(self.program, gold, MISSING, {}, _NO_RULES, NO_JUDGE)
         why = f"no output: {failure.kind}"
         fields, leaves = (_all_failed(each, why) for each in scored.results())
@@ -297,6 +302,7 @@ def compile_schema(
 ) -> Scorer:
     """Compile a JSON Schema, with its scoring annotations, for scoring many documents.
 
+    `schema`: a JSON Schema, or a class of pydantic, a dataclass or a TypedDict, whose schema pydantic gives.
     `semantics`: ours, extract-bench or struct-extract-eval; default: by the annotations' dialect. `overrides`: pattern
     -> scoring, as in a case. `judge_mode`: `exact` and `fuzzy` decide semantic fields without a judge.
     `post_process`: names of post-processors, or mappings of `name` and parameters.
@@ -319,6 +325,7 @@ def compile_schema(
     if as_published is not None:
         arguments.flag("as_published", as_published)
         published = as_published
+    schema = schema_argument(schema)
     given = _Arguments(schema, semantics, nulls, dict(overrides), judge_mode, post_process, [*(rules or ())], published)
     try:
         key = marshal.dumps(tuple[Any, ...](given), MARSHAL_VERSION)
@@ -427,7 +434,7 @@ def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
             raise ConfigError(f"accept.{place} must be a list of right readings, not {values!r}")
     return CaseRules(
-        {usual(place): tuple(values) for place, values in accept.items()},
+        {usual(place): tuple(json_argument(f"accept.{place}", values)) for place, values in accept.items()},
         {usual(place): rule for place, rule in absent.items()},
     )
 

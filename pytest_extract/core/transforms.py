@@ -15,6 +15,7 @@ from typing import Final
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import Param, TransformSpec, check_params, with_defaults
+from pytest_extract.core.python_values import json_argument
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 
@@ -231,4 +232,4 @@ def transform_value(name: str, value: Json, params: Mapping[str, Json] | None = 
     problems = check_params(params or {}, spec.params, name)
     if problems:
         raise ConfigError("; ".join(problems))
-    return spec.make(with_defaults(params or {}, spec.params))(value)
+    return spec.make(with_defaults(params or {}, spec.params))(json_argument("value", value))

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, Final
 
-from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.regex import compile_regex, without_surrogates
-from pytest_extract.core.values import FieldPath, Json, canonical_json, json_type
+from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json, canonical_json, json_type
 from pytest_extract.errors import nearest
 from pytest_extract.lazy import dataclass
 

@@ -20,6 +20,8 @@ from pytest_extract.lazy import lazy_pattern
 Json: TypeAlias = Any
 Step: TypeAlias = str | int
 
+MAX_DEPTH: Final = 200
+"""Deepest nesting that is read; real outputs stay below 20, and everything behind may recurse this far."""
 _LONGEST_BITS: Final = 10_000
 _LONG_BITS: Final = 2100  # below 640 digits, the least that Python's limit can be set to
 _PLAIN_NAME = lazy_pattern(r"[^\W\d][\w\-]*")

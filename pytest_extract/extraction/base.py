@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.parse.finish import OUTAGE, plain_reason
+from pytest_extract.core.python_values import json_argument, json_output
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class Extraction:
     """An output with what is known about the call that made it.
 
-    output: text, or a value that is JSON (of the types in `core.parse.value.plain_json`), before any parsing.
+    output: text, or a value that is JSON (of the types in `core.python_values.plain_json`), before any parsing.
     usage: tokens (`Usage`, or a mapping with its names); latency_s: seconds; cost_usd: None when unknown, never 0 then.
     estimated_usd: what a budget counts where the cost is unknown; None if there is no estimate either.
     finish_reason: that of the provider; `length` marks an output that was cut off, `error` an outage: no output at all.
@@ -128,12 +129,7 @@ def _reported(name: str, value: Any, kinds: Any) -> Any:
     """Return what an extractor reports beside its output as plain JSON."""
     if value is None:
         return None
-    from pytest_extract.core.parse.value import NotJson, plain_json
-
-    try:
-        plain = plain_json(value)
-    except NotJson as problem:
-        raise ConfigError(f"Extraction({name}=...) is no JSON: at {problem.path}, {problem}") from problem
+    plain = json_argument(f"Extraction({name}=...)", value, strict=True)
     if isinstance(plain, kinds) and not isinstance(plain, bool):
         return plain
     wanted = {
@@ -159,25 +155,7 @@ def _answer(output: Any, gold: Json) -> Any:
     answer = response_in(output)
     if answer is not None and response_in(gold) is None:
         raise ConfigError(f"the extractor returned a response as a client gives it; return the answer in it: {answer}")
-    return plain_output(output)
-
-
-def plain_output(output: Any) -> Any:
-    """Return text as it is, and any other output as plain JSON; ConfigError for a type that JSON does not have.
-
-    That is a mistake of the extractor's code. What a model's own text may hold (NaN, a number of 5,000 digits, a deep
-    nesting) stays as it is, to fail as the model's output.
-    """
-    if output is None or isinstance(output, str | bytes | bytearray):
-        return output
-    from pytest_extract.core.parse.value import NoJsonType, NotJson, plain_json
-
-    try:
-        return plain_json(output)
-    except NoJsonType as problem:
-        raise ConfigError(f"the extractor returned no JSON: at {problem.path}, {problem}") from problem
-    except NotJson:
-        return output
+    return json_output(output)
 
 
 def usage_of(usage: Any) -> Usage | None:

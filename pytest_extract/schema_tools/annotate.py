@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 from pytest_extract.core.arguments import mapping, one_of
 from pytest_extract.core.metrics import METRICS, PRESETS
 from pytest_extract.core.metrics.base import check_params
+from pytest_extract.core.python_values import json_argument, schema_argument
 from pytest_extract.core.schema.subschemas import map_children
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import ConfigError, SchemaError, nearest
@@ -56,12 +57,15 @@ def annotate_schema(
     for free text, fuzzy for names), and lists of objects the key that tells their rows apart, where there is one.
     Raises ConfigError for an unknown type or metric and for a wrong parameter, SchemaError for what is no schema.
     """
+    schema = schema_argument(schema)
     if not isinstance(schema, dict):
         raise SchemaError(f"a schema to annotate must be an object, not {json_type(schema)}")
     one_of("dialect", dialect, tuple(DEFAULTS))
     table = {**DEFAULTS[dialect], **_checked_metrics(mapping("metrics", metrics))}
     try:
-        proposals = propose_annotations(schema, golds)
+        proposals = propose_annotations(
+            schema, [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)]
+        )
         annotator = (_XEval if dialect == "x-eval" else _EvaluationConfig)(table, proposals)
         return annotator.node(schema, "")
     except RecursionError:

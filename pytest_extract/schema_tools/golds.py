@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from pytest_extract.core import arguments
 from pytest_extract.core.pattern import pattern_of
+from pytest_extract.core.python_values import json_argument, schema_argument
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import FieldPath, Json, Step, json_type
@@ -59,7 +60,8 @@ def validate_golds(
     """
     arguments.values("golds", golds)
     arguments.instance("id_field", id_field, str, "a text")
-    tree = Schema(schema)
+    golds = [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)]
+    tree = Schema(schema_argument(schema))
     for _ in tree.walk():  # makes every node, and finds its mistakes
         pass
     if tree.problems:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_extract.core import arguments
+from pytest_extract.core.python_values import json_argument
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import ConfigError
 
@@ -18,6 +19,7 @@ def infer_schema(values: Sequence[Json], *, widen: bool = False) -> dict[str, Js
     Raises ConfigError without values, and for values nested deeper than the interpreter can follow.
     """
     arguments.values("values", values)
+    values = [json_argument(f"values[{index}]", value) for index, value in enumerate(values)]
     if not values:
         raise ConfigError("a schema can only be inferred from at least one value")
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from pytest_extract.core.python_values import schema_argument
 from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.schema.subschemas import map_children
 from pytest_extract.core.values import Json, json_type
@@ -38,6 +39,7 @@ def resolve_schema_references(schema: Json, *, published: bool = False) -> dict[
     Raises SchemaError with the pointer of a reference that leads nowhere, out of the document, or (published, or
     outside `$defs`) back to itself.
     """
+    schema = schema_argument(schema)
     if not isinstance(schema, dict):
         raise SchemaError(f"a schema to resolve must be an object, not {json_type(schema)}")
     try:

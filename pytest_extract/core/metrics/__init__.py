@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsName, check_params, with_defaults
+from pytest_extract.core.python_values import json_argument
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 
@@ -97,4 +98,6 @@ def compare_values(
     semantics: SemanticsName = "ours",
 ) -> float:
     """Return the score in [0, 1] that a metric gives two values, to try a metric out; raises ConfigError."""
-    return bind_metric(name, params, semantics).compare(gold, extracted)
+    return bind_metric(name, params, semantics).compare(
+        json_argument("gold", gold), json_argument("extracted", extracted)
+    )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from pytest_extract.core.values import MAX_DEPTH
 from pytest_extract.lazy import lazy_pattern
 
-MAX_DEPTH: Final = 200
-"""Deepest nesting that is read; real outputs stay below 20, and everything behind may recurse this far."""
 _DEEPEST: Final = 5 * MAX_DEPTH
 """Nesting from which on nobody asks any more where it closes."""
 _STRING: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'

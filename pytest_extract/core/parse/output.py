@@ -21,7 +21,7 @@ from pytest_extract.core.parse.text import (
     read_strict,
 )
 from pytest_extract.core.parse.thoughts import Thoughts
-from pytest_extract.core.parse.value import NotJson, plain_json
+from pytest_extract.core.python_values import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing, json_type
 

@@ -9,10 +9,9 @@ import json
 import re
 from typing import Final
 
-from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.parse.text import read_strict
 from pytest_extract.core.results import FailureKind
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
+from pytest_extract.core.values import MAX_DEPTH, MISSING, FieldPath, Json, Missing
 from pytest_extract.lazy import lazy_pattern
 
 _SPACE = lazy_pattern(r"[ \t\n\r]*+")

@@ -10,10 +10,10 @@ import json
 from typing import Final, NamedTuple
 
 from pytest_extract.collector import no_collection
-from pytest_extract.core.parse.brackets import MAX_DEPTH, closing
+from pytest_extract.core.parse.brackets import closing
 from pytest_extract.core.parse.fit import FitRank, Fits
 from pytest_extract.core.parse.thoughts import Thoughts, ThoughtsAhead, thoughts_before_answer
-from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
+from pytest_extract.core.values import CONTAINERS, MAX_DEPTH, MISSING, Json, Missing
 from pytest_extract.lazy import dataclass, lazy_pattern
 
 MOST_PLACES: Final = 20_000

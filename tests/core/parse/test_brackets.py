@@ -7,7 +7,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.parse.brackets import MAX_DEPTH, closing
+from pytest_extract.core.parse.brackets import closing
+from pytest_extract.core.values import MAX_DEPTH
 
 STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 TEXTS = st.text(st.sampled_from('[]{}",:\\ a1'), max_size=60)

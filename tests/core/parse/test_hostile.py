@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import score_text
-from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem
 from pytest_extract.core.parse.text import MOST_PLACES, find_regions
-from pytest_extract.core.values import MISSING
+from pytest_extract.core.values import MAX_DEPTH, MISSING
 from tests.cpu_time import cpu_seconds
 from tests.strategies import json_values, nested
 

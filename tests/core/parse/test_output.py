@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.parse.brackets import MAX_DEPTH
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem
 from pytest_extract.core.parse.text import decode_json
 from pytest_extract.core.results import FailureKind
-from pytest_extract.core.values import MISSING
+from pytest_extract.core.values import MAX_DEPTH, MISSING
 from tests.strategies import json_values
 
 

@@ -17,13 +17,16 @@ from decimal import Decimal
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+import attrs
 import pydantic
+import pydantic.dataclasses
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.value import NoJsonType, NotJson, plain_json
+from pytest_extract.core.python_values import NoJsonType, NotJson, plain_json
+from pytest_extract.core.values import MISSING
 from tests.strategies import json_values
 
 
@@ -52,6 +55,22 @@ class Model(pydantic.BaseModel):
     day: dt.date | None = None
 
 
+class Listed(pydantic.BaseModel):
+    prices: list[Decimal]
+    by_name: dict[str, Decimal]
+
+
+@pydantic.dataclasses.dataclass
+class Checked:
+    net_price: float = pydantic.Field(alias="netPrice")
+
+
+@attrs.define
+class Written:
+    x: int
+    y: int
+
+
 class Lazy(collections.abc.Mapping):
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -76,7 +95,8 @@ DRESSED = [
     (Decimal("12345678901234567890.00"), 12345678901234567890),
     (Decimal("0E-9000"), 0.0),
     (dt.date(2024, 1, 2), "2024-01-02"),
-    (dt.datetime(2024, 1, 2, 3, 4, tzinfo=UTC), "2024-01-02T03:04:00+00:00"),
+    (dt.datetime(2024, 1, 2, 3, 4, tzinfo=UTC), "2024-01-02T03:04:00Z"),
+    (dt.datetime(2024, 1, 2, 3, 4, tzinfo=dt.timezone(dt.timedelta(hours=1))), "2024-01-02T03:04:00+01:00"),
     (dt.time(3, 4), "03:04:00"),
     (uuid.UUID(int=5), "00000000-0000-0000-0000-000000000005"),
     (PurePosixPath("a/b"), "a/b"),
@@ -92,7 +112,10 @@ DRESSED = [
     (collections.deque([1]), [1]),
     (range(3), [0, 1, 2]),
     (Row(Decimal("1.5"), Row(None)), {"price": 1.5, "inner": {"price": None, "inner": None}}),
-    (Model(netPrice=Decimal("1.50")), {"netPrice": "1.50", "day": None}),
+    (Model(netPrice=Decimal("1.50")), {"netPrice": 1.5, "day": None}),
+    (Listed(prices=[Decimal("1.50")], by_name={"a": Decimal(2)}), {"prices": [1.5], "by_name": {"a": 2}}),
+    (Checked(netPrice=1.5), {"netPrice": 1.5}),
+    (Written(1, 2), {"x": 1, "y": 2}),
     ({Kind.BILL: 1}, {"bill": 1}),
 ]
 NONE = [
@@ -106,6 +129,8 @@ NONE = [
     ((x for x in ()), "of type generator"),
     (Decimal("0.1234567890123456789"), "has more digits than a JSON number keeps"),
     ({1: 2}, "the key '1' is of type int; JSON keys are texts"),
+    ({True: 2}, "the key 'True' is of type bool; JSON keys are texts (YAML 1.1 reads on, off, yes and no as booleans"),
+    (MISSING, "MISSING stands for a whole value; leave the key out"),
     ({Kind.BILL: 1, "bill": 2}, "two keys of the object are written 'bill'"),
 ]
 
@@ -180,7 +205,7 @@ def test_plain_values_stay_the_same_object(value):
 
 CODE = """
 import sys
-from pytest_extract.core.parse.value import plain_json
+from pytest_extract.core.python_values import plain_json
 plain_json({"a": (1,)})
 try:
     plain_json([object()])

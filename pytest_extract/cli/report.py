@@ -92,7 +92,9 @@ def check_tags(results: Iterable[CaseResult], by: Sequence[str]) -> None:
     known = known_tags(results) if tags else []
     for name in tags:
         if name not in known:
-            raise ConfigError(f"--by: no case has the tag {name!r}{nearest(name, [*known, *DIMENSIONS])}")
+            raise ConfigError(
+                f"--by: no case has the tag {name!r}{nearest(name, dict.fromkeys([*known, *DIMENSIONS]))}"
+            )
 
 
 def _check_options(args: argparse.Namespace) -> None:

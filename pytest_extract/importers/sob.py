@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.complexity import WEIGHTS
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError
 from pytest_extract.importers.files import (
     Imported,
@@ -26,6 +28,7 @@ NAME: Final = "sob"
 RESPONSES_FILE: Final = f"{NAME}-responses.jsonl"
 """The results file of the published responses, beside the case files."""
 _TEXTS: Final = ("text", "context", "document", "transcript", "passage")
+_COMPLEXITY: Final = ("schema_complexity", "difficulty", "complexity")
 RESPONSES: Final = (
     "the records hold no document: each case's text is the published response, which an extractor that "
     "returns document.text hands on to be scored again"
@@ -36,43 +39,60 @@ def import_sob(source: Path, target: ImportFolder, *, modality: str | None = Non
     """Write one dataset, a case a record, of one modality: by default that of the file's place.
 
     A record's document is the first of `input.text`, `context`, `document`, `transcript` and `passage` that is a text;
-    where none is, the published response. Its complexity (`schema_complexity`, else `difficulty`) becomes the case's.
-    Its `candidate_response` and `model_id` become a response to the case. Records that differ in these only are one
-    case; without documents they are a case each, and their responses have the id of the first.
-    Raises CaseFileError with the line of a record that cannot be used.
+    where none is, the published response. Its complexity (`schema_complexity`, `difficulty` or `complexity`) becomes
+    that of the case. Its `candidate_response` and `model_id` become a response to the case. Records that ask the same
+    (id, question, document and gold) of several models are one case, also where a model was given the schema in
+    another spelling: the case has the schema of most, each response is scored under its own. Without documents they
+    are a case each, and their responses have the id of the first. Raises CaseFileError with the line of a record that
+    cannot be used.
     """
     target.check([RESPONSES_FILE])
     modality = modality or published_modality(source)
-    records: list[Record] = []
-    answered: dict[str, tuple[int, set[str]]] = {}  # what is asked -> position of its first record, models
+    groups: list[list[Record]] = []
+    answered: dict[str, tuple[list[Record], set[str]]] = {}  # what is asked -> records of different models, the models
     rows, documents = 0, 0
     for number, row in json_lines(source):
-        record, has_document = _record(source, number, row, modality)
+        record, text = _record(source, number, row, modality)
         rows += 1
-        documents += has_document
+        documents += text is not None
         metadata = _part(row, "metadata")
         model = str(metadata.get("model_id"))
-        asked = json.dumps([metadata.get("record_id"), row["input"], row["output"]["ground_truth"]], sort_keys=True)
-        first, models = answered.setdefault(asked, (len(records), set()))
+        asked = canonical_json([metadata.get("record_id"), row["input"].get("question"), text, record.keys["gold"]])
+        group, models = answered.setdefault(asked, ([], set()))
         if not metadata.get("record_id") or not models or model in models:
-            records.append(record)
-        elif has_document:
-            case = records[first]
-            tags = {name: tag for name, tag in case.keys["tags"].items() if name != "model_id"}
-            records[first] = replace(
-                case, keys={**case.keys, "tags": tags}, responses=(*case.responses, *record.responses)
-            )
+            group = [] if models else group
+            group.append(record)
+            groups.append(group)
+        elif text is not None:
+            group.append(record)
         else:
-            shared = tuple({**response, "id": records[first].keys["id"]} for response in record.responses)
-            records.append(replace(record, responses=shared))
+            shared = tuple({**response, "id": group[0].keys["id"]} for response in record.responses)
+            groups.append([replace(record, responses=shared)])
         models.add(model)
     heading = ("SOB", *(() if documents else (RESPONSES,)))
-    made = write_datasets(target, NAME, records, heading=heading)
+    made = write_datasets(target, NAME, [_case_of(group) for group in groups], heading=heading)
     notes = () if documents == rows else (f"{rows - documents} of {rows}: {RESPONSES}",)
     return replace(made, notes=(*notes, *made.notes))
 
 
-def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tuple[Record, bool]:
+def _case_of(records: Sequence[Record]) -> Record:
+    """Make one case of the records of several models: with the schema of most, and the tags that they agree on."""
+    first = records[0]
+    schemas = [canonical_json(record.keys["schema"]) for record in records]
+    usual = records[schemas.index(Counter(schemas).most_common(1)[0][0])]
+    tags = {
+        name: tag
+        for name, tag in first.keys["tags"].items()
+        if all(record.keys["tags"].get(name) == tag for record in records)
+    }
+    responses = tuple(
+        {"schema": json.dumps(record.keys["schema"]), **response} for record in records for response in record.responses
+    )
+    return replace(usual, keys={**usual.keys, "id": first.keys["id"], "tags": tags}, responses=responses)
+
+
+def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tuple[Record, str | None]:
+    """Return a record as a case with its response, and the text of its document, where it has one."""
     given, output, metadata = (_part(row, name) for name in ("input", "output", "metadata"))
     if "json_schema" not in given or "ground_truth" not in output:
         raise CaseFileError("a record of SOB has input.json_schema and output.ground_truth", path=path, line=number)
@@ -96,7 +116,7 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
         responses = (response,)
     uncompared = check.uncompared(gold)
     record = Record(keys=keys, problem=problem, uncompared=uncompared, judged=check.judged, responses=responses)
-    return record, text is not None
+    return record, text
 
 
 def _part(row: dict[str, Any], name: str) -> dict[str, Any]:
@@ -110,7 +130,14 @@ def _response(output: dict[str, Any]) -> str:
 
 
 def _tags(metadata: dict[str, Any]) -> dict[str, str]:
-    tags = {name: str(metadata[name]) for name in ("record_id", "model_id", "category") if metadata.get(name)}
-    classes = (metadata.get(name) for name in ("schema_complexity", "difficulty"))
+    """Return the single values of a record's metadata as tags; `category` is `source_category` in some files."""
+    tags = {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in metadata.items()
+        if name not in _COMPLEXITY and isinstance(value, str | int | float) and value != ""
+    }
+    if "source_category" in tags:
+        tags.setdefault("category", tags["source_category"])
+    classes = (metadata.get(name) for name in _COMPLEXITY)
     known = next((each for each in classes if isinstance(each, str) and each in WEIGHTS), None)
     return tags | ({"complexity": known} if known is not None else {})

@@ -313,6 +313,52 @@ def test_responses_are_scored_again_without_a_call(pytester, capsys):
     assert before == after
 
 
+def test_a_schema_in_a_provider_s_spelling_belongs_to_the_response(tmp_path, capsys):
+    """Of three models one was given the schema in another spelling, which its response breaks: there is one suite."""
+    theirs = {**SCHEMA, "property_ordering": ["total"], "required": ["sum"]}
+    rows = with_document([*answers("other", {"total": 0}, {"total": 1}, None, schema=theirs), *GOOD, *BAD])
+    assert main(["import", "sob", jsonl(tmp_path / "records.jsonl", *rows), str(tmp_path / "out")]) == 0
+    assert "3 cases in " in capsys.readouterr().out
+    found = ranked(capsys, tmp_path / "out/sob-responses.jsonl")
+    assert {name: coverage for name, (coverage, _, _) in found.items()} == {"good": 1, "bad": 1, "other": 1}
+    assert found["good"] == pytest.approx((1, 2 / 3, 2 / 3))
+    assert found["other"] == pytest.approx((1, 0, 0))
+    cases = loaded(tmp_path / "out/sob.extract.yaml")
+    assert [(case.id, case.schema) for case in cases] == [("1-r0", SCHEMA), ("2-r1", SCHEMA)]
+
+
+def test_records_that_ask_something_else_are_cases_of_their_own(tmp_path, capsys):
+    (first,) = with_document(GOOD[:1])
+    rows = [first]
+    for part, name, value in [
+        ("metadata", "record_id", "r9"), ("input", "question", "How much?"), ("input", "context", "Another bill"),
+        ("output", "ground_truth", {"total": 9}),
+    ]:  # fmt: skip
+        row = copy.deepcopy(first)
+        row["metadata"]["model_id"] = name
+        row[part][name] = value
+        rows.append(row)
+    assert main(["import", "sob", jsonl(tmp_path / "records.jsonl", *rows), str(tmp_path / "out")]) == 0
+    assert "5 cases in " in capsys.readouterr().out
+
+
+def test_what_is_known_of_a_record_of_sob_becomes_its_tags(tmp_path, capsys):
+    known = {"record_id": "r1", "source_category": "receipts", "type": "scan", "pages": 2, "empty": "", "list": [1]}
+    of_models = [{**known, "model_id": name, "seconds": at} for at, name in enumerate(["a", "b"])]
+    rows = [record({"total": 1}, response={"total": 1}, metadata=each, context="The bill") for each in of_models]
+    assert main(["import", "sob", jsonl(tmp_path / "r.jsonl", *rows), str(tmp_path / "out")]) == 0
+    (case,) = loaded(tmp_path / "out/sob.extract.yaml")
+    tags = {"record_id": "r1", "source_category": "receipts", "category": "receipts", "type": "scan", "pages": "2"}
+    assert dict(case.tags) == {**tags, "modality": "text"}
+    results = read_results(tmp_path / "out/sob-responses.jsonl").results
+    assert [each.tags["seconds"] for each in results] == ["0", "1"]
+    report = ["runs", "report", str(tmp_path / "out/sob-responses.jsonl")]
+    assert main([*report, "--by", "category"]) == 0
+    assert "receipts" in capsys.readouterr().out
+    assert main([*report, "--by", "complexty"]) == 2
+    assert capsys.readouterr().err.count("complexity") == 1
+
+
 def test_repeated_records_of_a_model_stay_cases_of_their_own(tmp_path, capsys):
     source = jsonl(tmp_path / "records.jsonl", *with_document(GOOD[:1] * 2 + BAD[:1]))
     assert main(["import", "sob", source, str(tmp_path / "out")]) == 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import ast
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.arithmetic import NOISE, is_whole
 from pytest_extract.core.metrics.equality import text_key
@@ -26,22 +27,15 @@ from pytest_extract.core.rules.operands import (
     round_half_up,
     unread,
 )
-from pytest_extract.core.rules.syntax import (
-    AGGREGATES,
-    Arithmetic,
-    Constant,
-    Expression,
-    FieldRef,
-    FunctionCall,
-    ParsedRule,
-    fields_in,
-)
+from pytest_extract.core.rules.syntax import SIGNS, ParsedRule, arrays_of, function_name, is_aggregate
 from pytest_extract.core.values import MISSING, Json, Missing, Step, path_text
 from pytest_extract.lazy import dataclass
 
 _NOISE: Final = Fraction(repr(NOISE))
 MOST_STEPS: Final = 500_000
 """Values that one rule reads and computes in one document at most."""
+Indices: TypeAlias = tuple[int, ...]
+"""Of the rows through which a path leads (`[]`), outermost first."""
 
 
 class NoValueError(Exception):
@@ -49,10 +43,8 @@ class NoValueError(Exception):
 
 
 class RuleComparison(NamedTuple):
-    """One comparison of a rule: of the document, or of one row (`place`, "" for the document)."""
+    """One comparison of a rule, as people read it."""
 
-    holds: bool
-    place: str
     left: str
     right: str
     message: str
@@ -62,7 +54,7 @@ class RuleComparison(NamedTuple):
 class Checked:
     """What a rule gave over one document.
 
-    held: comparisons that hold; broken: the first one that does not, of `broken_count`.
+    held: comparisons that hold, of which `shown` is the first; broken: the first that does not, of `broken_count`.
     without_value: rows in which a value is null or missing; `reason` names the first of these values.
     not_computable: why the values of the document cannot be computed with, None where they can.
     """
@@ -76,17 +68,25 @@ class Checked:
     not_computable: str | None = None
 
 
+class RuleField(NamedTuple):
+    """A field that a rule reads, by its steps from the document's root. `in_row`: it is in the row of `each`."""
+
+    steps: tuple[FieldStep, ...]
+    in_row: bool
+    read: ReadsValue
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleProgram:
-    """A rule that can be computed: its two sides, the readers of its fields, its tolerances.
+    """A rule that can be computed: its two sides, its fields, its tolerances.
 
+    each: the rows for each of which it is computed, `()` for the document.
     rel: None where the rule names none: whole numbers are then compared exactly, as by the metric `number`.
-    each: the array for each of whose rows it is computed, None for the document.
     """
 
     parsed: ParsedRule
-    readers: Mapping[FieldRef, ReadsValue]
-    each: tuple[FieldStep, ...] | None = None
+    fields: Mapping[ast.expr, RuleField]
+    each: tuple[FieldStep, ...] = ()
     rel: Fraction | None = None
     tolerance: Fraction = Fraction(0)
 
@@ -95,23 +95,29 @@ class RuleProgram:
         return _Evaluation(self, document).check()
 
 
+class _Scope(NamedTuple):
+    """Where a rule is computed: the indices of the row of `each`, and those of the rows that its own paths lead to."""
+
+    row: Indices = ()
+    inner: Indices = ()
+
+
 @dataclass(slots=True)
 class _Evaluation:
     rule: RuleProgram
     document: Json
     steps_left: int = MOST_STEPS
-    of_document: dict[int, Operand | NoValueError] = field(default_factory=dict)
-    of_row: dict[int, Operand | NoValueError] = field(default_factory=dict)
+    aggregates: dict[ast.expr, tuple[Indices, Operand | NoValueError]] = field(default_factory=dict)
+    """The value of each aggregate, and of which row."""
 
     def check(self) -> Checked:
-        found = Checked()
-        free = [*self._free_fields()]
+        found, parsed = Checked(), self.rule.parsed
+        free = [*parsed.fields_in(parsed.left, parsed.right, aggregated=False)]
         try:
-            for place, row in self._rows():
-                self.of_row.clear()
+            for row in self._rows(self.rule.each, ()):
                 try:
-                    for indices in self._indices(row, free):
-                        self._compare_into(found, _Scope(place, row, indices))
+                    for scope in self._scopes(free, row):
+                        self._compare_into(found, scope)
                 except NoValueError as error:
                     found.reason = found.reason or str(error)
         except NoValueError as error:
@@ -120,91 +126,83 @@ class _Evaluation:
             found.not_computable = str(error) or "the rule is too deep"
         return found
 
-    def _rows(self) -> Iterator[tuple[tuple[Step, ...], Json]]:
-        """Yield the document, or each row of the array that `each` names, with its place."""
-        each = self.rule.each
-        if each is None:
-            yield (), self.document
+    def _scopes(self, fields: Iterable[ast.expr], row: Indices) -> Iterator[_Scope]:
+        """Yield a scope for each row through which the longest path leads; one where none leads through rows."""
+        known = [self.rule.fields[node] for node in fields]
+        longest = max(known, key=lambda each: len(arrays_of(each.steps)) - len(row) * each.in_row, default=None)
+        if longest is None:
+            yield _Scope(row)
             return
-        arrays = [each[:index] for index, step in enumerate(each) if step is None]
-        if each[-1:] != (None,):
-            arrays.append(each)
-        for indices in self._rows_below(self.document, arrays, ()):
-            place, row = _reach(self.document, (*arrays[-1], None), indices)
-            yield place, None if isinstance(row, Missing) else row
+        start = row if longest.in_row else ()
+        for indices in self._rows(longest.steps, start):
+            yield _Scope(row, indices[len(start) :])
 
-    def _free_fields(self) -> Iterator[FieldRef]:
-        for side in (self.rule.parsed.left, self.rule.parsed.right):
-            yield from fields_in(side, aggregated=False)
-
-    def _indices(self, row: Json, fields: list[FieldRef]) -> Iterator[tuple[int, ...]]:
-        """Yield the indices of the rows through which the longest path runs; `()` once where none runs through rows."""
-        longest = max(fields, key=lambda each: len(each.arrays), default=None)
-        if longest is None or not longest.arrays:
-            yield ()
-            return
-        yield from self._rows_below(self._base(longest, row), [*longest.arrays], ())
-
-    def _rows_below(
-        self, base: Json, arrays: list[tuple[FieldStep, ...]], indices: tuple[int, ...]
-    ) -> Iterator[tuple[int, ...]]:
-        if len(indices) == len(arrays):
+    def _rows(self, steps: tuple[FieldStep, ...], indices: Indices, *, first: bool = True) -> Iterator[Indices]:
+        arrays = arrays_of(steps)
+        if len(indices) >= len(arrays):
             yield indices
             return
-        place, rows = _reach(base, arrays[len(indices)], indices)
+        place, rows = self._reach(arrays[len(indices)], indices)
         if rows is MISSING or rows is None or rows == []:
-            if not indices:
+            if first:
                 raise NoValueError(f"{path_text(place)} has no rows")
             return
         if not isinstance(rows, list):
             raise NotComputableError(f"{path_text(place)} is no array")
         for index in range(len(rows)):
             self._step()
-            yield from self._rows_below(base, arrays, (*indices, index))
-
-    def _base(self, node: FieldRef, row: Json) -> Json:
-        return self.document if node.from_root or self.rule.each is None else row
+            yield from self._rows(steps, (*indices, index), first=False)
 
     def _step(self) -> None:
         self.steps_left -= 1
         if self.steps_left < 0:
             raise NotComputableError(f"the document has more than {MOST_STEPS:,} values for the rule")
 
+    def _reach(self, steps: tuple[FieldStep, ...], indices: Indices) -> tuple[tuple[Step, ...], Json | Missing]:
+        """Return the concrete place of a path, with the given indices for its `[]`, and the value there."""
+        place = _place(steps, indices)
+        found: Json | Missing = self.document
+        for key in place:
+            nothing = None if found is None else MISSING
+            if isinstance(key, str):
+                found = found.get(key, MISSING) if isinstance(found, dict) else nothing
+            else:
+                rows = found if isinstance(found, list) else []
+                found = rows[key] if -len(rows) <= key < len(rows) else nothing
+        return place, found
+
+    # --- comparisons
+
     def _compare_into(self, found: Checked, scope: _Scope) -> None:
+        parsed = self.rule.parsed
         try:
-            left, right, off, holds = self._compare(scope)
+            left, right = self._value(parsed.left, scope), self._value(parsed.right, scope)
         except NoValueError as error:
             found.without_value += 1
             found.reason = found.reason or str(error)
             return
+        row = f"{path_text(_place(self.rule.each, scope.row))}: " if scope.row else ""
+        kinds = comparable(left, right, equality=parsed.sign in ("==", "!="))
+        if kinds is None:
+            texts = f"{operand_text(left)} {parsed.sign} {operand_text(right)}"
+            raise NotComputableError(f"{row}{texts} compares values of different kinds, or texts by size")
+        left, right = kinds
+        off = None
+        if isinstance(left, str | bool):
+            holds = (text_key(left) == text_key(right)) is (parsed.sign == "==")
+        else:
+            if isinstance(left, NumberValue) and isinstance(right, NumberValue):
+                common_currency(left, right, f"{row}{parsed.text}")
+            off = difference(left, right)
+            holds = self._holds(off, left, right)
         if holds:
             found.held += 1
-            found.shown = found.shown or self._comparison(scope, left, right, off, holds=True)
+            found.shown = found.shown or self._comparison(scope, left, right)
         else:
             found.broken_count += 1
             found.broken = found.broken or self._comparison(scope, left, right, off, holds=False)
 
-    def _compare(self, scope: _Scope) -> tuple[Operand, Operand, Fraction | None, bool]:
-        """Return both sides, the difference of numbers and dates, and whether the rule holds."""
-        parsed = self.rule.parsed
-        left, right = self._value(parsed.left, scope), self._value(parsed.right, scope)
-        kinds = comparable(left, right, equality=parsed.sign in ("==", "!="))
-        if kinds is None:
-            texts = f"{operand_text(left)} {parsed.sign} {operand_text(right)}"
-            raise NotComputableError(f"{self._said(scope)}{texts} compares values of different kinds, or texts by size")
-        left, right = kinds
-        off = None
-        if isinstance(left, str | bool):
-            equal = text_key(left) == text_key(right)
-            holds = equal is (parsed.sign == "==")
-        else:
-            if isinstance(left, NumberValue) and isinstance(right, NumberValue):
-                common_currency(left, right, f"{self._said(scope)}{self.rule.parsed.text}")
-            off = difference(left, right)
-            holds = self._holds(parsed.sign, off, left, right)
-        return left, right, off, holds
-
-    def _holds(self, sign: str, off: Fraction, left: Operand, right: Operand) -> bool:
+    def _holds(self, off: Fraction, left: Operand, right: Operand) -> bool:
         """Compare within the tolerance: `==`, `<=` and `>=` hold up to it, `!=`, `<` and `>` only beyond it."""
         tolerance = self.rule.tolerance
         if isinstance(left, NumberValue) and isinstance(right, NumberValue):
@@ -219,183 +217,150 @@ class _Evaluation:
             "<": off < -tolerance,
             ">=": off >= -tolerance,
             ">": off > tolerance,
-        }[sign]
-
-    def _said(self, scope: _Scope) -> str:
-        return f"{path_text(scope.place)}: " if scope.place else ""
+        }[self.rule.parsed.sign]
 
     def _comparison(
-        self, scope: _Scope, left: Operand, right: Operand, off: Fraction | None, *, holds: bool
+        self, scope: _Scope, left: Operand, right: Operand, off: Fraction | None = None, *, holds: bool = True
     ) -> RuleComparison:
-        places = None
+        parsed, places = self.rule.parsed, None
         if isinstance(left, NumberValue) and isinstance(right, NumberValue):
             places = max(decimal_places(left.value), decimal_places(right.value))
         texts = operand_text(left, places), operand_text(right, places)
+        nodes = parsed.left, parsed.right
         sides = [
-            self.rule.parsed.part(node) if isinstance(node, Constant) else f"{self._side(node, scope)} = {text}"
-            for node, text in zip((self.rule.parsed.left, self.rule.parsed.right), texts, strict=True)
+            parsed.part(node) if node in parsed.constants else f"{self._side(node, scope)} = {text}"
+            for node, text in zip(nodes, texts, strict=True)
         ]
-        constant = isinstance(self.rule.parsed.left, Constant) or isinstance(self.rule.parsed.right, Constant)
-        joint = f" {'' if holds else 'not '}{self.rule.parsed.sign} " if constant else ", "
-        message = f"{self._said(scope)}{joint.join(sides)}"
-        if not holds and off and self.rule.parsed.sign == "==":
+        constant = any(node in parsed.constants for node in nodes)
+        message = f" {'' if holds else 'not '}{parsed.sign} ".join(sides) if constant else ", ".join(sides)
+        if off and parsed.sign == "==":
+            size = abs(off)
             if isinstance(left, NumberValue):
-                message += (
-                    f" (off by {operand_text(NumberValue(abs(off)), max(places or 0, decimal_places(abs(off))))})"
-                )
+                message += f" (off by {operand_text(NumberValue(size), max(places or 0, decimal_places(size)))})"
             else:
-                message += f" (off by {operand_text(NumberValue(abs(off)))} {'day' if abs(off) == 1 else 'days'})"
-        return RuleComparison(holds, path_text(scope.place) if scope.place else "", *texts, message)
+                message += f" (off by {operand_text(NumberValue(size))} {'day' if size == 1 else 'days'})"
+        row = f"{path_text(_place(self.rule.each, scope.row))}: " if scope.row else ""
+        return RuleComparison(*texts, row + message)
 
-    def _side(self, node: Expression, scope: _Scope) -> str:
-        """Return the text of one side with the indices of the row in place of `[]`."""
-        text = self.rule.parsed.part(node)
-        refs = sorted(fields_in(node, aggregated=False), key=lambda each: each.start, reverse=True)
-        for ref in refs:
+    def _side(self, node: ast.expr, scope: _Scope) -> str:
+        """Return the text of an expression with the indices of the row in place of `[]`."""
+        places = {}
+        for each in self.rule.parsed.fields_in(node, aggregated=False):
+            ref = self.rule.parsed.fields[each]
             if ref.arrays:
-                place, _ = _reach(None, ref.steps, scope.indices)
-                start, end = ref.start - node.start, ref.end - node.start
-                text = text[:start] + ("$." if ref.from_root and scope.place else "") + path_text(place) + text[end:]
-        return text
+                places[each] = ("$." if ref.from_root and scope.row else "") + path_text(_place(ref.steps, scope.inner))
+        return self.rule.parsed.part(node, places)
 
     # --- values
 
-    def _value(self, node: Expression, scope: _Scope) -> Operand:
+    def _value(self, node: ast.expr, scope: _Scope) -> Operand:
         self._step()
+        if node in self.rule.parsed.constants:
+            constant = self.rule.parsed.constants[node]
+            return NumberValue(constant) if isinstance(constant, Fraction) else constant
+        if node in self.rule.fields:
+            return self._field(self.rule.fields[node], scope)
         match node:
-            case Constant():
-                return NumberValue(node.value) if isinstance(node.value, Fraction) else node.value
-            case FieldRef():
-                return self._field(node, scope)
-            case Arithmetic():
+            case ast.BinOp():
                 left, right = self._value(node.left, scope), self._value(node.right, scope)
-                return calculate(node.sign, left, right, self._side(node, scope))
-            case FunctionCall() if node.name in AGGREGATES:
+                return calculate(SIGNS[type(node.op)], left, right, self._side(node, scope))
+            case ast.UnaryOp():
+                zero = NumberValue(Fraction(0))
+                return calculate("-", zero, self._value(node.operand, scope), self._side(node, scope))
+            case ast.Call() if is_aggregate(node):
                 return self._aggregate(node, scope)
-            case FunctionCall():
-                number = as_number(self._value(node.arguments[0], scope), self._side(node.arguments[0], scope))
-                if node.name == "abs":
+            case ast.Call(args=[argument, *further]):
+                number = as_number(self._value(argument, scope), self._side(argument, scope))
+                if function_name(node) == "abs":
                     return number._replace(value=abs(number.value))
-                places = node.arguments[1].value if len(node.arguments) > 1 else 0  # type: ignore[union-attr]
+                places = self.rule.parsed.constants[further[0]] if further else 0
                 return number._replace(value=Fraction(round_half_up(number.value, int(places))))
+        raise TypeError(f"no rule has a {type(node).__name__}")
 
-    def _field(self, node: FieldRef, scope: _Scope) -> Operand:
-        place, value = _reach(self._base(node, scope.row), node.steps, scope.indices)
+    def _field(self, ref: RuleField, scope: _Scope) -> Operand:
+        place, value = self._reach(ref.steps, (*scope.row, *scope.inner) if ref.in_row else scope.inner)
         if value is MISSING or value is None:
-            where = path_text(place if node.from_root else (*scope.place, *place))
-            raise NoValueError(f"{where} is {'missing' if value is MISSING else 'null'}")
-        found = None if isinstance(value, dict | list) else self.rule.readers[node](value)
+            raise NoValueError(f"{path_text(place)} is {'missing' if value is MISSING else 'null'}")
+        found = None if isinstance(value, dict | list) else ref.read(value)
         if found is None:
-            raise unread(value, path_text((*scope.place, *place)))
+            raise unread(value, path_text(place))
         return found
 
-    def _aggregate(self, node: FunctionCall, scope: _Scope) -> Operand:
-        everywhere = self.rule.each is None or all(ref.from_root for ref in fields_in(node))
-        kept = self.of_document if everywhere else self.of_row
-        found = kept.get(id(node))
-        if found is None:
+    def _aggregate(self, node: ast.Call, scope: _Scope) -> Operand:
+        of_row = any(self.rule.fields[each].in_row for each in self.rule.parsed.fields_in(node))
+        row = scope.row if of_row else ()
+        kept = self.aggregates.get(node)
+        if kept is None or kept[0] != row:
             try:
-                found = self._compute_aggregate(node, _Scope(scope.place, scope.row, ()))
+                kept = row, self._compute_aggregate(node, scope.row)
             except NoValueError as error:
-                found = error
-            kept[id(node)] = found
-        if isinstance(found, NoValueError):
-            raise found
-        return found
+                kept = row, error
+            self.aggregates[node] = kept
+        if isinstance(kept[1], NoValueError):
+            raise kept[1]
+        return kept[1]
 
-    def _compute_aggregate(self, node: FunctionCall, scope: _Scope) -> Operand:
-        (first, *_) = node.arguments
-        if node.name == "count" and isinstance(first, FieldRef):
-            return NumberValue(Fraction(self._count(first, scope)))
-        values = [*self._values(node, scope)]
-        what = self.rule.parsed.part(node)
-        if node.name == "count":
+    def _compute_aggregate(self, node: ast.Call, row: Indices) -> Operand:
+        name, what = function_name(node), self.rule.parsed.part(node)
+        if name == "count" and node.args[0] in self.rule.fields:
+            return NumberValue(Fraction(self._count(self.rule.fields[node.args[0]], row)))
+        values = [*self._values(node.args, row)]
+        if name == "count":
             return NumberValue(Fraction(len(values)))
-        if node.name == "count_distinct":
-            return NumberValue(Fraction(len({_identity(value) for value in values})))
+        if name == "count_distinct":
+            return NumberValue(Fraction(len({text_key(each) if isinstance(each, str) else each for each in values})))
         if not values:
             raise NoValueError(f"{what} has no value to compute with")
-        if node.name in ("min", "max"):
-            return self._extreme(values, what, least=node.name == "min")
+        if name in ("min", "max"):
+            return _extreme(values, what, least=name == "min")
         total = NumberValue(Fraction(0))
         for value in values:
             number = as_number(value, f"a value of {what}")
             total = NumberValue(total.value + number.value, common_currency(total, number, what))
-        if node.name == "mean":
-            return total._replace(value=quotient(total.value, Fraction(len(values))))
-        return total
+        return total._replace(value=quotient(total.value, Fraction(len(values)))) if name == "mean" else total
 
-    def _count(self, node: FieldRef, scope: _Scope) -> int:
+    def _count(self, ref: RuleField, row: Indices) -> int:
         """Count the rows of the arrays at a path, and the values there that are no arrays; null and missing count 0."""
-        asks_for_rows = node.steps[-1] is None
-        counted = node._replace(steps=node.steps[:-1]) if asks_for_rows else node
+        asks_for_rows = ref.steps[-1] is None
+        steps = ref.steps[:-1] if asks_for_rows else ref.steps
         count = 0
         try:
-            for indices in self._indices(scope.row, [counted]):
-                place, value = _reach(self._base(node, scope.row), counted.steps, indices)
+            for indices in self._rows(steps, row if ref.in_row else ()):
+                place, value = self._reach(steps, indices)
                 if asks_for_rows and not isinstance(value, list | Missing | None):
-                    raise NotComputableError(f"{path_text((*scope.place, *place))} is no array")
+                    raise NotComputableError(f"{path_text(place)} is no array")
                 count += len(value) if isinstance(value, list) else value is not None and value is not MISSING
         except NoValueError:  # an array around it has no rows
             return 0
         return count
 
-    def _values(self, node: FunctionCall, scope: _Scope) -> Iterator[Operand]:
+    def _values(self, arguments: Iterable[ast.expr], row: Indices) -> Iterator[Operand]:
         """Yield the values of all arguments; what is null or missing is left out."""
-        for argument in node.arguments:
-            try:
-                for indices in self._indices(scope.row, [*fields_in(argument, aggregated=False)]):
-                    try:
-                        yield self._value(argument, _Scope(scope.place, scope.row, indices))
-                    except NoValueError:
-                        continue
-            except NoValueError:  # an array without rows
-                continue
-
-    def _extreme(self, values: list[Operand], what: str, *, least: bool) -> Operand:
-        best = values[0]
-        for value in values[1:]:
-            pair = comparable(value, best, equality=False)
-            if pair is None:
-                raise NotComputableError(f"{what} compares {operand_text(value)} with {operand_text(best)}")
-            if isinstance(pair[0], NumberValue) and isinstance(pair[1], NumberValue):
-                common_currency(pair[0], pair[1], what)
-            off = difference(*pair)
-            best = pair[0] if (off < 0) is least and off else pair[1]
-        return best
+        for argument in arguments:
+            scopes = self._scopes([*self.rule.parsed.fields_in(argument, aggregated=False)], row)
+            while True:
+                try:
+                    scope = next(scopes, None)
+                    if scope is None:
+                        break
+                    yield self._value(argument, scope)
+                except NoValueError:  # also of an array without rows, after which there is no further scope
+                    continue
 
 
-class _Scope(NamedTuple):
-    """Where a rule is computed: the place of the row (`()` for the document), the row, and the indices below it."""
+def _extreme(values: list[Operand], what: str, *, least: bool) -> Operand:
+    best = values[0]
+    for value in values[1:]:
+        pair = comparable(value, best, equality=False)
+        if pair is None:
+            raise NotComputableError(f"{what} compares {operand_text(value)} with {operand_text(best)}")
+        if isinstance(pair[0], NumberValue) and isinstance(pair[1], NumberValue):
+            common_currency(pair[0], pair[1], what)
+        off = difference(*pair)
+        best = pair[0] if (off < 0) is least and off else pair[1]
+    return best
 
-    place: tuple[Step, ...]
-    row: Json
-    indices: tuple[int, ...]
 
-
-def _identity(value: Operand) -> object:
-    if isinstance(value, NumberValue):
-        return (value.value, value.currency)
-    return text_key(value) if isinstance(value, str) else value
-
-
-def _reach(
-    value: Json, steps: tuple[FieldStep, ...], indices: tuple[int, ...]
-) -> tuple[tuple[Step, ...], Json | Missing]:
-    """Return the concrete place of a path, with the given indices for its `[]`, and the value there."""
-    place: list[Step] = []
-    found: Json | Missing = value
+def _place(steps: tuple[FieldStep, ...], indices: Indices) -> tuple[Step, ...]:
     given = iter(indices)
-    for step in steps:
-        key: Step = next(given) if step is None else "*" if isinstance(step, AnyKey) else step
-        place.append(key)
-        if isinstance(key, str):
-            found = found.get(key, MISSING) if isinstance(found, dict) else _nothing_in(found)
-        else:
-            rows = found if isinstance(found, list) else []
-            found = rows[key] if -len(rows) <= key < len(rows) else _nothing_in(found)
-    return tuple(place), found
-
-
-def _nothing_in(value: Json | Missing) -> Json | Missing:
-    return None if value is None else MISSING
+    return tuple(next(given) if step is None else "*" if isinstance(step, AnyKey) else step for step in steps)

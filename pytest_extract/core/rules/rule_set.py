@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
@@ -11,17 +12,14 @@ from pytest_extract.core.compile.places import nodes_at
 from pytest_extract.core.pattern import FieldStep, field_text, parse_field
 from pytest_extract.core.results import RuleResult, RuleStatus
 from pytest_extract.core.rules.entries import Severity, entry_problems
-from pytest_extract.core.rules.evaluate import Checked, RuleProgram
-from pytest_extract.core.rules.operands import ReadsValue, reader_of
+from pytest_extract.core.rules.evaluate import Checked, RuleField, RuleProgram
+from pytest_extract.core.rules.operands import reader_of
 from pytest_extract.core.rules.syntax import (
-    AGGREGATES,
-    Arithmetic,
-    Expression,
     FieldRef,
-    FunctionCall,
     ParsedRule,
     RuleSyntaxError,
-    fields_in,
+    function_name,
+    is_aggregate,
     parse_rule,
 )
 from pytest_extract.core.values import MISSING, Json, Missing, short_repr
@@ -152,18 +150,20 @@ def _compile(
         report(f"{short_repr(config['rule'], 80)}: {error}", "rule")
         return None
     each = _each(config.get("each"), program, report)
-    fields = [*fields_in(parsed.left), *fields_in(parsed.right)]
-    if not fields:
+    if not parsed.fields:
         report(f"{parsed.text!r} names no field", "rule")
     if problems:
         return None
-    readers: dict[FieldRef, ReadsValue] = {}
-    for ref in fields:
-        message = _field_problem(ref, each, program, counted=_is_counted(ref, parsed))
+    counted = [call.args[0] for call in _calls_in(parsed.left, parsed.right) if function_name(call) == "count"]
+    fields: dict[ast.expr, RuleField] = {}
+    for node, ref in parsed.fields.items():
+        steps = ref.steps if ref.from_root else (*each, *ref.steps)
+        message = _field_problem(ref, steps, each, program, counted=node in counted)
         if message is not None:
             report(f"{parsed.text!r}: {message}", "rule")
         else:
-            readers[ref] = reader_of(tuple(nodes_at(program.root, _from_root(ref, each))))
+            read = reader_of(tuple(nodes_at(program.root, steps)))
+            fields[node] = RuleField(steps, bool(each) and not ref.from_root, read)
     for message in () if problems else _array_problems(parsed):
         report(f"{parsed.text!r}: {message}", "rule")
     if problems:
@@ -171,7 +171,7 @@ def _compile(
     return CompiledRule(
         program=RuleProgram(
             parsed=parsed,
-            readers=readers,
+            fields=fields,
             each=each,
             rel=Fraction(repr(float(config["rel"]))) if "rel" in config else None,
             tolerance=Fraction(repr(float(config.get("abs", 0.0)))),
@@ -188,80 +188,55 @@ def _shown_text(parsed: ParsedRule, config: Mapping[str, Json]) -> str:
     return f"{text} (each {config['each']})" if "each" in config else text
 
 
-def _each(given: Json, program: Program, report: Callable[[str, str | None], None]) -> tuple[FieldStep, ...] | None:
+def _each(given: Json, program: Program, report: Callable[[str, str | None], None]) -> tuple[FieldStep, ...]:
     if given is None:
-        return None
+        return ()
     steps = parse_field(given)
     if not steps:
         report(f"`each` must be the path of an array, such as items[], not {given!r}", "each")
-        return None
+        return ()
     steps = steps if steps[-1] is None else (*steps, None)
-    arrays = [node for node in nodes_at(program.root, steps[:-1]) if isinstance(node, Array | Skip)]
-    if not arrays:
+    if not any(isinstance(node, Array | Skip) for node in nodes_at(program.root, steps[:-1])):
         hint = nearest(field_text(steps), [name for name in program.patterns if name.endswith("[]")])
         report(f"`each`: the schema has no array {given!r}{hint}", "each")
     return steps
 
 
-def _from_root(ref: FieldRef, each: tuple[FieldStep, ...] | None) -> tuple[FieldStep, ...]:
-    return ref.steps if each is None or ref.from_root else (*each, *ref.steps)
+def _calls_in(*nodes: ast.expr) -> Iterator[ast.Call]:
+    for node in nodes:
+        yield from (each for each in ast.walk(node) if isinstance(each, ast.Call))
 
 
-def _is_counted(ref: FieldRef, parsed: ParsedRule) -> bool:
-    """Whether a field is the argument of `count`, which counts rows."""
-    return any(
-        call.name == "count" and call.arguments == (ref,)
-        for side in (parsed.left, parsed.right)
-        for call in _calls_in(side)
-    )
-
-
-def _calls_in(node: Expression) -> Iterator[FunctionCall]:
-    match node:
-        case FunctionCall():
-            yield node
-            for argument in node.arguments:
-                yield from _calls_in(argument)
-        case Arithmetic():
-            yield from _calls_in(node.left)
-            yield from _calls_in(node.right)
-        case _:
-            return
-
-
-def _field_problem(ref: FieldRef, each: tuple[FieldStep, ...] | None, program: Program, *, counted: bool) -> str | None:
-    """Say why a rule cannot read a field; None where it can."""
-    steps = _from_root(ref, each)
+def _field_problem(
+    ref: FieldRef, steps: tuple[FieldStep, ...], each: tuple[FieldStep, ...], program: Program, *, counted: bool
+) -> str | None:
+    """Say why a rule cannot read a field, which is at `steps` of the document; None where it can."""
     nodes = [*nodes_at(program.root, steps)]
     text = field_text(steps)
-    if not nodes and text not in program.patterns and field_text(_rows_for_indices(steps)) not in program.patterns:
-        where = "" if each is None or ref.from_root else f" in {field_text(each)}"
-        own = [*program.patterns]
-        if where:
-            inside = f"{field_text(each or ())}."
-            own = [name.removeprefix(inside) for name in own if name.startswith(inside)]
+    of_rows = field_text(tuple(None if isinstance(step, int) else step for step in steps))
+    if not nodes and text not in program.patterns and of_rows not in program.patterns:
+        inside = "" if ref.from_root or not each else f"{field_text(each)}."
+        own = [name.removeprefix(inside) for name in program.patterns if name.startswith(inside)]
+        where = f" in {field_text(each)}" if inside else ""
         return f"the schema has no field {field_text(ref.steps)!r}{where}{nearest(field_text(ref.steps), own)}"
     if not counted and nodes and all(isinstance(node, Array) for node in nodes):
         return f"{text!r} is an array: name what is in it, such as {text}[].amount, or count({text})"
     return None
 
 
-def _rows_for_indices(steps: Sequence[FieldStep]) -> tuple[FieldStep, ...]:
-    return tuple(None if isinstance(step, int) else step for step in steps)
-
-
 def _array_problems(parsed: ParsedRule) -> Iterator[str]:
     """Yield what is wrong with the rows that a rule compares: in one expression they are those of one array."""
-    yield from _mixed_arrays([*fields_in(parsed.left, aggregated=False), *fields_in(parsed.right, aggregated=False)])
-    for side in (parsed.left, parsed.right):
-        for call in _calls_in(side):
-            for argument in call.arguments if call.name in AGGREGATES else ():
-                if any(inner.name in AGGREGATES for inner in _calls_in(argument)):
-                    yield f"{call.name} of {parsed.part(argument)}: a sum, count or the like has no other inside it"
-                yield from _mixed_arrays([*fields_in(argument, aggregated=False)])
+    sides = parsed.left, parsed.right
+    yield from _mixed_arrays(parsed.fields[node] for node in parsed.fields_in(*sides, aggregated=False))
+    for call in filter(is_aggregate, _calls_in(*sides)):
+        for argument in call.args:
+            if any(map(is_aggregate, _calls_in(argument))):
+                inner = parsed.part(argument)
+                yield f"{function_name(call)} of {inner}: a sum, count or the like has no other inside it"
+            yield from _mixed_arrays(parsed.fields[node] for node in parsed.fields_in(argument, aggregated=False))
 
 
-def _mixed_arrays(fields: Sequence[FieldRef]) -> Iterator[str]:
+def _mixed_arrays(fields: Iterable[FieldRef]) -> Iterator[str]:
     through = [ref for ref in fields if ref.arrays]
     if not through:
         return

@@ -1,43 +1,39 @@
-"""The grammar of rules: one comparison of two expressions over fields.
+"""Rules as Python expressions of which only a list of parts is allowed: one comparison of two sides over fields.
 
-    rule       = expression ("==" | "!=" | "<=" | ">=" | "<" | ">") expression
-    expression = term (("+" | "-") term)*
-    term       = factor (("*" | "/") factor)*
-    factor     = "-" factor | number | text | "true" | "false" | call | field | "(" expression ")"
-    call       = name "(" expression ("," expression)* ")"
-    field      = the path of a field, as results write it: items[].total, items[0].total, ["odd key"].total, $.total
-
-Nothing is evaluated here, and nothing of Python is reachable from a rule.
+Python reads the text; nothing of it is run. What Python reads otherwise is written for it in another way, and changed
+back wherever a text is shown: `[]` (every row), `$` (the document) and fields that are named like a word of Python.
 """
 
 from __future__ import annotations
 
+import ast
+import keyword
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.pattern import AnyKey, FieldStep, parse_field
+from pytest_extract.core.pattern import FieldStep
 from pytest_extract.core.values import short_repr
 from pytest_extract.errors import closest
 
 LONGEST_RULE: Final = 1_000
 """Characters of the longest rule."""
 _DEEPEST: Final = 50
-COMPARISONS: Final = ("==", "!=", "<=", ">=", "<", ">")
-FUNCTIONS: Final = {
-    "sum": "sum of the values, of which null and missing ones are left out",
-    "count": "number of rows of an array, or of the values that are neither null nor missing",
-    "count_distinct": "number of different values",
-    "min": "smallest value, or earliest date",
-    "max": "largest value, or latest date",
-    "mean": "mean of the values, of which null and missing ones are left out",
-    "abs": "magnitude of a number",
-    "round": "number rounded half up to the decimal places of the second argument (default: 0)",
-}
-"""What each function of rules gives."""
-AGGREGATES: Final = frozenset(("sum", "count", "count_distinct", "min", "max", "mean"))
+_TOO_DEEP: Final = f"a rule is nested at most {_DEEPEST} levels deep"
+COMPARISONS: Final[Mapping[type[ast.cmpop], str]] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.LtE: "<=", ast.GtE: ">=", ast.Lt: "<", ast.Gt: ">",
+}  # fmt: skip
+SIGNS: Final[Mapping[type[ast.operator], str]] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+FUNCTIONS: Final = {"sum": 50, "count": 1, "count_distinct": 1, "min": 50, "max": 50, "mean": 50, "abs": 1, "round": 2}
+"""The functions of rules, each with the number of arguments that it takes at most."""
+AGGREGATES: Final = frozenset(FUNCTIONS) - {"abs", "round"}
 """Functions that make one value of all values of their arguments."""
+_ROOT: Final = "__document__"
+_KEYWORD: Final = re.compile(rf"\b(?:{'|'.join(keyword.kwlist)})\b")
+_ESCAPED: Final = re.compile("__word_([A-Za-z]+)__")
+_NUMBER: Final = re.compile(r"\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
 
 
 class RuleSyntaxError(ValueError):
@@ -48,249 +44,206 @@ class RuleSyntaxError(ValueError):
         self.at = at
 
 
-class Constant(NamedTuple):
-    """A number, text or truth value that the rule itself holds; `start` and `end` are its place in the rule."""
-
-    value: Fraction | str | bool
-    start: int
-    end: int
-
-
 class FieldRef(NamedTuple):
     """A field. `from_root`: written with `$.`, so that it is one of the document also in a rule for each row."""
 
     steps: tuple[FieldStep, ...]
     from_root: bool
-    start: int
-    end: int
 
     @property
     def arrays(self) -> tuple[tuple[FieldStep, ...], ...]:
         """The arrays whose rows the path runs through (`[]`), outermost first."""
-        return tuple(self.steps[:index] for index, step in enumerate(self.steps) if step is None)
+        return arrays_of(self.steps)
 
 
-class FunctionCall(NamedTuple):
-    """A function of `FUNCTIONS` with its arguments."""
-
-    name: str
-    arguments: tuple[Expression, ...]
-    start: int
-    end: int
+def arrays_of(steps: tuple[FieldStep, ...]) -> tuple[tuple[FieldStep, ...], ...]:
+    """Return the arrays whose rows a path runs through (`[]`), outermost first."""
+    return tuple(steps[:index] for index, step in enumerate(steps) if step is None)
 
 
-class Arithmetic(NamedTuple):
-    """Two expressions and the sign between them; a minus before one is 0 - it."""
-
-    sign: str
-    left: Expression
-    right: Expression
-    start: int
-    end: int
-
-
-Expression: TypeAlias = Constant | FieldRef | FunctionCall | Arithmetic
+Constant: TypeAlias = Fraction | str | bool
 
 
 class ParsedRule(NamedTuple):
-    """The two sides of a rule and how they compare."""
+    """The two sides of a rule and how they compare; `fields` and `constants` are what some of their nodes mean.
+
+    `source`: the text as Python reads it.
+    """
 
     text: str
     sign: str
-    left: Expression
-    right: Expression
+    left: ast.expr
+    right: ast.expr
+    fields: Mapping[ast.expr, FieldRef]
+    constants: Mapping[ast.expr, Constant]
+    source: bytes
 
-    def part(self, node: Expression) -> str:
-        """Return the text of one expression of the rule."""
-        return self.text[node.start : node.end]
+    def part(self, node: ast.expr, places: Mapping[ast.expr, str] | None = None) -> str:
+        """Return the text of one expression of the rule, with other texts in the place of some of its fields."""
+        source, start = self.source[: node.end_col_offset], node.col_offset
+        for each, place in sorted((places or {}).items(), key=lambda item: -item[0].col_offset):
+            source = source[: each.col_offset] + place.encode() + source[each.end_col_offset :]
+        return _as_written(source[start:].decode())
 
-
-def fields_in(node: Expression, *, aggregated: bool = True) -> Iterator[FieldRef]:
-    """Yield the fields of an expression from left to right; without `aggregated`, not those inside aggregates."""
-    match node:
-        case FieldRef():
-            yield node
-        case FunctionCall():
-            if aggregated or node.name not in AGGREGATES:
-                for argument in node.arguments:
-                    yield from fields_in(argument, aggregated=aggregated)
-        case Arithmetic():
-            yield from fields_in(node.left, aggregated=aggregated)
-            yield from fields_in(node.right, aggregated=aggregated)
-        case Constant():
-            return
+    def fields_in(self, *nodes: ast.AST, aggregated: bool = True) -> Iterator[ast.expr]:
+        """Yield the fields of expressions from left to right; without `aggregated`, not those inside aggregates."""
+        for node in nodes:
+            if isinstance(node, ast.expr) and node in self.fields:
+                yield node
+            elif aggregated or not is_aggregate(node):
+                yield from self.fields_in(*ast.iter_child_nodes(node), aggregated=aggregated)
 
 
-_TOKEN: Final = re.compile(
-    r"""\s*(?:
-    (?P<number>\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d{1,3})?)
-    |(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-    |(?P<name>(?:\$|(?:[^\W\d]\w*)|\["(?:[^"\\]|\\.)*"\])(?:\.[^\W\d]\w*|\.?\["(?:[^"\\]|\\.)*"\]|\[-?\d{0,9}\])*)
-    |(?P<sign>==|!=|<=|>=|[<>+\-*/(),])
-    )""",
-    re.VERBOSE,
-)
-_ESCAPE: Final = re.compile(r"\\(.)")
+def is_aggregate(node: ast.AST) -> bool:
+    """Whether an expression is a call of one of `AGGREGATES`."""
+    return isinstance(node, ast.Call) and function_name(node) in AGGREGATES
 
 
-class _RuleToken(NamedTuple):
-    kind: str
-    text: str
-    start: int
-    end: int
+def function_name(node: ast.Call) -> str:
+    """Return the name of the function that is called, "" where it has none."""
+    return node.func.id if isinstance(node.func, ast.Name) else ""
+
+
+def _for_python(text: str) -> str:
+    words = _KEYWORD.sub(r"__word_\g<0>__", re.sub(r"\s", " ", text.strip()))
+    return words.replace("[]", "[:]").replace("$", _ROOT)
+
+
+def _as_written(text: str) -> str:
+    return _ESCAPED.sub(r"\1", text.replace(_ROOT, "$").replace("[:]", "[]"))
 
 
 def parse_rule(text: str) -> ParsedRule:
     """Parse the text of a rule; RuleSyntaxError for anything else."""
     if len(text) > LONGEST_RULE:
-        raise RuleSyntaxError(
-            f"a rule has at most {LONGEST_RULE:,} characters; this one has {len(text):,}", LONGEST_RULE
-        )
-    return _Parser(text).rule()
+        message = f"a rule has at most {LONGEST_RULE:,} characters; this one has {len(text):,}"
+        raise RuleSyntaxError(message, LONGEST_RULE)
+    if text.count("(") > _DEEPEST:
+        raise RuleSyntaxError(_TOO_DEEP, text.rindex("("))
+    source = _for_python(text)
+    try:
+        with warnings.catch_warnings():  # of escapes in a text, for example
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source, mode="eval").body
+    except SyntaxError as error:
+        raise _syntax_error(text, source, error) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise RuleSyntaxError(f"expected a rule, but it cannot be read: {error}", 0) from None
+    return _RuleReader(text, source).rule(tree)
 
 
-class _Parser:
-    """Reads one rule from left to right."""
+def _syntax_error(text: str, source: str, error: SyntaxError) -> RuleSyntaxError:
+    offset = (error.offset or 0) - 1
+    if not 0 <= offset < len(source):
+        at = len(text.rstrip())
+        wanted = "a field, a number, a text or a function"
+        return RuleSyntaxError(f"expected {wanted} at character {at + 1}, but the rule ends", at)
+    at = len(_as_written(source[:offset])) + len(text) - len(text.lstrip())
+    if not error.msg.startswith("invalid syntax"):
+        return RuleSyntaxError(f"{error.msg} at character {at + 1}", at)
+    hint = "; write == for equal" if source[offset] == "=" else ""
+    found = _as_written(source[offset:])[:1]
+    return RuleSyntaxError(f"expected a rule, but found {found!r} at character {at + 1}{hint}", at)
 
-    def __init__(self, text: str) -> None:
+
+class _RuleReader:
+    """Takes the allowed parts of a tree, and refuses all others."""
+
+    def __init__(self, text: str, source: str) -> None:
         self._text = text
-        self._tokens = [*_tokens(text)]
-        self._next = 0
-        self._depth = 0
+        self._source = source
+        self._fields: dict[ast.expr, FieldRef] = {}
+        self._constants: dict[ast.expr, Constant] = {}
 
-    def rule(self) -> ParsedRule:
-        left = self._expression()
-        token = self._peek()
-        if token.text not in COMPARISONS:
-            hint = "; write == for equal" if token.text == "=" else ""
-            raise self._expected(f"one of {' '.join(COMPARISONS)}{hint}")
-        self._next += 1
-        right = self._expression()
-        if self._peek().kind != "end":
-            if self._peek().text in COMPARISONS:
-                raise RuleSyntaxError(
-                    "a rule has one comparison; write the second as a rule of its own", self._peek().start
+    def rule(self, tree: ast.expr) -> ParsedRule:
+        if not isinstance(tree, ast.Compare):
+            at = len(self._text.rstrip())
+            wanted = " ".join(COMPARISONS.values())
+            raise RuleSyntaxError(f"expected one of {wanted} at character {at + 1}, but the rule ends", at)
+        if len(tree.ops) > 1:
+            one = "a rule has one comparison; write the second as a rule of its own"
+            raise RuleSyntaxError(one, self._at(tree.comparators[0]))
+        left, right = tree.left, tree.comparators[0]
+        self._read(left, 0)
+        self._read(right, 0)
+        sign = COMPARISONS[type(tree.ops[0])]  # `is` and `in` are names of fields
+        return ParsedRule(self._text, sign, left, right, self._fields, self._constants, self._source.encode())
+
+    def _segment(self, node: ast.expr) -> str:
+        return ast.get_source_segment(self._source, node) or ""
+
+    def _at(self, node: ast.expr) -> int:
+        before = self._source.encode()[: node.col_offset].decode()
+        return len(_as_written(before)) + len(self._text) - len(self._text.lstrip())
+
+    def _unexpected(self, node: ast.expr, wanted: str) -> RuleSyntaxError:
+        at, found = self._at(node), short_repr(_as_written(self._segment(node)))
+        return RuleSyntaxError(f"expected {wanted} at character {at + 1}, but found {found}", at)
+
+    def _read(self, node: ast.expr, depth: int) -> None:
+        if depth > _DEEPEST:
+            raise RuleSyntaxError(_TOO_DEEP, self._at(node))
+        match node:
+            case ast.BinOp() if type(node.op) in SIGNS:
+                self._read(node.left, depth)  # a long sum is no deep one
+                self._read(node.right, depth + 1)
+            case ast.UnaryOp(op=ast.USub()):
+                self._read(node.operand, depth + 1)
+                if isinstance(value := self._constants.get(node.operand), Fraction):
+                    self._constants[node] = -value
+            case ast.Call(keywords=[]) if function_name(node) and node.args:
+                self._call(node, depth)
+            case ast.Constant() | ast.Name(id="true" | "false"):
+                self._constants[node] = self._constant(node)
+            case _:
+                steps = self._steps(node)
+                if steps in (None, ("$",)):
+                    raise self._unexpected(node, "a field, a number, a text or a function")
+                self._fields[node] = (
+                    FieldRef(steps[1:], from_root=True) if steps[0] == "$" else FieldRef(steps, from_root=False)
                 )
-            raise self._expected("the end of the rule")
-        return ParsedRule(self._text, token.text, left, right)
 
-    def _peek(self) -> _RuleToken:
-        return self._tokens[self._next]
+    def _constant(self, node: ast.Constant | ast.Name) -> Constant:
+        if isinstance(node, ast.Name):
+            return node.id == "true"
+        if isinstance(node.value, str):
+            return _as_written(node.value)
+        segment = self._segment(node)
+        if not _NUMBER.fullmatch(segment):
+            raise self._unexpected(node, "a field, a number, a text or a function")
+        return Fraction(segment.replace("_", ""))
 
-    def _expected(self, what: str) -> RuleSyntaxError:
-        token = self._peek()
-        found = "the rule ends" if token.kind == "end" else f"found {short_repr(token.text)}"
-        return RuleSyntaxError(f"expected {what} at character {token.start + 1}, but {found}", token.start)
+    def _call(self, node: ast.Call, depth: int) -> None:
+        name = function_name(node)
+        if name not in FUNCTIONS:
+            hint = closest(name, FUNCTIONS) or f"; known: {', '.join(FUNCTIONS)}"
+            raise RuleSyntaxError(f"no function {name!r}{hint}", self._at(node))
+        for argument in node.args:
+            self._read(argument, depth + 1)
+        most = FUNCTIONS[name]
+        if len(node.args) > most:
+            of = "one argument" if most == 1 else "one or two arguments" if most == 2 else f"at most {most} arguments"
+            raise RuleSyntaxError(f"{name} takes {of}, not {len(node.args)}", self._at(node))
+        if name == "round" and self._constants.get(node.args[-1]) not in range(11) and len(node.args) > 1:
+            raise RuleSyntaxError("the decimal places of round are a number from 0 to 10", self._at(node.args[1]))
 
-    def _expression(self) -> Expression:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise RuleSyntaxError(f"a rule is nested at most {_DEEPEST} levels deep", self._peek().start)
-        node = self._term()
-        while (sign := self._peek().text) in ("+", "-") and self._peek().kind == "sign":
-            self._next += 1
-            right = self._term()
-            node = Arithmetic(sign, node, right, node.start, right.end)
-        self._depth -= 1
-        return node
-
-    def _term(self) -> Expression:
-        node = self._factor()
-        while (sign := self._peek().text) in ("*", "/") and self._peek().kind == "sign":
-            self._next += 1
-            right = self._factor()
-            node = Arithmetic(sign, node, right, node.start, right.end)
-        return node
-
-    def _factor(self) -> Expression:
-        signs: list[_RuleToken] = []
-        while self._peek().text == "-" and self._peek().kind == "sign":
-            signs.append(self._peek())
-            self._next += 1
-            if len(signs) > _DEEPEST:
-                raise RuleSyntaxError(f"a rule is nested at most {_DEEPEST} levels deep", self._peek().start)
-        node = self._operand()
-        for sign in reversed(signs):
-            zero = Constant(Fraction(0), sign.start, sign.start)
-            node = (
-                Constant(-node.value, sign.start, node.end)
-                if isinstance(node, Constant) and isinstance(node.value, Fraction)
-                else Arithmetic("-", zero, node, sign.start, node.end)
-            )
-        return node
-
-    def _operand(self) -> Expression:
-        token = self._peek()
-        if token.kind == "number":
-            self._next += 1
-            return Constant(Fraction(token.text.replace("_", "")), token.start, token.end)
-        if token.kind == "text":
-            self._next += 1
-            return Constant(_ESCAPE.sub(r"\1", token.text[1:-1]), token.start, token.end)
-        if token.kind == "name":
-            return self._named()
-        if token.text == "(":
-            self._next += 1
-            inner = self._expression()
-            if self._peek().text != ")":
-                raise self._expected("`)`")
-            end = self._peek().end
-            self._next += 1
-            return inner._replace(start=token.start, end=end)
-        raise self._expected("a field, a number, a text or a function")
-
-    def _named(self) -> Expression:
-        token = self._peek()
-        self._next += 1
-        if self._peek().text == "(":
-            return self._call(token)
-        if token.text in ("true", "false"):
-            return Constant(token.text == "true", token.start, token.end)
-        steps = parse_field(token.text)
-        if not steps or any(isinstance(step, AnyKey) for step in steps):
-            what = "the path of a field, such as items[].total"
-            raise RuleSyntaxError(
-                f"expected {what} at character {token.start + 1}, but found {token.text!r}", token.start
-            )
-        return FieldRef(steps, token.text.startswith("$"), token.start, token.end)
-
-    def _call(self, name: _RuleToken) -> Expression:
-        if name.text not in FUNCTIONS:
-            hint = closest(name.text, FUNCTIONS) or f"; known: {', '.join(FUNCTIONS)}"
-            raise RuleSyntaxError(f"no function {name.text!r}{hint}", name.start)
-        self._next += 1
-        arguments = [self._expression()]
-        while self._peek().text == ",":
-            self._next += 1
-            arguments.append(self._expression())
-        if self._peek().text != ")":
-            raise self._expected("`)` or `,`")
-        end = self._peek().end
-        self._next += 1
-        self._check_arguments(name, arguments)
-        return FunctionCall(name.text, tuple(arguments), name.start, end)
-
-    def _check_arguments(self, name: _RuleToken, arguments: list[Expression]) -> None:
-        most = {"abs": 1, "round": 2, "count": 1, "count_distinct": 1}.get(name.text)
-        if most is not None and len(arguments) > most:
-            of = "one argument" if most == 1 else "one or two arguments"
-            raise RuleSyntaxError(f"{name.text} takes {of}, not {len(arguments)}", name.start)
-        if name.text == "round" and len(arguments) == 2:
-            places = arguments[1]
-            if not isinstance(places, Constant) or places.value not in range(11):
-                raise RuleSyntaxError("the decimal places of round are a number from 0 to 10", places.start)
-
-
-def _tokens(text: str) -> Iterator[_RuleToken]:
-    at, end = 0, len(text.rstrip())
-    while at < end:
-        match = _TOKEN.match(text, at)
-        if match is None:
-            start = at + len(text[at:]) - len(text[at:].lstrip())
-            sign = text[start]
-            hint = "; write == for equal" if sign == "=" else ""
-            raise RuleSyntaxError(f"expected a rule, but found {sign!r} at character {start + 1}{hint}", start)
-        kind = str(match.lastgroup)
-        yield _RuleToken(kind, match[kind], match.start(kind), match.end(kind))
-        at = match.end()
-    yield _RuleToken("end", "", end, end)
+    def _steps(self, node: ast.expr) -> tuple[FieldStep, ...] | None:
+        """Return the steps of a field's path, as results write it; None for another expression."""
+        name = _as_written(self._segment(node)).rpartition(".")[2].strip()  # Python would write some letters otherwise
+        match node:
+            case ast.Name():
+                return (name,)
+            case ast.List(elts=[ast.Constant(value=str(key))]):
+                return (_as_written(key),)
+            case ast.Attribute(value=inner):
+                step: FieldStep = name
+            case ast.Subscript(value=inner, slice=ast.Slice(lower=None, upper=None, step=None)):
+                step = None
+            case ast.Subscript(value=inner, slice=ast.Constant(value=int() | str() as key)):
+                step = _as_written(key) if isinstance(key, str) else key
+            case ast.Subscript(value=inner, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(index)))):
+                step = -index
+            case _:
+                return None
+        above = self._steps(inner)
+        return None if above is None else (*above, step)

@@ -6,18 +6,16 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_extract.cli.console import print_lines, print_note, terminal_width
+from pytest_extract.cli.console import print_lines, terminal_width
 from pytest_extract.cli.files import write_json
 from pytest_extract.cli.report import check_tags
 from pytest_extract.cli.run_results import read_all_results
 from pytest_extract.collector import no_collection
-from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.leaderboard import standings
-from pytest_extract.core.aggregate.run import aggregate_arms
+from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.core.aggregate.slices import NEEDS_VALUES, dimension, natural_key
 from pytest_extract.core.aggregate.sob import MODALITY_WEIGHTS
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.matching.assignment import installed
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 from pytest_extract.importers.sob_results import read_sob_results
@@ -27,8 +25,6 @@ from pytest_extract.report.sob_tables import sob_lines, sob_record, sob_tables
 
 SHOWN = ("pass_rate", "f1")
 """Measures whose means the leaderboard shows beside SOB's columns."""
-_MANY_DRAWN = 3_000_000
-"""Rows in all resamples of a column from which they take more than some seconds without numpy."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     blocks: list[list[Line]] = []
     for name, label, members in boards:
         arms = standings(members)
-        runs = aggregate_arms({arm.arm: arm.results for arm in arms}, SHOWN)
+        runs = {arm.arm: aggregate(arm.results, measures=SHOWN) for arm in arms}
         rows = [standing_record(arm, runs[arm.arm]) for arm in arms]
         records += [{"by": name, "slice": label, **row} for row in rows] if name else rows
         title = [line(Span(safe_prose(f"{name} {label}: {plural(len(members), 'result')}"), "head"))] if name else []
@@ -92,10 +88,6 @@ def _print_sob_tables(args: argparse.Namespace) -> int:
     runs = [run for path in args.results for run in read_sob_results(path, modality=args.modality)]
     if not runs:
         raise ConfigError(f"no result in {', '.join(map(str, args.results))}")
-    drawn = sum(len(run.rows) * (args.samples or run.samples or SAMPLES) for run in runs if run.means is None)
-    if drawn > _MANY_DRAWN and not installed("numpy"):
-        how = "pip install 'pytest-extract[fast]', or take fewer --samples"
-        print_note("runs leaderboard", f"the intervals take long without numpy: {how}")
     tables = sob_tables(runs, samples=args.samples)
     if args.json:
         write_json(sob_record(tables), None)

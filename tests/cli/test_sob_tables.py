@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 
 import pytest
 
-from pytest_extract.cli import leaderboard, main
+from pytest_extract.cli import main
 from pytest_extract.core.aggregate.sob import CATEGORIES, SOB_METRICS
 from pytest_extract.importers.sob_results import published_modality
 from tests.shared_data import ROOT, shared
@@ -49,16 +48,6 @@ def test_the_published_metrics_and_categories(capsys):
                 for name, numbers in expected["expected"][block][part].items():
                     for key in ("mean", "ci95_low", "ci95_high"):
                         assert ours[block][part][name][key] == pytest.approx(numbers[key], abs=1e-9)
-
-
-def test_it_says_what_takes_long_without_numpy(capsys, monkeypatch):
-    path = str(shared("vectors/sob_aggregate/audio__gpt-oss.json.gz"))
-    monkeypatch.setattr(leaderboard, "_MANY_DRAWN", 200)
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    assert main(["runs", "leaderboard", "--as", "sob", "--samples", "1", path]) == 0
-    assert capsys.readouterr().err == ""
-    assert main(["runs", "leaderboard", "--as", "sob", "--samples", "2", path]) == 0
-    assert "the intervals take long without numpy: pip install 'pytest-extract[fast]'" in capsys.readouterr().err
 
 
 def test_a_published_summary_is_read_as_the_rows_that_it_is_of(tmp_path, capsys):

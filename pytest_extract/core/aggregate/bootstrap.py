@@ -1,8 +1,7 @@
 """Percentile bootstrap intervals of means, to the last digit as SOB computes them (`evaluate.py: summarize_rows`).
 
 One `random.Random(seed)` runs through all columns in order: each resample draws n rows with `randrange(n)`, which is
-the top bits of successive 32-bit Mersenne-Twister outputs, those >= n rejected. numpy can draw the same stream; with it
-and without it the numbers are the same, bit for bit.
+the top bits of successive 32-bit Mersenne-Twister outputs, those >= n rejected. numpy draws the same stream.
 
 Of more rows than SOB publishes, all columns share the draws of the first: each interval is distributed as before, and
 the time is that of one column.
@@ -12,14 +11,14 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
-from itertools import islice, repeat
-from operator import add, mul
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.lazy import dataclass
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 PLAIN_SEED: Final = 42
 WEIGHTED_SEED: Final = 43
@@ -52,46 +51,18 @@ def intervals(
     weights sum to 0; `seed` is by default SOB's (42 plain, 43 weighted). Of more than `most_own_draws` rows, all
     columns share the draws of the first. Raises ValueError where lengths differ.
     """
-    (found,) = intervals_of_groups([columns], weights, samples=samples, seed=seed, most_own_draws=most_own_draws)
-    return found
-
-
-def intervals_of_groups(
-    groups: Sequence[Mapping[str, Sequence[float]]],
-    weights: Sequence[float] | None = None,
-    *,
-    samples: int = SAMPLES,
-    seed: int | None = None,
-    most_own_draws: int = MOST_OWN_DRAWS,
-) -> list[dict[str, Estimate]]:
-    """Return the `intervals` of each group of columns; of many rows, all groups together take one group's draws."""
     seed = seed if seed is not None else PLAIN_SEED if weights is None else WEIGHTED_SEED
-    size = len(next((column for columns in groups for column in columns.values()), ()))
-    columns_of_all = [column for columns in groups for column in columns.values()]
-    if any(len(column) != size for column in (*columns_of_all, *(() if weights is None else (weights,)))):
+    size = len(next(iter(columns.values()), ()))
+    if any(len(column) != size for column in (*columns.values(), *(() if weights is None else (weights,)))):
         raise ValueError("all columns and the weights must be of one length")
     if size == 0:
-        return [{name: Estimate(mean=0.0, low=0.0, high=0.0) for name in columns} for columns in groups]
-    if size > most_own_draws:
-        resampled = _drawer(seed, size, samples).shared([[*columns.values()] for columns in groups], weights)
-        return [_estimates(columns, means, weights, samples) for columns, means in zip(groups, resampled, strict=True)]
-    draws = [_drawer(seed, size, samples) for _ in groups]
-    return [
-        _estimates(columns, (draw(column, weights) for column in columns.values()), weights, samples)
-        for columns, draw in zip(groups, draws, strict=True)
-    ]
-
-
-def _estimates(
-    columns: Mapping[str, Sequence[float]],
-    resampled: Iterable[list[float]],
-    weights: Sequence[float] | None,
-    samples: int,
-) -> dict[str, Estimate]:
+        return {name: Estimate(mean=0.0, low=0.0, high=0.0) for name in columns}
+    draws = _Draws(seed, size, samples)
+    means_of = draws.shared_means if size > most_own_draws else draws.own_means
+    low, high = math.floor(0.025 * (samples - 1)), math.ceil(0.975 * (samples - 1))
     found: dict[str, Estimate] = {}
-    for (name, column), drawn in zip(columns.items(), resampled, strict=True):
+    for (name, column), drawn in zip(columns.items(), means_of([*columns.values()], weights), strict=True):
         means = sorted(drawn)
-        low, high = math.floor(0.025 * (samples - 1)), math.ceil(0.975 * (samples - 1))
         found[name] = Estimate(mean=mean(column, weights), low=means[low], high=means[high])
     return found
 
@@ -106,59 +77,8 @@ def mean(column: Sequence[float], weights: Sequence[float] | None = None) -> flo
     return total / weight if weight else 0.0
 
 
-def _drawer(seed: int, size: int, samples: int) -> _Plain | _Vectorised:
-    try:
-        import numpy  # noqa: F401, ICN001 - only whether it is there
-    except ImportError:
-        return _Plain(seed, size, samples)
-    return _Vectorised(seed, size, samples)
-
-
-class _Plain:
-    """Resampled means in pure Python."""
-
-    def __init__(self, seed: int, size: int, samples: int) -> None:
-        bits = map(random.Random(seed).getrandbits, repeat(size.bit_length()))  # noqa: S311 - statistics, not secrets
-        self._rows = filter(size.__gt__, bits)  # what `randrange` gives, in a quarter of the time
-        self._size = size
-        self._samples = samples
-
-    def __call__(self, column: Sequence[float], weights: Sequence[float] | None) -> list[float]:
-        products = column if weights is None else [*map(mul, weights, column)]
-        means = []
-        for _ in range(self._samples):
-            rows = [*islice(self._rows, self._size)]
-            # from left to right: `sum` rounds otherwise from Python 3.12 on
-            total = reduce(add, map(products.__getitem__, rows), 0.0)
-            weight = self._size if weights is None else reduce(add, map(weights.__getitem__, rows), 0.0)
-            means.append(total / weight if weight else 0.0)
-        return means
-
-    def shared(
-        self, groups: Sequence[Sequence[Sequence[float]]], weights: Sequence[float] | None
-    ) -> list[list[list[float]]]:
-        """Return the means of all columns of each group over the same resamples; equal rows are drawn as one."""
-        columns = [column for group in groups for column in group]
-        shares = [1.0] * self._size if weights is None else weights
-        rows = list(zip(shares, *columns, strict=True))
-        numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
-        kinds = [numbers[row] for row in rows]
-        means: list[list[float]] = [[] for _ in columns]
-        for _ in range(self._samples):
-            counts = Counter(map(kinds.__getitem__, islice(self._rows, self._size)))
-            drawn = [
-                (count * share, values) for number, (share, *values) in enumerate(numbers) if (count := counts[number])
-            ]
-            weight = sum(share for share, _ in drawn)
-            for index, found in enumerate(means):
-                total = sum(share * values[index] for share, values in drawn)
-                found.append(total / weight if weight else 0.0)
-        found_means = iter(means)
-        return [[*islice(found_means, len(group))] for group in groups]
-
-
-class _Vectorised:
-    """The same with numpy: the generator starts in the state of Python's own, and sums run from left to right too."""
+class _Draws:
+    """Resampled means: the generator starts in the state of Python's own."""
 
     def __init__(self, seed: int, size: int, samples: int) -> None:
         import numpy as np
@@ -168,55 +88,46 @@ class _Vectorised:
         state: Any = self._generator.state
         state["state"] = {"key": np.array(key, dtype=np.uint32), "pos": position}
         self._generator.state = state
-        self._size = size
-        self._samples = samples
+        self._size, self._samples = size, samples
         self._left = np.empty(0, dtype=np.int64)
 
-    def __call__(self, column: Sequence[float], weights: Sequence[float] | None) -> list[float]:
-        import numpy as np
-
-        shares = None if weights is None else np.asarray(weights, dtype=float)
-        values = np.asarray(column, dtype=float)
-        products = values if shares is None else shares * values
-        means: list[float] = []
-        while len(means) < self._samples:
-            count = min(max(1, _CHUNK // self._size), self._samples - len(means))
-            # one resample a column: numpy then adds row after row, in Python's order
-            drawn = self._draw(count * self._size).reshape(count, self._size).T
-            totals = np.add.reduce(products.take(drawn), axis=0)
-            sums = np.full(count, float(self._size)) if shares is None else np.add.reduce(shares.take(drawn), axis=0)
-            means.extend(np.divide(totals, sums, out=np.zeros(count), where=sums != 0).tolist())
-        return means
-
-    def shared(
-        self, groups: Sequence[Sequence[Sequence[float]]], weights: Sequence[float] | None
-    ) -> list[list[list[float]]]:
-        """Return the means of all columns of each group over the same resamples.
-
-        Rounding aside, they are those of `_Plain.shared`.
-        """
+    def own_means(self, columns: Sequence[Sequence[float]], weights: Sequence[float] | None) -> Iterator[list[float]]:
+        """Yield the means of each column over resamples of its own, summed in Python's order, from left to right."""
         import numpy as np
 
         shares = np.ones(self._size) if weights is None else np.asarray(weights, dtype=float)
-        values = [
-            np.array([shares, *(shares * np.asarray(column, dtype=float) for column in columns)]) for columns in groups
-        ]
-        parts: list[list[Any]] = [[] for _ in groups]
-        left = self._samples
-        while left:
-            count = min(max(1, _CHUNK // self._size), left)
-            left -= count
-            drawn = self._draw(count * self._size).reshape(count, self._size)
-            times = np.empty((count, self._size))
-            for row, sample in zip(times, drawn, strict=True):
-                row[:] = np.bincount(sample, minlength=self._size)
-            for found, table in zip(parts, values, strict=True):
-                # no product of matrices: the threads of BLAS wait for each other longer than they work
-                weight, *totals = np.einsum("ij,kj->ik", times, table).T
-                found.append(np.divide(totals, weight, out=np.zeros_like(totals), where=weight != 0))
-        return [np.concatenate(found, axis=1).tolist() for found in parts]
+        for column in columns:
+            products = shares * np.asarray(column, dtype=float)
+            means: list[float] = []
+            for drawn in self._resamples():  # one a column: numpy then adds row after row
+                totals, sums = (np.add.reduce(values.take(drawn.T), axis=0) for values in (products, shares))
+                means += np.divide(totals, sums, out=np.zeros(len(drawn)), where=sums != 0).tolist()
+            yield means
 
-    def _draw(self, count: int) -> Any:
+    def shared_means(
+        self, columns: Sequence[Sequence[float]], weights: Sequence[float] | None
+    ) -> Iterator[list[float]]:
+        """Yield the means of each column, all over the same resamples."""
+        import numpy as np
+
+        shares = np.ones(self._size) if weights is None else np.asarray(weights, dtype=float)
+        table = np.array([shares, *(shares * np.asarray(column, dtype=float) for column in columns)])
+        parts = []
+        for drawn in self._resamples():
+            times = np.array([np.bincount(sample, minlength=self._size) for sample in drawn], dtype=float)
+            # no product of matrices: the threads of BLAS wait for each other longer than they work
+            sums, *totals = np.einsum("ij,kj->ik", times, table).T
+            parts.append(np.divide(totals, sums, out=np.zeros_like(totals), where=sums != 0))
+        yield from np.concatenate(parts, axis=1).tolist()
+
+    def _resamples(self) -> Iterator[npt.NDArray[np.int64]]:
+        """Yield rows of row numbers, a row a resample, in parts of some size."""
+        count = max(1, _CHUNK // self._size)
+        for done in range(0, self._samples, count):
+            part = min(count, self._samples - done)
+            yield self._draw(part * self._size).reshape(part, self._size)
+
+    def _draw(self, count: int) -> npt.NDArray[np.int64]:
         """Draw `count` row numbers; what was drawn too many waits for the next call."""
         import numpy as np
 

@@ -34,16 +34,6 @@ class FieldCounts:
             return
         self.records.add(record)
 
-    def merge(self, other: FieldCounts) -> None:
-        """Add the counts of another field, or of the same one in other cases."""
-        self.match += other.match
-        self.mismatch += other.mismatch
-        self.omission += other.omission
-        self.hallucination += other.hallucination
-        self.undecided += other.undecided
-        self.score += other.score
-        self.records |= other.records
-
     @property
     def compared(self) -> int:
         """Results with a value on both sides."""

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Final
 
-from pytest_extract.core.aggregate.bootstrap import MOST_OWN_DRAWS as MOST_SOB_DRAWS
-from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals, intervals_of_groups
+from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
 from pytest_extract.core.aggregate.extractbench import Rates, extract_bench_rates
 from pytest_extract.core.aggregate.fields import FieldCounts, field_table
-from pytest_extract.core.aggregate.sob import SobSummary, published_columns, sob_columns, sob_summary_of
+from pytest_extract.core.aggregate.sob import SobSummary, published_columns, sob_summary
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
 from pytest_extract.core.measures.table import MEASURES, measures_of_system
@@ -67,21 +66,17 @@ def measure_means(
     rows: Sequence[CaseMeasures], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
 ) -> dict[str, MeasureMeans]:
     """Estimate every measure that all rows have, at least `measures` (None: all); empty without rows."""
-    columns = _columns(rows, measures)
-    weights = [row.weight for row in rows]
-    plain = intervals(columns, samples=samples, most_own_draws=MOST_OWN_DRAWS)
-    weighted = intervals(columns, weights, samples=samples, most_own_draws=MOST_OWN_DRAWS) if any(weights) else {}
-    return _means(plain, weighted)
-
-
-def _columns(rows: Sequence[CaseMeasures], measures: Sequence[str] | None) -> dict[str, list[float]]:
     names = [name for name in MEASURES if rows and all(name in row.measures for row in rows)]
     if measures is not None:  # one random stream runs through the columns: those before the last of `measures` count
         names = names[: max((index for index, name in enumerate(names, start=1) if name in measures), default=0)]
-    return {name: [row.measures[name] for row in rows] for name in names}
-
-
-def _means(plain: Mapping[str, Estimate], weighted: Mapping[str, Estimate]) -> dict[str, MeasureMeans]:
+    columns = {name: [row.measures[name] for row in rows] for name in names}
+    weights = [row.weight for row in rows]
+    plain = intervals(columns, samples=samples, most_own_draws=MOST_OWN_DRAWS)
+    weighted = (
+        intervals(columns, weights, samples=samples, most_own_draws=MOST_OWN_DRAWS)
+        if measures is None and any(weights)
+        else {}
+    )
     return {name: MeasureMeans(plain=found, weighted=weighted.get(name)) for name, found in plain.items()}
 
 
@@ -122,70 +117,29 @@ class RunAggregate:
     fields: Mapping[str, FieldCounts] = field(default_factory=dict)
 
 
-def aggregate_arms(
-    arms: Mapping[str, Sequence[CaseResult]], measures: Sequence[str], *, samples: int = SAMPLES
-) -> dict[str, RunAggregate]:
-    """Aggregate the results of each arm: plain means of some measures only, rates, and none of what else follows.
-
-    Large arms of one size share their draws.
-    """
-    rows = {arm: case_rows(results) for arm, results in arms.items()}
-    by_size: dict[int, list[str]] = {}
-    for arm, scored in rows.items():
-        by_size.setdefault(len(scored), []).append(arm)
-    found: dict[str, Mapping[str, Estimate]] = {}
-    for names in by_size.values():
-        groups = [_columns(rows[arm], measures) for arm in names]
-        estimates = intervals_of_groups(groups, samples=samples, most_own_draws=MOST_OWN_DRAWS)
-        found |= dict(zip(names, estimates, strict=True))
-    return {
-        arm: replace(
-            _counted(results, rows[arm]),
-            measures=_means(found[arm], {}),
-            rates=extract_bench_rates(score for result in results for score in result.scores),
-        )
-        for arm, results in arms.items()
-    }
-
-
-def _counted(results: Sequence[CaseResult], rows: Sequence[CaseMeasures]) -> RunAggregate:
-    return RunAggregate(
+def aggregate(
+    results: Sequence[CaseResult], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
+) -> RunAggregate:
+    """Aggregate the results of one arm; with `measures` plain means of some only, rates, and none of what follows."""
+    rows = case_rows(results)
+    found = RunAggregate(
         cases=len(results),
         scored=len(rows),
         broken=sum(result.outcome is Outcome.BROKEN for result in results),
         not_run=sum(result.outcome is Outcome.NOT_RUN for result in results),
-        measures={},
+        measures=measure_means(rows, samples=samples, measures=measures),
+        rates=extract_bench_rates(score for result in results for score in result.scores),
     )
-
-
-def aggregate(results: Sequence[CaseResult], *, samples: int = SAMPLES) -> RunAggregate:
-    """Aggregate the results of one arm."""
-    rows = case_rows(results)
-    weights = [row.weight for row in rows]
-    groups = [_columns(rows, None), sob_columns(published_columns([row.measures for row in rows]))]
-    plain, sob = _intervals_of_both(groups, None, samples)
-    weighted, sob_weighted = _intervals_of_both(groups, weights, samples) if any(weights) else ({}, None)
-    kept = [(result, score) for result in results for score in result.scores]
+    if measures is not None:
+        return found
+    published, weights = published_columns([row.measures for row in rows]), [row.weight for row in rows]
     return replace(
-        _counted(results, rows),
-        measures=_means(plain, weighted),
-        sob=sob_summary_of(sob, len(rows)) if rows else None,
-        sob_weighted=None if sob_weighted is None else sob_summary_of(sob_weighted, len(rows)),
-        rates=extract_bench_rates(score for _, score in kept),
+        found,
+        sob=sob_summary(published, samples=samples) if rows else None,
+        sob_weighted=sob_summary(published, weights, samples=samples) if any(weights) else None,
         by_depth=by_depth(rows),
-        fields=field_table((result.nodeid, score.leaves) for result, score in kept),
+        fields=field_table((result.nodeid, score.leaves) for result in results for score in result.scores),
     )
-
-
-def _intervals_of_both(
-    groups: Sequence[Mapping[str, Sequence[float]]], weights: Sequence[float] | None, samples: int
-) -> Sequence[dict[str, Estimate]]:
-    """Return the intervals of all measures and of SOB's columns, which share their draws where each does in itself."""
-    measures, sob = groups
-    if len(next(iter(sob.values()))) > MOST_SOB_DRAWS:
-        return intervals_of_groups(groups, weights, samples=samples)
-    own = intervals(measures, weights, samples=samples, most_own_draws=MOST_OWN_DRAWS)
-    return own, intervals(sob, weights, samples=samples)
 
 
 def estimate_dict(means: MeasureMeans) -> dict[str, Json]:

@@ -10,8 +10,9 @@ import json
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from itertools import repeat
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.aggregate.extractbench import Rates, extract_bench_rates
@@ -34,13 +35,17 @@ TAG: Final = "tag:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dimension:
-    """What a run is split by: `of_case` for whole cases, `of_value` for leaf results; `size` is what is binned."""
+    """What a run is split by: `of_case` for whole cases, `of_value` for leaf results; `size` is what is binned.
+
+    `of_score`: the failures of a score, by name, which are counted.
+    """
 
     name: str
     kind: Kind
     doc: str
     of_case: Callable[[CaseResult], str] | None = None
     of_value: Callable[[FieldResult], str] | None = None
+    of_score: Callable[[ScoreRecord], Iterable[str]] | None = None
     size: Callable[[CaseResult], int | None] | None = None
 
 
@@ -66,6 +71,25 @@ def value_failure(result: FieldResult) -> str | None:
         return WRONG_VALUE
     types = {json_type(result.gold), json_type(result.extracted)}
     return WRONG_VALUE if len(types) == 1 or types <= _NUMBERS else WRONG_TYPE
+
+
+def _failures_of(score: ScoreRecord) -> Iterator[str]:
+    """Yield how an output fails, or each of its values."""
+    if score.failure is not None and not score.readable:
+        kind = score.failure.kind
+        yield f"{NO_OUTPUT if kind in {*DECLINED, FailureKind.EMPTY_RESPONSE} else PARSE_FAILURE}: {kind}"
+        return
+    if score.failure is not None or not score.gates.structural:
+        yield SCHEMA_FAILURE
+    yield from filter(None, map(value_failure, score.leaves))
+
+
+def _mistakes_of(score: ScoreRecord) -> Iterator[str]:
+    """Yield the kind of each mistake of an output, and what stands for one of each that is not named."""
+    yield from (mistake.kind for mistake in score.mistakes)
+    limit = NamingLimit.of(score)
+    if limit is not None:
+        yield from repeat(_UNNAMED, limit.wrong - limit.named)
 
 
 _BOUNDS: Final = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
@@ -118,8 +142,11 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
             kind="failure",
             doc="how outputs and values fail",
             of_value=lambda result: value_failure(result) or "",
+            of_score=_failures_of,
         ),
-        Dimension(name="mistake", kind="failure", doc="the kind of mistake, as far as one is named"),
+        Dimension(
+            name="mistake", kind="failure", doc="the kind of mistake, as far as one is named", of_score=_mistakes_of
+        ),
         Dimension(
             name="depth",
             kind="case",
@@ -249,89 +276,55 @@ class Slicer:
 
     def __init__(self, by: str) -> None:
         self._by = dimension(by)
-        self._cells: dict[tuple[str, str], _Cell] = {}
-        self._values: dict[tuple[str, str], FieldCounts] = {}
+        self._cells: defaultdict[tuple[str, str], _Cell] = defaultdict(_Cell)
+        self._totals: defaultdict[str, _Cell] = defaultdict(_Cell)
+        self._values: defaultdict[tuple[str, str], FieldCounts] = defaultdict(FieldCounts)
         self._failures: Counter[tuple[str, str]] = Counter()
         self._outputs: Counter[str] = Counter()
         self._sizes: list[tuple[str, float, float]] = []
-        self._arms: dict[str, None] = {}
 
     def add(self, result: CaseResult) -> None:
         """Count a case."""
         by, arm = self._by, result.arm.label
-        self._arms.setdefault(arm)
         self._outputs[arm] += len(result.scores)
-        if by.of_case is not None:
-            cell = self._cells.setdefault((by.of_case(result), arm), _Cell())
+        if by.of_score is not None:
+            self._failures.update((name, arm) for score in result.scores for name in by.of_score(score))
+        elif by.of_value is not None:
+            for leaf in _leaves_of(result.scores):
+                self._values[by.of_value(leaf), arm].add(leaf, result.nodeid)
+        elif by.of_case is not None:
             rates = extract_bench_rates(result.scores)
-            cell.add(result, rates)
+            for cell in (self._cells[by.of_case(result), arm], self._totals[arm]):
+                cell.add(result, rates)
             size = None if by.size is None else by.size(result)
             if size is not None and rates.pass_rate is not None:
                 self._sizes.append((arm, float(size), rates.pass_rate))
-        elif by.kind == "value" and by.of_value is not None:
-            for leaf in _leaves_of(result.scores):
-                self._values.setdefault((by.of_value(leaf), arm), FieldCounts()).add(leaf, result.nodeid)
-        else:
-            self._add_failures(result, arm)
-
-    def _add_failures(self, result: CaseResult, arm: str) -> None:
-        for score in result.scores:
-            if self._by.name == "mistake":
-                self._failures.update((each.kind, arm) for each in score.mistakes)
-                limit = NamingLimit.of(score)
-                if limit is not None:
-                    self._failures[_UNNAMED, arm] += limit.wrong - limit.named
-                continue
-            if score.failure is not None and not score.readable:
-                kind = score.failure.kind
-                what = NO_OUTPUT if kind in {*DECLINED, FailureKind.EMPTY_RESPONSE} else PARSE_FAILURE
-                self._failures[f"{what}: {kind}", arm] += 1
-                continue
-            if score.failure is not None or not score.gates.structural:
-                self._failures[SCHEMA_FAILURE, arm] += 1
-            failures = (value_failure(leaf) for leaf in score.leaves)
-            self._failures.update((each, arm) for each in failures if each is not None)
 
     def table(self) -> SliceTable:
         """Return what was counted."""
-        arms = tuple(sorted(self._arms))
-        if self._by.kind == "failure":
-            order = (NO_OUTPUT, PARSE_FAILURE, SCHEMA_FAILURE, *_VALUE_FAILURES.values(), WRONG_TYPE, WRONG_VALUE)
-            ranks = {kind: rank for rank, kind in enumerate(order)}
-            totals: Counter[str] = Counter()
-            for (kind, _arm), count in self._failures.items():
-                totals[kind] += count
-            keys = sorted(
-                self._failures,
-                key=lambda key: (ranks.get(key[0].partition(":")[0], len(ranks)), -totals[key[0]], key),
-            )
-        else:
-            wrong: Counter[str] = Counter()
-            for (label, _arm), found in self._values.items() if self._by.name == FIELD else ():
-                wrong[label] += found.total - found.match
-            keys = sorted((*self._cells, *self._values), key=lambda key: (-wrong[key[0]], natural_key(key[0]), key[1]))
+        weights = Counter[str]()  # of slices that stand in the order of their number
+        for (label, _), count in self._failures.items():
+            weights[label] += count
+        for (label, _), found in self._values.items() if self._by.name == FIELD else ():
+            weights[label] += found.total - found.match
+        order = (NO_OUTPUT, PARSE_FAILURE, SCHEMA_FAILURE, *_VALUE_FAILURES.values(), WRONG_TYPE, WRONG_VALUE)
+        ranks = {kind: rank for rank, kind in enumerate(order)} if self._by.of_score is not None else {}
+
+        def place(key: tuple[str, str]) -> tuple[object, ...]:
+            label, arm = key
+            return ranks.get(label.partition(":")[0], len(ranks)), -weights[label], natural_key(label), arm
+
+        several = {arm for arm, slices in Counter(arm for _, arm in self._cells).items() if slices > 1}
         return SliceTable(
             by=self._by,
-            arms=arms,
-            slices={key: self._cells[key].slice() for key in keys if key in self._cells},
-            totals=self._totals(),
-            values={key: counts for key in keys if (counts := self._values.get(key)) is not None and counts.records},
-            failures={key: self._failures[key] for key in keys if key in self._failures},
+            arms=tuple(sorted(self._outputs)),
+            slices={key: self._cells[key].slice() for key in sorted(self._cells, key=place)},
+            totals={arm: self._totals[arm].slice() for arm in sorted(several)},
+            values={key: self._values[key] for key in sorted(self._values, key=place) if self._values[key].records},
+            failures={key: self._failures[key] for key in sorted(self._failures, key=place)},
             outputs=dict(self._outputs),
             correlations=rank_correlations(self._sizes),
         )
-
-    def _totals(self) -> dict[str, Slice]:
-        """Add up the slices of each arm that has several."""
-        totals: dict[str, Slice] = {}
-        for arm in sorted(self._arms):
-            cells = [cell for (_label, one), cell in self._cells.items() if one == arm]
-            if len(cells) > 1:
-                total = _Cell()
-                for cell in cells:
-                    total.merge(cell)
-                totals[arm] = total.slice()
-        return totals
 
 
 def slice_tables(results: Iterable[CaseResult], names: Sequence[str]) -> list[SliceTable]:
@@ -372,16 +365,6 @@ class _Cell:
                 self.sums[name] += value
                 self.weighted[name] += value * row.weight
 
-    def merge(self, other: _Cell) -> None:
-        self.outcomes.update(other.outcomes)
-        self.rates += other.rates
-        self.values.merge(other.values)
-        self.weight += other.weight
-        self.scored += other.scored
-        for sums, more in ((self.sums, other.sums), (self.weighted, other.weighted)):
-            for name, total in more.items():
-                sums[name] += total
-
     def slice(self) -> Slice:
         return Slice(
             outcomes=dict(self.outcomes),
@@ -421,22 +404,12 @@ def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Spearman's rank correlation, ties at their mean rank; None below three pairs or without a difference."""
     if len(pairs) < 3:
         return None
-    first, second = (_ranks([pair[side] for pair in pairs]) for side in (0, 1))
-    middle = (len(pairs) + 1) / 2
-    products = sum((a - middle) * (b - middle) for a, b in zip(first, second, strict=True))
-    spread = sum((a - middle) ** 2 for a in first) * sum((b - middle) ** 2 for b in second)
-    return float(products / spread**0.5) if spread else None
+    import numpy as np
 
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    order = sorted(range(len(values)), key=values.__getitem__)
-    ranks = [0.0] * len(values)
-    start = 0
-    while start < len(order):
-        end = start
-        while end < len(order) and values[order[end]] == values[order[start]]:
-            end += 1
-        for position in order[start:end]:
-            ranks[position] = (start + 1 + end) / 2
-        start = end
-    return ranks
+    ranks = []
+    for values in zip(*pairs, strict=True):
+        _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+        ranks.append((counts.cumsum() - (counts - 1) / 2)[place])
+    first, second = (rank - rank.mean() for rank in ranks)
+    spread = float(first @ first * (second @ second))
+    return float(first @ second) / spread**0.5 if spread else None

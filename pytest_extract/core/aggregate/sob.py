@@ -87,24 +87,15 @@ def sob_summary(
 
     A category is the mean over rows of the row's mean over its components.
     """
-    return sob_summary_of(intervals(sob_columns(rows), weights, samples=samples), len(rows))
-
-
-def sob_columns(rows: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
-    """Return the columns that a summary of rows estimates: metrics, then categories."""
     columns = {name: [float(row[name]) for row in rows] for name in SOB_METRICS}
     for name, (first, *others) in CATEGORIES.items():
         sums = columns[first]
         for part in others:
             sums = [*map(add, sums, columns[part])]
         columns[name] = [total / (1 + len(others)) for total in sums]
-    return columns
-
-
-def sob_summary_of(found: Mapping[str, Estimate], rows: int) -> SobSummary:
-    """Make a summary of the estimates of `sob_columns`."""
+    found = intervals(columns, weights, samples=samples)
     return SobSummary(
-        n=rows,
+        n=len(rows),
         metrics={name: found[name] for name in SOB_METRICS},
         categories={name: found[name] for name in CATEGORIES},
     )

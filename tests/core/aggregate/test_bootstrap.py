@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 
 import pytest
 
@@ -41,14 +40,6 @@ def test_shared_draws_give_intervals_of_the_same_width(weights):
     assert shared.mean == own.mean
     width = own.high - own.low
     assert (shared.low, shared.high) == pytest.approx((own.low, own.high), abs=0.12 * width)
-
-
-@both
-def test_numpy_changes_shared_draws_by_rounding_only(weights, monkeypatch):
-    pytest.importorskip("numpy")
-    fast = intervals(COLUMNS, weights, samples=60, most_own_draws=0)
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    assert flat(intervals(COLUMNS, weights, samples=60, most_own_draws=0)) == pytest.approx(flat(fast), rel=1e-12)
 
 
 def test_rows_without_weight_have_a_mean_of_zero():

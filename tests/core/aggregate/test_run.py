@@ -8,7 +8,6 @@ from pytest_extract.core.aggregate.bootstrap import MOST_OWN_DRAWS
 from pytest_extract.core.aggregate.run import (
     CaseMeasures,
     aggregate,
-    aggregate_arms,
     by_depth,
     case_rows,
     estimate_dict,
@@ -114,9 +113,9 @@ def test_measures_that_not_every_row_has_are_left_out():
 
 
 @pytest.mark.parametrize("times", [1, MOST_OWN_DRAWS // 3 + 1], ids=["few cases", "many cases"])
-def test_arms_together_have_the_intervals_of_each_alone(times):
-    right, wrong = result("a", score(1.0)), result("b", score(0.0))
-    arms = {"one": [right, right, wrong] * times, "other": [right, wrong, wrong] * times, "short": [right, wrong]}
-    together = aggregate_arms(arms, ("f1",), samples=5)
-    assert together == {arm: aggregate_arms({arm: found}, ("f1",), samples=5)[arm] for arm, found in arms.items()}
-    assert together["one"].measures["f1"].plain == aggregate(arms["one"], samples=5).measures["f1"].plain
+def test_some_measures_alone_have_the_plain_intervals_of_all(times):
+    results = [result("a", score(1.0)), result("a", score(1.0)), result("b", score(0.0))] * times
+    some = aggregate(results, samples=5, measures=("f1",))
+    assert some.measures["f1"].plain == aggregate(results, samples=5).measures["f1"].plain
+    assert (some.measures["f1"].weighted, some.sob, some.fields) == (None, None, {})
+    assert some.rates == aggregate(results, samples=5).rates

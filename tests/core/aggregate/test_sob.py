@@ -1,11 +1,10 @@
-"""SOB's summaries and leaderboard: the published ones, the random stream, and the same numbers without numpy."""
+"""SOB's summaries and leaderboard: the published ones, and the random stream."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import random
-import sys
 
 import pytest
 from hypothesis import given
@@ -41,7 +40,6 @@ def assert_close(found, expected):
 @pytest.mark.skipif(not PUBLISHED, reason="shared data not here")
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_summaries(name):
-    pytest.importorskip("numpy", reason="5,000 rows take minutes without")
     run = json.loads(gzip.decompress(shared(f"vectors/sob_aggregate/{name}").read_bytes()))
     columns, samples = run["columns"], run["bootstrap_samples"]
     rows = [{metric: columns[metric][index] for metric in SOB_METRICS} for index in range(run["n"])]
@@ -90,16 +88,6 @@ def test_intervals_follow_pythons_random_stream(size, weighted):
     for name, (low, high) in resampled(columns, weights, 101, 43 if weighted else 42).items():
         assert (found[name].low, found[name].high) == pytest.approx((low, high), abs=1e-12)
         assert found[name].mean == pytest.approx(mean(columns[name], weights))
-
-
-def test_numpy_changes_no_digit(monkeypatch):
-    pytest.importorskip("numpy")
-    source = random.Random(7)
-    columns = {name: [source.random() for _ in range(37)] for name in ("a", "b")}
-    weights = [source.choice([0.0, 1.0, 2.0, 3.0]) for _ in range(37)]
-    fast = intervals(columns, samples=200), intervals(columns, weights, samples=200)
-    monkeypatch.setitem(sys.modules, "numpy", None)
-    assert fast == (intervals(columns, samples=200), intervals(columns, weights, samples=200))
 
 
 def test_edges():

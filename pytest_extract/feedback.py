@@ -1,7 +1,4 @@
-"""Scores for other tools: metrics with feedback for prompt optimizers, and the results that eval tools read.
-
-Nothing here imports one of those tools, and nothing is sent anywhere.
-"""
+"""Metrics with feedback for prompt optimizers; nothing here imports one of them, and nothing is sent anywhere."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.lazy import dataclass
 
-__all__ = ("ScoreWithFeedback", "inspect_score", "optimizer_metric", "promptfoo_grading")
+__all__ = ("ScoreWithFeedback", "optimizer_metric")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,40 +71,3 @@ def _field(record: Any, name: str) -> Any:
     raise ConfigError(
         f"the metric looks for {name!r}, and {type(record).__name__} has none; name it by gold= or output="
     )
-
-
-def promptfoo_grading(score: Score, *, measure: str = "pass_rate", threshold: float = 1.0) -> dict[str, Json]:
-    """Return a score as promptfoo's `GradingResult`, which a Python assertion of promptfoo may return (`get_assert`).
-
-    Each field result is a component; every measure is a named score. Raises ConfigError for an unknown measure.
-    """
-    value = _measure_of(score, measure)
-    return {
-        "pass": value >= threshold,
-        "score": value,
-        "reason": score.feedback(),
-        "namedScores": dict(score.measures),
-        "componentResults": [
-            {
-                "pass": result.passed,
-                "score": result.score,
-                "reason": f"{result.path}: {result.reason or result.status}",
-            }
-            for result in score.fields
-        ],
-    }
-
-
-def inspect_score(score: Score, *, measure: str = "pass_rate") -> dict[str, Json]:
-    """Return the arguments of Inspect's `Score`: `Score(**inspect_score(score))` in a scorer of your own.
-
-    Raises ConfigError for an unknown measure.
-    """
-    return {
-        "value": _measure_of(score, measure),
-        "explanation": score.feedback(),
-        "metadata": {
-            "measures": dict(score.measures),
-            "fields": {str(each.path): each.passed for each in score.fields},
-        },
-    }

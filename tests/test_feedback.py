@@ -1,4 +1,4 @@
-"""Scores as text and as what other tools take: prompt optimizers, promptfoo, Inspect, OpenTelemetry."""
+"""Scores as text, and as prompt optimizers take them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import types
 import pytest
 
 from pytest_extract import ConfigError, score, score_text
-from pytest_extract.feedback import ScoreWithFeedback, inspect_score, optimizer_metric, promptfoo_grading
+from pytest_extract.feedback import ScoreWithFeedback, optimizer_metric
 
 SCHEMA = {
     "type": "object",
@@ -95,25 +95,3 @@ def test_mistakes_in_the_use_of_the_metric():
         optimizer_metric(SCHEMA)({}, {"output": 1})
     with pytest.raises(ConfigError, match="no measure 'passrate'; did you mean 'pass_rate'"):
         optimizer_metric(SCHEMA, measure="passrate")({"gold": GOLD}, {"output": GOLD})
-
-
-@pytest.mark.parametrize("write", [promptfoo_grading, inspect_score])
-def test_an_unknown_measure_of_a_score_for_another_tool_is_an_error(write):
-    with pytest.raises(ConfigError, match="no measure 'passrate'; did you mean 'pass_rate'"):
-        write(score(SCHEMA, GOLD, GOLD), measure="passrate")
-
-
-def test_the_result_of_a_promptfoo_assertion():
-    found = promptfoo_grading(score(SCHEMA, GOLD, {**GOLD, "total": 1}), threshold=0.9)
-    assert (found["pass"], found["score"]) == (False, 0.75)
-    assert found["namedScores"]["f1"] < 1
-    assert [part["pass"] for part in found["componentResults"]] == [True, False, True, True]
-    assert json.loads(json.dumps(found)) == found
-
-
-def test_the_arguments_of_an_inspect_score():
-    found = inspect_score(score(SCHEMA, GOLD, {**GOLD, "total": 1}))
-    assert set(found) == {"value", "explanation", "metadata"}
-    assert found["value"] == 0.75
-    assert found["metadata"]["fields"]["total"] is False
-    assert json.loads(json.dumps(found)) == found

@@ -29,7 +29,7 @@ RINGS = (
     ("cases",),
     ("extraction",),
     ("importers", "parquet", "regression", "results", "stored_results"),
-    ("api", "bulk", "feedback", "run_case", "systems", "telemetry", "thresholds"),
+    ("api", "bulk", "feedback", "run_case", "systems", "thresholds"),
     ("report", "testing"),
     ("golds",),
     ("cli",),

@@ -111,6 +111,8 @@ def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
     if run_results.forecasts or not compared:
         return _Conclusion(lines=lines)
     decision = gate_decision(session.config, run_results)
+    if decision is not None:
+        session.config.hook.pytest_extract_verdict(config=session.config, verdict=decision)
     baseline = write_baseline(session, run_results)
     if baseline is not None:
         written, text = baseline

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pytest
 
+    from pytest_extract.core.case_result import CaseResult
     from pytest_extract.core.extensions import Extensions
+    from pytest_extract.regression.gate import GateDecision
 
 
 def pytest_extract_extensions(config: pytest.Config) -> Extensions | Iterable[Callable[..., Any]] | None:
@@ -17,4 +19,19 @@ def pytest_extract_extensions(config: pytest.Config) -> Extensions | Iterable[Ca
     An `Extensions`, or functions with a decorator of `pytest_extract.extend`. Called when the first case file of a
     folder is collected, never without one. What a `conftest.py` gives holds for the cases in its folder and below; the
     nearest wins. Decorated functions of a `conftest.py`, or of a plugin module, need no hook: they are found.
+    """
+
+
+def pytest_extract_result(item: pytest.Item, result: CaseResult) -> None:
+    """Do something with the result of a case (send it to a tracer, a dashboard), without the secrets in it.
+
+    Called when the case has run, in the process that ran it: under xdist, in a worker.
+    """
+
+
+def pytest_extract_verdict(config: pytest.Config, verdict: GateDecision) -> None:
+    """Do something with the verdict of the regression gate, once, before it is shown.
+
+    `verdict.answer` is `worse`, `not worse` or `cannot tell`; `verdict.reasons` are its sentences. Under xdist,
+    called in the controller.
     """

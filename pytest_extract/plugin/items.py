@@ -150,10 +150,8 @@ class ExtractItem(pytest.Item):
         if self.fresh_runs:
             return  # what it shows, the regression gate says
         # Not a local name: plugins that run items again keep every exception, and with it this frame, to the end.
-        if settings.otel:
-            from pytest_extract.telemetry import emit_result
-
-            emit_result(self.safe_form[1])
+        if self.ihook.pytest_extract_result.get_hookimpls():
+            self.ihook.pytest_extract_result(item=self, result=self.safe_form[1])
         if self.result.outcome is Outcome.NOT_RUN:
             pytest.skip(f"not run: {self.result.why}")
         if self.runner.gold_writer is not None:

@@ -41,7 +41,6 @@ class Settings:
     from_results: Path | None
     max_output_bytes: int | None
     confidence: Any
-    otel: bool
     budget: float | None
     dry_run: bool
     update_gold: Literal["new", "fix", "review"] | None
@@ -445,12 +444,6 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             _one_of("auto", "off"),
             "auto",
             metavar="WHEN",
-        ),
-        Option(
-            "otel",
-            "Add OpenTelemetry events of each result to a span of the project's own tracer (extra `otel`).",
-            _switch,
-            "false",
         ),
         Option("schema-cov", "Report which parts of the schemas no gold exercises.", _switch, "false"),
         Option(

@@ -76,6 +76,7 @@ PLUGIN_RINGS = (
         "extensions",
         "fixtures",
         "limits",
+        "logs",
         "named_extractors",
         "update_gold",
         "terminal",

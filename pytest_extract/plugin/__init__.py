@@ -208,6 +208,10 @@ class SessionHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:  # noqa: D102
         if "pytest_extract.plugin.collect" in sys.modules:
+            from pytest_extract.plugin.logs import clean_logs
+
+            clean_logs(self.config)
+        if "pytest_extract.plugin.collect" in sys.modules:
             from pytest_extract.plugin.collect import check_options
 
             check_options(session)

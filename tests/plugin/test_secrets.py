@@ -118,6 +118,48 @@ def test_no_secret_leaves_a_run(pytester: pytest.Pytester) -> None:
     assert not list(pytester.path.glob("extract-recordings/**/*.json"))
 
 
+LOGS = """
+import logging
+import pytest
+
+@pytest.fixture(scope="session")
+def extractor():
+    def extract(document):
+        log = logging.getLogger("client")
+        log.debug("request to %s, headers %r", "http://api", {"Authorization": "Bearer KEY"}, extra={"key": "KEY"})
+        try:
+            raise ConnectionError("refused for KEY\\n\x1b[2J")
+        except ConnectionError:
+            log.exception("no answer ##vso[task.complete]", stack_info=True)
+        return {"right": "a"}
+    return extract
+
+def test_a_log_that_is_no_ones(caplog):
+    logging.getLogger().warning("%s", "x")
+    assert caplog.text.endswith("x\\n")
+"""
+
+
+def test_logs_that_are_shown_at_once_hold_no_secret(pytester: pytest.Pytester) -> None:
+    key = made("{a33}")
+    pytester.makepyfile(conftest=LOGS.replace("KEY", key))
+    pytester.makepyfile(test_own="from conftest import test_a_log_that_is_no_ones")
+    write_cases(pytester.path, ["a", "b"], [{"right": "a"}, {"right": "z"}])
+    run = pytester.runpytest_subprocess(
+        "--log-cli-level=DEBUG", "--log-file=log.txt", "--log-file-level=DEBUG", "--junitxml=junit.xml",
+        "-o", "junit_logging=all", "-o", "log_format=%(name)s %(levelname)s %(message)s", "--color=yes",
+    )  # fmt: skip
+    run.assert_outcomes(passed=2, failed=1)
+    logged = (pytester.path / "log.txt").read_text()
+    for text in (run.stdout.str() + run.stderr.str(), logged, (pytester.path / "junit.xml").read_text()):
+        assert "no answer" in text
+        assert key not in text
+        assert "##vso" not in text
+        assert "\x1b[2J" not in text
+    assert "[redacted: " in logged
+    assert "ConnectionError: refused for [redacted: MODEL_API_KEY]" in logged
+
+
 def test_the_past_run_says_why_it_cannot_decide_again(pytester: pytest.Pytester) -> None:
     write_cases(pytester.path, ["value 0"], [{"right": "a"}])
     pytester.runpytest("--extract-results=live.jsonl")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -74,6 +75,10 @@ class ExtractItem(pytest.Item):
     forecast: Forecast | None = None
     judge_spending = Spending()
     gold_change: GoldChange | None = None
+    before_rerun: CaseResult | None = None
+    """What pytest-rerunfailures runs the case again for: it stands where the budget allows no further run."""
+    stands: bool = False
+    """Whether `result` is that of the run before, whose calls are counted already."""
     fresh_runs: int = 0
     """Runs of a case that fell, which nothing but a recording of the same runs may replace; 0 for every other item."""
     # pytest calls `_initrequest` before an item runs that has none, and takes it away after each run
@@ -147,6 +152,10 @@ class ExtractItem(pytest.Item):
             self.forecast = self.runner.forecast(self)
             pytest.skip("dry run: nothing was called")
         self.result = self.runner.run_item(self)
+        if self.before_rerun is not None and self.result.outcome is Outcome.NOT_RUN and not self.result.attempts:
+            *others, last = self.before_rerun.attempts
+            told = replace(last, notes=(*last.notes, f"not run again: {self.result.why}"))
+            self.result, self.stands = replace(self.before_rerun, attempts=(*others, told)), True
         if self.fresh_runs:
             return  # what it shows, the regression gate says
         # Not a local name: plugins that run items again keep every exception, and with it this frame, to the end.
@@ -186,6 +195,9 @@ class ExtractItem(pytest.Item):
 
     def forget(self) -> None:
         """Drop the result of a run: pytest keeps items to the end, and may run one again."""
+        if self.result is not None and hasattr(self, "execution_count") and not self.stands:
+            self.before_rerun = self.result
+        self.stands = False
         self.result = self.error = None
         vars(self).pop("owned", None)
         vars(self).pop("safe_form", None)

@@ -24,6 +24,7 @@ RESULT = "extract_result"
 RESULT_OBJECT = "extract_result_object"
 """The same for who gets the report in the process that made it; None under xdist, which sends builtins only."""
 OUTCOME = "extract_outcome"
+STANDS = "extract_result_stands"
 CASE_REPR = "extract_case_repr"
 GOLD_CHANGE = "extract_gold_change"
 JUDGE_SPENDING = "extract_judge_spending"
@@ -56,6 +57,7 @@ def put_on_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest
     setattr(report, RESULT, line)
     setattr(report, RESULT_OBJECT, None if hasattr(item.config, "workerinput") else safe_result)
     setattr(report, OUTCOME, str(result.outcome))
+    setattr(report, STANDS, item.stands)
     _put_junit_properties(item, safe_result)
     if item.gold_change is not None:
         setattr(report, GOLD_CHANGE, list(item.gold_change))
@@ -144,7 +146,8 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     line: str = attributes.pop(RESULT)
     result: CaseResult = attributes.pop(RESULT_OBJECT, None) or load_result(line)
     stored = run_results.results.store(line)
-    run_results.spending += Spending.of([result])
+    if not attributes.pop(STANDS, False):
+        run_results.spending += Spending.of([result])
     if str(report.outcome) != "rerun":
         run_results.add(report.nodeid, line, stored, result)
     gold_change = attributes.get(GOLD_CHANGE)

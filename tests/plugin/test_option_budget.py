@@ -80,6 +80,20 @@ def test_a_case_may_bound_its_cost(pytester: pytest.Pytester, write_case: Write,
     result.stdout.fnmatch_lines([f"*{message}"])
 
 
+def test_a_case_that_failed_and_cannot_be_run_again_has_failed(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(COSTS.format(cost="0.5"))
+    write_case("a", output="{}")
+    args = ("-p", "rerunfailures", "--reruns=3", "--extract-budget=1", "--extract-results=r.jsonl")
+    result = pytester.runpytest(*args)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        ["*not run again: the budget of $1 is spent*", "cost: $1.0000 ($0.5000 of it for 1 call before reruns)"]
+    )
+    result.stdout.fnmatch_lines(["*1 failed, 3 rerun*"])
+    (one,) = read_results(pytester.path / "r.jsonl").results
+    assert (one.outcome, one.attempts[0].cost_usd) == ("failed", 0.5)
+
+
 def test_a_case_may_bound_its_time(pytester: pytest.Pytester, write_case: Write) -> None:
     pytester.makeconftest(COSTS.format(cost="0, latency_s=31.5"))
     write_case("a", thresholds={"max_latency_s": 30})

@@ -75,6 +75,7 @@ PLUGIN_RINGS = (
         "options",
         "extensions",
         "fixtures",
+        "leave",
         "limits",
         "logs",
         "named_extractors",

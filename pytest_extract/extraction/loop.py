@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Awaitable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     import asyncio
+
+LOOP_THREAD: Final = "pytest-extract-loop"
+_PATIENCE_S: Final = 1.0
 
 
 class BackgroundLoop:
@@ -42,13 +45,16 @@ class BackgroundLoop:
             raise
 
     def close(self) -> None:
-        """Cancel what still runs, close the loop and end its thread; a later `run` starts a new one."""
+        """Cancel what still runs, close the loop and end its thread; a later `run` starts a new one.
+
+        A coroutine that blocks, or that takes no cancellation, is left behind with its thread after a second.
+        """
         with self._lock:
             loop, thread = self._loop, self._thread
             self._loop = self._thread = None
         if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
-            thread.join()
+            thread.join(_PATIENCE_S)
 
     def _started(self) -> asyncio.AbstractEventLoop:
         import asyncio
@@ -56,9 +62,7 @@ class BackgroundLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=_serve, args=(self._loop,), name="pytest-extract-loop", daemon=True
-                )
+                self._thread = threading.Thread(target=_serve, args=(self._loop,), name=LOOP_THREAD, daemon=True)
                 self._thread.start()
             return self._loop
 

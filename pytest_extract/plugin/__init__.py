@@ -252,13 +252,13 @@ class SessionHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self) -> None:
-        """Begin no more calls: what pytest does until the end of the session takes time, and calls cost money."""
+        """Begin no call any more."""
         if "pytest_extract.plugin.session" in sys.modules:
             from pytest_extract.plugin.session import started_session
 
             session = started_session(self.config)
             if session is not None:
-                session.stop_calls()
+                session.interrupt()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:  # noqa: D102

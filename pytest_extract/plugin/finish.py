@@ -14,6 +14,7 @@ import pytest
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.lazy import dataclass
 from pytest_extract.plugin.items import ExtractItem
+from pytest_extract.plugin.leave import leave_after
 from pytest_extract.plugin.limits import remove_limit
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of
@@ -56,6 +57,7 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
     started = started_session(config)
     if started is not None:
         started.close()
+        leave_after(session, interrupted=started.interrupted)
         if started.gold_writer is not None:
             run_results.drafts += started.gold_writer.write_drafts()
     if run_uid is not None:

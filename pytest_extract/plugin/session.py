@@ -19,6 +19,7 @@ from pytest_extract.plugin.extraction import ExtractionService
 from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, has_fixture
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.judging import Judges, uses_judge
+from pytest_extract.plugin.leave import wait_for_calls
 from pytest_extract.plugin.limits import Budget, CallSlots, concurrency_limit, limit_folder, new_budget_file
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.redact.secrets import find_secrets_of_process
@@ -107,6 +108,7 @@ class ExtractSession:
         self._judges = Judges(config, self.settings, self.extraction_service)
         self._judge_spending = Spending()
         self._prefetcher: Prefetcher | None = None
+        self.interrupted = False
         self._explained_extractor = False
 
     def _gold_writer(self) -> GoldWriter | None:
@@ -255,15 +257,21 @@ class ExtractSession:
         if self._prefetcher is not None:
             self._prefetcher.forget(item)
 
+    def interrupt(self) -> None:
+        """Begin no call any more: what pytest does until the end of the session takes time, and calls cost money."""
+        self.interrupted = True
+        self.stop_calls()
+
     def stop_calls(self) -> None:
-        """Begin no call any more; those in flight are abandoned."""
+        """Begin no call any more."""
         if self._prefetcher is not None:
             self._prefetcher.close()
         self.extraction_service.concurrency_limit.close()
 
     def close(self) -> None:
-        """End the calls."""
+        """End the calls; those that do not end in a moment are abandoned."""
         self.stop_calls()
+        wait_for_calls()
         self.extraction_service.close()
 
 

@@ -1,0 +1,90 @@
+"""After Ctrl-C the process ends, whatever the calls do that have begun; what ends in a moment is recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+Write = Callable[..., None]
+CONFTEST = """
+import asyncio, atexit, concurrent.futures, os, signal, threading, time
+import pytest
+
+calls = []
+
+def count():
+    calls.append(1)
+    if len(calls) == 3:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+@pytest.fixture(scope="session")
+def extractor():
+"""
+HANGS = {
+    "an import that the exit waits for": """
+    atexit.register(__import__, "slow")
+    def extract(document):
+        count()
+        if len(calls) > 1:
+            import slow
+        time.sleep(2)
+    return extract
+""",
+    "a pool": """
+    pool = concurrent.futures.ThreadPoolExecutor()
+    def extract(document):
+        count()
+        return pool.submit(time.sleep, 90).result()
+    return extract
+""",
+    "a thread of the loop": """
+    async def extract(document):
+        count()
+        await asyncio.to_thread(time.sleep, 90)
+    return extract
+""",
+    "a loop that is blocked": """
+    async def extract(document):
+        count()
+        if len(calls) == 3:
+            time.sleep(90)
+        await asyncio.sleep(90)
+    return extract
+""",
+}
+
+
+@pytest.mark.parametrize("extractor", HANGS)
+def test_a_call_that_never_ends_does_not_keep_the_process(
+    pytester: pytest.Pytester, write_case: Write, extractor: str
+) -> None:
+    pytester.makeconftest(CONFTEST + HANGS[extractor])
+    pytester.makepyfile(slow="import time\n\ntime.sleep(90)\n")
+    for name in "abcd":
+        write_case(name)
+    started = time.monotonic()
+    result = pytester.runpytest_subprocess("-p", "no:xdist", "--extract-results=r.jsonl", timeout=80)
+    assert time.monotonic() - started < 80
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*KeyboardInterrupt*"])
+
+
+def test_calls_that_end_in_a_moment_are_recorded(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(
+        CONFTEST
+        + """
+    def extract(document):
+        count()
+        time.sleep(1.2)
+        return document.text
+    return extract
+"""
+    )
+    for name in "abcd":
+        write_case(name, question=name)
+    args = ("--extract-record=once", "--extract-concurrency=3")
+    assert pytester.runpytest_subprocess(*args).ret == pytest.ExitCode.INTERRUPTED
+    recorded = {path.parent.name for path in pytester.path.glob("extract-recordings/*/*.json")}
+    assert recorded == {"a-a", "c-c", "d-d"}  # the interrupt ended the call of the main thread, that of b

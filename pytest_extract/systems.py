@@ -16,6 +16,7 @@ from pytest_extract.core.measures.deepjson import DeepJsonScore, deepjson_text
 from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.python_values import json_argument, schema_argument
 from pytest_extract.core.results import Failure, FieldResult, GateResult, Judge, Status
+from pytest_extract.core.schema.published_names import not_published
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves, path_text
@@ -154,6 +155,9 @@ def _engine_column(
     try:
         own, notes = _as_read_by(name, schema)
         scorer = compiled(own, semantics=name)
+        ours = {use for _, use, _ in not_published(own, scorer.source["extensions"])}
+        if ours:
+            notes.append(f"{name} has no {', '.join(map(repr, sorted(ours)))}: ours of that name was used")
     except SchemaError as error:
         return SystemColumn(system=name, measures={}, leaves={}, notes=(f"cannot score by this schema: {error}",))
     score = scored(scorer)

@@ -23,6 +23,7 @@ from pytest_extract.golds.lint import (
     check_evidence,
     gold_findings,
     lint_cases,
+    names_of_ours,
     unordered_lists,
     unused_files,
     unused_recordings,
@@ -108,21 +109,25 @@ def run(args: argparse.Namespace) -> int:
             print_text(finding)
         if evidence is not None:
             print_text(f"evidence: {evidence}")
-        _print_order_notes(cases)
+        _print_notes(cases)
         print_text(_check_summary(len(cases), len(files), mistakes, len(listed) - mistakes))
         if listed and os.environ.get("GITHUB_ACTIONS") == "true":
             print("\n".join(_annotations(listed)))  # noqa: T201 - commands that GitHub is to obey
     return 1 if mistakes or (args.strict and listed) else 0
 
 
-def _print_order_notes(cases: Iterable[Case]) -> None:
-    """Name the lists that any order passes in."""
+def _print_notes(cases: Iterable[Case]) -> None:
+    """Name the lists that any order passes in, and the metrics that a published system would not know."""
     found = unordered_lists(cases)
     if found:
         named = ", ".join(found[:_MOST_LISTS])
         more = f" and {len(found) - _MOST_LISTS} more" if len(found) > _MOST_LISTS else ""
         remedy = 'where it matters, write `"x-eval-align": {"ordered": true}` there, or the override `align: position`'
         print_text(f"order is not compared in lists of values: {named}{more}; {remedy}")
+    ours = names_of_ours(cases)
+    if ours:
+        advice = "if this schema meant a comparator or transform of its own project, register that by the same name"
+        print_text(f"{'; '.join(ours)}: {advice}")
 
 
 def _annotations(findings: Iterable[LintFinding]) -> list[str]:

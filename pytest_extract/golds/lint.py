@@ -20,6 +20,8 @@ from pytest_extract.cases.sources import Mistake, errors_of
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.pattern import ROOT, pattern_of
 from pytest_extract.core.results import Failure, FailureKind, Status
+from pytest_extract.core.schema.annotations import Dialect
+from pytest_extract.core.schema.published_names import SYSTEMS, not_published
 from pytest_extract.core.values import FieldPath, Json, canonical_json, iter_leaves
 from pytest_extract.documents import DocumentError
 from pytest_extract.errors import CaseFileError, StoreError
@@ -29,6 +31,7 @@ from pytest_extract.extraction.recordings.store import read_recording
 from pytest_extract.extraction.recordings.use import CaseInputs, inputs_of
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.lazy import dataclass
+from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
 from pytest_extract.thresholds import Requirements, breaches_of, cannot_fail, cannot_fail_text
 
@@ -165,6 +168,20 @@ def unordered_lists(cases: Iterable[Case]) -> list[str]:
             if isinstance(node, Array) and node.align.mode == "multiset"
         }
     )
+
+
+def names_of_ours(cases: Iterable[Case]) -> list[str]:
+    """Return what the cases' schemas name in a published system's annotations that the system does not have."""
+    scorers = {id(case.scorer): case.scorer for case in cases}
+    places: dict[tuple[Dialect, str], dict[str, None]] = defaultdict(dict)
+    for scorer in scorers.values():
+        for dialect, name, pointer in not_published(scorer.schema, scorer.source["extensions"]):
+            places[dialect, name][pointer or ROOT] = None
+    return [
+        f"`{name}` is ours, not {SYSTEMS[dialect]}'s, at {first}"
+        + (f" and {plural(len(others), 'more place')}" if others else "")
+        for (dialect, name), (first, *others) in places.items()
+    ]
 
 
 def _keys(case: Case) -> Iterator[LintFinding]:

@@ -104,7 +104,8 @@ def test_fields_that_cannot_fail_a_case_and_thresholds_of_0_are_warned_of(tmp_pa
         encoding="utf-8",
     )
     assert main(["check", str(tmp_path)]) == 0
-    assert [line.partition(": warning: x: ")[2] for line in capsys.readouterr().out.splitlines()[:-1]] == [
+    found = [line.partition(": warning: x: ")[2] for line in capsys.readouterr().out.splitlines()]
+    assert [told for told in found if told] == [
         "no wrong value of 2 fields can fail a case: `a`, `r`",
         "a threshold of 0 bounds nothing: `mean_score: 0`, `fields: {b: 0}`",
     ]
@@ -155,4 +156,37 @@ def test_a_gold_without_a_value_is_warned_of_unless_that_is_meant(folder, capsys
     assert f"{path}:3:7: warning: the gold has no value, so that only an invented one" in capsys.readouterr().out
     path.write_text(f"{case}absent: {{$: must}}\n", encoding="utf-8")
     assert main(["check", str(path)]) == 0
+    assert capsys.readouterr().out == "1 good case in 1 file, no mistake\n"
+
+
+def test_a_name_that_a_published_system_does_not_have_is_told(tmp_path, capsys):
+    """A project may have registered a comparator of its own there, which means something else."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "due": {"type": "string", "x-eval-compare": "date"},
+            "paid": {"type": "string", "x-eval-compare": "date"},
+            "name": {"type": "string", "x-eval-compare": "exact", "x-eval-transform": ["strip", "nfkc"]},
+        },
+    }
+    case = {"text": "x", "schema": schema, "gold": {"due": "2026-01-02", "paid": "2026-01-03", "name": "a"}}
+    (tmp_path / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    assert main(["check", str(tmp_path)]) == 0
+    told = capsys.readouterr().out.splitlines()[0]
+    assert told.startswith(
+        "`date` is ours, not struct-extract-eval's, at /properties/due and 1 more place; "
+        "`nfkc` is ours, not struct-extract-eval's, at /properties/name: if this schema meant a comparator"
+    )
+
+
+def test_a_name_that_the_project_has_registered_is_its_own(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own_names.py").write_text(
+        "from pytest_extract import extend\n@extend.metric()\ndef date(gold, extracted):\n    return gold == extracted\n",
+        encoding="utf-8",
+    )
+    schema = {"type": "object", "properties": {"due": {"type": "string", "x-eval-compare": "date"}}}
+    case = {"text": "x", "schema": schema, "gold": {"due": "2026-01-02"}}
+    (tmp_path / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    assert main(["check", "--extensions", "own_names"]) == 0
     assert capsys.readouterr().out == "1 good case in 1 file, no mistake\n"

@@ -56,7 +56,6 @@ CORE_RINGS = (
     ("extensions", "post_processors", "semantics", "schema"),
     ("compile",),
     ("rules",),
-    ("matching",),
     ("engine",),
     ("judges", "uncompared"),
     ("parse", "output_shape"),

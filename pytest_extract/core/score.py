@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.engine.document import Scored
-from pytest_extract.core.engine.matches import Kept, made_results, make_results
 from pytest_extract.core.gates import is_structural
 from pytest_extract.core.measures.document import SCORE_MEASURES, OutputCheck, check_output, document_measures
 from pytest_extract.core.measures.fields import NO_MEASURES, ResultMeasures, field_measures
@@ -45,6 +44,7 @@ _ONES: Final = (*_ONES_BY_NAME.values(),)
 class Score:
     """How one output compares with gold. Read-only.
 
+    fields: the field results: leaves outside arrays, and one for each array; `leaves`: the leaf results everywhere.
     arrays: how the rows of each array were paired, with its numbers.
     unread: why there was no output to score, None where there was one; `semantics`: the name of those used.
     wrapped: what stood around the JSON in the output's text, each kind with a sentence; empty where that was all of it.
@@ -54,9 +54,9 @@ class Score:
     """
 
     __slots__ = (
-        "_added", "_checked", "_config", "_document", "_empty", "_fields", "_further", "_gold", "_has_results",
-        "_leaves", "_measured", "_mistakes", "_modality", "_rule_set", "_rules", "_sides", "arrays", "extracted",
-        "notes", "questions_asked", "semantics", "unread", "vacuous", "wrapped",
+        "_added", "_checked", "_config", "_document", "_empty", "_further", "_gold", "_measured", "_mistakes",
+        "_modality", "_rule_set", "_rules", "_sides", "arrays", "extracted", "fields", "leaves", "notes",
+        "questions_asked", "semantics", "unread", "vacuous", "wrapped",
     )  # fmt: skip
 
     def __init__(
@@ -75,9 +75,8 @@ class Score:
         rules: RuleSet = (),
         added: tuple[str, ...] = (),
     ) -> None:
-        self._fields: tuple[Kept, ...] = scored.fields
-        self._leaves: tuple[Kept, ...] = scored.leaves
-        self._has_results = False
+        self.fields: tuple[FieldResult, ...] = scored.fields
+        self.leaves: tuple[FieldResult, ...] = scored.leaves
         self.arrays: tuple[ArrayResult, ...] = scored.arrays
         self.vacuous = scored.vacuous
         self.unread = failure
@@ -107,31 +106,12 @@ class Score:
         """Work everything out: what is pickled needs neither the gold nor the schema any more."""
         worked_out: dict[str, object] = {"_measured": self._values, "_checked": self._check}
         worked_out |= {"_mistakes": self.mistakes, "_rules": self.rules}
-        worked_out["_fields"], worked_out["_leaves"] = self._results
         left_behind = {"_document": None, "_gold": MISSING, "_rule_set": (), "_sides": None}
         return {name: getattr(self, name) for name in self.__slots__} | worked_out | left_behind
 
     def __setstate__(self, state: Mapping[str, object]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
-
-    @property
-    def _results(self) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
-        """Field and leaf results, made when they are first asked for."""
-        if not self._has_results:
-            self._fields, self._leaves = make_results(self._fields, self._leaves)
-            self._has_results = True
-        return cast("tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]", (self._fields, self._leaves))
-
-    @property
-    def fields(self) -> tuple[FieldResult, ...]:
-        """The field results: leaves outside arrays, and one for each array."""
-        return self._results[0]
-
-    @property
-    def leaves(self) -> tuple[FieldResult, ...]:
-        """The leaf results everywhere."""
-        return self._results[1]
 
     def _side_by_side(self) -> DocumentPair:
         if self._sides is None:
@@ -173,7 +153,7 @@ class Score:
 
     @property
     def _of_results(self) -> ResultMeasures:
-        return field_measures(self._fields, self._leaves, empty=self._empty)
+        return field_measures(self.fields, self.leaves, empty=self._empty)
 
     @property
     def ungated(self) -> dict[str, float]:
@@ -227,7 +207,7 @@ class Score:
     def _named_mistakes(self, in_document: FindsValue | None) -> tuple[NamedMistake, ...]:
         if self.unread is not None or self._gold is MISSING or self.extracted is MISSING:
             return ()
-        if not any(one.status in WRONG for one in made_results(chain(self._leaves, self._fields))):
+        if not any(one.status in WRONG for one in chain(self.leaves, self.fields)):
             return ()
         from pytest_extract.core.mistakes import ComparedOutput, compared_results, name_mistakes
 

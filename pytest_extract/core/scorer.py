@@ -169,7 +169,7 @@ class Scorer:
             notes, metadata = unwrapped.notes, unwrapped.metadata
             if metadata:
                 known: dict[int, FieldResult] = {}
-                fields, leaves = (annotate(each, metadata, known) for each in scored.results())
+                fields, leaves = (annotate(each, metadata, known) for each in (scored.fields, scored.leaves))
                 scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
         return Score(  # a class takes keywords in three times the time
             scored, self._document, self.program.semantics, gold, extracted, modality, config, failure, asked, wrapped,
@@ -259,7 +259,7 @@ class Scorer:
         gold = json_argument("gold", gold)
         scored = score_values(self.program, gold, MISSING, {}, _NO_RULES, NO_JUDGE)
         why = f"no output: {failure.kind}"
-        fields, leaves = (_all_failed(each, why) for each in scored.results())
+        fields, leaves = (_all_failed(each, why) for each in (scored.fields, scored.leaves))
         scored = scored._replace(fields=fields, leaves=leaves)
         return Score(
             scored,

@@ -1,6 +1,6 @@
-"""How long best fit takes on long lists without numpy and scipy, and with lists inside the rows.
+"""How long best fit takes on long lists with lists inside the rows.
 
-Run by hand: `python tests/benchmarks/bench_align.py` (`--quick` leaves out plain Python, half a minute of it).
+Run by hand: `python tests/benchmarks/bench_align.py`.
 `bench_engine.py` sets rows beside a script that pairs equal ones, and the others by rapidfuzz's `cdist` and scipy.
 Rows have six fields; they are shuffled, 5 % are lost, 5 % invented, and 10 % or all of the rest changed in one field.
 Times are the best of several rounds in one process, everything imported and warm, in milliseconds of the processor.
@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import random
 import resource
-import subprocess
 import sys
 import time
 import tracemalloc
@@ -19,10 +18,6 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_extract import compile_schema
-from pytest_extract.core.matching.columns import Column
-from pytest_extract.core.matching.fit import best_fit
-from pytest_extract.core.metrics import METRICS
-from pytest_extract.core.metrics.base import with_defaults
 
 TABLES = {
     "our defaults": ("text", "text", "integer", "number", "text", "text"),
@@ -68,12 +63,18 @@ def lists(size: int, changed: float) -> tuple[list[Row], list[Row]]:
     return gold, extracted
 
 
-def columns_of(gold: list[Row], extracted: list[Row], names: tuple[str, ...]) -> list[Column]:
-    metrics = [METRICS[name].make(with_defaults({}, METRICS[name].params), "ours") for name in names]
-    return [
-        Column(gold=[row[at] for row in gold], extracted=[row[at] for row in extracted], metric=metric)
-        for at, metric in enumerate(metrics)
-    ]
+def schema_of(names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the schema of a list of rows whose fields have these metrics."""
+    kinds = ("string", "string", "integer", "number", "string", "string")
+    fields = {
+        str(at): {"type": kind, "x-eval-compare": name}
+        for at, (kind, name) in enumerate(zip(kinds, names, strict=True))
+    }
+    return {"type": "array", "items": {"type": "object", "properties": fields}}
+
+
+def as_objects(rows: list[Row]) -> list[dict[str, Any]]:
+    return [{str(at): value for at, value in enumerate(row)} for row in rows]
 
 
 def bare(gold: list[Row], extracted: list[Row], names: tuple[str, ...]) -> Any:
@@ -112,18 +113,6 @@ def best_time(run: Callable[[], object], rounds: int) -> float:
         run()
         times.append(time.process_time() - start)
     return 1000 * min(times)
-
-
-def without_numpy() -> None:
-    print("without numpy and scipy, plain Python (target: 3,000 rows within 30 s)")
-    for label, names in TABLES.items():
-        for size in (1000, 3000):
-            for changed in (0.1, 1.0):
-                columns = columns_of(*lists(size, changed), names)
-                ours = best_time(lambda: best_fit(columns, size, size, objective="mean"), 1)  # noqa: B023
-                print(
-                    f"{label:<14}{size:>6}{changed:>9.0%}{ours / 1000:>10.2f} s   {'met' if ours < 30_000 else 'MISSED'}"
-                )
 
 
 def print_memory() -> None:
@@ -178,19 +167,9 @@ def score_lists() -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="leave out the run without numpy and scipy")
-    parser.add_argument("--no-numpy", action="store_true", help="only that run, in this process")
-    options = parser.parse_args()
-    if options.no_numpy:
-        sys.modules.update({"numpy": None, "scipy": None, "scipy.optimize": None})  # type: ignore[dict-item]
-        without_numpy()
-        return
+    argparse.ArgumentParser(description=__doc__).parse_args()
     print_memory()
     score_lists()
-    sys.stdout.flush()
-    if not options.quick:
-        subprocess.run([sys.executable, __file__, "--no-numpy"], check=True)
 
 
 if __name__ == "__main__":

@@ -21,12 +21,11 @@ from typing import Any
 
 import documents
 from bench_align import TABLES as ROW_TABLES
-from bench_align import bare, best_time, columns_of, lists
+from bench_align import as_objects, bare, best_time, lists, schema_of
 from bench_compile import CASES, new_schema
 from bench_score import cells_of, mistaken, multiples, positions, shuffled
 
 from pytest_extract import compile_schema
-from pytest_extract.core.matching.fit import best_fit
 
 FUZZY = {"type": "string", "evaluation_config": "string_fuzzy"}
 SIZES = (100, 1_000, 10_000, 100_000)
@@ -144,10 +143,11 @@ def table_rows(times: int) -> None:
             (3000, 1.0, 1.5),
         ):
             gold, extracted = lists(size, changed)
-            columns = columns_of(gold, extracted, names)
+            scorer = compile_schema(schema_of(names), semantics="ours")
+            sides = as_objects(gold), as_objects(extracted)
             calls: list[Callable[[], object]] = [
                 lambda: bare(gold, extracted, names),  # noqa: B023 - called at once
-                lambda: best_fit(columns, size, size, objective="mean"),  # noqa: B023
+                lambda: scorer.score(*sides).leaves,  # noqa: B023
             ]
             found = multiples(calls, times=3 if size == 3000 else times)[0]
             show(f"{size:,} rows, {label}, {changed:.0%} changed", "results", found, target, "x bare")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from pytest_extract.core.compile.nodes import (
     NOTHING,
@@ -29,7 +29,7 @@ from pytest_extract.core.metrics.base import (
     check_params,
     with_defaults,
 )
-from pytest_extract.core.metrics.vectorized import text_against, text_matrix, text_search
+from pytest_extract.core.metrics.vectorized import text_matrix
 from pytest_extract.core.post_processors import POST_PROCESSORS
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.annotations import ALIGNERS, AlignUse, Annotation, MetricUse, Report
@@ -40,6 +40,8 @@ from pytest_extract.errors import nearest
 
 JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
 MOST_SHARED: Final = 4_096
+_LEAST_LIKE: Final = 1e-6
+"""How alike any two values are that a judge may find the same: so little that only rows without a likeness notice."""
 _BoundKey: TypeAlias = tuple[str, str, SemanticsName, JudgeMode, bool]
 _SHARED: Final[dict[_BoundKey, FieldMetric]] = {}
 """Built-in metrics with their parameters, as all schemas share them."""
@@ -204,35 +206,36 @@ class Binder:
             metric = replace(metric, compare=_never_raising(metric.compare))
         likeness = replace(metric, compare=_broken_as_zero(metric.compare)) if custom and metric.key is None else None
         if metric.judged and not metric.aligns:
-            likeness = self._likeness(metric)
-            if self._judge_mode != "llm":
-                metric, likeness = (likeness if self._judge_mode == "fuzzy" else replace(metric, judged=False)), None
+            if self._judge_mode == "llm":
+                likeness = self._likeness(metric, least=_LEAST_LIKE)
+            elif self._judge_mode == "fuzzy":
+                metric = self._likeness(metric)
+            else:
+                metric = replace(metric, judged=False)
         fast = SCALARS if metric.reflexive else metric.sure
         return FieldMetric(metric=metric, threshold=metric.threshold, fast=fast, likeness=likeness)
 
-    def _likeness(self, metric: BoundMetric) -> BoundMetric:
-        """Return how alike two values are without asking: 1.0 where the judge would not be asked, else by letters."""
+    def _likeness(self, metric: BoundMetric, least: float = 0.0) -> BoundMetric:
+        """Return how alike two values are without asking: 1.0 where the judge would not be asked, else by letters.
+
+        `least`: what it is where the letters have nothing in common.
+        """
         spec = self._metrics["fuzzy"]
         fuzzy = spec.make(with_defaults({}, spec.params), "ours")
 
         def compare(gold: Json, extracted: Json) -> float:
-            return 1.0 if metric.compare(gold, extracted) == 1.0 else fuzzy.compare(gold, extracted)
+            return 1.0 if metric.compare(gold, extracted) == 1.0 else max(least, fuzzy.compare(gold, extracted))
 
         def folded(value: Json) -> str | None:
             return equality.fold_case(value) if isinstance(value, str) else None
 
+        texts = text_matrix(folded, compare)
+
+        def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
+            return texts(gold, extracted).clip(least)
+
         # texts that need no judge are equal for fuzzy too; only other values need a look at both
-        return replace(
-            metric,
-            compare=compare,
-            judged=False,
-            key=None,
-            matrix=text_matrix(folded, compare),
-            near=None,
-            against=text_against(folded, compare),
-            search=text_search(folded, compare),
-            detour=1.0,
-        )
+        return replace(metric, compare=compare, judged=False, key=None, matrix=matrix)
 
     def _with_transforms(
         self, metrics: Sequence[FieldMetric], annotation: Annotation, report: Report

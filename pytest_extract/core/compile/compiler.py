@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from threading import RLock
 from typing import Final
 
 from pytest_extract.core.compile.bind import Binder
 from pytest_extract.core.compile.nodes import (
-    NOTHING,
     Align,
     AlignMode,
     Array,
     ArrayMetric,
-    ElementPaths,
     FieldMetric,
-    FlatPaths,
-    FlatTable,
     Leaf,
     NamedMetric,
     Node,
     Object,
+    Property,
     RecursiveRef,
     Skip,
-    TableColumn,
     Union,
-    properties_of,
 )
 from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.pattern import (
@@ -319,8 +314,8 @@ class Compiler:
     # --- objects
 
     def _object(self, schema: SchemaNode, metrics: tuple[FieldMetric, ...], pattern: str, *, field: bool) -> Object:
-        columns = [
-            _column(name, self.compile(key, property_pattern(pattern, name), field=field), field=field)
+        properties = [
+            _property(name, self.compile(key, property_pattern(pattern, name), field=field), field=field)
             for name, key in schema.properties.items()
         ]
         patterns, other, extra = [], None, self._semantics.undeclared_keys
@@ -331,27 +326,24 @@ class Compiler:
                 other, extra = self.compile(schema.additional, further, field=field), "compare"
         return Object(
             pattern=pattern,
-            entries=tuple(columns),
-            properties=properties_of(columns),
+            entries=tuple(properties),
             names=frozenset(schema.properties),
-            places=FlatPaths(tuple(schema.properties)),
-            bulk=None if metrics else flat_table(columns),
             patterns=tuple(patterns),
             other=other,
             extra=extra,
             checks=metrics,
             descend=not (metrics and any(metric.metric.judged for metric in metrics)),
-            groups=self._sibling_groups(columns, schema) if self._binder.has_batches else (),
+            groups=self._sibling_groups(properties, schema) if self._binder.has_batches else (),
             field=field,
         )
 
-    def _sibling_groups(self, columns: list[TableColumn], schema: SchemaNode) -> tuple[BatchMetric, ...]:
+    def _sibling_groups(self, properties: list[Property], schema: SchemaNode) -> tuple[BatchMetric, ...]:
         """Return the batch metrics over siblings; one must be named at each of them, with the same parameters."""
         members: dict[int, tuple[BatchMetric, list[str]]] = {}
-        for column in columns:
-            for metric in column.node.checks if isinstance(column.node, Leaf) else ():
+        for each in properties:
+            for metric in each.node.checks if isinstance(each.node, Leaf) else ():
                 if metric.batch is not None and metric.batch.fields:
-                    members.setdefault(id(metric.batch), (metric.batch, []))[1].append(column.name)
+                    members.setdefault(id(metric.batch), (metric.batch, []))[1].append(each.name)
         for group, names in members.values():
             if set(names) != set(group.fields):
                 wanted, found = (", ".join(map(repr, some)) for some in (group.fields, names))
@@ -393,7 +385,6 @@ class Compiler:
         proper = schema.types == ("array",) and self._is_container(schema)
         lenient = semantics.nullable_containers
         first_of_key = align.mode == "key" and semantics.repeated_keys == "first"
-        table = None if prefix else row_table(items)
         return Array(
             pattern=pattern,
             items=items,
@@ -407,8 +398,6 @@ class Compiler:
             # Equal rows are paired first where no pairing beats one of nothing but matches. Not where a judge or a
             # project's aligner pairs (a look does not tell 0 from 0.0), nor where rows may stay unpaired by their keys.
             equal_first=align.mode not in ("custom", "judge") and not first_of_key and not whole,
-            table=table,
-            values=None if table is items else table,
         )
 
     def _default_judging(self, annotation: Annotation | None) -> FieldMetric | None:
@@ -510,8 +499,8 @@ def _metric_names(node: Node, prefix: str = "", depth: int = 0) -> list[tuple[st
             return [(prefix or "$", names)] if names else []
         case Object() if depth < DEEPEST_ROW:
             found = []
-            for column in node.entries:
-                found += _metric_names(column.node, f"{prefix}.{column.name}" if prefix else column.name, depth + 1)
+            for entry in node.entries:
+                found += _metric_names(entry.node, f"{prefix}.{entry.name}" if prefix else entry.name, depth + 1)
             return found
         case Array() if depth < DEEPEST_ROW:
             return _metric_names(node.items, f"{prefix}[]", depth + 1)
@@ -521,40 +510,12 @@ def _metric_names(node: Node, prefix: str = "", depth: int = 0) -> list[tuple[st
             return []
 
 
-def _column(name: str, node: Node, *, field: bool) -> TableColumn:
+def _property(name: str, node: Node, *, field: bool) -> Property:
     """Return a property as the walk reads it; a leaf with one plain metric can be compared without a call."""
     if isinstance(node, Leaf):
         if len(node.checks) == 1 and node.by_type is None and node.field is field:
             (check,) = node.checks
-            metric = check.metric
-            return TableColumn(name, node, node.pattern, metric.name, metric.params, check.weight, check.fast)
+            return Property(name, node, check.named, check.fast)
     elif node.skipped and not isinstance(node, Skip):  # only as a row or as the root is a skipped container scored
         node = Skip(pattern=node.pattern, field=node.field, always=True)
-    return TableColumn(name, node, node.pattern, "", {}, 1.0, NOTHING)
-
-
-def row_table(items: Node) -> Object | None:
-    """Return rows as flat objects; plain values are objects of one column. None where they are anything else."""
-    if isinstance(items, Object):
-        return items if items.bulk is not None else None
-    if not isinstance(items, Leaf):
-        return None
-    column = _column("", items, field=items.field)
-    if not column.fast:
-        return None
-    return Object(
-        pattern=items.pattern,
-        entries=(column,),
-        properties=properties_of([column]),
-        names=frozenset(),
-        places=ElementPaths(),
-        bulk=FlatTable.of([column]),
-        field=items.field,
-    )
-
-
-def flat_table(columns: Sequence[TableColumn]) -> FlatTable | None:
-    """Return the columns as a table whose cells are compared all at once; None unless all are plain leaves."""
-    if len(columns) < 2 or not all(column.fast for column in columns):
-        return None
-    return FlatTable.of(columns)
+    return Property(name, node)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import cast
 
 from pytest_extract.core.compile.nodes import Leaf, Object
 from pytest_extract.core.engine.context import Pending, ScoringContext
@@ -43,11 +42,11 @@ def score_groups(run: ScoringContext, obj: Object, gold: dict[str, Json], extrac
 
 
 def _result_of(run: ScoringContext, one: Pending) -> FieldResult:
-    return cast("FieldResult", run.leaves[one.leaf])  # what waits is kept as a result
+    return run.leaves[one.leaf]
 
 
-def _names_group(plan: object, group: BatchMetric) -> bool:
-    return isinstance(plan, Leaf) and any(check.batch is group for check in plan.checks)
+def _names_group(node: object, group: BatchMetric) -> bool:
+    return isinstance(node, Leaf) and any(check.batch is group for check in node.checks)
 
 
 def finish_batches(run: ScoringContext) -> None:

@@ -2,43 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import FieldMetric, NamedMetric, Node, Program
-from pytest_extract.core.engine.matches import Kept
+from pytest_extract.core.compile.nodes import Array, FieldMetric, NamedMetric, Node, Program
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.results import MATCH, STRUCTURE, Answer, ArrayResult, FieldResult, Pairing, Question, Status
-from pytest_extract.core.values import MISSING, FieldPath, Json, Step, Value, Values, as_place
+from pytest_extract.core.results import (
+    HALLUCINATION,
+    JUDGE_ERROR,
+    MATCH,
+    MISMATCH,
+    OMISSION,
+    STRUCTURE,
+    Answer,
+    ArrayResult,
+    FieldResult,
+    Pairing,
+    Question,
+    Status,
+)
+from pytest_extract.core.values import MISSING, Json, Step, Value, Values, as_place, at_or_below
 
 Path: TypeAlias = tuple[Step, ...]
 Outcome: TypeAlias = tuple[Status, float, str | None]
 """Status and score of a comparison, and why it is not right."""
 Walker: TypeAlias = Callable[["ScoringContext", Any, Value, Value, Path, Path | None], None]
-"""(run, plan, gold, extracted, path, where the extracted value stands if not there) -> None."""
+"""(run, node, gold, extracted, path, where the extracted value stands if not there) -> None."""
 
 NO_ANSWER: Final = "the judge gave no usable answer"
 _STRUCTURE: Final[NamedMetric] = (STRUCTURE, {}, 1.0)
 DEEPEST: Final = 96
 """Steps of the longest path that is walked; what is nested deeper is compared as one value."""
-MOST_KEPT: Final = 100_000
-_new: Final = tuple.__new__
-"""Makes a named tuple in a quarter of the time that its own constructor takes."""
+_ONE_SIDED: Final = frozenset({OMISSION, HALLUCINATION})
+_INDEX: Final = re.compile(r"\[\d+\]")
 
 
-class Recall(NamedTuple):
-    """An array whose result is its recall, counted when all leaves are decided.
+class OpenArray(NamedTuple):
+    """An array whose numbers are worked out when all leaves are decided: a batch metric may still be open.
 
-    `threshold`: lowest recall that passes. `height`: number of gold's rows. `field`: index of its result in
-    `ScoringContext.fields`. `leaves`: what `ScoringContext.leaves` keeps of its rows.
+    number, field: places of its numbers in `ScoringContext.arrays`, and of its own result, if it has one, in `fields`.
+    leaves: what `ScoringContext.leaves` keeps of its rows; `flawed`: of each pair of rows that does not match in all.
     """
 
-    threshold: float
+    array: Array
+    gold: list[Json]
+    extracted: list[Json]
     pairing: Pairing
-    height: int
-    path: Path
-    field: int
+    number: int
+    field: int | None
     leaves: slice
+    flawed: tuple[slice, ...]
 
 
 class NoAnswer(NamedTuple):
@@ -47,7 +62,7 @@ class NoAnswer(NamedTuple):
     reason: str
 
 
-Checkpoint: TypeAlias = tuple[int, int, int, int, int, int, int]
+Checkpoint: TypeAlias = tuple[int, int, int, int, int, int, int, int]
 """How far the results were, for `ScoringContext.rollback`."""
 Known: TypeAlias = Mapping[str, Answer | NoAnswer]
 """What is known of questions, by `Question.key`."""
@@ -70,8 +85,25 @@ class CaseRules(NamedTuple):
     absent: Mapping[str, str] = {}
 
 
+class Fit(NamedTuple):
+    """How well two values fit, as weighted sums over the leaves below them.
+
+    `weight`: of all leaves; under struct-extract-eval half of what one side lacks, so that the share is the F1.
+    `undecided`: the part of it that a judge or a batch metric has not decided, which is right nowhere.
+    """
+
+    score: float
+    weight: float
+    undecided: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """The pair's score; 1.0 where nothing is compared."""
+        return self.score / self.weight if self.weight else 1.0
+
+
 class ScoringContext:
-    """One walk over one document. `trial` runs only score a pair of rows: they ask nothing."""
+    """One walk over one document. Runs of some `depth` only score a pair of rows: they ask nothing."""
 
     def __init__(
         self,
@@ -81,8 +113,7 @@ class ScoringContext:
         rules: CaseRules,
         unanswered: str = "",
         *,
-        depth: int = 0,
-        pairings: dict[tuple[int, int, int], tuple[Pairing, tuple[list[Json], list[Json]]]] | None = None,
+        above: ScoringContext | None = None,
     ) -> None:
         self.program = program
         self.walkers = walkers
@@ -91,54 +122,58 @@ class ScoringContext:
         self.accept = rules.accept
         self.absent_rules = rules.absent
         self.unanswered = unanswered
-        self.depth = depth
-        self.pairings = {} if pairings is None else pairings
+        self.depth: int = 0 if above is None else above.depth + 1
+        # what runs of all depths know of values, by content
+        self.texts: dict[int, tuple[str, Json]] = {} if above is None else above.texts
+        self.known: dict[Hashable, Any] = {} if above is None else above.known
         semantics = program.semantics
         self.absent = semantics.nulls == "absent"
         self.both_passed = semantics.both_absent == "passed"
         self.empty_is_free = semantics.empty_subtree == "free"
         self.f1 = semantics.pair_objective == "f1"
         self.fits = program.fits
-        self.leaves: list[Kept] = []
-        self.fields: list[Kept] = []
+        self.leaves: list[FieldResult] = []
+        self.fields: list[FieldResult] = []
         self.arrays: list[ArrayResult] = []
         self.questions: dict[str, Question] = {}
         self.pending: list[Pending] = []
-        self.recalls: list[Recall] = []
-        self.tables: list[Any] = []  # of `engine.table.ListTable`, whose module needs this one
+        self.open_arrays: list[OpenArray] = []
         self.vacuous = 0
         self.mismatch_count = 0
         self.wrapped: Path | None = None  # place of the value that is being scored as a list of itself
 
-    def sub(self, *, ruled: bool = True) -> ScoringContext:
-        """Return a run for the score of one pair; not `ruled`: as if the case had no rules."""
-        ruled = ruled or not (self.accept or self.absent_rules)
-        return ScoringContext(
-            self.program,
-            self.walkers,
-            self.answers,
-            self.rules if ruled else CaseRules(),
-            depth=self.depth + 1,
-            pairings=self.pairings if ruled else {},
-        )
+    @cached_property
+    def trial(self) -> ScoringContext:
+        """A run for the score of one pair of rows, to be rolled back to its beginning after use."""
+        return ScoringContext(self.program, self.walkers, self.answers, self.rules, above=self)
 
-    def walk(self, plan: Node, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
+    @cached_property
+    def _ruled(self) -> tuple[str, ...]:
+        return tuple({_INDEX.sub("[]", place) for places in (self.accept, self.absent_rules) for place in places})
+
+    def is_ruled(self, node: Node) -> bool:
+        """Whether the case has rules for a place or below it, so that a score depends on where a row stands."""
+        return any(at_or_below(place, node.pattern) for place in self._ruled)
+
+    def is_ruled_itself(self, node: Node) -> bool:
+        """Whether the case has rules for a place, not only for what is below it."""
+        return node.pattern in self._ruled
+
+    def walk(self, node: Node, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
         """Score one place."""
-        self.walkers[type(plan)](self, plan, gold, extracted, path, at)
+        self.walkers[type(node)](self, node, gold, extracted, path, at)
 
     def emit(self, result: FieldResult, node: Node) -> None:
-        """Keep a leaf result of a node, and count it where it is wrong."""
-        self.leaves.append(result)
-        if node.field:
-            self.fields.append(result)
+        """Keep a leaf result of a node, and count it where it is wrong; outside arrays it is a field result too."""
+        self.keep(result, node)
         if result.score != 1.0 or not result.passed:
             self.mismatch_count += 1
 
-    def keep(self, found: Kept, node: Node) -> None:
-        """Keep a node's leaves that match but for some, or one; outside arrays they are field results too."""
-        self.leaves.append(found)
+    def keep(self, result: FieldResult, node: Node) -> None:
+        """Keep a leaf result of a node that counts nowhere as wrong."""
+        self.leaves.append(result)
         if node.field:
-            self.fields.append(found)
+            self.fields.append(result)
 
     def ask(self, question: Question, noun: str) -> Answer | NoAnswer:
         """Return what a judge answers, or why it does not; `noun`: what the question shows."""
@@ -154,28 +189,54 @@ class ScoringContext:
     def mark(self) -> Checkpoint:
         """Note how far the results are."""
         return (
-            len(self.leaves), len(self.fields), len(self.arrays), len(self.pending), len(self.questions),
-            self.mismatch_count, self.vacuous,
-        )  # fmt: skip
+            len(self.leaves),
+            len(self.fields),
+            len(self.arrays),
+            len(self.pending),
+            len(self.open_arrays),
+            len(self.questions),
+            self.mismatch_count,
+            self.vacuous,
+        )
 
     def rollback(self, mark: Checkpoint) -> None:
         """Forget all that came after a mark."""
-        leaves, fields, arrays, pending, questions, self.mismatch_count, self.vacuous = mark
+        leaves, fields, arrays, pending, open_arrays, questions, self.mismatch_count, self.vacuous = mark
         del self.leaves[leaves:], self.fields[fields:], self.arrays[arrays:], self.pending[pending:]
+        del self.open_arrays[open_arrays:]
         while len(self.questions) > questions:
             self.questions.popitem()
 
-    def remember(self, key: tuple[int, int, int], pairing: Pairing, lists: tuple[list[Json], list[Json]]) -> None:
-        """Keep the pairing of two lists of rows with them: while they live, no other list has their identities."""
-        if len(self.pairings) < MOST_KEPT:
-            self.pairings[key] = pairing, lists
+    def fit(self, leaves: Iterable[FieldResult]) -> Fit:
+        """Return the sums over leaves; what is skipped does not count."""
+        score = weight = undecided = 0.0
+        one_sided = 0.5 if self.f1 else 1.0
+        for leaf in leaves:
+            status = leaf.status
+            if status is MATCH or status is MISMATCH:
+                score += leaf.weight * leaf.score
+                weight += leaf.weight
+            elif status in _ONE_SIDED:
+                weight += leaf.weight * one_sided
+            elif status is JUDGE_ERROR:
+                undecided += leaf.weight
+        return Fit(score, weight + undecided, undecided)
+
+    def content(self, value: Value) -> Hashable:
+        """Return a key that two values share where they are the same JSON of the same types, NaN included."""
+        if type(value) is not dict and type(value) is not list:
+            return type(value), value if value == value else "nan"  # noqa: PLR0124 - NaN
+        found = self.texts.get(id(value))
+        if found is None:  # kept with its value: while that lives, no other has its identity
+            found = self.texts[id(value)] = equality.json_text(value), value
+        return found[0]
 
     def shape(
-        self, plan: Node, status: Status, values: Values, path: Path, at: Path | None, reason: str | None = None
+        self, node: Node, status: Status, values: Values, path: Path, at: Path | None, reason: str | None = None
     ) -> None:
         """Keep a result about the shape of a place, not about a value that a metric compares."""
         outcome = status, 1.0 if status is MATCH else 0.0, reason
-        self.emit(make_result(plan, _STRUCTURE, outcome, values, path, at), plan)
+        self.emit(make_result(node, _STRUCTURE, outcome, values, path, at), node)
 
 
 def make_result(
@@ -183,12 +244,11 @@ def make_result(
 ) -> FieldResult:
     """Return a result of a node; right is what matches."""
     (name, params, weight), (status, score, reason), (gold, extracted) = metric, outcome, values
-    own = path if type(path) is FieldPath else FieldPath(path)
-    result = (
-        own, node.pattern, name, params, status, score, status is MATCH, gold, extracted, reason, weight,
-        None if at is None else as_place(at),
-    )  # fmt: skip
-    return _new(FieldResult, result)
+    where = None if at is None else as_place(at)
+    right = status is MATCH
+    return FieldResult(
+        as_place(path), node.pattern, name, params, status, score, right, gold, extracted, reason, weight, where
+    )
 
 
 def is_present(value: Value) -> bool:

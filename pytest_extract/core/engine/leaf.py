@@ -17,7 +17,6 @@ from pytest_extract.core.engine.context import (
     is_present,
     make_result,
 )
-from pytest_extract.core.engine.matches import explanation
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import Broken
 from pytest_extract.core.results import MATCH, MISMATCH, OMISSION, FieldResult, JudgeAnswer, Question, Status
@@ -133,7 +132,7 @@ def _compared(
     if reason is None and problem is not None and not right:
         reason = problem
     elif reason is None and score < 1.0 and not run.depth and metric.explain is not None:
-        reason = explanation(metric.explain, gold, extracted)
+        reason = metric.explain(gold, extracted)
     return MATCH if right else MISMATCH, score, reason
 
 

@@ -1,213 +1,70 @@
-"""Walks objects, choices and recursive places; one side of a container missing, null or of the wrong type included."""
+"""Walks choices and recursive places, and what stands on one side only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
-from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
+from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Union
 from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, equal, is_present
-from pytest_extract.core.engine.leaf import one_sided, readings, walk_leaf, walk_skip
-from pytest_extract.core.engine.matches import NO_OTHERS
+from pytest_extract.core.engine.leaf import one_sided, readings
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.pattern import property_pattern
-from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
+from pytest_extract.core.results import MATCH, MISMATCH, OMISSION, Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.tree import SchemaNode
-from pytest_extract.core.values import MISSING, Json, Value, Values
+from pytest_extract.core.values import MISSING, Json, Value
 
 EMPTY: Final[dict[str, Json]] = {}
 
 
-def walk_object(  # noqa: C901, PLR0912 - a call for each object or property costs a third of the time
-    run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None
-) -> None:
-    """Score the declared properties of an object, then what is not declared. The loop is the engine's hottest."""
-    if run.accept and gold is not EMPTY and extracted is not EMPTY:  # EMPTY: it is missing, which no reading excuses
-        gold = accepted(run, obj, gold, extracted, path)
-    if obj.checks or type(gold) is not dict or type(extracted) is not dict or len(path) > DEEPEST:
-        _score_otherwise(run, obj, gold, extracted, path, at)
-        return
-    walkers, free, no = run.walkers, run.empty_is_free, MISSING
-    if free and not gold and not extracted:
-        run.shape(obj, MATCH, (gold, extracted), path, at)
-        return
-    properties, places = obj.properties, obj.places
-    latest, paths = places.latest
-    if latest is not path:
-        paths = places.of(path)
-    wheres = None if at is None else places.of(at)
-    values: tuple[Json, ...] = ()  # of all properties, for all matches
-    start, size, lacking = 0, len(properties), False
-    for index, name, plan, fast, _, _, _, _ in properties:
-        ours, theirs = gold.get(name, no), extracted.get(name, no)
-        kind = type(ours)
-        if kind in fast and kind is type(theirs) and ours == theirs and (ours or kind is not float):  # 0.0 is not -0.0
-            continue
-        if start < index:
-            values = values or places.values(gold)
-            run.keep((properties, start, index, paths, wheres, values, values, NO_OTHERS), obj)
-        start = index + 1
-        lacking = lacking or ours is no or theirs is no
-        absent = fast and (ours is no or ours is None) and (theirs is no or theirs is None)
-        if absent and run.absent and not (run.both_passed and obj.field):
-            run.vacuous += 1
-            continue
-        where = None if wheres is None else wheres[index]
-        if free and (ours is no or theirs is no):
-            _score_missing_property(run, plan, ours, theirs, paths[index], where)
-        else:
-            walkers[type(plan)](run, plan, ours, theirs, paths[index], where)
-    if start < size:
-        values = values or places.values(gold)
-        run.keep((properties, start, size, paths, wheres, values, values, NO_OTHERS), obj)
-    if obj.groups:
-        from pytest_extract.core.engine.batch import score_groups
-
-        score_groups(run, obj, gold, extracted)
-    # where both sides have all properties, and as many keys, nothing is undeclared
-    if (lacking or run.both_passed or not len(gold) == len(extracted) == size) and obj.extra != "ignore":
-        names = obj.names
-        if not names.issuperset(extracted) or not (free or names.issuperset(gold)):
-            _undeclared(run, obj, gold, extracted, path, at)
-        elif run.both_passed and obj.other is not None and not isinstance(obj.other, RecursiveRef):
-            run.walk(obj.other, no, no, (*path, "*"), None)
-
-
-def _score_missing_property(
-    run: ScoringContext, plan: Node, gold: Value, extracted: Value, path: Path, at: Path | None
-) -> None:
-    """Score a property that is missing on a side, under struct-extract-eval."""
-    if plan.skipped:
-        skip = plan if isinstance(plan, Skip) else Skip(pattern=plan.pattern, field=plan.field, always=True)
-        walk_skip(run, skip, gold, extracted, path, at)
-    elif extracted is not MISSING:
-        score_missing(run, plan, extracted, HALLUCINATION, path, at)
-    elif gold is not MISSING:
-        score_missing(run, plan, gold, OMISSION, path, at)
-
-
-def _undeclared(
-    run: ScoringContext, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], path: Path, at: Path | None
-) -> None:
-    """Score the keys that are no declared properties, sorted by name."""
-    names = set(extracted) if obj.extra == "hallucinate" else {*gold, *extracted}
-    for name in sorted(names - obj.names):
-        place, where = (*path, name), None if at is None else (*at, name)
-        if obj.extra == "hallucinate":
-            leaf = Leaf(pattern=property_pattern(obj.pattern, name), field=obj.field)
-            values = (MISSING, extracted[name])
-            run.shape(leaf, HALLUCINATION, values, place, where, "the schema has no such key")
-            continue
-        plan = next((child for regex, child in obj.patterns if regex.search(name)), obj.other)
-        ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
-        if plan is None:
-            _unknown(run, obj, name, (ours, theirs), place, where)
-        else:
-            run.walk(plan, ours, theirs, place, where)
-
-
-def _unknown(run: ScoringContext, obj: Object, name: str, values: Values, path: Path, at: Path | None) -> None:
-    """Score a key of which the schema says nothing: against gold's value where gold has it, else as invented."""
-    gold, extracted = values
-    leaf = Leaf(pattern=property_pattern(obj.pattern, name), field=obj.field)
-    if not (is_present(gold) or is_present(extracted)):
-        run.vacuous += 1
-    elif not is_present(gold):
-        run.shape(leaf, HALLUCINATION, values, path, at, "neither the schema nor gold has such a key")
-    elif not is_present(extracted):
-        run.shape(leaf, OMISSION, values, path, at, "extracted is missing")
-    elif equality.same(gold, extracted):
-        run.shape(leaf, MATCH, values, path, at)
-    else:
-        run.shape(leaf, MISMATCH, values, path, at, "values differ, under a key that the schema does not have")
-
-
-def _score_otherwise(
-    run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None
-) -> None:
-    """Score what is not two objects alone: too deep, metrics on the object itself, absence, other types."""
-    if type(gold) is dict and type(extracted) is dict and len(path) > DEEPEST:
-        status, _ = compare_as_one(run, "an object", gold, extracted)
-        reason = f"nested more than {DEEPEST} steps deep: compared as one value"
-        run.shape(obj, status, (gold, extracted), path, at, reason)
-    elif obj.checks:
-        walk_leaf(run, Leaf(pattern=obj.pattern, checks=obj.checks, field=obj.field), gold, extracted, path, at)
-        if obj.descend:  # no judge has looked at its properties
-            walk_object(run, obj._replace(checks=()), gold, extracted, path, at)
-    elif is_present(gold) and is_present(extracted):
-        status, reason = compare_as_one(run, "an object", gold, extracted)
-        run.shape(obj, status, (gold, extracted), path, at, reason)
-    elif is_present(gold) or is_present(extracted):
-        value, other, status = (gold, extracted, OMISSION) if is_present(gold) else (extracted, gold, HALLUCINATION)
-        if run.empty_is_free and type(value) is not dict:
-            values = (value, None) if status is OMISSION else (None, value)
-            run.shape(obj, status, values, path, at, "the other side is null")
-        else:
-            score_missing(run, obj, value, status, path, at, null=other is None)
-    elif run.both_passed:
-        _absent_properties(run, obj, path, at)
-    elif not run.empty_is_free:
-        run.vacuous += 1
-
-
-def _absent_properties(run: ScoringContext, obj: Object, path: Path, at: Path | None) -> None:
-    """Score the properties of an object that neither side has; a recursive place ends it."""
-    for entry in obj.entries:
-        if not isinstance(entry.node, RecursiveRef):
-            run.walk(entry.node, MISSING, MISSING, (*path, entry.name), None if at is None else (*at, entry.name))
-    if obj.other is not None and not isinstance(obj.other, RecursiveRef):
-        run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
-
-
 def score_missing(
-    run: ScoringContext, plan: Node, value: Json, status: Status, path: Path, at: Path | None, *, null: bool = False
+    run: ScoringContext, node: Node, value: Json, status: Status, path: Path, at: Path | None, *, null: bool = False
 ) -> None:
     """Score what stands on one side only; `null`: the other side is an explicit null, not a missing key."""
     gold, extracted = (value, MISSING) if status is OMISSION else (MISSING, value)
     if len(path) > DEEPEST:
-        run.shape(plan, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
+        run.shape(node, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
         return
-    if isinstance(plan, RecursiveRef):
-        plan = plan.node()
-    if isinstance(plan, Union):
-        plan = branch_of(run.fits, plan, value)
+    if isinstance(node, RecursiveRef):
+        node = node.node()
+    if isinstance(node, Union):
+        node = branch_of(run.fits, node, value)
     if run.empty_is_free:
-        if not plan.skipped:
-            _score_missing_published(run, plan, value, status, path, at)
+        if not node.skipped:
+            _score_missing_published(run, node, value, status, path, at)
         return
-    if not isinstance(plan, Object):
-        run.walk(plan, gold, extracted, path, at)
+    if not isinstance(node, Object):
+        run.walk(node, gold, extracted, path, at)
     elif type(value) is not dict or (not value and not run.both_passed):
         side = "extracted" if status is OMISSION else "gold"
         kind = "" if type(value) is dict else f", and the other side is {equality.a_type(value)}, not an object"
-        run.shape(plan, status, (gold, extracted), path, at, f"{side} is {'null' if null else 'missing'}{kind}")
+        run.shape(node, status, (gold, extracted), path, at, f"{side} is {'null' if null else 'missing'}{kind}")
     else:
         ours, theirs = (value, EMPTY) if status is OMISSION else (EMPTY, value)
-        walk_object(run, plan._replace(checks=()) if plan.checks else plan, ours, theirs, path, at)
+        run.walk(node._replace(checks=()) if node.checks else node, ours, theirs, path, at)
 
 
 def _score_missing_published(
-    run: ScoringContext, plan: Node, value: Json, status: Status, path: Path, at: Path | None
+    run: ScoringContext, node: Node, value: Json, status: Status, path: Path, at: Path | None
 ) -> None:
     """Score a one-sided subtree as struct-extract-eval does: declared keys that are there, each row of a list."""
     values = (value, MISSING) if status is OMISSION else (MISSING, value)
-    if isinstance(plan, Leaf) and plan.structure is not None:
-        _score_missing_published(run, plan.structure, value, status, path, at)
-    elif isinstance(plan, Leaf):
-        for check in plan.checks:
-            run.emit(one_sided(run, plan, check, status, values, path, at), plan)
-    elif isinstance(plan, Object) and type(value) is dict:
-        for entry in plan.entries:
+    if isinstance(node, Leaf) and node.structure is not None:
+        _score_missing_published(run, node.structure, value, status, path, at)
+    elif isinstance(node, Leaf):
+        for check in node.checks:
+            run.emit(one_sided(run, node, check, status, values, path, at), node)
+    elif isinstance(node, Object) and type(value) is dict:
+        for entry in node.entries:
             if entry.name in value:
                 below = None if at is None else (*at, entry.name)
                 score_missing(run, entry.node, value[entry.name], status, (*path, entry.name), below)
-    elif isinstance(plan, Array) and (type(value) is not list or not value):
-        run.shape(plan, status, values, path, at)
-    elif isinstance(plan, Array):
+    elif isinstance(node, Array) and (type(value) is not list or not value):
+        run.shape(node, status, values, path, at)
+    elif isinstance(node, Array):
         for index, row in enumerate(value):
             own = index if status is OMISSION else -index - 1
-            score_missing(run, plan.items, row, status, (*path, own), None if at is None else (*at, index))
+            score_missing(run, node.items, row, status, (*path, own), None if at is None else (*at, index))
 
 
 def walk_choice(run: ScoringContext, choice: Union, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
@@ -225,23 +82,23 @@ def walk_choice(run: ScoringContext, choice: Union, gold: Value, extracted: Valu
 
 def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Union, value: Json) -> Node:
     """Return the first branch that a value fits; failing that, the first of its type; failing that, the first."""
-    fitting = (plan for node, plan in choice.branches if fits(node, value))
-    of_its_type = (plan for node, plan in choice.branches if type_fits(node.types, value))
-    plan = next(fitting, None) or next(of_its_type, None) or choice.branches[0][1]
-    return plan.node() if isinstance(plan, RecursiveRef) else plan
+    fitting = (branch for schema, branch in choice.branches if fits(schema, value))
+    of_its_type = (branch for schema, branch in choice.branches if type_fits(schema.types, value))
+    found = next(fitting, None) or next(of_its_type, None) or choice.branches[0][1]
+    return found.node() if isinstance(found, RecursiveRef) else found
 
 
-def walk_lazy(
-    run: ScoringContext, lazy: RecursiveRef, gold: Value, extracted: Value, path: Path, at: Path | None
+def walk_recursive(
+    run: ScoringContext, ref: RecursiveRef, gold: Value, extracted: Value, path: Path, at: Path | None
 ) -> None:
     """Score a recursive place, where there is anything to score."""
     if is_present(gold) or is_present(extracted):
-        run.walk(lazy.node(), gold, extracted, path, at)
+        run.walk(ref.node(), gold, extracted, path, at)
 
 
-def accepted(run: ScoringContext, plan: Node, gold: Value, extracted: Value, path: Path) -> Value:
+def accepted(run: ScoringContext, node: Node, gold: Value, extracted: Value, path: Path) -> Value:
     """Return the accepted reading that a container equals, else gold."""
-    right = any(_same(run, reading, extracted) for reading in readings(run, plan.pattern, path))
+    right = any(_same(run, reading, extracted) for reading in readings(run, node.pattern, path))
     return extracted if right else gold
 
 

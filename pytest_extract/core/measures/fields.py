@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import reduce
-from operator import add
+from collections import Counter
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from pytest_extract.core.engine.matches import Kept, weights_of, weights_or_results
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, SKIPPED, FieldResult, Status
-
-_new: Final = tuple.__new__
+from pytest_extract.core.results import (
+    HALLUCINATION,
+    MATCH,
+    MISMATCH,
+    OMISSION,
+    SKIPPED,
+    FieldResult,
+    Status,
+)
 
 
 class Counts(NamedTuple):
@@ -47,38 +51,16 @@ def _share(score: float, size: int) -> float:
     return score / size if size else 1.0
 
 
-def count_leaf_results(leaves: Iterable[Kept]) -> Counts:
-    """Sum over leaves; what is skipped or undecided does not count.
-
-    Each sum is rounded: 1.0 is added for one match after the other, which loses nothing while the sum is whole.
-    """
-    total, compared = 0.0, 0
-    others: list[Status] = []
+def count_leaf_results(leaves: Iterable[FieldResult]) -> Counts:
+    """Sum over leaves; what is skipped or undecided does not count."""
+    total = 0.0
+    found: Counter[Status] = Counter()
     for leaf in leaves:
-        if isinstance(leaf, FieldResult):
-            if (status := leaf.status) is MATCH or status is MISMATCH:
-                compared += 1
-                total += leaf.score
-            else:
-                others.append(status)
-            continue
-        _, first, stop, _, _, _, _, unlike = leaf
-        size = stop - first
-        compared += size
-        if not unlike and total.is_integer():
-            total += size
-            continue
-        own = [1.0] * size
-        for place, result in unlike.items():
-            if result and ((status := result.status) is MATCH or status is MISMATCH):
-                own[place - first] = result.score
-                continue
-            own[place - first] = 0.0
-            compared -= 1
-            if result:
-                others.append(result.status)
-        total = reduce(add, own, total)
-    return _new(Counts, (total, compared, others.count(OMISSION), others.count(HALLUCINATION)))
+        status = leaf.status
+        found[status] += 1
+        if status is MATCH or status is MISMATCH:
+            total += leaf.score
+    return Counts(total, found[MATCH] + found[MISMATCH], found[OMISSION], found[HALLUCINATION])
 
 
 def f1(leaves: Iterable[FieldResult]) -> float:
@@ -128,33 +110,17 @@ MEASURES: Final = (
 )
 
 
-def field_measures(fields: Iterable[Kept], leaves: Iterable[Kept], *, empty: float = 1.0) -> ResultMeasures:
+def field_measures(
+    fields: Iterable[FieldResult], leaves: Iterable[FieldResult], *, empty: float = 1.0
+) -> ResultMeasures:
     """Return the measures over results; `empty` is the rate where no field was evaluated or nothing weighs."""
+    evaluated = [field for field in fields if field.status is not SKIPPED]
+    weight = sum([field.weight for field in evaluated])
     counts = count_leaf_results(leaves)
-    passed = 0
-    scores: list[float] = []
-    weights: list[float] = []
-    for field in fields:
-        if isinstance(field, FieldResult):
-            own: Sequence[float | FieldResult] = (field,)
-        elif field[-1]:  # others that differ
-            own = weights_or_results(field)
-        else:
-            right = weights_of(field)
-            passed += len(right)
-            scores += right
-            weights += right
-            continue
-        for one in own:
-            if not isinstance(one, FieldResult):
-                passed += 1
-                scores.append(one)
-                weights.append(one)
-            elif one.status is not SKIPPED:
-                passed += one.passed
-                scores.append(one.score * one.weight)
-                weights.append(one.weight)
-    weight = sum(weights)
-    pass_rate, mean_score = (passed / len(weights) if weights else empty), (sum(scores) / weight if weight else empty)
-    precision, recall = counts.precision, counts.recall
-    return _new(ResultMeasures, (pass_rate, mean_score, precision, recall, harmonic_mean(precision, recall)))
+    return ResultMeasures(
+        pass_rate=sum([field.passed for field in evaluated]) / len(evaluated) if evaluated else empty,
+        mean_score=sum([field.score * field.weight for field in evaluated]) / weight if weight else empty,
+        precision=counts.precision,
+        recall=counts.recall,
+        f1=counts.f1,
+    )

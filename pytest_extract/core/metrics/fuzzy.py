@@ -101,15 +101,14 @@ def _make_string_fuzzy(params: Mapping[str, Json], semantics: SemanticsName) -> 
             return texts if case_sensitive else joined.lower().split("\0")
         return [*map(normal, values)]
 
-    # what difflib matches is a common subsequence, of which Indel counts the longest
+    # what difflib matches is a common subsequence, of which Indel counts the longest: its matrix holds upper bounds
     edited = _edit_similarity("string_fuzzy", normal, texts_of, "Indel" if published else "Levenshtein")
     compare = _difflib(normal) if published else edited.compare
 
     def explain(gold: Json, extracted: Json) -> str:
         return f"similarity {compare(gold, extracted):.3f}"
 
-    metric = BoundMetric(name="string_fuzzy", compare=compare, bound=edited) if published else edited
-    return replace(metric, params=params, threshold=float(params["threshold"]), explain=explain)
+    return replace(edited, compare=compare, params=params, threshold=float(params["threshold"]), explain=explain)
 
 
 def _difflib(normal: Callable[[Json], str]) -> Compare:

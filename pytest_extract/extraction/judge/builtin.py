@@ -6,9 +6,9 @@ import json
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from pytest_extract.core.matching.columns import Column
-from pytest_extract.core.matching.fit import best_fit
-from pytest_extract.core.matching.pairing import multiset
+from pytest_extract.core.engine.fit import fitting_pairs
+from pytest_extract.core.engine.keyed import multiset
+from pytest_extract.core.engine.similarity import MetricColumn, Similarity
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json
@@ -71,7 +71,7 @@ def _fuzzy(question: Question) -> Decision:
         return JudgeAnswer(score, f"similarity of the letters: {score:.2f}")
     gold, extracted = lengths(question)
     columns = _columns(question.gold, question.extracted) if gold and extracted else []
-    pairs = best_fit(columns, gold, extracted, objective="mean").pairs
+    pairs = fitting_pairs(Similarity(columns, gold, extracted)) if columns else []
     return alignment(gold, extracted, pairs, "best fit of the letters")
 
 
@@ -80,14 +80,14 @@ def _key(value: Json) -> str:
     return json.dumps(folded(value), sort_keys=True)
 
 
-def _columns(gold: list[Json], extracted: list[Json]) -> list[Column]:
+def _columns(gold: list[Json], extracted: list[Json]) -> list[MetricColumn]:
     """One column a key where all rows are objects, else one of whole rows."""
     metric = BoundMetric(name="fuzzy", compare=similarity)
     if not all(isinstance(row, dict) for row in (*gold, *extracted)):
-        return [Column(gold=gold, extracted=extracted, metric=metric)]
+        return [MetricColumn(gold, extracted, metric)]
     keys = list(dict.fromkeys(key for row in (*gold, *extracted) for key in row))
 
     def values(rows: list[Json], key: str) -> list[Json]:
         return [MISSING if row.get(key) is None else row[key] for row in rows]
 
-    return [Column(gold=values(gold, key), extracted=values(extracted, key), metric=metric) for key in keys]
+    return [MetricColumn(values(gold, key), values(extracted, key), metric) for key in keys]

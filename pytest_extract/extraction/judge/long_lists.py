@@ -6,8 +6,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from pytest_extract.core.matching.columns import Column
-from pytest_extract.core.matching.fit import best_fit
+from pytest_extract.core.engine.fit import fitting_pairs
+from pytest_extract.core.engine.similarity import MetricColumn, Similarity
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, Question
 from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, alignment, lengths
@@ -110,10 +110,10 @@ def _homes(
     homes: dict[int, list[int]] = {row: [] for row in few}
     left = list(many)
     while left:
-        column = Column(gold=[few_texts[i] for i in few], extracted=[many_texts[j] for j in left], metric=metric)
-        pairs = best_fit([column], len(few), len(left), objective="mean").pairs
+        column = MetricColumn([few_texts[i] for i in few], [many_texts[j] for j in left], metric)
+        pairs = fitting_pairs(Similarity([column], len(few), len(left)))
         # rows that are like none go with the others' in turn
-        pairs = pairs or tuple((place % len(few), place) for place in range(len(left)))
+        pairs = pairs or [(place % len(few), place) for place in range(len(left))]
         for i, j in pairs:
             homes[few[i]].append(left[j])
         placed = {j for _, j in pairs}

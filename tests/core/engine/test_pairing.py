@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.engine.context import DEEPEST, ScoringContext
+from pytest_extract.core.engine.context import DEEPEST
 from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
 
@@ -153,17 +153,6 @@ def test_rows_with_lists_inside_are_paired_best_also_where_lists_are_empty(gold,
     ]
     found = one.score(gold, extracted, gates={"schema": False}).arrays[-1]
     assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_sum(scores))
-
-
-def test_empty_lists_inside_are_no_reason_to_score_rows_pair_by_pair(monkeypatch):
-    walked = []
-    sub = ScoringContext.sub
-    monkeypatch.setattr(ScoringContext, "sub", lambda run: walked.append(run) or sub(run))
-    items = [[], [{"sku": "a", "price": 1}], [{"sku": "b", "price": 2}, {"sku": "c", "price": 3}]]
-    gold = [{"id": i, "items": items[i % 3]} for i in range(12)]
-    extracted = [{**row, "id": row["id"] + 1} for row in reversed(gold)]
-    compile_schema({"type": "array", "items": ORDER}, semantics="ours").score(gold, extracted)
-    assert not walked
 
 
 keyed_rows = st.lists(

@@ -108,16 +108,3 @@ def test_a_list_inside_a_row_that_moved_stands_where_its_row_does():
     told = [(str(leaf.path), str(leaf.matched)) for leaf in leaves if not leaf.passed]
     assert told == [("[0].cells[1].price", "[1].cells[1].price")]
     assert {str(leaf.path): str(leaf.matched) for leaf in leaves}["[0].cells[0].name"] == "[1].cells[0].name"
-
-
-def test_what_scored_rows_goes_at_once_when_nobody_holds_it():
-    row = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}, "c": {"type": "string"}}}
-    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": row}}}
-    items = compile_schema(schema).program.root.entries[0].node.items
-    whole, part = {"a": "x", "b": "y", "c": "z"}, {"a": "x", "c": "z"}
-    for rows in ([whole, whole], [part, part]):
-        assert all(leaf.passed for leaf in compile_schema(schema).score({"rows": rows}, {"rows": rows}).leaves)
-    assert items.part(whole) is items
-    assert [entry.name for entry in items.part(part).entries] == ["a", "c"]
-    assert items.part(part) is items.part(part)
-    assert all(kept is not items for kept in items.places.parts.values())  # a circle waits for the garbage collector

@@ -1,30 +1,22 @@
-"""Alignment of two lists: which gold element belongs to which extracted element."""
+"""Pairs two lists by what their elements share: a place, a key, the same content."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from itertools import chain, repeat
-from typing import Final
+from itertools import chain
 
-from pytest_extract.core.matching.assignment import best_assignment
-from pytest_extract.core.matching.columns import strict_key, strict_keys
-from pytest_extract.core.metrics.equality import keys_of, python_text
+from pytest_extract.core.engine.assignment import assign
+from pytest_extract.core.metrics.equality import json_text, python_text
 from pytest_extract.core.results import Pairing
-from pytest_extract.core.values import Json
-
-_new: Final = tuple.__new__
-_FEW = 10  # elements below which it costs more than it saves to ask whether all differ
+from pytest_extract.core.values import CONTAINERS, Json
 
 
 def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing:
     """Return the pairing of two lists of these lengths that these pairs make."""
-    pairs = (*sorted(pairs),)
-    if len(pairs) == height == width:
-        return _new(Pairing, (pairs, (), ()))
-    partners, taken = dict(pairs), {column for _, column in pairs}
-    missing = tuple([row for row in range(height) if row not in partners])
-    return _new(Pairing, (pairs, missing, tuple([column for column in range(width) if column not in taken])))
+    rows, columns = {row for row, _ in pairs}, {column for _, column in pairs}
+    missing = tuple(row for row in range(height) if row not in rows)
+    return Pairing(tuple(sorted(pairs)), missing, tuple(column for column in range(width) if column not in columns))
 
 
 def by_position(height: int, width: int) -> Pairing:
@@ -99,7 +91,7 @@ def _similar_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable], cutoff: 
     rows, columns = sorted(ours, key=_repr), sorted(theirs, key=_repr)
     parts = [_parts(column) for column in columns]
     scores = [_similarities(_parts(row), parts, cutoff) for row in rows]
-    return {rows[i]: columns[j] for i, j in best_assignment(scores).pairs if scores[i][j] > 0}
+    return {rows[i]: columns[j] for i, j in assign(scores) if scores[i][j] > 0}
 
 
 def _repr(key: Hashable) -> str:
@@ -130,27 +122,24 @@ def _similarities(ours: tuple[Hashable, ...], theirs: Sequence[tuple[Hashable, .
     return [(total - 1.0) / len(ours) if total else 0.0 for total in totals]
 
 
+def strict_key(value: Json) -> Hashable:
+    """Return a key that two values share when they are the same JSON of the same types: 1, 1.0 and true all differ."""
+    if isinstance(value, CONTAINERS):
+        return type(value), json_text(value)
+    return type(value), value if value == value else "nan"  # noqa: PLR0124 - NaN
+
+
 def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Json], Hashable] = strict_key) -> Pairing:
-    """Pair equal scalars in order of appearance, whatever their order; the rest is left over.
+    """Pair equal elements in order of appearance, whatever their order; the rest is left over.
 
     `key` says what is equal. Keys are told apart by type: true is not 1, and 1 is not 1.0.
     """
-    values = [*gold, *extracted]
-    if key is strict_key and float not in {*map(type, values)}:  # a NaN is no other NaN without its key
-        return pair_equal(*strict_keys(gold, extracted))
-    keys = keys_of(key, values)
-    if keys is not values:  # else they are texts
-        keys = [key if isinstance(key, str) else (type(key), key) for key in keys]
-    return pair_equal(keys[: len(gold)], keys[len(gold) :])
+    sides = [[(type(own), own) for own in map(key, values)] for values in (gold, extracted)]
+    return pair_equal(*sides)
 
 
 def pair_equal(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> Pairing:
     """Pair equal elements in order of appearance; the rest is left over."""
-    places = {} if len(extracted) < _FEW else dict(zip(extracted, range(len(extracted)), strict=True))
-    if len(places) == len(extracted):  # all differ: whoever comes first takes its place
-        found = [*enumerate(map(places.pop, gold, repeat(None)))]
-        unpaired = tuple([row for row, column in found if column is None])
-        return _new(Pairing, (tuple([pair for pair in found if pair[1] is not None]), unpaired, (*places.values(),)))
     waiting: dict[Hashable, list[int]] = {}
     for column in range(len(extracted) - 1, -1, -1):  # of equal ones, the first is taken first
         waiting.setdefault(extracted[column], []).append(column)
@@ -160,4 +149,4 @@ def pair_equal(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> Pairi
             pairs.append((row, columns.pop()))
         else:
             missing.append(row)
-    return _new(Pairing, ((*pairs,), (*missing,), (*sorted(chain.from_iterable(waiting.values())),)))
+    return Pairing((*pairs,), (*missing,), (*sorted(chain.from_iterable(waiting.values())),))

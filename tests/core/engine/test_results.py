@@ -1,4 +1,4 @@
-"""Results that are made when somebody reads them are those of each leaf by itself."""
+"""Results and the measures over them, whatever the values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.engine.matches import NO_OTHERS, matched_results, weights_of
 from pytest_extract.core.measures.fields import field_measures
 from pytest_extract.core.scorer import compile_schema
 
@@ -74,14 +73,6 @@ def test_measures_are_those_of_the_results(semantics, pair):
 
 @pytest.mark.parametrize("semantics", SCORERS)
 @given(pairs)
-def test_measures_of_rows_laid_out_are_those_of_walking_them(semantics, pair):
-    score, other = (SCORERS[semantics].score(*pair) for _ in range(2))
-    other._tables = ()
-    assert score.measures == other.measures
-
-
-@pytest.mark.parametrize("semantics", SCORERS)
-@given(pairs)
 def test_right_leaves_show_the_values_of_their_places(semantics, pair):
     score = SCORERS[semantics].score(*pair)
     for result in score.leaves:
@@ -119,14 +110,3 @@ def test_a_pickle_holds_the_results():
     score = SCORERS["ours"].score({"name": "Bob", "state": "x"}, {"name": "Bob", "state": "y"})
     copied = pickle.loads(pickle.dumps(score))
     assert (copied.fields, copied.leaves, copied.ungated) == (score.fields, score.leaves, score.ungated)
-
-
-def test_matches_of_many_rows_repeat_the_columns():
-    score = SCORERS["ours"].score({"rows": [{"name": "a", "count": 1, "price": 2.0}] * 3}, {"rows": []})
-    columns = SCORERS["ours"].program.root.entries[4].node.items.properties
-    values = tuple(range(9))
-    matches = columns, 2, 8, tuple(leaf.path for leaf in score.leaves), None, values, values, NO_OTHERS
-    found = matched_results(matches)
-    assert [result.gold for result in found] == [2, 3, 4, 5, 6, 7]
-    assert [result.pattern.rpartition(".")[2] for result in found] == ["price", "name", "count"] * 2
-    assert weights_of(matches) == [result.weight for result in found] == [0.3, 1.0, 1.0] * 2

@@ -7,10 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import compile_schema
-from pytest_extract.core.matching.columns import Column
-from pytest_extract.core.matching.fit import best_fit
-from pytest_extract.core.matching.ties import MOST_COMPARED, equal_in_order, in_order
-from pytest_extract.core.metrics import METRICS
+from pytest_extract.core.engine.ties import MOST_COMPARED, equal_in_order, in_order
 
 ROW = {"k": {"type": "string"}, "v": {"type": "object", "properties": {"a": {"type": "integer"}}}}
 SCORER = compile_schema({"type": "array", "items": {"type": "object", "properties": ROW}}, semantics="ours")
@@ -88,9 +85,7 @@ def test_equal_rows_keep_their_order_among_others(size):
 
 def test_rows_that_are_as_good_in_their_order_are_paired_so():
     gold, extracted = ["cbb", "bba", "bbc"], ["cba", "caa", "bcb"]
-    metric = METRICS["exact"].make({}, "ours")
-    columns = [
-        Column(gold=[row[at] for row in gold], extracted=[row[at] for row in extracted], metric=metric)
-        for at in range(3)
-    ]
-    assert best_fit(columns, 3, 3, objective="mean").pairs == ((0, 0), (1, 1), (2, 2))
+    items = {"type": "object", "properties": {str(at): {"type": "string"} for at in range(3)}}
+    scorer = compile_schema({"type": "array", "items": items}, semantics="ours")
+    sides = ([{str(at): letter for at, letter in enumerate(row)} for row in rows] for rows in (gold, extracted))
+    assert scorer.score(*sides).arrays[0].pairs == ((0, 0), (1, 1), (2, 2))

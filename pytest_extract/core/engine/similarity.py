@@ -1,0 +1,448 @@
+"""Scores of all pairs of two lists of rows, as the walk gives them: column by column where that is possible."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol, Self
+
+from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, Skip
+from pytest_extract.core.engine.assignment import MOST_CELLS
+from pytest_extract.core.engine.batch import finish_batches
+from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present
+from pytest_extract.core.engine.leaf import transformed
+from pytest_extract.core.engine.walk import score_missing
+from pytest_extract.core.metrics import equality
+from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.results import HALLUCINATION, OMISSION
+from pytest_extract.core.schema.conformance import type_fits
+from pytest_extract.core.values import MISSING, Json, Value
+
+DEEPEST_TRIAL: Final = 16
+"""Lists inside lists whose rows are tried; deeper ones are compared as one value."""
+_DEEPEST_BAG: Final = 32
+_NOTHING: Final = Fit(0.0, 0.0)
+_ROUNDING: Final = 1e-12
+_FEW: Final = 64  # pairs of values that are compared one by one, although the metric could do it at once
+
+
+def single_check(node: Node) -> FieldMetric | None:
+    """Return a leaf's one check, where the leaf is scored by nothing else."""
+    if not isinstance(node, Leaf) or not node.has_only_checks or len(node.checks) != 1:
+        return None
+    return node.checks[0] if node.checks[0].batch is None else None
+
+
+# --- one pair
+
+
+def pair_fit(run: ScoringContext, node: Node, gold: Value, extracted: Value, path: Path) -> Fit:
+    """Return how well two values fit: what the walk itself finds. `path`: of gold's value where rules depend on it."""
+    if gold is MISSING and extracted is MISSING:
+        return _NOTHING
+    if run.depth >= DEEPEST_TRIAL:
+        return Fit(float(equality.same(gold, extracted)), 1.0)
+    key = id(node), run.content(gold), run.content(extracted), path
+    found: Fit | None = run.known.get(key)
+    if found is None:
+        trial = run.trial
+        begin = trial.mark()
+        if run.empty_is_free and extracted is MISSING:
+            score_missing(trial, node, gold, OMISSION, path, None)
+        elif run.empty_is_free and gold is MISSING:
+            score_missing(trial, node, extracted, HALLUCINATION, path, None)
+        else:
+            trial.walk(node, gold, extracted, path, None)
+        finish_batches(trial)
+        found = run.known[key] = trial.fit(trial.leaves)
+        trial.rollback(begin)
+    return found
+
+
+# --- columns
+
+
+class Tables(NamedTuple):
+    """Fits of the distinct cells of a column, as numpy arrays; `ours`, `theirs`: the number of each row's cell."""
+
+    ours: Sequence[int]
+    theirs: Sequence[int]
+    scores: Any
+    weights: Any
+
+
+class Column(Protocol):
+    """What rows have at one place, whose fits add up to those of the rows."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its bounds are fits."""
+
+    def fit(self, i: int, j: int) -> Fit:
+        """Return how well a cell of gold and one of the output fit."""
+
+    def bound(self, i: int, j: int) -> Fit:
+        """Return no lower score and no higher weight, which is found faster."""
+
+    def tables(self) -> Tables:
+        """Return the bounds of all cells."""
+
+
+class MetricColumn:
+    """Values that a metric compares; MISSING where a row has none. What it says of all pairs at once are bounds."""
+
+    def __init__(
+        self,
+        gold: Sequence[Value],
+        extracted: Sequence[Value],
+        metric: BoundMetric,
+        weight: float = 1.0,
+        *,
+        f1: bool = False,
+    ) -> None:
+        self.gold = gold
+        self.extracted = extracted
+        self.metric = metric
+        self.weight = weight
+        self.is_exact = metric.matrix is None
+        self.one_sided = Fit(0.0, weight / 2 if f1 else weight)
+
+    def fit(self, i: int, j: int) -> Fit:
+        """Compare two values."""
+        gold, extracted = self.gold[i], self.extracted[j]
+        if gold is MISSING or extracted is MISSING:
+            return _NOTHING if gold is extracted else self.one_sided
+        return Fit(self.weight * self._compare(gold, extracted), self.weight)
+
+    def bound(self, i: int, j: int) -> Fit:
+        """As `fit`."""
+        return self.fit(i, j)
+
+    def _compare(self, gold: Json, extracted: Json) -> float:
+        kind = type(gold)
+        if self.metric.reflexive and kind is type(extracted) and kind is not float and gold == extracted:
+            return 1.0
+        score = self.metric.compare(gold, extracted)
+        return score if 0.0 <= score <= 1.0 else 0.0  # a project's own metric may give anything
+
+    def tables(self) -> Tables:
+        """Compare the distinct values, all at once where the metric can."""
+        import numpy as np
+
+        (golds, ours), (others, theirs) = _distinct(self.gold, _strict), _distinct(self.extracted, _strict)
+        scores = np.zeros((len(golds) + 1, len(others) + 1))  # the last are MISSING
+        weights = np.full(scores.shape, self.weight)
+        weights[-1, :] = weights[:, -1] = self.one_sided.weight
+        weights[-1, -1] = 0.0
+        if golds and others:
+            if self.metric.matrix is not None and len(golds) * len(others) > _FEW:
+                scores[:-1, :-1] = self.metric.matrix(golds, others)
+            else:
+                scores[:-1, :-1] = [[self._compare(one, other) for other in others] for one in golds]
+        return Tables(ours, theirs, scores * self.weight, weights)
+
+
+class NodeColumn:
+    """Values that need a walk: lists, alternatives, fields of several metrics or with rules of the case."""
+
+    def __init__(
+        self,
+        run: ScoringContext,
+        node: Node,
+        gold: Sequence[Value],
+        extracted: Sequence[Value],
+        places: Sequence[Path] | None,
+    ) -> None:
+        self.run = run
+        self.node = node
+        self.gold = gold
+        self.extracted = extracted
+        self.places = places
+        self.is_exact = places is not None or run.f1 or not run.absent or not isinstance(node, Array)
+
+    def fit(self, i: int, j: int) -> Fit:
+        """Walk two values."""
+        path = () if self.places is None else self.places[i]
+        return pair_fit(self.run, self.node, self.gold[i], self.extracted[j], path)
+
+    def bound(self, i: int, j: int) -> Fit:
+        """Compare the leaves of two lists whatever rows they stand in, where each is scored by its metric alone."""
+        if self.is_exact:
+            return self.fit(i, j)
+        one, other = self._bag(self.gold[i]), self._bag(self.extracted[j])
+        if one is None or other is None:
+            return self.fit(i, j)
+        return Fit((one & other).total(), max(one.total(), other.total()))
+
+    def _bag(self, value: Value) -> Counter[Hashable] | None:
+        key = "bag", id(self.node), self.run.content(value)
+        if key not in self.run.known:
+            bag: Counter[Hashable] = Counter()
+            self.run.known[key] = bag if _fill(bag, self.run, self.node, value) else None
+        found: Counter[Hashable] | None = self.run.known[key]
+        return found
+
+    def tables(self) -> Tables:
+        """Walk or bound the distinct values."""
+        import numpy as np
+
+        content: Callable[[Value], Hashable] = self.run.content
+        golds, ours = _distinct([*range(len(self.gold))], lambda i: content(self.gold[i]) if self.places is None else i)
+        others, theirs = _distinct([*range(len(self.extracted))], lambda j: content(self.extracted[j]))
+        bags = [
+            [None if self.is_exact else self._bag(side[row]) for row in rows]
+            for side, rows in ((self.gold, golds), (self.extracted, others))
+        ]
+        sizes = [np.array([0.0 if bag is None else bag.total() for bag in side]) for side in bags]
+        scores, weights = _shared(*bags), np.maximum.outer(*sizes)
+        for a, i in enumerate(golds):
+            for b in range(len(others)) if bags[0][a] is None else [b for b, bag in enumerate(bags[1]) if bag is None]:
+                scores[a, b], weights[a, b], _ = self.fit(i, others[b])
+        return Tables(ours, theirs, scores, weights)
+
+
+def _strict(value: Value) -> Hashable:
+    if value is MISSING:
+        return None
+    return type(value), equality.json_text(value) if type(value) in (dict, list) else value
+
+
+def _distinct(values: Sequence[Any], key: Callable[[Any], Hashable | None]) -> tuple[list[Any], list[int]]:
+    """Return the distinct values, and the place of each among them; that of one without a key is -1, the last."""
+    known: dict[Hashable, int] = {}
+    firsts: list[Any] = []
+    codes: list[int] = []
+    for value in values:
+        own = key(value)
+        if own is None:
+            codes.append(-1)
+            continue
+        code = known.setdefault(own, len(known))
+        if code == len(firsts):
+            firsts.append(value)
+        codes.append(code)
+    return firsts, codes
+
+
+def _fill(bag: Counter[Hashable], run: ScoringContext, node: Node, value: Value, depth: int = 0) -> bool:
+    """Put the leaves of a value into a bag, by what they share where they match, with their weight.
+
+    False where that is not known: another type, alternatives, metrics on containers.
+    """
+    if value is MISSING or value is None or isinstance(node, Skip):
+        return True
+    if isinstance(node, Object):
+        regular = type(value) is dict and value and not node.checks and not node.groups and depth < _DEEPEST_BAG
+        if not regular or not (node.extra == "ignore" or node.names.issuperset(value)):
+            return False
+        return all(
+            _fill(bag, run, entry.node, value[entry.name], depth + 1) for entry in node.entries if entry.name in value
+        )
+    if isinstance(node, Array):
+        regular = type(value) is list and not node.checks and not node.wrap and depth < _DEEPEST_BAG
+        if not regular or not (value or node.empty_absent):
+            return False
+        nodes = [*node.prefix, *[node.items] * (len(value) - len(node.prefix))]
+        return all(_fill(bag, run, own, row, depth + 1) for own, row in zip(nodes, value, strict=False))
+    if not isinstance(node, Leaf) or not node.has_only_checks or any(check.batch is not None for check in node.checks):
+        return False
+    for number, check in enumerate(node.checks):
+        metric = check.likeness or check.metric
+        key = None if metric.key is None or check.transform is not None else metric.key(value)  # None: with any other
+        bag[id(node), number, key] += check.weight  # type: ignore[assignment]
+    return True
+
+
+def _shared(ours: Sequence[Mapping[Hashable, float] | None], theirs: Sequence[Mapping[Hashable, float] | None]) -> Any:
+    """Return the weight that each two bags have in common."""
+    import numpy as np
+
+    def by_leaf(bags: Iterable[Mapping[Hashable, float] | None]) -> dict[Hashable, tuple[list[int], list[float]]]:
+        found: dict[Hashable, tuple[list[int], list[float]]] = {}
+        for place, bag in enumerate(bags):
+            for leaf, weight in (bag or {}).items():
+                places, weights = found.setdefault(leaf, ([], []))
+                places.append(place)
+                weights.append(weight)
+        return found
+
+    total = np.zeros((len(ours), len(theirs)))
+    others = by_leaf(theirs)
+    for leaf, (rows, weights) in by_leaf(ours).items():
+        if leaf in others:
+            columns, other_weights = others[leaf]
+            total[np.ix_(rows, columns)] += np.minimum.outer(weights, other_weights)
+    return total
+
+
+def columns_of(
+    run: ScoringContext,
+    obj: Object,
+    gold: Sequence[Value],
+    extracted: Sequence[Value],
+    places: Sequence[Path],
+) -> list[Column]:
+    """Lay out objects, or MISSING, as columns; those inside each other as columns of the outer ones."""
+    columns: list[Column] = []
+    for entry in obj.entries:
+        ours, theirs = _values(gold, entry.name), _values(extracted, entry.name)
+        if isinstance(entry.node, Skip) or all(value is MISSING for value in (*ours, *theirs)):
+            continue
+        below = [(*place, entry.name) for place in places]
+        if isinstance(entry.node, Object) and _is_regular(run, entry.node, [*ours, *theirs]):
+            columns += columns_of(run, entry.node, _present(ours), _present(theirs), below)
+        else:
+            columns.append(_column(run, entry.node, ours, theirs, below))
+    if obj.extra == "compare":
+        ours, theirs = _undeclared(gold, obj.names), _undeclared(extracted, obj.names)
+        if any(value is not MISSING for value in (*ours, *theirs)):
+            rest = run.known.setdefault(("undeclared", id(obj)), obj._replace(entries=(), groups=()))
+            columns.append(NodeColumn(run, rest, ours, theirs, places if run.is_ruled(obj) else None))
+    return columns
+
+
+def _values(rows: Sequence[Value], name: str) -> list[Value]:
+    return [MISSING if row is MISSING else row.get(name, MISSING) for row in rows]
+
+
+def _undeclared(rows: Sequence[Value], names: frozenset[str]) -> list[Value]:
+    """Return of each row what its properties do not say, MISSING where that is nothing."""
+    return [
+        MISSING
+        if row is MISSING or names.issuperset(row)
+        else {name: value for name, value in row.items() if name not in names}
+        for row in rows
+    ]
+
+
+def _column(
+    run: ScoringContext, node: Node, gold: Sequence[Value], extracted: Sequence[Value], places: Sequence[Path]
+) -> Column:
+    """Return values as a column of their metric where nothing else scores them."""
+    if run.is_ruled(node):
+        return NodeColumn(run, node, gold, extracted, places)
+    check = single_check(node)
+    if check is None or not isinstance(node, Leaf):
+        return NodeColumn(run, node, gold, extracted, None)
+    if node.types and not all(type_fits(node.types, value) for value in (*gold, *extracted) if is_present(value)):
+        return NodeColumn(run, node, gold, extracted, None)
+    sides = gold, extracted
+    if check.transform is not None:
+        sides = tuple([transformed(check, value, MISSING)[0][0] for value in side] for side in sides)  # type: ignore[assignment]
+    ours, theirs = (_present(side) for side in sides) if run.absent else sides
+    return MetricColumn(ours, theirs, check.likeness or check.metric, check.weight, f1=run.f1)
+
+
+def _present(values: Sequence[Value]) -> list[Value]:
+    return [MISSING if value is None else value for value in values]
+
+
+def _is_regular(run: ScoringContext, obj: Object, values: Sequence[Value]) -> bool:
+    """Whether each of some values is an object whose properties say all, or is not there."""
+    if obj.checks or obj.groups or run.is_ruled_itself(obj):
+        return False
+    some: list[Any] = [value for value in values if is_present(value)]
+    return all(type(value) is dict and value for value in some) and not any(_adds(obj, value) for value in some)
+
+
+def _adds(obj: Object, row: dict[str, Json]) -> bool:
+    """Whether an object has keys that are invented whatever the other side has."""
+    return obj.extra == "hallucinate" and not obj.names.issuperset(row)
+
+
+# --- all pairs
+
+
+class Similarity:
+    """Upper bounds of the scores of all pairs of rows, to be made exact one by one.
+
+    `scores`: a list of rows, or a numpy array.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        height: int,
+        width: int,
+        odd: tuple[Iterable[int], Iterable[int]] = ((), ()),
+        fit_odd: Callable[[int, int], Fit] | None = None,
+    ) -> None:
+        """`odd`: rows of either side that no columns hold; `fit_odd` says how well a pair with one of them fits."""
+        self._columns = columns
+        self._odd = frozenset(odd[0]), frozenset(odd[1])
+        self._fit_odd = fit_odd
+        self._exact: set[tuple[int, int]] = set()
+        self._is_exact = all(column.is_exact for column in columns)
+        self.scores: Any = self._few(height, width) if height * width <= MOST_CELLS else self._many(height, width)
+        for i in range(height):
+            for j in range(width) if i in self._odd[0] else self._odd[1]:
+                self.scores[i][j] = self._fit(i, j).share
+
+    @classmethod
+    def of_rows(
+        cls, run: ScoringContext, node: Node, gold: Sequence[Json], extracted: Sequence[Json], places: Sequence[Path]
+    ) -> Self:
+        """Compare rows that one node scores."""
+        height, width = len(gold), len(extracted)
+        ruled = run.is_ruled(node)
+        if not isinstance(node, Object) or node.checks or node.groups:
+            return cls([_column(run, node, gold, extracted, places)], height, width)
+        odd = tuple(
+            [place for place, row in enumerate(side) if type(row) is not dict or _is_odd(run, node, row)]
+            for side in (gold, extracted)
+        )
+        sides = [
+            [MISSING if place in left_out else row for place, row in enumerate(side)]
+            for side, left_out in zip((gold, extracted), map(frozenset, odd), strict=True)
+        ]
+
+        def fit_odd(i: int, j: int) -> Fit:
+            return pair_fit(run, node, gold[i], extracted[j], places[i] if ruled else ())
+
+        return cls(columns_of(run, node, sides[0], sides[1], places), height, width, (odd[0], odd[1]), fit_odd)
+
+    def make_exact(self, i: int, j: int) -> bool:
+        """Put the score of a pair in the place of its bound; whether it is lower."""
+        if self._is_exact or (i, j) in self._exact:
+            return False
+        self._exact.add((i, j))
+        bound, self.scores[i][j] = self.scores[i][j], self._fit(i, j).share
+        return bool(self.scores[i][j] < bound - _ROUNDING)
+
+    def score(self, i: int, j: int) -> float:
+        """Return what a pair scores."""
+        self.make_exact(i, j)
+        return float(self.scores[i][j])
+
+    def _fit(self, i: int, j: int) -> Fit:
+        if self._fit_odd is not None and (i in self._odd[0] or j in self._odd[1]):
+            return self._fit_odd(i, j)
+        return _sum(column.fit(i, j) for column in self._columns)
+
+    def _few(self, height: int, width: int) -> list[list[float]]:
+        columns = self._columns
+        return [[_sum(column.bound(i, j) for column in columns).share for j in range(width)] for i in range(height)]
+
+    def _many(self, height: int, width: int) -> Any:
+        import numpy as np
+
+        scores, weights = np.zeros((height, width)), np.zeros((height, width))
+        for column in self._columns:
+            tables = column.tables()
+            cells = np.ix_(tables.ours, tables.theirs)
+            scores += tables.scores[cells]
+            weights += tables.weights[cells]
+        return np.divide(scores, weights, out=np.ones_like(scores), where=weights > 0)
+
+
+def _is_odd(run: ScoringContext, obj: Object, row: dict[str, Json]) -> bool:
+    """Whether more than its properties says how an object is scored: a reading of all of it, `{}` as published."""
+    return (not row and run.empty_is_free) or _adds(obj, row) or run.is_ruled_itself(obj)
+
+
+def _sum(fits: Iterable[Fit]) -> Fit:
+    score = weight = 0.0
+    for own, its_weight, _ in fits:
+        score += own
+        weight += its_weight
+    return Fit(score, weight)

@@ -32,8 +32,6 @@ IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"}
 WIDEST_VALUE: Final = 4_000
 _SINGLE: Final = ("Host", "Origin", "Sec-Fetch-Site", "Content-Length", "Content-Type")
 """Headers of which a request has one at most: of two, a proxy may have read the other."""
-_PAGE_WIDTH: Final = 1_000
-_MOST_IMAGE_BYTES: Final = 100_000_000
 
 
 class ReviewServer(ThreadingHTTPServer):
@@ -146,12 +144,9 @@ class _Handler(BaseHTTPRequestHandler):
         if document.media_type != "application/pdf":
             self._refuse(HTTPStatus.NOT_FOUND)
             return
-        from pytest_extract.documents.pdf import pdf_images
+        from pytest_extract.documents.page_image import page_png
 
-        images = pdf_images(
-            document.bytes, str(document.path), [page], form="PNG", width=_PAGE_WIDTH, most_bytes=_MOST_IMAGE_BYTES
-        )
-        self._send(HTTPStatus.OK, "image/png", images[0].data)
+        self._send(HTTPStatus.OK, "image/png", page_png(document.bytes, str(document.path), page))
 
     def _send_json(self, value: Json) -> None:
         self._send(HTTPStatus.OK, "application/json", json.dumps(value).encode("ascii"))

@@ -134,13 +134,8 @@ class _Draft:
 
     @cached_property
     def _of_messages(self) -> Any:
-        """As `_compiled`, for messages: it does not look for what breaks alternatives, twice as much at each level.
-
-        Not where `unevaluated…` needs what the alternatives looked at.
-        """
-        compiled = (
-            self._compiled if _mentions(self.schema, "unevaluated") else _compile(self.name, _closed(self.schema))
-        )
+        """As `_compiled`, for messages: it does not look for what breaks alternatives, twice as much at each level."""
+        compiled = _compile(self.name, _closed(self.schema, looked_at=_mentions(self.schema, "unevaluated")))
         return self._compiled if isinstance(compiled, Exception) else compiled
 
     @cached_property
@@ -202,16 +197,22 @@ def _plain(value: Json) -> Json:
     return float(value) if isinstance(value, float) else value
 
 
-def _closed(schema: Json) -> Json:
-    """Return a schema whose alternatives are decided without a look at what breaks them."""
+def _closed(schema: Json, *, looked_at: bool) -> Json:
+    """Return a schema whose alternatives are decided without a look at what breaks them.
+
+    `looked_at`: with what `unevaluated…` wants to know, the places that the fitting alternatives looked at.
+    """
     if isinstance(schema, list):
-        return [_closed(item) for item in schema]
+        return [_closed(item, looked_at=looked_at) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {name: item if name in _DATA else _closed(item) for name, item in schema.items()}
+    made = {name: item if name in _DATA else _closed(item, looked_at=looked_at) for name, item in schema.items()}
     for keyword in ("anyOf", "oneOf"):
         if isinstance(listed := made.get(keyword), list):
             made[keyword] = [{"not": {"not": branch}} for branch in listed]
+            if looked_at:
+                looks = [{"if": branch, "then": True, "else": True} for branch in listed]
+                made["allOf"] = [*made.get("allOf", ()), *looks]
     return made
 
 

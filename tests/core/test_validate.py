@@ -275,6 +275,23 @@ def test_a_mistake_deep_in_alternatives_is_told_in_little_time(keyword):
     assert "fits none of the 2 alternatives" in str(validator.first_error(value))
 
 
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+def test_so_is_one_where_unevaluated_wants_to_know_what_they_looked_at(keyword):
+    closed = {"unevaluatedProperties": False}
+    parts = [{"$ref": "#/$defs/section"}, {"allOf": [{"$ref": "#/$defs/section"}], "required": ["note"]}]
+    made = {"properties": {"title": {"type": "string"}, "part": {keyword: parts, **closed}}}
+    validator = Validator({"$defs": {"section": made}, "$ref": "#/$defs/section", **closed})
+    right, wrong, more = (
+        nested(40, lambda inner, end=end: {"title": "a", "part": inner or end})
+        for end in ({"title": "b"}, {"title": 7}, {"title": "b", "extra": 1})
+    )
+    assert validator.first_error(right) is None
+    assert "fits none of the 2 alternatives" in str(validator.first_error(wrong))
+    assert not validator.is_valid(more)
+    (only,) = validator.errors({"title": "a", "part": {"title": "b"}, "extra": 1})
+    assert "('extra' was unexpected)" in str(only)
+
+
 def test_values_of_subclasses_are_what_they_derive_from():
     class Text(str):
         __slots__ = ()

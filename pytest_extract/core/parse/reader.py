@@ -9,7 +9,7 @@ import json
 import re
 from typing import Final
 
-from pytest_extract.core.parse.text import read_strict
+from pytest_extract.core.parse.text import strict_json, too_deep
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import MAX_DEPTH, MISSING, FieldPath, Json, Missing
 from pytest_extract.lazy import lazy_pattern
@@ -130,16 +130,18 @@ class Reader:
         return self._word()
 
     def _sound(self) -> Json | Missing:
-        """Read a whole object or list by `json`; MISSING where something is wrong with it."""
-        read = read_strict(self.text, self.position)
-        if read.value is MISSING or read.stop is None or read.stop > self.end:
+        """Read a whole object or list by `json`; MISSING where something may be wrong with it."""
+        start, depth = self.position, len(self._stack)
+        if depth == 0:  # that is why it is read here
             return MISSING
-        if self._stack and self.text.count("[", self.position, read.stop) + self.text.count(
-            "{", self.position, read.stop
-        ) > MAX_DEPTH - len(self._stack):
+        try:
+            value, stop = strict_json.scan_once(self.text, start)  # type: ignore[attr-defined]
+        except (StopIteration, ValueError, RecursionError):
             return MISSING
-        self.position = read.stop
-        return read.value
+        if stop > self.end or (stop - start > 2 * (MAX_DEPTH - depth) and too_deep(value, depth)):
+            return MISSING
+        self.position = stop
+        return value
 
     def _open(self, char: str) -> object:
         if len(self._stack) >= MAX_DEPTH:

@@ -34,7 +34,7 @@ _WINDOWS: Final = (2_000, 16_000, 128_000, 1_000_000)
 """Characters in which `json` is tried at a place, before it is given the whole text."""
 _LONGEST_TOKEN: Final = 16
 """More characters than a literal or an escape of JSON has: a mistake so close to a window's end may be its end."""
-_MOST_IN_VAIN: Final = 20
+_MOST_IN_VAIN: Final = 4
 """Times the length of the text that are read of lists of numbers that are none, before the search is given up."""
 _COLLECTED: Final = 1_000_000
 """Characters from which on Python's garbage collector is held back while `json` builds the value."""
@@ -122,10 +122,10 @@ def read_strict(text: str, start: int) -> Reading:
     """Read the strict JSON value that begins at `start`."""
     try:
         if len(text) - start < _COLLECTED:
-            value, stop = _strict.raw_decode(text, start)
+            value, stop = strict_json.raw_decode(text, start)
         else:
             with no_collection():
-                value, stop = _strict.raw_decode(text, start)
+                value, stop = strict_json.raw_decode(text, start)
     except json.JSONDecodeError as error:
         cut = error.msg.startswith("Unterminated string") or error.pos >= len(text) - _LONGEST_TOKEN
         return Reading(MISSING, error.pos, cut=cut)
@@ -172,13 +172,13 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-_strict: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
+strict_json: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
 
 
-def too_deep(value: Json) -> bool:
-    """Whether a value is nested more than MAX_DEPTH levels deep; looks at one level at a time."""
+def too_deep(value: Json, depth: int = 0) -> bool:
+    """Whether a value that stands so deep is nested more than MAX_DEPTH levels deep; looks at one level at a time."""
     level = [value] if isinstance(value, dict | list) else []
-    for _ in range(MAX_DEPTH):
+    for _ in range(MAX_DEPTH - depth):
         level = [
             child
             for node in level
@@ -250,7 +250,7 @@ def find_regions(text: str, start: int, *, read: Reading | None = None, fits: Fi
                 return found
             position = thoughts.stop
             continue
-        if match is None or in_vain > _MOST_IN_VAIN * len(text):
+        if match is None or in_vain > _MOST_IN_VAIN * (len(text) + _COLLECTED):
             found.complete = match is None
             return found
         fenced = match[0][0] == "`"

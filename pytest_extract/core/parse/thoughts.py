@@ -27,9 +27,13 @@ _NOTATIONS: Final = (
 unless they were opened."""
 _OPENINGS: Final = tuple(lazy_pattern(opening) for opening, _ in _NOTATIONS)
 _CLOSINGS: Final = tuple(lazy_pattern(closing) for _, closing in _NOTATIONS)
-_MARK: Final = lazy_pattern(
-    "|".join(opening for opening, _ in _NOTATIONS) + "|" + "|".join(closing for _, closing in _NOTATIONS[:-1])
-)
+_ANY_OPENING: Final = "|".join(opening for opening, _ in _NOTATIONS)
+_ANY_CLOSING: Final = "|".join(closing for _, closing in _NOTATIONS[:-1])
+_MARK: Final = lazy_pattern(rf"{_ANY_OPENING}|(?P<closing>{_ANY_CLOSING})(?:\s*+(?:{_ANY_CLOSING}))*+")
+
+
+_MOST_THOUGHTS: Final = 20_000
+"""Thoughts that are left out one after the other before an answer; there are a handful."""
 
 
 class Thoughts(NamedTuple):
@@ -63,11 +67,12 @@ def _next(text: str, position: int) -> Thoughts | None:
     mark = _MARK.search(text, position)
     if mark is None:
         return None
-    for opening, closing in zip(_OPENINGS, _CLOSINGS, strict=True):
-        if opening.match(text, mark.start()) is not None:
-            end = closing.search(text, mark.end())
-            return Thoughts(mark.start(), None if end is None else end.end(), opened=True, mark=mark[0])
-    return Thoughts(mark.start(), mark.end(), opened=False, mark=mark[0])
+    if mark["closing"] is not None:
+        return Thoughts(mark.start(), mark.end(), opened=False, mark=mark["closing"])
+    pairs = zip(_OPENINGS, _CLOSINGS, strict=True)
+    closing = next(closing for opening, closing in pairs if opening.match(text, mark.start()))
+    end = closing.search(text, mark.end())
+    return Thoughts(mark.start(), None if end is None else end.end(), opened=True, mark=mark[0])
 
 
 def thoughts_before_answer(text: str, start: int) -> Thoughts | None:
@@ -76,7 +81,10 @@ def thoughts_before_answer(text: str, start: int) -> Thoughts | None:
     A mark that closes what nothing opened ends thoughts whose beginning stood in the prompt.
     """
     ahead, lead, position = ThoughtsAhead(text), None, start
-    while (found := ahead.at(position)) is not None and found.stop is not None:
+    for _ in range(_MOST_THOUGHTS):
+        found = ahead.at(position)
+        if found is None or found.stop is None:
+            break
         if not found.opened or not text[start : found.start].strip():
             lead, start = found, found.stop
         position = found.stop

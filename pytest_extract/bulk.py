@@ -12,7 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -30,7 +30,6 @@ from pytest_extract.core.scorer import Scorer, compile_schema, output_shape
 from pytest_extract.core.values import Json, short_repr, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.files import MOST_BULK_BYTES, open_regular
-from pytest_extract.lazy import dataclass
 from pytest_extract.parquet import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, tables_of, write_tables
 from pytest_extract.redact.secrets import clean_message
 from pytest_extract.results import write_results

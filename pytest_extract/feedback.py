@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.lazy import dataclass
 
 __all__ = ("ScoreWithFeedback", "optimizer_metric")
 

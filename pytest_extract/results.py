@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -22,7 +22,6 @@ from pytest_extract.core.shared_results import SharedResults
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
 from pytest_extract.files import MOST_BATCHED_BYTES, MOST_BULK_BYTES, open_regular, write_bytes_atomic
-from pytest_extract.lazy import dataclass
 from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
 
 __all__ = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +22,6 @@ from pytest_extract.core.values import MISSING, canonical_json, short_repr, text
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.base import refuse_outage
 from pytest_extract.extraction.call import failure_of
-from pytest_extract.lazy import dataclass
 from pytest_extract.thresholds import Requirements, breaches_of, cannot_fail, case_breaches, known_patterns
 
 if TYPE_CHECKING:

@@ -16,12 +16,11 @@ import time
 import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from pytest_extract.core.values import text_digest
-from pytest_extract.lazy import dataclass
 
 POLL_S: Final = 0.01
 LONGEST_WAIT_S: Final = 600.0

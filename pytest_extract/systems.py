@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +21,7 @@ from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves, path_text
 from pytest_extract.errors import ConfigError, SchemaError, nearest
-from pytest_extract.lazy import dataclass, lazy_names
+from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pytest_extract.core.aggregate.extractbench import content_coverage, extract_bench_rates, extract_bench_report

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from itertools import chain
@@ -15,7 +16,6 @@ from pytest_extract.core.compile.nodes import Array, ArrayMetric, Leaf, Node, Pr
 from pytest_extract.core.results import WRONG, FieldResult, RuleResult, RuleStatus, Status, is_covered
 from pytest_extract.core.uncompared import MOST_NAMED
 from pytest_extract.core.values import MISSING, at_or_below, text_below
-from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -28,7 +28,6 @@ from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.values import Json
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError
-from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -20,7 +20,6 @@ from pytest_extract.core.uncompared import GoldCheck, Uncompared
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, SchemaError
-from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_extract.cases.checks import BAD, CHECKS, FILE_KEYS, MERGED
@@ -10,7 +11,6 @@ from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import Mistake, SourceFile
 from pytest_extract.core.values import Json, path_text
 from pytest_extract.errors import nearest
-from pytest_extract.lazy import dataclass
 
 DOCUMENT_FORMS: Final = ("document", "documents", "text")
 

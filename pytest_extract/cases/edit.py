@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.cases.json_text import value_spans
@@ -18,7 +19,6 @@ from pytest_extract.cases.sources import SourceFile, parse_source
 from pytest_extract.cases.yaml_text import events_of, pyyaml
 from pytest_extract.core.values import Json, Step, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
-from pytest_extract.lazy import dataclass
 
 _PLAIN = re.compile(r"[A-Za-z_](?:[\w ./+()%@-]*[\w./+()%@])?")
 _YAML_WORDS: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off"))

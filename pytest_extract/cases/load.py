@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_extract.cases.build import CaseBuilder
@@ -26,7 +26,6 @@ from pytest_extract.cases.sources import (
 )
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import CaseFileError, nearest
-from pytest_extract.lazy import dataclass
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from pytest_extract.core.values import Json, Step
-from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.core.auto_accept import AutoAccept

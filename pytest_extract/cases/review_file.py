@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -18,7 +18,6 @@ from pytest_extract.cases.sources import read_source
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.files import write_atomic
-from pytest_extract.lazy import dataclass
 
 REVIEW_SUFFIX: Final = ".review.json"
 WHOLE_FILE: Final = "$"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.values import Json, Step
-from pytest_extract.lazy import dataclass, lazy_pattern
+from pytest_extract.lazy import lazy_pattern
 
 MAX_DEPTH: Final = 500
 """Deepest nesting of a case file, schema or gold; more is a mistake or an attack, and would end Python's recursion."""

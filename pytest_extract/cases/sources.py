@@ -7,6 +7,7 @@ import os
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -16,7 +17,6 @@ from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, closest
 from pytest_extract.files import MOST_BULK_BYTES, MOST_BYTES, other_kind, read_regular
-from pytest_extract.lazy import dataclass
 
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 YAML_SUFFIXES = frozenset((".yaml", ".yml"))

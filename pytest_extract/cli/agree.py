@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_extract.cases.review_file import (
@@ -23,7 +23,6 @@ from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 from pytest_extract.golds.review import differing_fields
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.lines import percent, plural, safe_prose
 
 SUFFIXES = (".json", ".yaml", ".yml")

@@ -6,7 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +25,6 @@ from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.lines import plural, safe, safe_prose, shorten
 from pytest_extract.report.values import show
 from pytest_extract.systems import ENGINES, SYSTEMS, Cell, SystemComparison, compare_systems

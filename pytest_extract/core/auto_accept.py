@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from pytest_extract.core.results import FieldResult, Gates, Status, is_covered
-from pytest_extract.lazy import dataclass
 
 _UNDECIDED = frozenset({Status.SKIPPED, Status.JUDGE_ERROR})
 

@@ -7,13 +7,12 @@ version lacks later fields, so a new field has a default. `run_case` fills field
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.results import ScoreRecord
 from pytest_extract.core.values import Json
-from pytest_extract.lazy import dataclass
 
 
 class Outcome(StrEnum):

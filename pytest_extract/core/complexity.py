@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
 
 from pytest_extract.core.values import CONTAINERS, Json
-from pytest_extract.lazy import dataclass
 
 Complexity: TypeAlias = Literal["easy", "medium", "hard"]
 

@@ -7,7 +7,7 @@ function that it was made of.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -15,7 +15,6 @@ from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
 from pytest_extract.core.results import FieldResult, Judge
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
-from pytest_extract.lazy import dataclass
 
 MARK: Final = "__extract_extension__"
 """Attribute under which a decorated function carries what it makes (`pytest_extract.extend`)."""

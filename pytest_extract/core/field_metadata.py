@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.values import FieldPath, Json
-from pytest_extract.lazy import dataclass
 
 Corners: TypeAlias = tuple[float, float, float, float]
 """Left, top, right, bottom, from the top left corner of a page."""

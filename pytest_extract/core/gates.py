@@ -7,6 +7,7 @@ multiplies SOB's value accuracy and faithfulness (SOB, appendix C.1): hard for t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias, cast
 
@@ -16,7 +17,6 @@ from pytest_extract.core.results import ArrayResult, Failure, FailureKind, GateR
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, json_type, short_repr, text_below
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.lazy import dataclass
 
 CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
 COVERAGE_MODES: Final[tuple[CoverageMode, ...]] = ("hard", "soft", "off")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer
 from pytest_extract.core.results import Alignment, Answer, Judge, JudgeAnswer, Question
-from pytest_extract.lazy import dataclass
 
 NO_JUDGE: Final = "needs a judge and none is configured"
 WITHOUT_JUDGE: Final = "no judge for "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice, zip_longest
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast
@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard, cast
 from pytest_extract.core.field_metadata import Citation, Corners, FieldMetadata, Metadata
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, path_text, short_repr, value_at
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.lazy import dataclass, lazy_pattern
+from pytest_extract.lazy import lazy_pattern
 
 Unit: TypeAlias = Literal["page", "point", "inch"]
 UNITS: Final[tuple[Unit, ...]] = ("page", "point", "inch")

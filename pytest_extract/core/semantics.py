@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from pytest_extract.core.metrics.base import SemanticsName
 from pytest_extract.core.values import Json
-from pytest_extract.lazy import dataclass
 
 
 class DefaultMetric(NamedTuple):

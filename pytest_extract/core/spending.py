@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from pytest_extract.core.case_result import Attempt, CaseResult
-from pytest_extract.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

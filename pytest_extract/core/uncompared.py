@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, RecursiveRef, Skip, Union
@@ -12,7 +13,6 @@ from pytest_extract.core.engine.walk import branch_of
 from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.schema.tree import SchemaNode
 from pytest_extract.core.values import FieldPath, Json
-from pytest_extract.lazy import dataclass
 
 MOST_NAMED: Final = 5
 """Places that a sentence names; more are counted."""

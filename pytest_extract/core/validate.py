@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -15,7 +16,6 @@ from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.regex import compile_regex, without_surrogates
 from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json, canonical_json, json_type
 from pytest_extract.errors import nearest
-from pytest_extract.lazy import dataclass
 
 _DRAFTS: Final = {
     "http://json-schema.org/draft-04/schema": "Draft4Validator",

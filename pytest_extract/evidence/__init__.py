@@ -8,13 +8,13 @@ page of a PDF. Nothing here needs pytest.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from pytest_extract.core.values import Json
 from pytest_extract.documents import Box, Document, DocumentError
 from pytest_extract.evidence.index import TextIndex, TextMatch
-from pytest_extract.lazy import dataclass
 
 __all__ = ("Box", "Evidence", "MatchLevel", "TextLocation", "find_boxes", "find_evidence")
 

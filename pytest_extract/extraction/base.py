@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Usage
@@ -14,7 +14,6 @@ from pytest_extract.core.python_values import json_argument, json_output
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
-from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.core.output_shape import ReportedMetadata

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
@@ -23,7 +23,6 @@ from pytest_extract.extraction.prompt import (
     schema_for_model,
     structured_messages,
 )
-from pytest_extract.lazy import dataclass
 from pytest_extract.schema_tools.strict import STRICT_VERSION, StrictSchema, strict_schema
 
 Mode: TypeAlias = Literal["prompt", "structured"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.model import Case
@@ -13,7 +14,6 @@ from pytest_extract.core.output_shape import unwrap
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import STRUCTURE, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, iter_leaves, value_at
-from pytest_extract.lazy import dataclass
 
 UpdateMode: TypeAlias = Literal["new", "fix"]
 """`new` adds what the gold lacks and changes nothing else; `fix` changes what fails."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from pytest_extract.cases.review_file import Candidate, OpenField
@@ -28,7 +28,6 @@ from pytest_extract.core.values import (
 )
 from pytest_extract.golds.changes import Locate, place_of, put_value
 from pytest_extract.golds.lint import LEAST_DERIVED
-from pytest_extract.lazy import dataclass
 
 DEEPEST_LABEL: Final = 12
 """Levels of a schema in which enumerations are looked for; a recursive schema has no end."""

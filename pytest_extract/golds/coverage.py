@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -12,7 +13,6 @@ from pytest_extract.core.schema.conformance import Conformance
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.values import show
 
 DEEPEST: Final = 12

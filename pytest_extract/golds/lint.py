@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -30,7 +31,6 @@ from pytest_extract.extraction.recordings.folder import recording_files
 from pytest_extract.extraction.recordings.store import read_recording
 from pytest_extract.extraction.recordings.use import CaseInputs, inputs_of
 from pytest_extract.golds.changes import changed_leaves
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
 from pytest_extract.thresholds import Requirements, breaches_of, cannot_fail, cannot_fail_text

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
@@ -32,7 +32,6 @@ from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text, value_at
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, replaced
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.evidence import locator
 from pytest_extract.report.lines import plural, safe_controls
 from pytest_extract.report.values import show

@@ -18,6 +18,7 @@ import math
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +26,6 @@ from pytest_extract.core.aggregate.bootstrap import Estimate
 from pytest_extract.core.aggregate.sob import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS, SobSummary
 from pytest_extract.errors import CaseFileError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular
-from pytest_extract.lazy import dataclass
 
 WEIGHT: Final = "difficulty_weight"
 _MODALITY: Final = "|".join(MODALITY_WEIGHTS)

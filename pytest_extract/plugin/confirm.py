@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 import pytest
@@ -17,7 +17,6 @@ from _pytest.runner import runtestprotocol
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import ExtractError
-from pytest_extract.lazy import dataclass
 from pytest_extract.plugin.fixtures import ItemFixtures
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.regression import (

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.lazy import dataclass
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.leave import leave_after
 from pytest_extract.plugin.limits import remove_limit

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,6 @@ from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 from pytest_extract.core.results import Judge
 from pytest_extract.extraction.base import Extraction
-from pytest_extract.lazy import dataclass
 from pytest_extract.plugin.extraction import ExtractionService
 from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture, value_made_before
 from pytest_extract.plugin.items import ExtractItem

@@ -6,10 +6,10 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import IO, overload
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.lazy import dataclass
 from pytest_extract.results import load_result
 
 _FASTEST = 1

@@ -16,14 +16,14 @@ import string
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from pytest_extract.core.values import Json, text_digest
-from pytest_extract.lazy import dataclass, lazy_pattern
+from pytest_extract.lazy import lazy_pattern
 from pytest_extract.redact.formats import FORMATS, PRIVATE_KEY, KeyFormat, bits, looks_random
 from pytest_extract.redact.patterns import (
     BASIC,

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import StoreError
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.snapshots import (
     CaseKey,
     CaseState,

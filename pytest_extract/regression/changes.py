@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Final
@@ -11,7 +11,6 @@ from typing import Final
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.stats.runs import Runs
 from pytest_extract.core.values import Json, Missing
-from pytest_extract.lazy import dataclass
 
 _ALIKE: Final = Runs((0,), (0,))
 

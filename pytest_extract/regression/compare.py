@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final, TypeAlias
 
 from pytest_extract.core.stats.runs import Runs
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import (
     ArmComparison,
     CaseComparison,

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison
 from pytest_extract.regression.effects import Effect, measure_effect
 from pytest_extract.regression.multiple_testing import (

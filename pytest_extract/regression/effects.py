@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from pytest_extract.core.aggregate.slices import NONE, natural_key, tag_text
 from pytest_extract.core.stats.interval import Bounds, unseen_drop_bound
 from pytest_extract.core.stats.power import Needs, Sample, needs
 from pytest_extract.core.stats.runs import Runs
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import ArmComparison, CaseComparison
 from pytest_extract.regression.multiple_testing import Interval, open_cases, overall_runs
 from pytest_extract.regression.rules import Rules

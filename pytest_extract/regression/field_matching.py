@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.stats.runs import Runs, exact_share, mean_of_runs
 from pytest_extract.core.values import MISSING, Json, Missing
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import Change
 from pytest_extract.regression.snapshots import CaseState, FailingField, containers
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.stats.repeats import pass_hat_k
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.gate import Answer, evaluate_gate
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, case_key, case_state, value_text

@@ -8,12 +8,11 @@ never passes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.changes import Comparison
 from pytest_extract.regression.compare import compare, compare_with_arm

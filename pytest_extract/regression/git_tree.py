@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from pytest_extract.errors import ConfigError
-from pytest_extract.lazy import dataclass
 
 _PLACEHOLDERS: Final = (
     *(".pdf", ".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".webp", ".bmp", ".mp3", ".wav", ".ogg", ".flac"),

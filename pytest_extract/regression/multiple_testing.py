@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,6 @@ from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.stats.exact import attainable, mcnemar
 from pytest_extract.core.stats.runs import Runs
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, Comparison
 from pytest_extract.regression.rules import Rules
 

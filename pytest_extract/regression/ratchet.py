@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.baseline import Baseline, pattern_rates
 from pytest_extract.regression.snapshots import Snapshot
 

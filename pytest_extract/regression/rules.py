@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from pytest_extract.core.stats.runs import LANES, RESAMPLES, SEED
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

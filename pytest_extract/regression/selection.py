@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.git_tree import GitTree, work_blobs
 
 if TYPE_CHECKING:

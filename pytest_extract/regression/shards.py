@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.snapshots import CaseKey, case_key, case_state
 
 _T = TypeVar("_T")

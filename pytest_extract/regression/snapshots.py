@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -15,7 +15,6 @@ from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.shared_values import SharedValues
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, text_digest
-from pytest_extract.lazy import dataclass
 
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
 _UNWRITABLE: Final = "<nested too deep or too long to write>"

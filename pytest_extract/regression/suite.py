@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.snapshots import case_state
 
 

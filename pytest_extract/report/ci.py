@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -20,7 +20,6 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import MISSING, Json, text_digest
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.findings import Finding, findings_of, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
 from pytest_extract.report.markdown import markdown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
@@ -13,7 +14,6 @@ from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.mistakes.limit import NamingLimit
 from pytest_extract.core.results import WRONG, Failure, FieldResult, RuleStatus, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.findings import (
     FAILED,
     Finding,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
 
@@ -12,7 +12,6 @@ from pytest_extract.core.aggregate.auto_accept import Shown
 from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.spending import Spending
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
 from pytest_extract.report.auto_accept import auto_accept_text
 from pytest_extract.report.lines import Line, plural

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.aggregate.extractbench import Rates
@@ -12,7 +13,6 @@ from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.lines import (
     Line,
     Span,

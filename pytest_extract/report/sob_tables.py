@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate
@@ -18,7 +19,6 @@ from pytest_extract.core.aggregate.sob import (
 )
 from pytest_extract.core.values import Json
 from pytest_extract.importers.sob_results import SobRun
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.aggregates import SOB_COLUMNS
 from pytest_extract.report.lines import Line, Span, line, plural, prose, text_table
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -16,7 +16,6 @@ from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.uncompared import uncompared_text
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
 

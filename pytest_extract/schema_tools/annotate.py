@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
@@ -13,7 +14,6 @@ from pytest_extract.core.python_values import json_argument, schema_argument
 from pytest_extract.core.schema.subschemas import map_children
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import ConfigError, SchemaError, nearest
-from pytest_extract.lazy import dataclass
 from pytest_extract.schema_tools.propose import AnnotationProposals, propose_annotations
 
 AnnotationDialect: TypeAlias = Literal["x-eval", "evaluation_config"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pytest_extract.core import arguments
@@ -12,7 +13,6 @@ from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import FieldPath, Json, Step, json_type
 from pytest_extract.errors import SchemaErrors, nearest
-from pytest_extract.lazy import dataclass
 
 Severity: TypeAlias = Literal["error", "warning"]
 DEEPEST = 256

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_extract.core.mistakes.dates import reads_as_date
 from pytest_extract.core.schema.source import escape
 from pytest_extract.core.schema.subschemas import map_children
 from pytest_extract.core.values import Json, json_type
-from pytest_extract.lazy import dataclass
 
 FEWEST_ROWS: Final = 3
 """Rows that must have different values before these are taken for a key."""

@@ -7,6 +7,7 @@ beside a `$ref`, `required` of all branches, and recursion, which stays a `$ref`
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.python_values import schema_argument
@@ -14,7 +15,6 @@ from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.schema.subschemas import map_children
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
-from pytest_extract.lazy import dataclass
 
 MOST_NODES: Final = 100_000
 """Schema objects that resolving may make: definitions that use each other twice double with each level."""

@@ -11,13 +11,12 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.schema.source import SchemaSource, escape
 from pytest_extract.core.values import Json, canonical_json, json_type
 from pytest_extract.errors import SchemaError
-from pytest_extract.lazy import dataclass
 
 STRICT_VERSION: Final = 1
 """Raised whenever another strict schema is made of the same schema: recordings are kept by it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
@@ -13,7 +13,6 @@ from typing import Final
 from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, accepted_in, decided_leaves
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.stats.share_bound import share_p_value, share_upper_bound
-from pytest_extract.lazy import dataclass
 
 CONFIDENCE: Final = 0.95
 """How sure a statement on precision is."""

@@ -12,9 +12,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-
-from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -15,7 +16,6 @@ from pytest_extract.core.auto_accept import decided_leaves
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import MISSING, FieldPath, canonical_json
 from pytest_extract.errors import ConfigError
-from pytest_extract.lazy import dataclass
 
 Source: TypeAlias = Literal["reported", "agreement"]
 BINS: Final = 10

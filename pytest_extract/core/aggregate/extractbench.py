@@ -7,13 +7,12 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.measures.fields import harmonic_mean
 from pytest_extract.core.results import FailureKind, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, Json, Missing, Step
-from pytest_extract.lazy import dataclass
 
 Path: TypeAlias = tuple[Step, ...]
 Row: TypeAlias = Mapping[str, Json]

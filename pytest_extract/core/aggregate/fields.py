@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from pytest_extract.core.measures.fields import harmonic_mean
 from pytest_extract.core.results import COUNTED, SCORED, FieldResult, Status
-from pytest_extract.lazy import dataclass
 
 
 @dataclass(slots=True, kw_only=True)

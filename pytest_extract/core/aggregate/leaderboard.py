@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import mean
@@ -10,7 +11,6 @@ from pytest_extract.core.aggregate.run import CaseMeasures, case_rows
 from pytest_extract.core.aggregate.sob import SOB_METRICS, LeaderboardRow, published_columns, sob_leaderboard_row
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.complexity import WEIGHTS
-from pytest_extract.lazy import dataclass
 
 MODALITIES: Final = ("text", "image", "audio")
 

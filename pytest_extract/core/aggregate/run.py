@@ -6,7 +6,7 @@ Cases that are broken or were not run have no measures: they are counted and tak
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
@@ -17,7 +17,6 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
 from pytest_extract.core.measures.table import MEASURES, measures_of_system
 from pytest_extract.core.values import Json
-from pytest_extract.lazy import dataclass
 
 MOST_OWN_DRAWS: Final = 1_000
 """Cases up to which each measure has draws of its own; the summary of SOB's published columns has them for more."""

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Final, Literal, TypeAlias
 
@@ -22,7 +22,6 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.mistakes.limit import NamingLimit
 from pytest_extract.core.results import DECLINED, FailureKind, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, Json, json_type
-from pytest_extract.lazy import dataclass
 
 Kind: TypeAlias = Literal["case", "value", "failure"]
 NONE: Final = "(none)"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from operator import add
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES
 from pytest_extract.core.values import Json
-from pytest_extract.lazy import dataclass
 
 SOB_METRICS: Final[Mapping[str, str]] = {
     "json_parse_success": "JSON Parse Success",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from pytest_extract.core.aggregate.auto_accept import (
@@ -18,7 +18,6 @@ from pytest_extract.core.aggregate.auto_accept import (
 )
 from pytest_extract.core.auto_accept import AcceptedCounts, decided_leaves
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.lazy import dataclass
 
 ALL_FIELDS: Final = ""
 """In place of a pattern: one threshold for all fields."""

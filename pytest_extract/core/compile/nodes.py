@@ -7,7 +7,7 @@ Nodes are named tuples because a schema has many, and a frozen dataclass takes t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.extensions import BatchMetric, PostSpec
@@ -16,7 +16,6 @@ from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.tree import SchemaNode
 from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.values import Json
-from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.core.regex import Regex

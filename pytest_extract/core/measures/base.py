@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-from pytest_extract.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

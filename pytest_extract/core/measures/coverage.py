@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from pytest_extract.core.values import MISSING, Json, Missing, Step
-from pytest_extract.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

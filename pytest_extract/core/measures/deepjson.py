@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
-from pytest_extract.lazy import dataclass
 
 NO_PATTERN: Final = "No markdown style JSON Pattern found"
 NO_JSON: Final = "Not a invalid JSON"

@@ -8,11 +8,12 @@ once, in one walk that also judges their types.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.values import Json, Step
-from pytest_extract.lazy import dataclass, lazy_pattern
+from pytest_extract.lazy import lazy_pattern
 
 _PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
     "string": frozenset({str}),

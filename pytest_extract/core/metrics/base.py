@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import nearest
-from pytest_extract.lazy import dataclass
 
 SemanticsName: TypeAlias = Literal["ours", "extract-bench", "struct-extract-eval"]
 Compare: TypeAlias = Callable[[Json, Json], float]

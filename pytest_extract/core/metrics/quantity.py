@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -27,7 +28,6 @@ from pytest_extract.core.metrics.parsed import reading_metric
 from pytest_extract.core.metrics.units import Dimensions, Unit, read_unit, unit_names
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest
-from pytest_extract.lazy import dataclass
 
 _BOUND = re.compile(r"(<=|>=|[<>≤≥~≈])\s?")
 _BOUNDS: Mapping[str, str] = {"<=": "≤", ">=": "≥", "≈": "~"}

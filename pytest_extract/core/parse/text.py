@@ -7,6 +7,7 @@ number of times, and a search in prose ends after MOST_PLACES places.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from pytest_extract.collector import no_collection
@@ -14,7 +15,7 @@ from pytest_extract.core.parse.brackets import closing
 from pytest_extract.core.parse.fit import FitRank, Fits
 from pytest_extract.core.parse.thoughts import Thoughts, ThoughtsAhead, thoughts_before_answer
 from pytest_extract.core.values import CONTAINERS, MAX_DEPTH, MISSING, Json, Missing
-from pytest_extract.lazy import dataclass, lazy_pattern
+from pytest_extract.lazy import lazy_pattern
 
 MOST_PLACES: Final = 20_000
 """Brackets in prose that are tried as the beginning of a value; an answer has a handful."""

@@ -5,10 +5,10 @@ What stands in thoughts is a draft, and no answer.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from pytest_extract.lazy import dataclass, lazy_pattern
+from pytest_extract.lazy import lazy_pattern
 
 _NAMES: Final = r"(?:\w{1,20}:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|inner_monologue|analysis)"
 _NOTATIONS: Final = (

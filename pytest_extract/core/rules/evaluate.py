@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
@@ -29,7 +29,6 @@ from pytest_extract.core.rules.operands import (
 )
 from pytest_extract.core.rules.syntax import SIGNS, ParsedRule, arrays_of, function_name, is_aggregate
 from pytest_extract.core.values import MISSING, Json, Missing, Step, path_text
-from pytest_extract.lazy import dataclass
 
 _NOISE: Final = Fraction(repr(NOISE))
 MOST_STEPS: Final = 500_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
@@ -24,7 +25,6 @@ from pytest_extract.core.rules.syntax import (
 )
 from pytest_extract.core.values import MISSING, Json, Missing, short_repr
 from pytest_extract.errors import nearest
-from pytest_extract.lazy import dataclass
 
 _NO_OUTPUT: Final = "there is no output"
 

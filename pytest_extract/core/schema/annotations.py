@@ -6,12 +6,11 @@ Shapes are checked here, names of metrics and transforms later (`core/compile/bi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import nearest
-from pytest_extract.lazy import dataclass
 
 Dialect: TypeAlias = Literal["evaluation_config", "x-eval", "override"]
 Report: TypeAlias = Callable[[str, str], None]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Final, TypeAlias
 
@@ -20,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_extract.core.stats.runs import LANES, SEED, Runs
-from pytest_extract.lazy import dataclass
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Lanes: TypeAlias = npt.NDArray[np.bool_]

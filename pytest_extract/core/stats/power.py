@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
-
-from pytest_extract.lazy import dataclass
 
 _MOST: Final = 100_000
 _RULE_OF_THREE: Final = 2.0  # 95 % quantile of a Poisson count of mean 1, less its mean

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final, TypeAlias
-
-from pytest_extract.lazy import dataclass
 
 LANES: Final = 10_000
 """Arrangements that a permutation test samples."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.results import Alignment, JudgeAnswer, Question
-from pytest_extract.lazy import dataclass
 
 
 @dataclass(frozen=True, slots=True)

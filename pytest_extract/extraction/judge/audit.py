@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.extraction.judge.cache import StoredAnswer
 from pytest_extract.extraction.judge.overrides import Override, Overrides
-from pytest_extract.lazy import dataclass
 
 EQUAL_FROM: Final = 0.7
 """Score from which a verdict counts as "equal": ExtractBench's threshold for judged metrics."""

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -27,7 +28,6 @@ from pytest_extract.extraction.judge.answers import Ask, Decision, UnansweredQue
 from pytest_extract.extraction.judge.overrides import Overrides, pair_key
 from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
 from pytest_extract.files import read_regular_text, write_atomic, write_once
-from pytest_extract.lazy import dataclass
 from pytest_extract.redact.secrets import TALLY, current
 from pytest_extract.sharing import Leases, SharedLog
 

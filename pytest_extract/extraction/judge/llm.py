@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -18,7 +19,6 @@ from pytest_extract.extraction.judge.long_lists import MOST_CHARACTERS, ask_ques
 from pytest_extract.extraction.judge.prompt import batch_of, judge_messages, judge_response_format, quoted, read_answers
 from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete, started
 from pytest_extract.extraction.llm.outage import Outage
-from pytest_extract.lazy import dataclass
 
 _CALLS_FOR_ONE: Final = 3
 """Calls in which questions that fit one call are answered, or stay undecided."""

@@ -14,6 +14,7 @@ case files (`no` is a string).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +22,6 @@ from pytest_extract.cases.sources import Mistake, SourceFile, errors_of, parse_s
 from pytest_extract.core.results import JudgeAnswer, Question
 from pytest_extract.core.values import Json, Step, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, CaseFileErrors, nearest
-from pytest_extract.lazy import dataclass
 
 KEYS: Final = ("gold", "extracted", "equal", "score", "instructions", "reason", "by")
 _MISSING: Final = object()

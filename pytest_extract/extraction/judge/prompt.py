@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -16,7 +17,6 @@ from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import Alignment, JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.extraction.judge.answers import NO_SCORE, Decision, UnansweredQuestion, checked_answer
-from pytest_extract.lazy import dataclass
 
 PROMPT_VERSIONS: Final[Mapping[str, int]] = MappingProxyType({"equal": 1, "align": 2})
 """By kind of question; raised whenever its words below, or the way long lists are cut, change.

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, redirect_stdout, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,7 +37,6 @@ from pytest_extract.extraction.llm.errors import (
 )
 from pytest_extract.extraction.llm.outage import Outage, reason
 from pytest_extract.extraction.llm.tokens import message_tokens, reported_usage, text_tokens
-from pytest_extract.lazy import dataclass
 
 T = TypeVar("T")
 _IMPORT: Final = threading.Lock()

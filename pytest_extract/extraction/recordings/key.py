@@ -6,12 +6,11 @@ import difflib
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.values import Json, canonical_json, text_digest
-from pytest_extract.lazy import dataclass
 from pytest_extract.redact.secrets import NOTHING_KNOWN, current
 
 _LINES_KEPT: Final = 400

@@ -9,6 +9,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -20,7 +21,6 @@ from pytest_extract.extraction.base import Extraction, usage_of
 from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER, Index
 from pytest_extract.extraction.recordings.key import RecordingKey, changed_inputs, part_json
 from pytest_extract.files import read_regular_text, write_atomic
-from pytest_extract.lazy import dataclass
 from pytest_extract.redact.secrets import Owned, clean_message, withheld
 from pytest_extract.sharing import Leases
 

@@ -7,6 +7,7 @@ options of a run and make no recording unused. A recording for another git revis
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,6 @@ from pytest_extract.core.values import Json, text_digest
 from pytest_extract.extraction.prompt import schema_for_model
 from pytest_extract.extraction.recordings.key import json_part, recorded_case_name, text_part
 from pytest_extract.files import read_regular_text
-from pytest_extract.lazy import dataclass
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case

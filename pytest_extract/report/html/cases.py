@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from pytest_extract.core.aggregate.slices import tag_text
@@ -13,7 +13,6 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.results import FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below
-from pytest_extract.lazy import dataclass
 from pytest_extract.regression.changes import FieldChange
 from pytest_extract.report.diff import MOST_CITATIONS, SEEN, citation_text, counts_text, output_lines
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.html.text import document_text, message, short_name
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show

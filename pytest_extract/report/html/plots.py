@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.aggregate.extractbench import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, rank_correlations
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import SCORED, Status
-from pytest_extract.lazy import dataclass
 from pytest_extract.report.html.text import short_name
 from pytest_extract.report.lines import percent, plural, score_number
 from pytest_extract.report.slices import NO_ARM, correlation_text

@@ -73,10 +73,13 @@ def json_argument(name: str, value: object, *, strict: bool = False) -> Json:
     """Return an argument of a public function, a gold say, as JSON; ConfigError with its place for what has none.
 
     MISSING stays. Unless `strict`, numbers that JSON lacks (NaN) do as well: they are compared, and equal themselves.
+    So does what is nested too deep to be looked through.
     """
     try:
         return value if value is MISSING else plain_json(value, strict=strict)
     except NotJson as problem:
+        if not strict and not isinstance(problem, NoJsonType):
+            return value
         raise ConfigError(f"{name} is no JSON: at {problem.path}, {problem}") from problem
 
 

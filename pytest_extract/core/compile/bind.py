@@ -231,8 +231,8 @@ class Binder:
 
         texts = text_matrix(folded, compare)
 
-        def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
-            return texts(gold, extracted).clip(least)
+        def matrix(gold: Sequence[Json], extracted: Sequence[Json], at_least: float = 0.0) -> Any:
+            return texts(gold, extracted, at_least).clip(least)
 
         # texts that need no judge are equal for fuzzy too; only other values need a look at both
         return replace(metric, compare=compare, judged=False, key=None, matrix=matrix)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from heapq import nlargest
 from typing import TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
@@ -60,17 +59,13 @@ def fitting_pairs(similarity: Similarity) -> list[tuple[int, int]]:
     Scores are upper bounds at first. Those of the chosen pairs are made exact, with some of the next best ones of a row
     that scores less, and the assignment is repeated until it rests on exact scores: no other can be better.
     """
-    looks = 1
     while True:
         scores = similarity.scores
         chosen = assign(scores)
         lowered = [i for i, j in chosen if similarity.make_exact(i, j)]
         if not lowered:
             return [(i, j) for i, j in chosen if scores[i][j] > 0.0]
-        looks *= 2
-        for i in lowered:
-            for j in nlargest(looks, range(len(scores[i])), key=scores[i].__getitem__):
-                similarity.make_exact(i, j)
+        similarity.sharpen(lowered)
 
 
 # --- what equal rows share

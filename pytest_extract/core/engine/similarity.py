@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
+from heapq import nlargest
 from typing import Any, Final, NamedTuple, Protocol, Self
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, Skip
 from pytest_extract.core.engine.assignment import MOST_CELLS
 from pytest_extract.core.engine.batch import finish_batches
-from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present
+from pytest_extract.core.engine.context import Fit, Path, ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import transformed
 from pytest_extract.core.engine.walk import score_missing
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
-from pytest_extract.core.results import HALLUCINATION, OMISSION
+from pytest_extract.core.results import HALLUCINATION, OMISSION, STRUCTURE
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, Json, Value
 
@@ -23,6 +25,9 @@ DEEPEST_TRIAL: Final = 16
 _DEEPEST_BAG: Final = 32
 _NOTHING: Final = Fit(0.0, 0.0)
 _ROUNDING: Final = 1e-12
+_LONG: Final = 40
+"""Letters of texts that are first compared only as far as it takes to see that they are not nearly the same."""
+_NEARLY: Final = 0.9
 _FEW: Final = 64  # pairs of values that are compared one by one, although the metric could do it at once
 
 
@@ -84,8 +89,8 @@ class Column(Protocol):
     def bound(self, i: int, j: int) -> Fit:
         """Return no lower score and no higher weight, which is found faster."""
 
-    def tables(self) -> Tables:
-        """Return the bounds of all cells."""
+    def tables(self, least: float = 0.0) -> Tables:
+        """Return the bounds of all cells; scores below `least` may be told as that."""
 
 
 class MetricColumn:
@@ -125,7 +130,23 @@ class MetricColumn:
         score = self.metric.compare(gold, extracted)
         return score if 0.0 <= score <= 1.0 else 0.0  # a project's own metric may give anything
 
-    def tables(self) -> Tables:
+    @cached_property
+    def has_long_texts(self) -> bool:
+        """Whether it takes long to compare them."""
+        texts = [value for side in (self.gold, self.extracted) for value in side if type(value) is str]
+        return self.metric.matrix is not None and self.metric.key is None and sum(map(len, texts)) > _LONG * len(texts)
+
+    def only(self, rows: Sequence[int]) -> MetricColumn:
+        """Return the column of some of gold's rows."""
+        return MetricColumn(
+            [self.gold[i] for i in rows],
+            self.extracted,
+            self.metric,
+            self.weight,
+            f1=self.one_sided.weight < self.weight,
+        )
+
+    def tables(self, least: float = 0.0) -> Tables:
         """Compare the distinct values, all at once where the metric can."""
         import numpy as np
 
@@ -136,7 +157,7 @@ class MetricColumn:
         weights[-1, -1] = 0.0
         if golds and others:
             if self.metric.matrix is not None and len(golds) * len(others) > _FEW:
-                scores[:-1, :-1] = self.metric.matrix(golds, others)
+                scores[:-1, :-1] = self.metric.matrix(golds, others, least)
             else:
                 scores[:-1, :-1] = [[self._compare(one, other) for other in others] for one in golds]
         return Tables(ours, theirs, scores * self.weight, weights)
@@ -182,10 +203,11 @@ class NodeColumn:
         found: Counter[Hashable] | None = self.run.known[key]
         return found
 
-    def tables(self) -> Tables:
+    def tables(self, least: float = 0.0) -> Tables:
         """Walk or bound the distinct values."""
         import numpy as np
 
+        del least
         content: Callable[[Value], Hashable] = self.run.content
         golds, ours = _distinct([*range(len(self.gold))], lambda i: content(self.gold[i]) if self.places is None else i)
         others, theirs = _distinct([*range(len(self.extracted))], lambda j: content(self.extracted[j]))
@@ -373,7 +395,16 @@ class Similarity:
         self._fit_odd = fit_odd
         self._exact: set[tuple[int, int]] = set()
         self._is_exact = all(column.is_exact for column in columns)
-        self.scores: Any = self._few(height, width) if height * width <= MOST_CELLS else self._many(height, width)
+        self._looks = 1
+        self._texts = next((one for one in columns if isinstance(one, MetricColumn) and len(columns) == 1), None)
+        self._cut: set[int] = set()  # rows whose scores are told as `_NEARLY` where they are lower
+        if height * width <= MOST_CELLS:
+            self.scores: Any = self._few(height, width)
+        elif self._texts is not None and self._texts.has_long_texts:
+            self._cut = {*range(height)}
+            self.scores = self._many(height, width, _NEARLY)
+        else:
+            self.scores = self._many(height, width)
         for i in range(height):
             for j in range(width) if i in self._odd[0] else self._odd[1]:
                 self.scores[i][j] = self._fit(i, j).share
@@ -387,19 +418,18 @@ class Similarity:
         ruled = run.is_ruled(node)
         if not isinstance(node, Object) or node.checks or node.groups:
             return cls([_column(run, node, gold, extracted, places)], height, width)
-        odd = tuple(
-            [place for place, row in enumerate(side) if type(row) is not dict or _is_odd(run, node, row)]
-            for side in (gold, extracted)
-        )
-        sides = [
-            [MISSING if place in left_out else row for place, row in enumerate(side)]
-            for side, left_out in zip((gold, extracted), map(frozenset, odd), strict=True)
-        ]
+        odd = tuple([place for place, row in enumerate(side) if _is_odd(run, node, row)] for side in (gold, extracted))
+        sides = [[row if type(row) is dict else MISSING for row in side] for side in (gold, extracted)]
+        columns = columns_of(run, node, sides[0], sides[1], places)
+        others = [[MISSING if type(row) is dict or row is None else row for row in side] for side in (gold, extracted)]
+        if any(row is not MISSING for side in others for row in side):  # no objects: right only against equal ones
+            same = BoundMetric(name=STRUCTURE, compare=lambda one, other: float(equal(run, one, other)))
+            columns.append(MetricColumn(others[0], others[1], same, f1=run.f1))
 
         def fit_odd(i: int, j: int) -> Fit:
             return pair_fit(run, node, gold[i], extracted[j], places[i] if ruled else ())
 
-        return cls(columns_of(run, node, sides[0], sides[1], places), height, width, (odd[0], odd[1]), fit_odd)
+        return cls(columns, height, width, (odd[0], odd[1]), fit_odd)
 
     def make_exact(self, i: int, j: int) -> bool:
         """Put the score of a pair in the place of its bound; whether it is lower."""
@@ -408,6 +438,20 @@ class Similarity:
         self._exact.add((i, j))
         bound, self.scores[i][j] = self.scores[i][j], self._fit(i, j).share
         return bool(self.scores[i][j] < bound - _ROUNDING)
+
+    def sharpen(self, rows: Sequence[int]) -> None:
+        """Lower the bounds of rows that score less than they seemed to, a wider look each time."""
+        cut = [i for i in rows if i in self._cut]
+        if cut and self._texts is not None:
+            self._cut.difference_update(cut)
+            self._exact = {pair for pair in self._exact if pair[0] in self._cut}
+            width = len(self._texts.extracted)
+            self.scores[cut] = Similarity([self._texts.only(cut)], 0, 0)._many(len(cut), width)  # noqa: SLF001
+            return
+        self._looks *= 2
+        for i in rows:
+            for j in nlargest(self._looks, range(len(self.scores[i])), key=self.scores[i].__getitem__):
+                self.make_exact(i, j)
 
     def score(self, i: int, j: int) -> float:
         """Return what a pair scores."""
@@ -423,21 +467,21 @@ class Similarity:
         columns = self._columns
         return [[_sum(column.bound(i, j) for column in columns).share for j in range(width)] for i in range(height)]
 
-    def _many(self, height: int, width: int) -> Any:
+    def _many(self, height: int, width: int, least: float = 0.0) -> Any:
         import numpy as np
 
         scores, weights = np.zeros((height, width)), np.zeros((height, width))
         for column in self._columns:
-            tables = column.tables()
+            tables = column.tables(least)
             cells = np.ix_(tables.ours, tables.theirs)
             scores += tables.scores[cells]
             weights += tables.weights[cells]
         return np.divide(scores, weights, out=np.ones_like(scores), where=weights > 0)
 
 
-def _is_odd(run: ScoringContext, obj: Object, row: dict[str, Json]) -> bool:
-    """Whether more than its properties says how an object is scored: a reading of all of it, `{}` as published."""
-    return (not row and run.empty_is_free) or _adds(obj, row) or run.is_ruled_itself(obj)
+def _is_odd(run: ScoringContext, obj: Object, row: Json) -> bool:
+    """Whether more than its properties says how a row is scored: `{}` against null, a reading of all of it."""
+    return run.is_ruled_itself(obj) or (type(row) is dict and (not row or _adds(obj, row)))
 
 
 def _sum(fits: Iterable[Fit]) -> Fit:

@@ -77,7 +77,13 @@ def walk_choice(run: ScoringContext, choice: Union, gold: Value, extracted: Valu
         elif not (run.empty_is_free and gold is MISSING and extracted is MISSING):
             run.vacuous += 1
         return
-    run.walk(branch_of(run.fits, choice, value), gold, extracted, path, at)
+    if not run.depth:
+        run.walk(branch_of(run.fits, choice, value), gold, extracted, path, at)
+        return
+    key = "branch", id(choice), run.content(value)  # each row is tried against many
+    if key not in run.known:
+        run.known[key] = branch_of(run.fits, choice, value)
+    run.walk(run.known[key], gold, extracted, path, at)
 
 
 def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Union, value: Json) -> Node:

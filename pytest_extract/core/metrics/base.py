@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
@@ -13,15 +13,8 @@ from pytest_extract.errors import nearest
 SemanticsName: TypeAlias = Literal["ours", "extract-bench", "struct-extract-eval"]
 Compare: TypeAlias = Callable[[Json, Json], float]
 """(gold, extracted) -> score in [0, 1]; total: any two JSON values give a number, nothing raises."""
-Matrix: TypeAlias = Callable[[Sequence[Json], Sequence[Json]], Any]
-"""(gold values, extracted values) -> float array [len(gold), len(extracted)] with the same numbers as Compare."""
-Near: TypeAlias = Callable[[Sequence[Json], Sequence[Json]], Iterable[tuple[int, int, float]]]
-"""(gold values, extracted values) -> every (row, column, score) whose score is above 0, in any order."""
-Reach: TypeAlias = Callable[[float], tuple[float, float]]
-Against: TypeAlias = Callable[[Sequence[Json]], Callable[[Json], Sequence[float]]]
-"""extracted values -> (gold value -> its scores with each of them): `compare` with the preparation done once."""
-Search: TypeAlias = Callable[[Sequence[Json]], Callable[[Json, float], list[tuple[int, float]]]]
-"""extracted values -> (gold value, cutoff -> place and score of each of them from the cutoff on, in any order)."""
+Matrix: TypeAlias = Callable[[Sequence[Json], Sequence[Json], float], Any]
+"""(gold values, extracted values, least) -> float array [len(gold), len(extracted)], as `BoundMetric` says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +40,10 @@ class BoundMetric:
     `sure`: types whose equal values score 1 although not all equal values do (numbers, where the text "nan" does not).
     `judged`: a judge decides; `compare` is then the cheap pre-check (1.0: equal without asking, else ask).
     `explain`: the reason for a score below 1; pairs of rows that are only tried are not asked for theirs.
-    `matrix`: `compare` for all pairs at once (numpy), where it can be done faster than pair by pair.
+    `matrix`: for all pairs at once (numpy), numbers that are no lower than `compare`'s: the same ones wherever they can
+        be had so, but any number below `least` may be told as that.
     `key`: set by metrics that are an equality: `compare` gives 1.0 where the keys of both values are equal, else 0.0.
-    `near`: the pairs with a score above 0 without looking at all of them (sorted numbers under a tolerance).
-    `against`: `compare` of one value with many, without numpy, where preparing the values once makes it faster.
-    `search`: the values that score at least a cutoff with a value, found faster than by comparing all to the end;
-        only where `compare` is symmetric.
-    `detour`: how much more 1 - compare may be than its sum by way of any third value; 0 is the triangle inequality.
-    `reach`: between which extracted numbers all lie that do not score 0 with a gold number; wider for larger ones.
-    `bound`: a symmetric metric that scores no two values lower, where `compare` takes long.
-    The last eight only make the alignment of long lists fast; a metric without them is aligned pair by pair.
+    The last two only make the alignment of long lists fast; a metric without them is aligned pair by pair.
     """
 
     name: str
@@ -73,12 +60,6 @@ class BoundMetric:
     explain: Callable[[Json, Json], str] | None = None
     matrix: Matrix | None = None
     key: Callable[[Json], Hashable] | None = None
-    near: Near | None = None
-    against: Against | None = None
-    search: Search | None = None
-    detour: float = 1.0
-    reach: Reach | None = None
-    bound: BoundMetric | None = None
 
 
 class Broken(float):

@@ -30,7 +30,6 @@ def equality_metric(
         explain=explain,
         matrix=key_matrix(key),
         key=key,
-        detour=0.0,
     )
 
 

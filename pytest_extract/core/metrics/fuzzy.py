@@ -13,9 +13,7 @@ from pytest_extract.core.metrics.vectorized import (
     Edits,
     Texts,
     edit_similarity,
-    text_against,
     text_matrix,
-    text_search,
 )
 from pytest_extract.core.values import Json
 
@@ -37,11 +35,6 @@ def _edit_similarity(name: str, normal: Normal, texts_of: Texts, edits: Edits = 
         compare=compare,
         explain=_explain_similarity(compare),
         matrix=text_matrix(normal, compare, texts_of, edits),
-        against=text_against(normal, compare, edits),
-        search=text_search(normal, compare, texts_of, edits),
-        # The triangle inequality of a, b, c holds unless b is longer than m, the length of the longer of a and c. Then
-        # a-b and b-c take max(edits of a-c, 2 (|b| - m)) at least: it is off by 1 - max(m, 2 (|b| - m)) / |b| <= 1/3
-        detour=1 / 3 if edits == "Levenshtein" else 1.0,
     )
 
 

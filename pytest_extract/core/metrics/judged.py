@@ -62,7 +62,6 @@ def _make(
             judge=params["judge"] or "",
             options={name: params[name] for name in _OPTIONS if params.get(name) is not None},
             key=key,
-            detour=0.0,
         )
 
     return make

@@ -17,15 +17,13 @@ from pytest_extract.core.metrics.arithmetic import (
     gap,
     is_whole,
     json_number,
-    odd_key,
     python_float,
     python_float_or_boolean,
     python_integer,
-    rough,
     same_text,
 )
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.vectorized import exact_float, key_matrix, number_matrix, number_near
+from pytest_extract.core.metrics.vectorized import exact_float, key_matrix, number_matrix
 from pytest_extract.core.values import Json
 
 if TYPE_CHECKING:
@@ -54,20 +52,12 @@ def _make_number(params: Mapping[str, Json], semantics: SemanticsName) -> BoundM
         bound = np.where(both_whole, whole_rel, rel) * np.maximum(abs(gold), abs(extracted))
         return abs(gold - extracted) <= np.maximum(bound, tolerance)
 
-    def reach(gold: float) -> tuple[float, float]:
-        if rel >= 1 or math.isinf(gold):
-            return -math.inf, math.inf
-        half = max(tolerance, rel / (1 - rel) * abs(gold)) * (1 + 1e-9) + abs(gold) * 1e-15
-        return gold - half, gold + half
-
     return BoundMetric(
         name="number",
         compare=compare,
         params=params,
         explain=explain_with(json_number),
         matrix=number_matrix(exact_float, kernel, compare),
-        near=number_near(rough(json_number), reach, compare, equality.text_key) if rel or tolerance else None,
-        reach=reach,
         key=None if rel or tolerance else equality.text_key,
     )
 
@@ -81,7 +71,6 @@ def _make_integer(params: Mapping[str, Json], semantics: SemanticsName) -> Bound
         explain=explain_with(json_number),
         matrix=key_matrix(equality.text_key),
         key=equality.text_key,
-        detour=0.0,
     )
 
 
@@ -112,7 +101,6 @@ def _make_number_exact(params: Mapping[str, Json], semantics: SemanticsName) -> 
         explain=explain_with(python_float),
         matrix=key_matrix(key),
         key=key,
-        detour=0.0,
     )
 
 
@@ -137,12 +125,6 @@ def _make_number_tolerance(params: Mapping[str, Json], semantics: SemanticsName)
         error = abs(gold - extracted)
         return (error <= tolerance) | np.isclose(error, tolerance, rtol=1e-9, atol=1e-12)
 
-    def reach(gold: float) -> tuple[float, float]:
-        if math.isinf(gold):
-            return -math.inf, math.inf
-        half = tolerance * (1 + 1e-8) + 1e-11 + abs(gold) * 1e-15
-        return gold - half, gold + half
-
     return BoundMetric(
         name="number_tolerance",
         compare=compare,
@@ -151,8 +133,6 @@ def _make_number_tolerance(params: Mapping[str, Json], semantics: SemanticsName)
         sure=_NUMBERS,
         explain=explain_with(python_float),
         matrix=number_matrix(float_of(python_float), kernel, compare),
-        near=number_near(rough(python_float), reach, compare, odd_key(python_float)),
-        reach=reach,
     )
 
 
@@ -181,7 +161,6 @@ def _make_integer_exact(params: Mapping[str, Json], semantics: SemanticsName) ->
         explain=explain_with(python_integer),
         matrix=key_matrix(key),
         key=key,
-        detour=0.0,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import Against, BoundMetric, Matrix
+from pytest_extract.core.metrics.base import BoundMetric, Matrix
 from pytest_extract.core.metrics.exact import equality_metric
 from pytest_extract.core.values import Json
 
@@ -49,7 +49,6 @@ def reading_metric(
         threshold=threshold,
         explain=explain,
         matrix=_matrix(form, score),
-        against=_against(form, score),
     )
 
 
@@ -62,25 +61,13 @@ def _parsed_key(form: Callable[[Json], Form], canonical: Callable[[Any], Hashabl
 
 
 def _matrix(form: Callable[[Json], Form], score: Callable[[Form, Form], float]) -> Matrix:
-    def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
+    def matrix(gold: Sequence[Json], extracted: Sequence[Json], least: float = 0.0) -> Any:
         import numpy as np
 
+        del least
         columns = [form(value) for value in extracted]
         rows = (form(value) for value in gold)
         scores = [[score(row, column) for column in columns] for row in rows]
         return np.array(scores, np.float64).reshape(len(gold), len(extracted))
 
     return matrix
-
-
-def _against(form: Callable[[Json], Form], score: Callable[[Form, Form], float]) -> Against:
-    def against(extracted: Sequence[Json]) -> Callable[[Json], Sequence[float]]:
-        columns = [form(value) for value in extracted]
-
-        def scores(gold: Json) -> Sequence[float]:
-            row = form(gold)
-            return [score(row, column) for column in columns]
-
-        return scores
-
-    return against

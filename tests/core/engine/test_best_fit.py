@@ -6,9 +6,11 @@ import copy
 import random
 from itertools import permutations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
 
 from pytest_extract import Verdict
 from pytest_extract.core.engine import similarity
@@ -174,6 +176,23 @@ def test_texts_are_paired_best(metric_id):
         extracted = [*extracted, "more"][: len(gold)]
         best = max(total(placed, gold, list(order)) for order in permutations(extracted))
         assert total(scorer, gold, extracted) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("semantics", ["ours", "extract-bench"])
+@pytest.mark.parametrize("unlike", [0, 5, 25])
+def test_many_long_texts_are_paired_best(unlike, semantics):
+    pick = random.Random(unlike)
+    gold = ["".join(pick.choices("abcdefgh ", k=60)) for _ in range(25)]
+    extracted = [f"{text[:30]}x{text[31:]}" for text in gold[unlike:]]
+    extracted += ["".join(pick.choices("abcdefgh ", k=60)) for _ in range(unlike)]
+    pick.shuffle(extracted)
+    items = {"type": "string", "evaluation_config": "string_fuzzy"}
+    schema = {**listed(items), "evaluation_config": {"align": "best_fit"}}
+    scorer = compile_schema(schema, semantics=semantics)
+    compare = scorer.program.root.items.checks[0].metric.compare
+    scores = np.array([[compare(one, other) for other in extracted] for one in gold])
+    best = scores[linear_sum_assignment(scores, maximize=True)].sum()
+    assert total(scorer, gold, extracted) == pytest.approx(best)
 
 
 def test_rows_that_only_python_finds_alike_are_not_as_good_as_one_another():

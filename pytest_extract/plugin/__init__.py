@@ -208,12 +208,10 @@ class SessionHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:  # noqa: D102
         if "pytest_extract.plugin.collect" in sys.modules:
+            from pytest_extract.plugin.collect import check_options
             from pytest_extract.plugin.logs import clean_logs
 
             clean_logs(self.config)
-        if "pytest_extract.plugin.collect" in sys.modules:
-            from pytest_extract.plugin.collect import check_options
-
             check_options(session)
         if self.config.stash[self.key].changed is not None and session.items:
             from pytest_extract.plugin.collect import select_changed_cases

@@ -8,9 +8,10 @@ from typing import TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
 from pytest_extract.core.engine.assignment import assign
+from pytest_extract.core.engine.columns import single_check
 from pytest_extract.core.engine.context import Path, ScoringContext
 from pytest_extract.core.engine.keyed import pair_equal, paired
-from pytest_extract.core.engine.similarity import Similarity, single_check
+from pytest_extract.core.engine.similarity import Similarity
 from pytest_extract.core.engine.ties import equal_in_order, in_order
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import Pairing

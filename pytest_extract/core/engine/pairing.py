@@ -7,11 +7,11 @@ from itertools import product
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Node, Object
 from pytest_extract.core.engine.assignment import assign
+from pytest_extract.core.engine.columns import single_check
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
 from pytest_extract.core.engine.fit import best_fit
 from pytest_extract.core.engine.keyed import by_first_key, by_key, by_position, multiset, paired
 from pytest_extract.core.engine.leaf import agree, readings, transformed
-from pytest_extract.core.engine.similarity import single_check
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import Alignment, Pairing, Question
 from pytest_extract.core.values import MISSING, FieldPath, Json

@@ -6,9 +6,10 @@ import json
 import unicodedata
 from collections.abc import Callable, Sequence
 
+from pytest_extract.core.engine.columns import MetricColumn
 from pytest_extract.core.engine.fit import fitting_pairs
 from pytest_extract.core.engine.keyed import multiset
-from pytest_extract.core.engine.similarity import MetricColumn, Similarity
+from pytest_extract.core.engine.similarity import Similarity
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json

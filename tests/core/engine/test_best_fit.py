@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from pytest_extract import Verdict
-from pytest_extract.core.engine import similarity
+from pytest_extract.core.engine import columns, similarity
 from pytest_extract.core.scorer import compile_schema
 
 
@@ -106,7 +106,7 @@ def test_no_permutation_of_rows_is_better(case):
 def test_rows_that_are_compared_all_at_once_are_paired_as_one_by_one(case):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(similarity, "MOST_CELLS", 0)
-        patch.setattr(similarity, "_FEW", 0)
+        patch.setattr(columns, "_FEW", 0)
         assert total(FITTED, *case) == pytest.approx(best_total(*case))
 
 
@@ -152,8 +152,8 @@ PAIRS = {
 
 @pytest.mark.parametrize("name", SEEN)
 def test_rows_of_a_table_are_paired_by_what_they_have_in_common(name):
-    columns, *sides = SEEN[name]
-    names = columns.split()
+    listed_names, *sides = SEEN[name]
+    names = listed_names.split()
     rows = {"type": "object", "properties": {name: TABLE[name] for name in names}}
     gold, extracted = ([dict(zip(names, row, strict=True)) for row in side] for side in sides)
     found = compile_schema(listed(rows), semantics="ours").score(gold, extracted, gates={"schema": False}).arrays[-1]

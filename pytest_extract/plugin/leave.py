@@ -50,7 +50,8 @@ def _leave() -> None:
         for stream in (sys.stdout, sys.stderr):
             with suppress(Exception):
                 stream.flush()
-        os._exit(int(session.exitstatus))
+        # A second Ctrl-C may come before pytest has noted the first.
+        os._exit(int(session.exitstatus or (pytest.ExitCode.INTERRUPTED if interrupted else pytest.ExitCode.OK)))
 
 
 def _our_threads() -> list[threading.Thread]:

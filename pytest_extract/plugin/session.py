@@ -231,7 +231,7 @@ class ExtractSession:
         try:
             result = run(plan=plan)
         except (KeyboardInterrupt, pytest.exit.Exception):
-            self.stop_calls()  # before the teardown of fixtures, in which other threads could begin calls
+            self.interrupt()  # before the teardown of fixtures, in which other threads could begin calls
             raise
         further = self.extraction_service.plan_for_baseline(item, result)
         if further is not None:

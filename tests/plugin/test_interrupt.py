@@ -71,6 +71,16 @@ def test_a_call_that_never_ends_does_not_keep_the_process(
     result.stdout.fnmatch_lines(["*KeyboardInterrupt*"])
 
 
+def test_a_second_ctrl_c_leaves_no_green_status(pytester: pytest.Pytester, write_case: Write) -> None:
+    """It comes while pytest tells of the first, before it has noted an exit status."""
+    pytester.makeconftest(
+        CONFTEST + HANGS["a pool"] + "\n\ndef pytest_keyboard_interrupt():\n    raise KeyboardInterrupt\n"
+    )
+    for name in "abcd":
+        write_case(name)
+    assert pytester.runpytest_subprocess("-p", "no:xdist", timeout=80).ret == pytest.ExitCode.INTERRUPTED
+
+
 def test_calls_that_end_in_a_moment_are_recorded(pytester: pytest.Pytester, write_case: Write) -> None:
     pytester.makeconftest(
         CONFTEST

@@ -20,7 +20,7 @@ from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.core.stats.repeats import decided
 from pytest_extract.core.values import MISSING, canonical_json, short_repr, text_digest
 from pytest_extract.errors import ExtractError
-from pytest_extract.extraction.base import refuse_outage
+from pytest_extract.extraction.base import as_extraction
 from pytest_extract.extraction.call import failure_of
 from pytest_extract.thresholds import Requirements, breaches_of, cannot_fail, case_breaches, known_patterns
 
@@ -177,8 +177,7 @@ class _Repeats:
     def _attempt(self, index: int) -> Attempt:
         started = time.perf_counter()
         try:
-            extraction = self.extract(index)
-            refuse_outage(extraction)
+            extraction = as_extraction(self.extract(index), gold=self.case.gold)
         except NotRun:
             raise
         except Exception as error:  # noqa: BLE001  # whatever the user's code raises is that case's error

@@ -91,7 +91,6 @@ def test_gold_against_itself_passes(new_case: NewCase) -> None:
         pytest.param('{"a": ', "truncated_json", id="cut"),
         pytest.param("7", "not_structured", id="scalar"),
         pytest.param('{"a": 1, "a": 2}', "duplicate_key", id="duplicate"),
-        pytest.param(object(), "malformed_json", id="object"),
         pytest.param("[" * 10_000, None, id="deep"),
         pytest.param(
             Extraction(None, failure=Failure(kind=FailureKind.REFUSAL, message="no")), "refusal", id="refusal"
@@ -118,6 +117,12 @@ def test_an_outage_that_an_extractor_tells_of_breaks_the_case(new_case: NewCase,
     assert result.outcome is Outcome.BROKEN
     assert "the provider broke down while it answered (finish_reason=" in (result.why or "")
     assert len(caught) == 1
+
+
+def test_an_output_that_is_no_json_breaks_the_case(new_case: NewCase) -> None:
+    result = run_case(new_case(), lambda _: Extraction(object()), nodeid="n", file="f", today=TODAY)
+    assert result.outcome is Outcome.BROKEN
+    assert "the extractor returned no JSON" in (result.why or "")
 
 
 def test_a_failure_of_the_extractor_itself_breaks_the_case(new_case: NewCase) -> None:

@@ -101,7 +101,7 @@ def as_extraction(returned: Any, latency_s: float | None = None, *, gold: Json =
     that is none: it would fail later, in every sum. Raises ProviderOutage where the finish reason tells of one.
     """
     given = returned if isinstance(returned, Extraction) else Extraction(returned)
-    refuse_outage(given)
+    _refuse_outage(given)
     return dataclasses.replace(
         given,
         output=_answer(given.output, gold),
@@ -115,7 +115,7 @@ def as_extraction(returned: Any, latency_s: float | None = None, *, gold: Json =
     )
 
 
-def refuse_outage(extraction: Extraction) -> None:
+def _refuse_outage(extraction: Extraction) -> None:
     """Raise ProviderOutage where the provider broke down while it answered."""
     reason, failure = plain_reason(extraction.finish_reason), extraction.failure
     if reason in OUTAGE:

@@ -1,17 +1,465 @@
-"""Runs all benchmarks, one after the other: `python tests/benchmarks`."""
+"""Speed beside other scorers, of bad shapes, and of a pytest run, as one table: `python tests/benchmarks`.
+
+All scorers of a row take turns in this process, in time of the processor: the median of the rounds counts, and a ratio
+means something only within one run. Peers (struct-extract-eval, deepdiff, stickler-eval) that are not installed are left
+out. The documents are golds of ExtractBench and DeepJSONEval where `PYTEST_EXTRACT_SHARED` names a folder that has them in
+`data/`; otherwise they are made here, in the same shapes.
+"""
 
 from __future__ import annotations
 
+import argparse
+import copy
+import gc
+import importlib
+import json
+import logging
+import os
+import random
+import resource
+import signal
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
+from typing import Any
+
+# the threads that numpy makes, and nothing here uses, spin for a tenth of a second: the processor's time counts them
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from pytest_extract import compile_schema
+
+DATA = Path(os.environ.get("PYTEST_EXTRACT_SHARED", "../shared")) / "data"
+PEERS = {"struct-extract-eval": "struct_extract_eval", "deepdiff": "deepdiff", "stickler": "stickler"}
+LIMIT = 60
+"""Seconds after which a peer is stopped."""
+WORDS = ["".join(random.Random(n).choices("aeioubcdlmnrst", k=3 + n % 7)) for n in range(400)]
+TEXT, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
+Document = tuple[Any, Any]  # gold and output
+Call = Callable[[], object]
+
+
+# documents
+
+
+def words(rng: random.Random, count: int) -> str:
+    return " ".join(rng.choices(WORDS, k=count))
+
+
+def filing() -> Any:
+    """Return a 10-Q: 52 lists of flat rows in three statements."""
+    rng = random.Random(7)
+    gold: dict[str, Any] = {"meta": {"company": words(rng, 2), "report_period": "Q2"}}
+    sizes = (28, 16, 16, 14, *[4] * 13, *[3] * 3, *[2] * 25, *[1] * 4, *[0] * 3)
+    for number, size in enumerate(sizes):
+        rows = [
+            {
+                "data_period": f"FY2025 Q{1 + place % 4}",
+                "metric_type": "actual",
+                "segment_type": "company" if place < 4 else "business_segment",
+                "segment_name": "NA" if place < 4 else words(rng, 2),
+                "unit": "USD",
+                "scale": 1_000_000,
+                "value": rng.randint(1, 90_000),
+            }
+            for place in range(size)
+        ]
+        gold.setdefault(f"statement_{number % 3}", {})[f"{rng.choice(WORDS)}_{number}"] = rows
+    return gold
+
+
+def paper() -> Any:
+    """Return a research paper: sections of parts with figures, and citations as text."""
+    rng = random.Random(7)
+
+    def part() -> dict[str, Any]:
+        figures = [
+            {"label": f"Figure {n}", "caption": words(rng, 12), "pages": rng.sample(range(20), 2)}
+            for n in range(rng.randint(0, 3))
+        ]
+        return {"title": words(rng, 4), "figures": figures, "terms": [words(rng, 2) for _ in range(rng.randint(0, 5))]}
+
+    sections = [{**part(), "parts": [part() for _ in range(rng.randint(0, 3))]} for _ in range(8)]
+    authors = [{"name": words(rng, 2), "places": [words(rng, 3)]} for _ in range(6)]
+    citations = [words(rng, 18) for _ in range(64)]
+    return {"title": words(rng, 9), "authors": authors, "sections": sections, "citations": citations}
+
+
+def record(seed: int) -> Any:
+    """Return a record of some twelve leaves in objects three deep."""
+    rng = random.Random(seed)
+
+    def node(depth: int) -> Any:
+        if depth == 0:
+            return rng.choice([words(rng, 2), round(rng.uniform(0, 999), 1), rng.random() < 0.5])
+        if rng.random() < 0.2:
+            return [words(rng, 1) for _ in range(3)]
+        return {name: node(depth - 1 if rng.random() < 0.7 else 0) for name in rng.sample(WORDS, 2)}
+
+    return {name: node(3) for name in rng.sample(WORDS, 2)}
+
+
+def table(size: int, changed: float) -> Document:
+    """Return rows of six fields; in the output in another order, 5 % lost and invented, a share changed in one field."""
+    rng = random.Random(size)
+
+    def row() -> dict[str, Any]:
+        return {
+            "sku": f"SKU-{rng.randint(0, 99_999):05}",
+            "name": words(rng, 3),
+            "count": rng.randint(1, 40),
+            "price": round(rng.random() * 900, 2),
+            "day": f"2024-{rng.randint(1, 12):02}-{rng.randint(1, 28):02}",
+            "state": rng.choice(["open", "paid", "void", "late", "due"]),
+        }
+
+    gold = [row() for _ in range(size)]
+    output = copy.deepcopy(rng.sample(gold, size - size // 20))
+    for entry in output:
+        if rng.random() < changed:
+            name = rng.choice([*entry])
+            entry[name] = wrong(entry[name])
+    return {"rows": gold}, {"rows": rng.sample(output + [row() for _ in range(size // 20)], size)}
+
+
+def texts(size: int) -> Any:
+    """Return a list of texts of some 225 characters."""
+    rng = random.Random(7)
+    return {"texts": [words(rng, rng.randint(20, 44)) for _ in range(size)]}
+
+
+def nested_lists(size: int) -> Any:
+    """Return lists of so many rows, three deep."""
+    rng = random.Random(7)
+
+    def line() -> Any:
+        return {"place": rng.randint(0, 60), "kind": rng.choice("xyz"), "name": f"t{rng.randint(0, 400)}"}
+
+    def part() -> Any:
+        return {"number": rng.randint(0, 90), "lines": [line() for _ in range(size)]}
+
+    return {"orders": [{"id": f"o{n}", "parts": [part() for _ in range(size)]} for n in range(size)]}
+
+
+def shared(path: str, made: Callable[[], Any]) -> Any:
+    """Return a gold of the shared data, or what is made instead of it."""
+    file = DATA / "extract-bench/dataset" / path
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else made()
+
+
+def small_golds() -> list[Any]:
+    file = DATA / "deepjsoneval/part.jsonl"
+    if not file.exists():
+        return [record(seed) for seed in range(255)]
+    return [json.loads(json.loads(line)["json"]) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def wrong(value: Any) -> Any:
+    return not value if isinstance(value, bool) else value + 1 if isinstance(value, int | float) else f"{value} x"
+
+
+def cells(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the container and the key of each scalar."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(item, dict | list):
+            yield from cells(item)
+        elif item is not None:
+            yield value, key
+
+
+def mistaken(gold: Any, count: float) -> Any:
+    """Return gold with so many wrong values, a share of all where it is at most 1."""
+    output = copy.deepcopy(gold)
+    found = [*cells(output)]
+    for container, key in random.Random(1).sample(
+        found, min(len(found), round(count * len(found) if count < 1 else count))
+    ):
+        container[key] = wrong(container[key])
+    return output
+
+
+def shuffled(value: Any, rng: random.Random) -> Any:
+    if isinstance(value, dict):
+        return {key: shuffled(item, rng) for key, item in value.items()}
+    return rng.sample([shuffled(item, rng) for item in value], len(value)) if isinstance(value, list) else value
+
+
+# one plain schema, and what each scorer makes of it
+
+
+def infer(values: list[Any]) -> dict[str, Any]:
+    """Return the schema of all these values."""
+    values = [value for value in values if value is not None]
+    if any(isinstance(value, dict) for value in values):
+        names = {name: None for value in values if isinstance(value, dict) for name in value}
+        held = {name: [value[name] for value in values if isinstance(value, dict) and name in value] for name in names}
+        return {"type": "object", "properties": {name: infer(items) for name, items in held.items()}}
+    if any(isinstance(value, list) for value in values):
+        return {
+            "type": "array",
+            "items": infer([item for value in values if isinstance(value, list) for item in value]),
+        }
+    kinds = {bool: "boolean", int: "integer", float: "number"}
+    found = {kinds.get(type(value), "string") for value in values} or {"string"}
+    return {"type": "number" if found == {"integer", "number"} else found.pop() if len(found) == 1 else "string"}
+
+
+def annotated(schema: Any, leaf: dict[str, Any], array: dict[str, Any]) -> Any:
+    """Return the schema with these keys at each leaf and each array."""
+    if "properties" in schema:
+        return {**schema, "properties": {name: annotated(s, leaf, array) for name, s in schema["properties"].items()}}
+    if "items" in schema:
+        return {**schema, **array, "items": annotated(schema["items"], leaf, array)}
+    return {**schema, **leaf}
+
+
+Scoring = Callable[[Any, Any], object]
+
+
+def ours(schema: Any, *, in_place: bool) -> Scoring:
+    align = {"evaluation_config": {"align": "position" if in_place else "best_fit"}}
+    scorer = compile_schema(annotated(schema, {}, align), semantics="ours")
+    return lambda gold, output: scorer.score(gold, output).leaves
+
+
+def struct_extract_eval(schema: Any, *, in_place: bool) -> Scoring:
+    from struct_extract_eval import evaluate
+
+    array = {} if in_place else {"x-eval-align": {"match_by": "hungarian"}}
+    schema = annotated(schema, {"x-eval-compare": "exact"}, array)
+    return lambda gold, output: evaluate([gold], [output], schema)
+
+
+def deepdiff(_: Any, *, in_place: bool) -> Scoring:
+    from deepdiff import DeepDiff
+
+    return lambda gold, output: DeepDiff(gold, output, ignore_order=not in_place)
+
+
+def stickler(schema: Any, *, in_place: bool) -> Scoring | None:
+    from stickler import StructuredModel
+
+    if in_place:  # it always aligns
+        return None
+    exact = {"x-aws-stickler-comparator": "ExactComparator"}
+
+    def fields(schema: Any) -> Any:
+        if "properties" in schema:
+            return {**schema, "properties": {name: fields(field) for name, field in schema["properties"].items()}}
+        if schema.get("items", {}).keys() & {"properties", "items"}:
+            return {**schema, "items": fields(schema["items"])}
+        return {**schema, **exact}  # a list of scalars has the comparator itself
+
+    model = StructuredModel.from_json_schema(fields(schema))
+    return lambda gold, output: model.from_json(gold).compare_with(model.from_json(output))
+
+
+MAKERS: dict[str, Any] = {
+    "ours": ours,
+    "struct-extract-eval": struct_extract_eval,
+    "deepdiff": deepdiff,
+    "stickler": stickler,
+}
+
+
+# timing
+
+
+def seconds(call: Call) -> float:
+    gc.collect()
+    gc.disable()
+    start = time.process_time()
+    try:
+        call()
+        return time.process_time() - start
+    finally:
+        gc.enable()
+
+
+def stop(*_: object) -> None:
+    raise TimeoutError
+
+
+def turns(calls: dict[str, Call], rounds: int) -> dict[str, float | str]:
+    """Return the median of each call, or why there is none; what takes five seconds or more is called once."""
+    found: dict[str, float | str] = {}
+    for name, call in calls.items():  # the first call of what is quick imports and compiles, and does not count
+        signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT)
+        try:
+            found[name] = seconds(call)
+        except TimeoutError:
+            found[name] = f"over {LIMIT} s"
+        except Exception as error:  # noqa: BLE001 - a peer that cannot read a document says so in many ways
+            found[name] = type(error).__name__
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    taken: dict[str, list[float]] = {
+        name: [] for name, first in found.items() if isinstance(first, float) and first < 5
+    }
+    for number in range(rounds):
+        for name, times in taken.items():
+            if number == 0 or times[0] < 1:
+                times.append(seconds(calls[name]))
+    return found | {name: median(times) for name, times in taken.items()}
+
+
+def calls_of(documents: list[Document], makers: dict[str, Any], *, in_place: bool, compiling: bool) -> dict[str, Call]:
+    """Return what is timed: reading the JSON, then each scorer; `compiling`: its schemas are new each time."""
+    read = [(json.dumps(gold), json.dumps(output)) for gold, output in documents]
+    pairs = [(json.loads(gold), json.loads(output)) for gold, output in read]
+    schemas = [infer([gold]) for gold, _ in pairs]
+    calls: dict[str, Call] = {"json.loads": lambda: [json.loads(text) for texts in read for text in texts]}
+
+    def fresh(make: Any) -> None:
+        for schema, pair in zip(schemas, pairs, strict=True):
+            make({**schema, "$comment": f"{random.random()}"}, in_place=in_place)(*pair)
+
+    for name, make in makers.items():
+        if compiling:
+            calls[name] = lambda make=make: fresh(make)
+        elif scoring := make(schemas[0], in_place=in_place):
+            calls[name] = lambda scoring=scoring: scoring(*pairs[0])
+    return calls
+
+
+def beside_others(rounds: int) -> None:
+    """Print the table of peers, in multiples of our time."""
+    makers = dict(MAKERS)
+    for name, module in PEERS.items():
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            print(f"{name} is left out: {error}")
+            del makers[name]
+    logging.disable(logging.CRITICAL)
+    tenth, rng = 0.1, random.Random(1)
+    form = shared("finance/10kq/pdf+gold/nke_10q_fy2025q2.gold.json", filing)
+    study = shared("academic/research/pdf+gold/shah24--flashattention-3.gold.json", paper)
+    small = [(gold, mistaken(gold, 1)) for gold in small_golds()]
+    rows: list[tuple[str, list[Document], bool]] = [
+        ("10-Q by position, 10 % wrong", [(form, mistaken(form, tenth))], True),
+        ("10-Q by best fit, 10 % wrong", [(form, mistaken(form, tenth))], False),
+        ("10-Q by best fit, shuffled, 10 % wrong", [(form, shuffled(mistaken(form, tenth), rng))], False),
+        ("research paper by best fit, 8 wrong", [(study, mistaken(study, 8))], False),
+        (f"{len(small)} small cases, each with its own schema", small, False),
+        ("1,000 shuffled rows of six fields, 10 % changed", [table(1_000, tenth)], False),
+    ]
+    print(
+        "\n| | ours | in `json.loads` |", " | ".join([*makers][1:]), "|\n|---|---:|---:|" + "---:|" * (len(makers) - 1)
+    )
+    for label, documents, in_place in rows:
+        calls = calls_of(documents, makers, in_place=in_place, compiling=len(documents) > 1)
+        found = turns(calls, rounds)
+        own, unit = float(found["ours"]), float(found["json.loads"])
+        peers = [found.get(name, "–") for name in [*makers][1:]]
+        shown = [f"{peer / own:.1f}x" if isinstance(peer, float) else peer for peer in peers]
+        print(f"| {' | '.join([label, f'{own * 1000:.1f} ms', f'{own / unit:.1f}x', *shown])} |", flush=True)
+
+
+def bad_shapes(rounds: int) -> None:
+    """Print what the documents cost that suit best fit least."""
+    fuzzy = {"evaluation_config": "string_fuzzy"}
+    study = shared("academic/research/pdf+gold/shah24--flashattention-3.gold.json", paper)
+    rng = random.Random(1)
+    shapes: dict[str, tuple[Document, dict[str, Any]]] = {}
+    for size in (1_081, 4_700):
+        long = texts(size)
+        shapes[f"{size:,} long texts, fuzzy, 10 % wrong"] = (long, mistaken(long, 0.1)), fuzzy
+        shapes[f"{size:,} long texts, fuzzy, all wrong"] = (long, mistaken(long, size)), fuzzy
+    for size in (8, 26):
+        lists = nested_lists(size)
+        shapes[f"three nested lists of {size}, shuffled, 8 wrong"] = (lists, shuffled(mistaken(lists, 8), rng)), {}
+    shapes["research paper, 100 leaves wrong"] = (study, mistaken(study, 100)), {}
+    shapes["8,400 shuffled rows of six fields, 10 % changed"] = table(8_400, 0.1), {}
+    shapes["8,400 shuffled rows of six fields, every one changed"] = table(8_400, 1.0), {}
+    print("\n| by best fit | gold | ours |\n|---|---:|---:|")
+    for label, ((gold, output), leaf) in shapes.items():
+        scorer = compile_schema(annotated(infer([gold]), leaf, {}), semantics="ours")
+        taken = turns({"ours": lambda: scorer.score(gold, output).leaves}, rounds)["ours"]  # noqa: B023 - called at once
+        cost = f"{taken:.3f} s" if isinstance(taken, float) else taken
+        print(f"| {label} | {len(json.dumps(gold)) / 1e6:.2f} MB | {cost} |", flush=True)
+
+
+# a run of pytest
+
+PLAIN = "import pytest\n\n@pytest.mark.parametrize('number', range({cases}))\ndef test_plain(number):\n    assert number == number\n"
+EXTRACTOR = (
+    "import pytest\n\n@pytest.fixture(scope='session')\ndef extractor():\n    return lambda document: document.text\n"
+)
+
+
+def write_cases(folder: Path, cases: int) -> None:
+    """Write files of one passing case of 12 leaves each, whose extractor returns the document's text."""
+    schema = {}
+    for number in range(cases):
+        items = [{"name": name, "price": number} for name in "abc"]
+        gold = {"id": f"I{number}", "vendor": {"name": f"V {number}", "city": "Berlin"}, "total": number + 0.5,
+                "paid": True, "date": "2024-01-02", "items": items}  # fmt: skip
+        schema = infer([gold])
+        case = f"schema: schema.json\ntext: '{json.dumps(gold)}'\ngold: {json.dumps(gold)}\n"
+        (folder / f"c{number:05}.extract.yaml").write_text(case, encoding="utf-8")
+    (folder / "conftest.py").write_text(EXTRACTOR, encoding="utf-8")
+    (folder / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+
+
+def run(folder: Path, *args: str) -> float:
+    """Return the milliseconds of the processor that a pytest in a process of its own takes."""
+    others = ("randomly", "asyncio", "hypothesispytest", "anyio", "xdist", "timeout", "rerunfailures", "cacheprovider")
+    without = [part for name in others for part in ("-p", f"no:{name}")]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "pytest", "-q", *without, *args, "."]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    env["PYTHONPYCACHEPREFIX"] = str(folder.parent / "compiled")  # compiled modules are kept, as on any machine
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{folder}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1000
+
+
+def pytest_runs(rounds: int, cases: int = 300) -> None:
+    """Print what the plugin adds to a run without cases, and what a passing case costs beyond a plain test."""
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name).resolve()
+        for kind, count in (("plain", 1), ("tests", cases), ("one", 1), ("many", cases)):
+            folder = root / kind
+            folder.mkdir()
+            (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+            if kind in ("plain", "tests"):
+                (folder / "test_plain.py").write_text(PLAIN.format(cases=count), encoding="utf-8")
+            else:
+                write_cases(folder, count)
+        runs: dict[str, Call] = {
+            "plain": lambda: run(root / "plain", "-p", "no:pytest_extract"),
+            "idle": lambda: run(root / "plain"),
+            "tests": lambda: run(root / "tests", "-p", "no:pytest_extract"),
+            "one": lambda: run(root / "one"),
+            "many": lambda: run(root / "many"),
+        }
+        for call in runs.values():  # compiles the modules
+            call()
+        taken = [{kind: float(call()) for kind, call in runs.items()} for _ in range(rounds)]  # type: ignore[arg-type]
+        each = {kind: median(times[kind] for times in taken) for kind in runs}
+    test, case = (each["tests"] - each["plain"]) / (cases - 1), (each["many"] - each["one"]) / (cases - 1)
+    print("\n| a run of pytest | beyond a plain one |\n|---|---:|")
+    print(f"| without cases (a plain one: {each['plain']:.0f} ms) | {each['idle'] - each['plain']:+.0f} ms |")
+    print(f"| its first passing case | {each['one'] - each['plain']:+.0f} ms |")
+    print(f"| a further passing case of 12 leaves in a file of its own | {case - test:+.1f} ms |", flush=True)
 
 
 def main() -> None:
-    """Run each script in a process of its own."""
-    for script in sorted(Path(__file__).parent.glob("bench_*.py")):
-        print(f"\n== {script.stem}", flush=True)
-        subprocess.run([sys.executable, script], check=True)
+    """Print the tables."""
+    tables = {"peers": beside_others, "shapes": bad_shapes, "pytest": pytest_runs}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=7, help="rounds of each timing")
+    parser.add_argument("--only", nargs="+", choices=tables, default=[*tables], help="some of the tables")
+    options = parser.parse_args()
+    signal.signal(signal.SIGVTALRM, stop)
+    for name in options.only:
+        tables[name](options.rounds)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def test_a_run_and_a_check_end(pytester, echo, monkeypatch, capsys):
 
 def test_a_pattern_that_is_refused_is_a_mistake_with_its_place(pytester, echo):
     case = {
-        "schema": {"type": "object", "properties": {"a": {"pattern": r"^(.)\1$"}}},
+        "schema": {"type": "object", "properties": {"a": {"pattern": "^[A-Z"}}},
         "gold": {"a": "bb"},
         "text": "{}",
     }
@@ -58,5 +58,5 @@ def test_a_pattern_that_is_refused_is_a_mistake_with_its_place(pytester, echo):
     result = pytester.runpytest()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        ["*a.extract.yaml:*/properties/a/pattern*has a back reference, which cannot be matched in linear time; write*"]
+        ["*a.extract.yaml:*/properties/a/pattern*is no regular expression: unterminated character set*"]
     )

@@ -81,12 +81,14 @@ def row_key(run: ScoringContext, node: Node) -> RowKey:
 
 
 def _key_of(run: ScoringContext, node: Node) -> RowKey:
+    absent = run.absent  # the run keeps the key, which thus must not keep the run
+
     def content(value: Value) -> Hashable:
-        return MISSING if value is MISSING or (value is None and run.absent) else equality.json_text(value)
+        return MISSING if value is MISSING or (value is None and absent) else equality.json_text(value)
 
     check = single_check(node)
     if check is not None and isinstance(node, Leaf):
-        return _leaf_key(node, check, content, absent=run.absent)
+        return _leaf_key(node, check, content, absent=absent)
     if isinstance(node, Object) and not node.checks and not node.groups:
         return _object_key(run, node, content)
     if isinstance(node, Array) and not node.checks and not node.prefix and node.align.mode in ("best_fit", "multiset"):

@@ -96,7 +96,6 @@ DATA = {
     "near one that holds something else": {"type": "string", "note": "a text", "ui": {"hidden": True}, "count": 3},
     "of other drafts": {"type": "object", "divisibleBy": 2, "extends": {}, "discriminator": {}, "propertyOrdering": []},
     "definitions by another name": {"properties": {"a": {"$ref": "#/defs/a"}}, "defs": {"a": TEXT}},
-    "key that is no text": {"type": "object", 3: TEXT},
 }
 
 

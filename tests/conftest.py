@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import threading
 from collections.abc import Generator
 
@@ -21,6 +22,10 @@ read_compiled_modules()
 # A run in CI refuses to write baselines and golds. Tests of that set the variables themselves; all others run alike everywhere.
 for _name in (*CI, "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
     os.environ.pop(_name, None)
+
+# A shell has its background jobs ignore Ctrl-C, and processes hand that on; tests of Ctrl-C need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SLOW_MACHINE = [HealthCheck.too_slow]
 settings.register_profile(

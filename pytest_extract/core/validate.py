@@ -7,10 +7,12 @@ steps. jsonschema words what is wrong with a schema itself: it finds all mistake
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
+from urllib.parse import quote
 
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.regex import compile_regex, without_surrogates
@@ -169,9 +171,42 @@ def _compile(draft: str, schema: Json) -> Any:
 
     kind = getattr(jsonschema_rs, draft)
     try:
-        return _asked(lambda asked: kind(asked, validate_formats=False, retriever=_refuse_remote), schema)
+        return kind(schema, validate_formats=False, retriever=_refuse_remote)
     except (ValueError, TypeError) as error:
-        return error
+        try:
+            return kind(_strictly_written(_plain(schema)), validate_formats=False, retriever=_refuse_remote)
+        except (ValueError, TypeError):
+            return error
+
+
+_LOOSE: Final = re.compile(r"\\[pPu]\{[^}]*\}|\\.|\[(?:\\.|[^\]\\])*\]|\{\d+(?:,\d*)?\}|(?P<bare>[\]{}])", re.DOTALL)
+_IN_REFERENCES: Final = "#/%:?=&+,;@!$'()*~"
+
+
+def _strictly_written(schema: Json) -> Json:
+    """Return a schema with what real ones write loosely, and jsonschema-rs refuses up to Draft 7, by the standards.
+
+    A bare bracket or brace in a pattern is escaped, and names such as `Page<Item>` in a `$ref` are percent-encoded.
+    """
+    if isinstance(schema, list):
+        return [_strictly_written(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made: dict[str, Json] = {}
+    for name, item in schema.items():
+        if name == "pattern" and isinstance(item, str):
+            made[name] = _with_escapes(item)
+        elif name == "$ref" and isinstance(item, str):
+            made[name] = quote(item, safe=_IN_REFERENCES)
+        elif name == "patternProperties" and isinstance(item, dict):
+            made[name] = {_with_escapes(key): _strictly_written(inner) for key, inner in item.items()}
+        else:
+            made[name] = item if name in _DATA else _strictly_written(item)
+    return made
+
+
+def _with_escapes(pattern: str) -> str:
+    return _LOOSE.sub(lambda token: f"\\{token[0]}" if token["bare"] else token[0], pattern)
 
 
 def _refuse_remote(uri: str) -> Json:

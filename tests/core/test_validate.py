@@ -302,3 +302,23 @@ def test_values_of_subclasses_are_what_they_derive_from():
     validator = Validator({"type": "object", "properties": {"a": {"type": Text("number")}}, "required": [Text("a")]})
     assert validator.is_valid({Text("a"): Number(1.5)})
     assert not validator.is_valid({"a": Text("x")})
+
+
+@pytest.mark.parametrize("draft", [DRAFT_4, "http://json-schema.org/draft-07/schema#", ""])
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [("^[a-z]{2}]?$", "de]"), (r"^\[a]$", "[a]"), ("^a}$", "a}"), (r"^\p{L}[}\]]]$", "é}]"), ("^x{2}$", "xx")],
+)
+def test_bare_brackets_in_patterns_are_characters(draft, pattern, value):
+    validator = Validator(({"$schema": draft} if draft else {}) | {"patternProperties": {"a]": {"pattern": pattern}}})
+    assert validator.is_valid({"a]": value})
+    assert "does not match" in str(validator.first_error({"a]": "no"}))
+
+
+@pytest.mark.parametrize("draft", [DRAFT_4, "http://json-schema.org/draft-07/schema#", ""])
+@pytest.mark.parametrize("name", ["Page<Item>", "Record<string,any>", "A|B", "two words", "rows[]", "Größe"])
+def test_names_of_definitions_need_no_escapes(draft, name):
+    schema = {"properties": {"a": {"$ref": f"#/definitions/{name}"}}, "definitions": {name: {"type": "integer"}}}
+    validator = Validator(({"$schema": draft} if draft else {}) | schema)
+    assert validator.is_valid({"a": 1})
+    assert str(validator.first_error({"a": "x"})) == '`a`: "x" is a string, an integer was expected'

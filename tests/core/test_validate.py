@@ -312,7 +312,7 @@ def test_values_of_subclasses_are_what_they_derive_from():
 def test_bare_brackets_in_patterns_are_characters(draft, pattern, value):
     validator = Validator(({"$schema": draft} if draft else {}) | {"patternProperties": {"a]": {"pattern": pattern}}})
     assert validator.is_valid({"a]": value})
-    assert "does not match" in str(validator.first_error({"a]": "no"}))
+    assert "does not match" in str(validator.first_error({"a]": "7"}))
 
 
 @pytest.mark.parametrize("draft", [DRAFT_4, "http://json-schema.org/draft-07/schema#", ""])

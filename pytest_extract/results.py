@@ -56,7 +56,7 @@ class ResultsFile:
 def dump_result(result: CaseResult) -> str:
     """One line of the results file, without the newline. Never raises, whatever the extractor returned.
 
-    The result is written as it is: of one that has just been measured, `dump_safely` is what may leave the process.
+    The result is written as it is: of one that has just been measured, `safe_form` is what may leave the process.
     """
     record = {"format": FORMAT, **fields_to_json(result)}
     try:
@@ -65,19 +65,14 @@ def dump_result(result: CaseResult) -> str:
         return dump_json(writable(record))
 
 
-def dump_safely(result: CaseResult, owned: Owned | None = None) -> str:
-    """`dump_result`, without secrets: the form in which a result leaves the process that measured it.
+def safe_form(result: CaseResult, owned: Owned | None = None) -> tuple[str, CaseResult]:
+    """Return a result without secrets, as a line and read from it: the form in which it leaves its process.
 
     Reports, baselines, JUnit XML and the terminal are made from this form, so that all of them hide the same. Messages
     are cleaned, and a secret among values is replaced by a mark. An output with a secret is left out as a whole, and
     `withheld` has the reason: only the output that was scored may be scored again. `owned`: whether a secret is in the
-    user's own files (gold, document), and so is data.
+    user's own files (gold, document), and so is data. Outputs of the result may still be of types of Python's own.
     """
-    return safe_form(result, owned)[0]
-
-
-def safe_form(result: CaseResult, owned: Owned | None = None) -> tuple[str, CaseResult]:
-    """Return the line of `dump_safely` and the result in it, whose outputs may still be of types of Python's own."""
     result = _with_clean_messages(result)
     text = dump_result(result)
     found = [each for each in current().find(text) if owned is None or not owned(each)]

@@ -6,8 +6,10 @@ Listing cases and the inputs of their outputs needs neither the project's own me
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from pytest_extract.core.schema.subschemas import map_parts
 from pytest_extract.core.values import Json
 
 if TYPE_CHECKING:
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
 ANNOTATION_PREFIXES: Final = ("evaluation_config", "x-eval-")
 """How the keys of either annotation dialect start."""
-_NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-_VALUES: Final = frozenset({"const", "enum", "default", "examples"})
 _DEEPEST: Final = 200
 
 
@@ -31,22 +31,6 @@ def without_annotations(schema: Json, drop: tuple[str, ...] = ANNOTATION_PREFIXE
     """Return a copy of a schema without scoring annotations: those whose keys start with one of `drop`."""
     if level > _DEEPEST:
         return schema
-    if isinstance(schema, list):
-        return [without_annotations(part, drop, level + 1) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: part
-        if key in _VALUES
-        else _named_schemas(part, drop, level)
-        if key in _NAMED
-        else without_annotations(part, drop, level + 1)
-        for key, part in schema.items()
-        if not str(key).startswith(drop)
-    }
-
-
-def _named_schemas(members: Json, drop: tuple[str, ...], level: int) -> Json:
-    if not isinstance(members, dict):
-        return members
-    return {name: without_annotations(member, drop, level + 2) for name, member in members.items()}
+    if isinstance(schema, dict):
+        schema = {key: part for key, part in schema.items() if not str(key).startswith(drop)}
+    return map_parts(schema, partial(without_annotations, drop=drop, level=level + 1))

@@ -14,8 +14,7 @@ from typing import Final, Literal, TypeAlias, cast
 from pytest_extract.core.measures.apart import Place, places_apart
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.results import ArrayResult, Failure, FailureKind, GateResult, Gates
-from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import MISSING, Json, Missing, json_type, short_repr, text_below
+from pytest_extract.core.values import MISSING, Json, json_type, short_repr, text_below
 from pytest_extract.errors import ConfigError, nearest
 
 CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
@@ -131,20 +130,6 @@ def _known(given: Mapping[str, Json], names: tuple[str, ...], owner: str) -> Non
     for name in given:
         if name not in names:
             raise ConfigError(f"{owner} has no key {name!r}{nearest(name, names)}")
-
-
-def check_gates(
-    extracted: Json | Missing,
-    failure: Failure | None,
-    gold: Json,
-    validator: Validator,
-    *,
-    modality: str = "text",
-    config: GateConfig | None = None,
-    sides: DocumentPair | None = None,
-) -> Gates:
-    """Check one output. `failure` is why it could not be parsed; `sides` shares work with the document measures."""
-    return gates_of(sides or DocumentPair(gold, extracted, validator), failure, modality, config or GateConfig())
 
 
 def gates_of(

@@ -10,12 +10,13 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 from urllib.parse import quote
 
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.regex import compile_regex, without_surrogates
+from pytest_extract.core.schema.subschemas import NAMED, map_parts
 from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json, canonical_json, json_type
 from pytest_extract.errors import nearest
 
@@ -33,10 +34,6 @@ _DRAFT7: Final = "Draft7Validator"
 _MOST_PROBLEMS: Final = 20
 _SHOWN: Final = 60
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
-_DATA: Final = ("const", "enum", "default", "examples")
-"""Keywords whose values are no schemas."""
-_OF_NAMES: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-"""Keywords below which a key is a name and no keyword."""
 _NULLABLE: Final = (
     '`nullable` is OpenAPI 3.0 and means nothing in JSON Schema: write a list of types, as `["string", "null"]`, or '
     "translate the schema with `pytest-extract schema resolve --from openapi`"
@@ -188,20 +185,14 @@ def _strictly_written(schema: Json) -> Json:
 
     A bare bracket or brace in a pattern is escaped, and names such as `Page<Item>` in a `$ref` are percent-encoded.
     """
-    if isinstance(schema, list):
-        return [_strictly_written(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made: dict[str, Json] = {}
-    for name, item in schema.items():
-        if name == "pattern" and isinstance(item, str):
-            made[name] = _with_escapes(item)
-        elif name == "$ref" and isinstance(item, str):
-            made[name] = quote(item, safe=_IN_REFERENCES)
-        elif name == "patternProperties" and isinstance(item, dict):
-            made[name] = {_with_escapes(key): _strictly_written(inner) for key, inner in item.items()}
-        else:
-            made[name] = item if name in _DATA else _strictly_written(item)
+    made = map_parts(schema, _strictly_written)
+    if isinstance(made, dict):
+        if isinstance(pattern := made.get("pattern"), str):
+            made["pattern"] = _with_escapes(pattern)
+        if isinstance(reference := made.get("$ref"), str):
+            made["$ref"] = quote(reference, safe=_IN_REFERENCES)
+        if isinstance(named := made.get("patternProperties"), dict):
+            made["patternProperties"] = {_with_escapes(key): child for key, child in named.items()}
     return made
 
 
@@ -237,12 +228,8 @@ def _closed(schema: Json, *, looked_at: bool) -> Json:
 
     `looked_at`: with what `unevaluated…` wants to know, the places that the fitting alternatives looked at.
     """
-    if isinstance(schema, list):
-        return [_closed(item, looked_at=looked_at) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {name: item if name in _DATA else _closed(item, looked_at=looked_at) for name, item in schema.items()}
-    for keyword in ("anyOf", "oneOf"):
+    made = map_parts(schema, partial(_closed, looked_at=looked_at))
+    for keyword in ("anyOf", "oneOf") if isinstance(made, dict) else ():
         if isinstance(listed := made.get(keyword), list):
             made[keyword] = [{"not": {"not": branch}} for branch in listed]
             if looked_at:
@@ -322,7 +309,7 @@ def _schema_violation(error: Any) -> Violation:
 
 def _is_type_name(path: FieldPath, value: Json) -> bool:
     steps = path[:-1] if path and isinstance(path[-1], int) else path
-    named = len(steps) > 1 and steps[-2] in _OF_NAMES and (len(steps) < 3 or steps[-3] not in _OF_NAMES)
+    named = len(steps) > 1 and steps[-2] in NAMED and (len(steps) < 3 or steps[-3] not in NAMED)
     return isinstance(value, str) and steps[-1:] == ("type",) and not named
 
 

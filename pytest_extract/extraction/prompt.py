@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from pytest_extract.core.schema.subschemas import map_parts
 from pytest_extract.core.values import Json
 
 PROMPT_VERSION: Final = 1
@@ -37,8 +38,6 @@ _AUDIO_FORMATS: Final[Mapping[str, str]] = {
     "audio/mp4": "m4a",
     "audio/x-m4a": "m4a",
 }
-_SUBSCHEMAS: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-_VALUES: Final = frozenset({"enum", "const", "default", "examples", "example", "required"})
 
 
 def messages(document: Any, schema: Json, *, question: str | None, prompt: str | None) -> list[dict[str, Json]]:
@@ -90,24 +89,14 @@ def attachment(document: Any) -> dict[str, Json] | None:
 
 def schema_for_model(schema: Json) -> Json:
     """Return the schema without scoring annotations: they are no business of the model, and may hold the answers."""
-    if isinstance(schema, list):
-        return [schema_for_model(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {key: _member(key, item) for key, item in schema.items() if not _is_annotation(key)}
+    if isinstance(schema, dict):
+        schema = {key: part for key, part in schema.items() if not _is_annotation(key)}
+    return map_parts(schema, schema_for_model)
 
 
 def response_format(strict: dict[str, Json]) -> dict[str, Json]:
     """Return the `response_format` of structured mode for a strict schema."""
     return {"type": "json_schema", "json_schema": {"name": "extraction", "schema": strict, "strict": True}}
-
-
-def _member(key: str, item: Json) -> Json:
-    if key in _VALUES:
-        return item
-    if key in _SUBSCHEMAS and isinstance(item, dict):
-        return {name: schema_for_model(sub) for name, sub in item.items()}
-    return schema_for_model(item)
 
 
 def _is_annotation(key: str) -> bool:

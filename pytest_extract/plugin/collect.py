@@ -18,7 +18,7 @@ from pytest_extract.core.case_result import Arm
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError
 from pytest_extract.plugin.fixtures import JUDGE, has_fixture
 from pytest_extract.plugin.items import ExtractItem, escape_name
-from pytest_extract.plugin.options import SETTINGS, USAGE_ERROR, Settings
+from pytest_extract.plugin.options import SETTINGS, Settings, left_to_controller
 from pytest_extract.plugin.session import session_of
 
 _MOST_MISTAKES = 100
@@ -192,10 +192,8 @@ def _unknown(option: str, model: str) -> list[str]:
 
 def _refuse(session: pytest.Session, problem: str) -> None:
     """End the session with a usage error before its first call; a worker of xdist leaves that to the controller."""
-    workeroutput = getattr(session.config, "workeroutput", None)
-    if workeroutput is None:
+    if not left_to_controller(session.config, problem):
         raise pytest.UsageError(problem)
-    workeroutput[USAGE_ERROR] = problem
     session.items.clear()
 
 

@@ -253,6 +253,16 @@ SETTINGS = pytest.StashKey[Settings]()
 USAGE_ERROR = "extract_usage_error"
 """Where an xdist worker puts its usage error in its `workeroutput`: only the controller can refuse a run."""
 
+
+def left_to_controller(config: pytest.Config, problem: str) -> bool:
+    """Have the controller of xdist end the run with a usage error; False where this process is no worker."""
+    workeroutput = getattr(config, "workeroutput", None)
+    if workeroutput is None:
+        return False
+    workeroutput[USAGE_ERROR] = problem
+    return True
+
+
 OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
     "run": (
         Option(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import pytest
 
 from pytest_extract.plugin.fixtures import EXTRACTOR, JUDGE, MODE, MODEL, PROMPT, has_fixture
-from pytest_extract.plugin.options import USAGE_ERROR
+from pytest_extract.plugin.options import left_to_controller
 
 if TYPE_CHECKING:
     from pytest_extract.plugin.items import ExtractItem
@@ -61,9 +61,7 @@ class UnseenOptions:
         """End the session with a usage error where an extractor that is about to be called cannot see something."""
         problem = self._first(item, extractor)
         if problem is not None:
-            workeroutput = getattr(item.config, "workeroutput", None)
-            if workeroutput is not None:
-                workeroutput[USAGE_ERROR] = problem
+            left_to_controller(item.config, problem)
             pytest.exit(problem, returncode=pytest.ExitCode.USAGE_ERROR)
 
     def _first(self, item: ExtractItem, extractor: object) -> str | None:

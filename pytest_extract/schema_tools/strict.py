@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from pytest_extract.core.metrics.equality import same_key
+from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.source import SchemaSource, escape
-from pytest_extract.core.values import Json, canonical_json, json_type
+from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 
 STRICT_VERSION: Final = 1
@@ -93,7 +95,7 @@ class StrictSchema:
     def _restored_by_branch(self, value: Json, branches: Sequence[Any]) -> Json:
         """Go by the branch that the value fits, or at least by the only ones of its type."""
         fitting = (branch for branch in branches if self._fits(value, branch))
-        alike = (branch for branch in branches if _has_type(value, self._types(branch)))
+        alike = (branch for branch in branches if type_fits(self._types(branch), value))
         branch = next(itertools.chain(fitting, alike), None)
         return value if branch is None else self._restored(value, branch)
 
@@ -101,10 +103,10 @@ class StrictSchema:
         node = self._behind(node)
         if "anyOf" in node:
             return any(self._fits(value, branch) for branch in node["anyOf"])
-        if not _has_type(value, _listed(node["type"])):
+        if not type_fits(_listed(node["type"]), value):
             return False
         if "enum" in node:
-            return _key(value) in map(_key, node["enum"])
+            return same_key(value) in map(same_key, node["enum"])
         if isinstance(value, dict):
             properties = node["properties"]
             return value.keys() == properties.keys() and all(
@@ -396,8 +398,8 @@ def _layer(direct: Sequence[tuple[dict[str, Any], str]], at: str, drop: Callable
         layer.meant += own.get(_MEANT, ())
         layer.nullable = layer.nullable or own.get("nullable") is True
         for values in [own["enum"]] if "enum" in own else [[own["const"]]] if "const" in own else []:
-            keys = {*map(_key, values)}
-            layer.values = values if layer.values is None else [each for each in layer.values if _key(each) in keys]
+            keys = {*map(same_key, values)}
+            layer.values = values if layer.values is None else [each for each in layer.values if same_key(each) in keys]
         _add_properties(layer, own, where, drop)
         layer.items += _items(own, where, drop)
     return layer
@@ -453,28 +455,15 @@ def _common_types(one: Sequence[str], other: Sequence[str]) -> list[str]:
 
 
 def _enum_node(layer: _Layer, types: Sequence[str]) -> dict[str, Any]:
-    values = [value for value in layer.values or () if _has_type(value, types)]
+    values = [value for value in layer.values or () if type_fits(types, value)]
     if not values:
         raise _ImpossibleError
     if any(isinstance(value, dict | list) for value in values):
         raise SchemaError(
             f"an object or a list as a fixed value, which no strict schema says; {_ADVICE}", pointer=layer.at
         )
-    names = [name for name in types if any(_has_type(value, [name]) for value in values)]
+    names = [name for name in types if any(type_fits([name], value) for value in values)]
     return {"type": names[0] if len(names) == 1 else names, "enum": values}
-
-
-def _has_type(value: Json, types: Sequence[str]) -> bool:
-    name = json_type(value)
-    if name in types or (name == "integer" and "number" in types):
-        return True
-    return name == "number" and "integer" in types and isinstance(value, float) and value.is_integer()
-
-
-def _key(value: Json) -> object:
-    """Return what is equal for equal JSON values: 1 and 1.0 are, 1 and true are not."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return ("number", value) if number else canonical_json(value)
 
 
 def _are_disjoint(nodes: Sequence[dict[str, Any]]) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import score, score_text
-from pytest_extract.core.gates import GateConfig, check_gates, coverage_gate, is_structural
+from pytest_extract.core.gates import GateConfig, coverage_gate, gates_of, is_structural
 from pytest_extract.core.measures.document import SCORE_MEASURES, check_output, document_measures
 from pytest_extract.core.measures.document_pair import DocumentPair
 from pytest_extract.core.parse.output import parse_output
@@ -20,8 +20,8 @@ NINE = {f"k{index}": index for index in range(9)}
 ANY = Validator({})
 
 
-def gates(extracted, gold=NINE, validator=ANY, failure=None, **more):
-    return check_gates(extracted, failure, gold, validator, **more)
+def gates(extracted, gold=NINE, validator=ANY, failure=None, modality="text", config=None):
+    return gates_of(DocumentPair(gold, extracted, validator), failure, modality, config or GateConfig())
 
 
 def test_a_copy_passes_every_gate():

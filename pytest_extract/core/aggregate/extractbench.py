@@ -22,7 +22,6 @@ Absent: TypeAlias = Literal["both", "gold", "extracted"] | None
 _JUDGED: Final = frozenset({"string_semantic", "string_llm", "array_llm"})
 _TYPES: Final = ("string_", "number_", "integer_", "boolean_", "array_")
 _BUCKETS: Final = ("0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0")
-_NO_VALUE: Final = frozenset({"gold_null", "gold_missing", "extracted_null", "extracted_missing"})
 _REASON = re.compile(r"(both|gold|extracted)_(?:missing|null|empty_array|absent)")
 _AGREED = re.compile(r"both are (missing|null|empty|absent: .*)")
 _QUOTED_KEY = re.compile(r'\[("(?:[^"\\]|\\.)*")\]')

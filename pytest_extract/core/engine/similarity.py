@@ -52,9 +52,9 @@ class Similarity:
             self.scores: Any = self._few(height, width)
         elif self._texts is not None and self._texts.has_long_texts:
             self._cut = {*range(height)}
-            self.scores = self._many(height, width, _NEARLY)
+            self.scores = _many(columns, height, width, _NEARLY)
         else:
-            self.scores = self._many(height, width)
+            self.scores = _many(columns, height, width)
         for i in range(height):
             for j in range(width) if i in self._odd[0] else self._odd[1]:
                 self.scores[i][j] = self._fit(i, j).share
@@ -95,8 +95,7 @@ class Similarity:
         if cut and self._texts is not None:
             self._cut.difference_update(cut)
             self._exact = {pair for pair in self._exact if pair[0] in self._cut}
-            width = len(self._texts.extracted)
-            self.scores[cut] = Similarity([self._texts.only(cut)], 0, 0)._many(len(cut), width)  # noqa: SLF001
+            self.scores[cut] = _many([self._texts.only(cut)], len(cut), len(self._texts.extracted))
             return
         self._looks *= 2
         for i in rows:
@@ -117,16 +116,17 @@ class Similarity:
         columns = self._columns
         return [[_sum(column.bound(i, j) for column in columns).share for j in range(width)] for i in range(height)]
 
-    def _many(self, height: int, width: int, least: float = 0.0) -> Any:
-        import numpy as np
 
-        scores, weights = np.zeros((height, width)), np.zeros((height, width))
-        for column in self._columns:
-            tables = column.tables(least)
-            cells = np.ix_(tables.ours, tables.theirs)
-            scores += tables.scores[cells]
-            weights += tables.weights[cells]
-        return np.divide(scores, weights, out=np.ones_like(scores), where=weights > 0)
+def _many(columns: Sequence[Column], height: int, width: int, least: float = 0.0) -> Any:
+    """Return the bounds of all pairs at once, as a numpy array; those below `least` may be told as that."""
+    import numpy as np
+
+    scores, weights = np.zeros((height, width)), np.zeros((height, width))
+    for column in columns:
+        tables = column.tables(least)
+        scores += tables.scores.take(tables.ours, 0).take(tables.theirs, 1)
+        weights += tables.weights.take(tables.ours, 0).take(tables.theirs, 1)
+    return np.divide(scores, weights, out=np.ones_like(scores), where=weights > 0)
 
 
 def _is_odd(run: ScoringContext, obj: Object, row: Json) -> bool:

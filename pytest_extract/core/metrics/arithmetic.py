@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.metrics import equality
@@ -79,17 +79,6 @@ def rough(convert: Convert) -> Callable[[Json], float | None]:
             return math.inf if number > 0 else -math.inf
 
     return read
-
-
-def odd_key(convert: Convert) -> Callable[[Json], Hashable]:
-    """Make the key of the values that `rough` refuses: NaN is one, as are the booleans; others are texts."""
-
-    def key(value: Json) -> Hashable:
-        if isinstance(value, bool):
-            return ("boolean",)
-        return ("nan",) if convert(value) is not None else equality.text_key(value)
-
-    return key
 
 
 # --- comparing numbers

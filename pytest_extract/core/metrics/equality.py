@@ -143,19 +143,6 @@ def text_key(value: Json) -> Hashable:
     return fold(value) if isinstance(value, str) else same_key(value)
 
 
-def keys_of(key: Callable[[Json], Hashable], values: Sequence[Json]) -> Sequence[Hashable]:
-    """Return the key of each of many values: those of texts that need no folding are seen at once."""
-    if key is text_key:
-        kinds = {*map(type, values)}
-        if kinds == {str} and are_folded(values):
-            return values
-        if kinds == {int}:
-            return [*zip(values, strict=True)]
-    if key is python_text and {*map(type, values)} == {str}:
-        return values
-    return [*map(key, values)]
-
-
 def are_folded(texts: Sequence[str]) -> bool:
     """Whether each of these texts is what `fold` makes of it; False where finding out takes a look at each."""
     joined = "`".join(texts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import CONTAINERS, Json, json_type
@@ -58,7 +60,7 @@ class Conformance:
         return True
 
 
-def type_fits(types: tuple[str, ...] | frozenset[str], value: Json) -> bool:
+def type_fits(types: Collection[str], value: Json) -> bool:
     """Whether a value is of one of these JSON types; an integer is a number, 3.0 is an integer; no types: any."""
     if not types:
         return True

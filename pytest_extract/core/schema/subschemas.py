@@ -16,8 +16,11 @@ _ONE: Final = (
     *("propertyNames", "not", "if", "then", "else"),
 )
 _MANY: Final = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
-_NAMED: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
-EVERYWHERE: Final = (*_ONE, *_MANY, *_NAMED)
+NAMED: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+"""Keywords below which a key is a name and no keyword."""
+_DATA: Final = ("const", "enum", "default", "examples", "example")
+"""Keywords whose values are no schemas, whatever they look like."""
+EVERYWHERE: Final = (*_ONE, *_MANY, *NAMED)
 
 
 def schema_objects(schema: Json) -> Iterator[tuple[str, dict[str, Json]]]:
@@ -45,10 +48,34 @@ def map_children(
     }
 
 
+def map_parts(schema: Json, change: Callable[[Json], Json]) -> Json:
+    """Return a schema, or a list of some, with whatever stands inside it and may be a schema changed.
+
+    That is all but data: definitions may stand under any key, as long as a reference leads to them.
+    """
+    made: Json = schema
+    if isinstance(schema, list):
+        made = []
+        for part in schema:  # loops, not comprehensions: a deep schema takes half the frames
+            made.append(change(part))
+    elif isinstance(schema, dict):
+        made = {}
+        for name, part in schema.items():
+            if name in _DATA:
+                made[name] = part
+            elif name in NAMED and isinstance(part, dict):
+                made[name] = {}
+                for key, inner in part.items():
+                    made[name][key] = change(inner)
+            else:
+                made[name] = change(part)
+    return made
+
+
 def _changed(name: str, value: Json, pointer: str, change: Change) -> Json:
     if name in _MANY and isinstance(value, list):
         return [change(item, f"{pointer}/{index}") for index, item in enumerate(value)]
-    if name in _NAMED and isinstance(value, dict):
+    if name in NAMED and isinstance(value, dict):
         return {key: change(item, f"{pointer}/{escape(str(key))}") for key, item in value.items()}
     if name in _ONE and isinstance(value, dict):
         return change(value, pointer)

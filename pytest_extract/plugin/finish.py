@@ -91,7 +91,7 @@ def _replaces_reports(config: pytest.Config, run_results: RunResults) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Conclusion:
-    """The decision of the regression gate; `lines` on the A/A comparison and on the baseline that was written."""
+    """The decision of the regression gate; `lines` on the baseline that was written."""
 
     decision: GateDecision | None = None
     lines: tuple[Line, ...] = ()
@@ -103,21 +103,18 @@ def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
     if settings.update_gold is not None or not (run_results.selected_cases or settings.update_baseline):
         return _Conclusion()
     compared = settings.gate == "regression" or settings.baseline is not None
-    compared = compared or len(run_results.totals.arms) > 1
-    if not (compared or settings.aa):
+    if not (compared or len(run_results.totals.arms) > 1) or run_results.forecasts:
         return _Conclusion()
-    from pytest_extract.plugin.regression import aa_lines, gate_decision, gate_fails, write_baseline
+    from pytest_extract.plugin.regression import gate_decision, gate_fails, write_baseline
 
-    lines = tuple(aa_lines(run_results))
-    if run_results.forecasts or not compared:
-        return _Conclusion(lines=lines)
     decision = gate_decision(session.config, run_results)
     if decision is not None:
         session.config.hook.pytest_extract_verdict(config=session.config, verdict=decision)
     baseline = write_baseline(session, run_results)
+    lines: tuple[Line, ...] = ()
     if baseline is not None:
         written, text = baseline
-        lines += (line(Span(text, "good" if written else "bad")),)
+        lines = (line(Span(text, "good" if written else "bad")),)
     green = not gate_fails(decision, settings) and (baseline is None or baseline[0])
     return _Conclusion(decision=decision, lines=lines, green=green)
 

@@ -62,7 +62,6 @@ class Settings:
     rules: Mapping[str, Any]
     schema_cov: bool
     schema_cov_fail_under: float | None
-    aa: int | None
     base_ref: str | None
     changed: str | None
 
@@ -207,12 +206,6 @@ def _share(value: str) -> float:
     if not 0 <= share <= 1:
         raise ValueError("must be a number from 0 to 1, such as 0.9")
     return share
-
-
-def _two_or_more(value: str) -> int:
-    if not value.strip().isdecimal() or int(value) < 2:
-        raise ValueError("must be a whole number, 2 or more")
-    return int(value)
 
 
 def _fingerprint(value: str) -> str:
@@ -423,9 +416,6 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             metavar="REF",
         ),
         Option(
-            "aa", "Run every case N times and compare the runs with each other.", _two_or_more, ini=False, metavar="N"
-        ),
-        Option(
             "force",
             "Let --extract-update-baseline and --extract-update-gold write in CI; the latter also what looks wrong.",
             _switch,
@@ -534,8 +524,6 @@ def settings_from(config: pytest.Config) -> Settings:
         raise pytest.UsageError("\n".join(problems))
     values["suite_thresholds"] = dict(values["suite_thresholds"])
     values["rules"] = dict(values["rules"])
-    if values["aa"] is not None:  # every repeat to the end, and no case fails the run
-        values |= {"repeat": values["aa"], "gate": "none"}
     return Settings(values)
 
 

@@ -1,4 +1,4 @@
-"""`--extract-gate=regression`: baselines, arms compared with each other, and `--extract-aa`."""
+"""`--extract-gate=regression`: baselines, and arms compared with each other."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
-from pytest_extract.regression.flakiness import aa_test, repeat_snapshots
 from pytest_extract.regression.gate import GateDecision, evaluate_base, evaluate_run, exit_status
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import reviewed_results, snapshot
-from pytest_extract.report.gate import aa_test_lines, answer_word, verdict_lines
+from pytest_extract.report.gate import answer_word, verdict_lines
 from pytest_extract.report.lines import Line, Span, line, plural
 
 _BASELINE = pytest.StashKey[Baseline]()
@@ -150,16 +149,6 @@ def decision_word(decision: GateDecision | None, settings: Settings) -> str | No
         return None
     word = "UNDECIDED" if decision is None else answer_word(decision)
     return None if word == "PASS" else word
-
-
-def aa_lines(run_results: RunResults) -> list[Line]:
-    """`--extract-aa`: compare the repeats of the run with each other."""
-    if run_results.settings.aa is None:
-        return []
-    runs = repeat_snapshots(evidence(run_results, rules_of(run_results.settings)))
-    if len(runs) < 2:
-        return [line(Span("A/A: fewer than two runs were scored; nothing was compared", "bad"))]
-    return aa_test_lines(aa_test(runs, rules_of(run_results.settings)))
 
 
 def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bool, str] | None:

@@ -1,20 +1,13 @@
-"""Flaky fields, pass^k, and the A/A test: how often the gate raises a false alarm between runs of one configuration."""
+"""Flaky fields and pass^k: what repeats of a run tell."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
-from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.stats.repeats import pass_hat_k
-from pytest_extract.regression.gate import Answer, evaluate_gate
-from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, case_key, case_state, value_text
-
-_UNLIKELY: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,82 +99,4 @@ def _flaky_field(runs: Sequence[Snapshot], key: CaseKey, path: str) -> FlakyFiel
         runs=len(verdicts),
         passes=sum(verdicts),
         values=len(values),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AATest:
-    """Results of comparing runs of one configuration, in which every "worse" is a false alarm.
-
-    Every run is compared with each other one in both directions: `comparisons`, of which `worse` and `cannot_tell`.
-    Comparisons that share a run are no independent trials. `pairs`: disjoint pairs of runs (the first and the second,
-    ...), of which `alarmed` had a false alarm in either direction. `flaky`: flaky fields, the worst first.
-    """
-
-    runs: int
-    comparisons: int
-    worse: int
-    pairs: int
-    alarmed: int
-    cannot_tell: int
-    alpha: float
-    fields: int
-    flaky: tuple[FlakyField, ...]
-    reasons: tuple[str, ...]
-
-    @property
-    def rate(self) -> float:
-        """Share of comparisons that answer "worse"; none of them has a true change."""
-        return self.worse / self.comparisons
-
-    @property
-    def stated(self) -> float:
-        """Highest rate of alarms of a pair: each of its directions may alarm at alpha."""
-        return min(1.0, 2 * self.alpha)
-
-    @property
-    def most(self) -> float:
-        """Upper bound, at 95 %, of the rate of pairs with a false alarm (Clopper and Pearson 1934)."""
-        return upper_rate(self.alarmed, self.pairs)
-
-    @property
-    def surely_too_often(self) -> bool:
-        """Whether so many alarmed pairs come up in at most one of twenty tests at the stated rate."""
-        chance = sum(
-            math.comb(self.pairs, count) * self.stated**count * (1 - self.stated) ** (self.pairs - count)
-            for count in range(self.alarmed, self.pairs + 1)
-        )
-        return chance <= _UNLIKELY
-
-
-def upper_rate(count: int, of: int, confidence: float = 0.95) -> float:
-    """Return the largest rate at which `count` or fewer of `of` come up with a probability above 1 - confidence."""
-    low, high = count / of, 1.0
-    for _ in range(50):
-        middle = (low + high) / 2
-        chance = sum(math.comb(of, each) * middle**each * (1 - middle) ** (of - each) for each in range(count + 1))
-        low, high = (middle, high) if chance > 1 - confidence else (low, middle)
-    return high
-
-
-def aa_test(runs: Sequence[Snapshot], rules: Rules) -> AATest:
-    """Compare each run with each other one, in both directions. Raises ValueError for fewer than two runs."""
-    if len(runs) < 2:
-        raise ValueError("an A/A test needs at least two runs")
-    rules = replace(rules, ratchet_slack=None)
-    places = list(permutations(range(len(runs)), 2))
-    verdicts = {place: evaluate_gate(runs[place[0]], runs[place[1]], rules) for place in places}
-    worse = {place for place, verdict in verdicts.items() if verdict.answer is Answer.WORSE}
-    pairs = [(first, first + 1) for first in range(0, len(runs) - 1, 2)]
-    return AATest(
-        runs=len(runs),
-        comparisons=len(places),
-        worse=len(worse),
-        pairs=len(pairs),
-        alarmed=sum(pair in worse or pair[::-1] in worse for pair in pairs),
-        cannot_tell=sum(verdict.answer is Answer.CANNOT_TELL for verdict in verdicts.values()),
-        alpha=rules.alpha,
-        fields=max(verdict.comparison.pairs for verdict in verdicts.values()),
-        flaky=flaky_fields(runs),
-        reasons=tuple(sorted({reason for place in worse for reason in verdicts[place].reasons})),
     )

@@ -1,4 +1,4 @@
-"""The regression gate, the A/A test and flaky fields as lines."""
+"""The regression gate and flaky fields as lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_extract.regression.changes import (
     PatternComparison,
 )
 from pytest_extract.regression.effects import Effect, tag_effects
-from pytest_extract.regression.flakiness import AATest, FlakyField, flaky_fields, repeat_snapshots, suite_pass_hat_k
+from pytest_extract.regression.flakiness import FlakyField, flaky_fields, repeat_snapshots, suite_pass_hat_k
 from pytest_extract.regression.gate import Answer, GateDecision
 from pytest_extract.regression.multiple_testing import Subject, TestResult
 from pytest_extract.regression.reasons import broken_text, call_text, interval_text, spent_text
@@ -278,27 +278,6 @@ def _more_rows_line(count: int, most: int, noun: str, indent: int = 2) -> list[L
     return (
         [line(Span(f"... and {plural(left, f'more {noun}')} (-v shows all)", "dim"), indent=indent)] if left > 0 else []
     )
-
-
-def aa_test_lines(test: AATest) -> list[Line]:
-    """Show how often the gate said worse between runs of the same, and what so few pairs can show."""
-    style: Style = "bad" if test.surely_too_often else "good" if not test.worse else "warn"
-    worse = f"{test.alarmed} of {plural(test.pairs, 'pair')} had a false alarm"
-    most = f"the true rate may be up to {percent(test.most)} (stated {percent(test.stated)}, both ways)"
-    lines = [line(Span("A/A: ", "head"), f"{plural(test.runs, 'run')} of the same: ", Span(f"{worse}: {most}", style))]
-    lines.append(
-        line(
-            f"{test.cannot_tell} of {test.comparisons} comparisons could not tell; "
-            f"{plural(test.fields, 'field')} compared each time",
-            indent=2,
-        )
-    )
-    lines += [line(safe_prose(reason), indent=2) for reason in test.reasons]
-    count = len(test.flaky)
-    unsteady = (
-        f"{plural(count, 'unsteady field')}, listed above" if count else "every field came out the same in all runs"
-    )
-    return [*lines, line(unsteady, indent=2)]
 
 
 MOST_FLAKY: Final = 10

@@ -35,7 +35,7 @@ class RunReport:
 
     `judged`: the comparison with a baseline or between arms, and its verdict. `suite`: a line per bound of the suite
     gate, and whether it is met. `mistakes`: case files that could not be read, as told. `expected`: node ids of the
-    cases that an `xfail` mark announced. `lines`: what else there is to say (A/A, the baseline that was written).
+    cases that an `xfail` mark announced. `lines`: what else there is to say (the baseline that was written).
     `judge`: what the judge's model has used; `reruns`: what extractions took whose results a rerun replaced.
     `by`: the tags and dimensions that the run is split by; `view`: the system whose numbers its slices show. `runs`:
     labels of the arms that are runs over time, the first run first. `facts`: the command, the revision and the like.

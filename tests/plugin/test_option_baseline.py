@@ -1,4 +1,4 @@
-"""--extract-baseline, --extract-update-baseline, --extract-gate=regression, --extract-rule, --extract-aa."""
+"""--extract-baseline, --extract-update-baseline, --extract-gate=regression, --extract-rule."""
 
 from __future__ import annotations
 
@@ -173,7 +173,6 @@ def test_ci_writes_no_baseline_unless_forced(pytester, suite, monkeypatch):
         ((GATE,), "*base.json: no such baseline; write one with --extract-update-baseline*"),
         (("--extract-rule=max_regresed=0",), "*did you mean 'max_regressed'*"),
         (("--extract-rule=alpha=2",), "*alpha must be above 0 and below 1*"),
-        (("--extract-aa=1",), "*--extract-aa*2 or more*"),
     ],
 )
 def test_mistakes_are_told_before_anything_runs(pytester, suite, arguments, message):
@@ -207,26 +206,13 @@ def test_gate_without_anything_to_compare_with_is_an_error(pytester, suite):
     result.stderr.fnmatch_lines(["*needs something to compare with: --extract-baseline=FILE*"])
 
 
-def test_a_run_against_itself_tells_how_often_the_gate_cries_wolf(pytester, suite):
-    run = suite(5)
-    result = run(UPDATE)
-    result = pytester.runpytest("--extract-aa=3")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(
-        [
-            "A/A: 3 runs of the same: 0 of 1 pair had a false alarm: the true rate may be up to 95 % *",
-            "*every field came out*",
-        ]
-    )
-
-
-def test_a_run_against_itself_lists_each_unsteady_field_once(pytester, suite):
+def test_repeats_list_each_unsteady_field_once(pytester, suite):
     suite(4)
     pytester.makeconftest(FLIPPING)
-    result = pytester.runpytest("--extract-aa=2", "--extract-concurrency=1")
+    result = pytester.runpytest("--extract-repeat=2", "--extract-concurrency=1")
     told = [line for line in result.outlines if "c1 total: passed 1 of 2 runs" in line]
     assert len(told) == 1
-    result.stdout.fnmatch_lines(["repeats: *; 1 unsteady field", "A/A: 2 runs of the same: *", "  1 unsteady field, *"])
+    result.stdout.fnmatch_lines(["repeats: *; 1 unsteady field", "  *c1 total: passed 1 of 2 runs*"])
 
 
 def test_a_replay_of_what_the_baseline_was_written_from_has_not_changed(suite):

@@ -14,7 +14,7 @@ from pytest_extract.regression.baseline import dump_baseline, load_baseline, upd
 from pytest_extract.regression.changes import Change
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.comparison_json import decision_record
-from pytest_extract.regression.flakiness import aa_test
+from pytest_extract.regression.flakiness import flaky_fields
 from pytest_extract.regression.gate import Answer, decide
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import snapshot
@@ -146,4 +146,4 @@ def test_no_value_stops_the_gate(odd):
     assert load_baseline(dump_baseline(updated_baseline(None, after))).cases.keys() == after.keys()
     assert all(text_of(line).isprintable() for line in gate_lines(verdict))
     assert json.dumps(decision_record(verdict))
-    assert aa_test([before, after], RULES).flaky
+    assert flaky_fields([before, after])

@@ -101,7 +101,7 @@ class Gold:
         post_process: Json = None,
         extensions: Extensions | None = None,
     ) -> None:
-        from pytest_extract.cases.checks import checked_argument
+        from pytest_extract.cases.keys import checked_argument
         from pytest_extract.core.gates import GateConfig
         from pytest_extract.core.pattern import usual
         from pytest_extract.core.python_values import json_argument

@@ -53,7 +53,7 @@ class Requirements:
 
 def thresholds_of(given: Mapping[str, Any] | None) -> Thresholds:
     """Read the `thresholds` of a case, given as an argument; ConfigError with all mistakes in it."""
-    from pytest_extract.cases.checks import LIMITS, checked_argument
+    from pytest_extract.cases.keys import LIMITS, checked_argument
     from pytest_extract.cases.model import Thresholds
     from pytest_extract.core.pattern import usual
 

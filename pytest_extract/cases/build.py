@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, mistakes_around
-from pytest_extract.cases.checks import CHECKS, LIMITS
 from pytest_extract.cases.defaults import DOCUMENT_FORMS, CaseSettings
 from pytest_extract.cases.embedded_schema import wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
+from pytest_extract.cases.keys import LIMITS, case_keys
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
 from pytest_extract.cases.patterns import has_value, is_skipped, without_absence
 from pytest_extract.cases.review_file import review_name
@@ -40,7 +40,7 @@ _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 GOLD_ERRORS: Final = 5
 """Schema violations of one gold that are listed."""
 ALLOW_UNCOMPARED: Final = "declare what stands there, or take the gold as it is with `uncompared: allow`"
-UNCHANGED_KEYS: Final = (CHECKS.keys() & Case.__dataclass_fields__.keys()) - {
+UNCHANGED_KEYS: Final = ({*case_keys()} & Case.__dataclass_fields__.keys()) - {
     "id", "document", "schema", "gold", "prompt", "semantics", "modality", "tags", "repeat", "accept", "absent",
     "known_failures", "gates", "thresholds", "overrides", "uncompared", "auto_accept",
 }  # fmt: skip
@@ -157,7 +157,7 @@ class CaseBuilder:
         if defaults is not None and defaults.broken and not defaults.raw:
             return  # the defaults may hold the missing keys
         given = self._values.keys() | self._settings.invalid
-        slips = [key for key in own.raw if key not in CHECKS]
+        slips = [key for key in own.raw if key not in case_keys()]
         missing = [f"`{key}`" for key in ("schema", "gold") if key not in given and not is_misspelt(key, slips)]
         if not given & {*DOCUMENT_FORMS} and not is_misspelt("document", slips):
             missing.append("either `document` (a path), `documents` (a pattern) or `text`")

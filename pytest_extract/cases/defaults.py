@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_extract.cases.checks import BAD, CHECKS, FILE_KEYS, MERGED
+from pytest_extract.cases.keys import BAD, FILE_KEYS, MERGED, case_keys, checked_value
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import Mistake, SourceFile
-from pytest_extract.core.values import Json, path_text
+from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
 
 DOCUMENT_FORMS: Final = ("document", "documents", "text")
@@ -33,20 +33,15 @@ class CheckedKeys:
 
 def check_keys(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mistakes: list[Mistake]) -> CheckedKeys:
     """Check every key of the mapping at `steps` of a source, and add mistakes to the list."""
-
-    def add_mistake(at: Steps, message: str, *, on_key: bool = False) -> None:
-        where = path_text(at[len(steps) :])
-        mistakes.append(Mistake(source, at, message if on_key else f"`{where}` {message}", on_key))
-
     clean: dict[str, Any] = {}
     broken = False
     for key, value in raw.items():
-        check = CHECKS.get(key)
-        if check is None:
+        if key not in case_keys():
             mistakes.append(Mistake(source, (*steps, key), _unknown_key_message(key, steps), on_key=True))
             broken = True
             continue
-        result = check(value, (*steps, key), add_mistake)
+        result, wrong = checked_value(key, value, (*steps, key))
+        mistakes += [Mistake(source, told.steps, told.text(steps), told.on_key) for told in wrong]
         if result is not BAD:
             clean[key] = result
     invalid = {key for key in raw if key not in clean}
@@ -61,7 +56,7 @@ def check_keys(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mistak
 def _unknown_key_message(key: str, steps: Steps) -> str:
     if key in FILE_KEYS:
         return f"`{key}` belongs at the top of the file"
-    return f"unknown key {key!r}{nearest(key, (*CHECKS, *(() if steps else FILE_KEYS)))}"
+    return f"unknown key {key!r}{nearest(key, (*case_keys(), *(() if steps else FILE_KEYS)))}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from pytest_extract.cases.json_text import value_spans
 from pytest_extract.cases.source_position import Steps, TextError
 from pytest_extract.cases.sources import SourceFile, parse_source
 from pytest_extract.cases.yaml_text import events_of, pyyaml
-from pytest_extract.core.values import Json, Step, canonical_json
+from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
 
 _PLAIN = re.compile(r"[A-Za-z_](?:[\w ./+()%@-]*[\w./+()%@])?")
@@ -195,7 +195,7 @@ def _rendered(source: SourceFile, span: TextRange, new: Json, old: Json) -> str:
     if isinstance(new, (dict, list)):
         if new and isinstance(old, (dict, list)) and text[:1] not in "[{*&!":
             return _as_block(new, span.column)
-        return gap + _flow(new)
+        return gap + _dumped(new)
     return gap + _scalar(new, text)
 
 
@@ -220,20 +220,16 @@ def _dumped(
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
-def _flow(value: Json) -> str:
-    return _dumped(value)
-
-
 def _scalar(value: Json, old: str) -> str:
     """Write a scalar in YAML with the quotes that it had, where it can bear them."""
     if not isinstance(value, str):
-        return _flow(value)
+        return _dumped(value)
     simple = value.isprintable() and not _UNSAFE.search(value)
     if old.startswith("'") and simple:
         return "'" + value.replace("'", "''") + "'"
     if old[:1] not in ("'", '"') and _PLAIN.fullmatch(value) and value.lower() not in _YAML_WORDS:
         return value
-    return _flow(value)
+    return _dumped(value)
 
 
 def _as_block(value: Json, column: int) -> str:
@@ -269,65 +265,34 @@ def ranges_of(source: SourceFile) -> dict[Steps, TextRange]:
     }
 
 
-class _Frame:
-    """A container that is being walked: its place, and the key or index whose value comes next."""
-
-    def __init__(self, steps: Steps, event: Any, step: Step | None, entry: int) -> None:
-        self.steps = steps
-        self.begin = event.start_mark
-        self.flow = event.flow_style
-        self.step = step
-        self.end: int = event.end_mark.index
-        self.entry = entry
-        self.key: int | None = None
-
-    def value_ends(self, at: int) -> None:
-        """Say that a value has ended: a mapping waits for its next key, a list for its next item."""
-        self.end = max(self.end, at)
-        self.step = self.step + 1 if isinstance(self.step, int) else None
-
-
 def _yaml_spans(text: str) -> dict[Steps, TextRange]:
     events = pyyaml().events
     spans: dict[Steps, TextRange] = {}
-    frames: list[_Frame] = []
-    event: Any
-    for event in events_of(text):
-        kind = event.__class__
-        if kind in (events.MappingEndEvent, events.SequenceEndEvent):
-            frame = frames.pop()
-            # a block collection's own end mark stands behind the comments and blank lines that follow it
-            end = event.end_mark.index if frame.flow else frame.end
-            spans[frame.steps] = TextRange(frame.begin.index, end, frame.begin.column, frame.entry)
-        elif kind in (events.MappingStartEvent, events.SequenceStartEvent):
-            is_mapping = kind is events.MappingStartEvent
-            entry = _entry(frames, event.start_mark.index)
-            frames.append(_Frame(_next_steps(frames), event, None if is_mapping else 0, entry))
-            continue
-        elif kind not in (events.ScalarEvent, events.AliasEvent):
-            continue
-        elif frames and frames[-1].step is None:
-            frames[-1].step = event.value if kind is events.ScalarEvent else event.anchor
-            frames[-1].end = event.end_mark.index
-            frames[-1].key = event.start_mark.index
-            continue
+    following: Iterator[Any] = iter(events_of(text))
+
+    def add(event: Any, steps: Steps, entry: int) -> int:
+        """Add the spans of the value that begins with an event, and return where it ends."""
+        start = event.start_mark
+        end: int
+        if not isinstance(event, events.CollectionStartEvent):
+            end = start.index + len(text[start.index : event.end_mark.index].rstrip())
         else:
-            start, end = event.start_mark.index, event.end_mark.index
-            end = start + len(text[start:end].rstrip())
-            spans[_next_steps(frames)] = TextRange(start, end, event.start_mark.column, _entry(frames, start))
-        if frames:
-            frames[-1].value_ends(end)
+            end = event.end_mark.index
+            is_mapping = isinstance(event, events.MappingStartEvent)
+            index = 0
+            while not isinstance(part := next(following), events.CollectionEndEvent):
+                if is_mapping:
+                    key = part.anchor if isinstance(part, events.AliasEvent) else part.value
+                    end = max(part.end_mark.index, add(next(following), (*steps, key), part.start_mark.index))
+                else:
+                    end = add(part, (*steps, index), part.start_mark.index)
+                index += 1
+            # a block collection's own end mark stands behind the comments and blank lines that follow it
+            end = part.end_mark.index if event.flow_style else end
+        spans[steps] = TextRange(start.index, end, start.column, entry)
+        return end
+
+    for event in following:
+        if isinstance(event, events.NodeEvent):
+            add(event, (), event.start_mark.index)
     return spans
-
-
-def _next_steps(frames: list[_Frame]) -> Steps:
-    if not frames:
-        return ()
-    step = frames[-1].step
-    return (*frames[-1].steps, 0 if step is None else step)
-
-
-def _entry(frames: list[_Frame], start: int) -> int:
-    """Return where the key of the next value begins, or the value that has none."""
-    key = frames[-1].key if frames and not isinstance(frames[-1].step, int) else None
-    return start if key is None else key

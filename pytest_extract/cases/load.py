@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pytest_extract.cases.build import CaseBuilder
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.checks import BAD, CHECKS, FILE_KEYS
 from pytest_extract.cases.defaults import CaseSettings, CheckedKeys, check_keys, merge_defaults
 from pytest_extract.cases.globbed import filled_keys, matched_documents
+from pytest_extract.cases.keys import FILE_KEYS, case_keys, checked_value
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import (
@@ -100,7 +100,7 @@ class _Loader:
         for key in root:
             if key in FILE_KEYS:
                 continue
-            if key in CHECKS:
+            if key in case_keys():
                 message = f"`{key}` beside `{'cases' if 'cases' in root else 'dataset'}`: put it under `defaults`"
             else:
                 message = f"unknown key {key!r}{nearest(key, FILE_KEYS)}"
@@ -203,14 +203,14 @@ class _Loader:
         layer = settings.layer_of("documents")
         at = (*layer.steps, "documents")
         golds: dict[str, str] = {}
-        unfit: list[str] = []
         try:
             for document in matched_documents(Path(layer.source.folder), settings.values["documents"]):
                 begin = len(self.mistakes)
                 values = filled_keys(settings.values, document)
                 name, gold = str(values["id"]), values.get("gold")
-                if CHECKS["id"](name, at, lambda at, message, *, on_key=False: unfit.append(message)) is BAD:  # noqa: ARG005
-                    self.mistakes.append(Mistake(layer.source, at, f"the id of {document.file} {unfit.pop()}"))
+                unfit = checked_value("id", name, at)[1]
+                if unfit:
+                    self.mistakes.append(Mistake(layer.source, at, f"the id of {document.file} {unfit[0].message}"))
                     continue
                 if self._ids.setdefault(name, line) != line or name in golds:
                     message = (

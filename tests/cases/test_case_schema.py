@@ -8,11 +8,13 @@ import jsonschema
 import pytest
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.case_schema import case_schema_text
-from pytest_extract.cases.checks import ABSENCES, CHECKS, FILE_KEYS, NULLS, THRESHOLDS, UNCOMPARED
-from pytest_extract.cases.editor import case_file_schema
+from pytest_extract.cases.editor import case_file_schema, renewed_schema
+from pytest_extract.cases.keys import FILE_KEYS, LIMITS, case_keys
 from pytest_extract.cases.load import load_cases
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
+from pytest_extract.core.measures.table import THRESHOLD_MEASURES
+from pytest_extract.core.output_shape import SHAPES, UNITS
+from pytest_extract.core.rules.entries import RULE_KEYS, SEVERITIES
 from pytest_extract.core.schema.annotations import _OVERRIDE_KEYS
 from pytest_extract.core.semantics import SEMANTICS
 from tests.cases.test_mistakes import GOLD, SCHEMA
@@ -24,24 +26,24 @@ BASE = {"text": "x", "schema": SCHEMA, "gold": GOLD}
 
 def test_it_is_a_json_schema_that_describes_every_key():
     jsonschema.Draft202012Validator.check_schema(DOCUMENT)
-    assert set(DOCUMENT["properties"]) == {*CHECKS, *FILE_KEYS}
-    assert set(DEFS["case"]["properties"]) == set(CHECKS)
-    assert all("description" in DEFS[key] for key in CHECKS)
+    assert set(DOCUMENT["properties"]) == {*case_keys(), *FILE_KEYS}
+    assert set(DEFS["case"]["properties"]) == set(case_keys())
+    assert all("description" in DEFS[key] for key in case_keys())
 
 
-def test_the_packaged_file_is_made_from_the_table_of_keys():
-    """After a change of a key or a measure, `python -m pytest_extract.docs` renews it."""
-    assert case_file_schema() == case_schema_text()
+def test_its_measures_are_those_of_the_table():
+    """After a change of a measure, `python -m pytest_extract.docs` renews it."""
+    assert case_file_schema() == renewed_schema()
 
 
 def test_it_lists_the_checker_s_words():
     assert list(DEFS["semantics"]["enum"]) == list(SEMANTICS)
-    assert tuple(DEFS["nulls"]["enum"]) == NULLS
     assert tuple(DEFS["modality"]["enum"]) == MODALITIES
-    assert tuple(DEFS["uncompared"]["enum"]) == UNCOMPARED
-    assert tuple(DEFS["absent"]["additionalProperties"]["enum"]) == ABSENCES
     assert tuple(DEFS["gates"]["properties"]["coverage"]["anyOf"][1]["properties"]["mode"]["enum"]) == COVERAGE_MODES
-    assert list(DEFS["thresholds"]["properties"]) == list(THRESHOLDS)
+    assert list(DEFS["thresholds"]["properties"]) == [*THRESHOLD_MEASURES, "fields", *LIMITS]
+    assert (tuple(DEFS["output_shape"]["enum"]), tuple(DEFS["unit"]["enum"])) == (tuple(SHAPES), tuple(UNITS))
+    rule = DEFS["rules"]["items"]["anyOf"][1]["properties"]
+    assert (tuple(rule), tuple(rule["severity"]["enum"])) == (RULE_KEYS, SEVERITIES)
     assert set(DEFS["overrides"]["additionalProperties"]["anyOf"][1]["properties"]) == set(_OVERRIDE_KEYS)
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.checks import CHECKS
+from pytest_extract.cases.keys import case_keys
 from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.core.scorer import compile_schema
@@ -383,7 +383,7 @@ def test_a_recursive_schema_s_fields_can_be_named_at_any_depth(folder):
     assert "no field 'kids[].kids[].kids[].w'" in error.message
 
 
-_keys = st.sampled_from([*CHECKS, "cases", "defaults", "dataset", "treshold"])
+_keys = st.sampled_from([*case_keys(), "cases", "defaults", "dataset", "treshold"])
 _values = json_values | st.sampled_from(
     [
         "acme.txt",

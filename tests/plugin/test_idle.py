@@ -60,7 +60,7 @@ def test_a_run_of_a_case_loads_no_model_and_no_array_library(tmp_path: Path) -> 
 
 
 MAY_LOAD = """
-cases cases.build cases.cache cases.checks cases.defaults cases.embedded_schema cases.globbed cases.json_text cases.load
+cases cases.build cases.cache cases.defaults cases.editor cases.embedded_schema cases.globbed cases.json_text cases.keys cases.load
 cases.model cases.patterns cases.review_file cases.source_position cases.sources cases.yaml_text
 documents documents.box documents.errors documents.text_store
 collector errors

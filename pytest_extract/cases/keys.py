@@ -1,0 +1,347 @@
+"""The keys of a case: `case.schema.json` describes them; here values are checked by it and mistakes get their words.
+
+A schema's `title` is the noun phrase of a message ("must be a number from 0 to 1"), its `description` the text of the
+manual. Nothing here reads a document or knows the schema of a case.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from enum import Enum
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from pytest_extract.cases.editor import case_file_schema
+from pytest_extract.cases.model import KnownFailure, Mark, Repeat
+from pytest_extract.cases.source_position import Steps
+from pytest_extract.core import arguments
+from pytest_extract.core.rules.entries import RULE_KEYS, entry_problems
+from pytest_extract.core.validate import Validator
+from pytest_extract.core.values import Json, json_type, path_text, short_repr
+from pytest_extract.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+MERGED: Final = frozenset(("tags", "accept", "absent", "auto_accept", "gates", "thresholds", "overrides"))
+"""Keys that a case and its defaults share key by key, the case winning; every other key is replaced as a whole."""
+FILE_KEYS: Final = ("cases", "defaults", "dataset")
+"""Keys that a file may have beside a case's, or instead."""
+LIMITS: Final = ("max_cost_usd", "max_latency_s")
+
+
+class _Bad(Enum):
+    BAD = "BAD"
+
+
+BAD: Final = _Bad.BAD
+"""A value that cannot be used; its mistakes are told beside it."""
+
+
+class KeyMistake(NamedTuple):
+    """What is wrong below a key and what would be right; `on_key`: in the key at `steps`, not in its value."""
+
+    steps: Steps
+    message: str
+    on_key: bool = False
+
+    def text(self, at: Steps = ()) -> str:
+        """Return the message with the place it is about, as the file writes it."""
+        return self.message if self.on_key else f"`{path_text(self.steps[len(at) :])}` {self.message}"
+
+
+@cache
+def _definitions() -> Mapping[str, Any]:
+    return MappingProxyType(json.loads(case_file_schema())["$defs"])
+
+
+@cache
+def case_keys() -> tuple[str, ...]:
+    """Return every key of a case, the keys that are needed most often first."""
+    return tuple(_definitions()["case"]["properties"])
+
+
+@cache
+def _schema_of(key: str) -> Json:
+    definitions = _definitions()
+    return {"$ref": f"#/$defs/{key}", "$defs": {name: definitions[name] for name in definitions if name != "case"}}
+
+
+@cache
+def _validator_of(key: str) -> Validator:
+    return Validator(_schema_of(key))
+
+
+def checked_value(key: str, value: Json, at: Steps) -> tuple[Any, tuple[KeyMistake, ...]]:
+    """Return the value of a key as `Case` has it, and no mistake, or BAD and every mistake, placed below `at`."""
+    is_fit = _UNREAD.get(key, _validator_of(key).is_valid)
+    if not is_fit(value):
+        from jsonschema import Draft202012Validator
+
+        errors = Draft202012Validator(_schema_of(key)).iter_errors(value)
+        return BAD, tuple(told for error in errors for told in _told(error, at))
+    try:
+        return _MADE[key](value) if key in _MADE else value, ()
+    except _WrongError as error:
+        return BAD, tuple(KeyMistake((*at, *steps), message, on_key) for steps, message, on_key in error.args)
+
+
+def checked_argument(name: str, value: Any) -> Any:
+    """Check an argument that is a key of cases, and return it as `Case` has it; ConfigError with all mistakes in it."""
+    clean, mistakes = checked_value(name, dict(arguments.mapping(name, value)), (name,))
+    if mistakes:
+        raise ConfigError("\n".join(f"{'.'.join(map(str, told.steps))}: {told.message}" for told in mistakes))
+    return clean
+
+
+# --- words of what the schema refuses
+
+
+def _told(error: ValidationError, at: Steps) -> Iterator[KeyMistake]:
+    """Word one error of jsonschema; of alternatives, the one that the value's type fits speaks."""
+    here = (*at, *error.absolute_path)
+    schema: Any = error.schema
+    value: Any = error.instance
+    match error.validator:
+        case "additionalProperties" if error.validator_value is False:
+            for key in value.keys() - schema["properties"].keys():
+                message = f"{_name(here)} has no key {key!r}{nearest(key, schema['properties'])}"
+                yield KeyMistake((*here, key), message, on_key=True)
+        case "required":
+            for key in schema["required"]:
+                if key not in value:
+                    meaning = schema["properties"][key].get("description")
+                    yield KeyMistake(here, f"needs `{key}`: {meaning}" if meaning else f"needs `{key}`")
+        case "anyOf":
+            branches: dict[object, list[ValidationError]] = {}
+            for inner in error.context or ():
+                branches.setdefault(inner.relative_schema_path[0], []).append(inner)
+            fitting = [
+                errors
+                for errors in branches.values()
+                if not any(inner.validator in {"type", "enum"} and not inner.relative_path for inner in errors)
+            ]
+            if len(fitting) == 1:
+                for inner in fitting[0]:
+                    yield from _told(inner, at)
+            else:
+                yield KeyMistake(here, f"must be {_phrase(schema)}, not {_value_text(value)}")
+        case _:
+            yield KeyMistake(here, f"must be {_phrase(schema)}, not {_value_text(value)}{_hint(schema, value)}")
+
+
+def _name(steps: Steps) -> str:
+    return path_text(steps) if isinstance(steps[-1], int) else str(steps[-1])
+
+
+def _phrase(schema: Mapping[str, Any]) -> str:
+    """Say in a noun phrase what a schema wants."""
+    if "title" in schema:
+        return str(schema["title"])
+    if "$ref" in schema:
+        return _phrase(_definitions()[schema["$ref"].removeprefix("#/$defs/")])
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    if "anyOf" in schema:
+        return " or ".join(map(_phrase, schema["anyOf"]))
+    if "properties" in schema:
+        return f"a mapping with {', '.join(schema['properties'])}"
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return " or ".join(_TYPES[name] for name in types)
+
+
+_TYPES: Final = {
+    "string": "a text", "boolean": "true or false", "integer": "a whole number", "number": "a number",
+    "array": "a list", "object": "a mapping",
+}  # fmt: skip
+
+
+def _value_text(value: Json) -> str:
+    """Return a value for a message: as JSON if it is a short scalar, else its type."""
+    if value in ([], {}):
+        return "an empty one"
+    if isinstance(value, (dict, list)):
+        return f"{'an' if json_type(value)[0] in 'ao' else 'a'} {json_type(value)}"
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    return short_repr(value)
+
+
+def _hint(schema: Mapping[str, Any], value: Json) -> str:
+    if isinstance(value, str) and "enum" in schema:
+        close = nearest(value, schema["enum"])
+        return close if "mean" in close else ""
+    return "; put it in quotes" if schema.get("type") == "string" and isinstance(value, int | float) else ""
+
+
+# --- what the schema cannot say, and the values as `Case` has them
+
+
+class _WrongError(Exception):
+    """A value that its schema takes and that is wrong all the same: (steps, message, on_key) of each mistake."""
+
+
+def _wrong(message: str, *steps: str | int) -> _WrongError:
+    return _WrongError((steps, message, False))
+
+
+def _is_path_or(*types: type) -> Callable[[Json], bool]:
+    def fits(value: Json) -> bool:
+        return isinstance(value, types) or (isinstance(value, str) and bool(value.strip()) and "\0" not in value)
+
+    return fits
+
+
+_UNREAD: Final[Mapping[str, Callable[[Json], bool]]] = MappingProxyType(
+    {"schema": _is_path_or(dict, bool), "gold": _is_path_or(dict, list, int, float, type(None))}
+)
+"""Keys whose values may be large, hostile or hold what JSON cannot: only their type is looked at here."""
+
+
+def _id(value: str | int) -> str:
+    text = str(int(value)) if not isinstance(value, str) else value
+    if not text.isprintable():
+        raise _wrong(f"must be {_phrase(_definitions()['id'])}, not {_value_text(text)}")
+    return text
+
+
+_LONGEST_MARK = 10_000
+_MARK_EXAMPLE = "expected a name, or a call with literal arguments such as \"xfail(reason='…')\""
+
+
+def parse_mark(text: str) -> Mark:
+    """Parse `slow` or `xfail(reason='scanned upside down')`, without evaluating it; ValueError with what is wrong."""
+    if len(text) > _LONGEST_MARK:
+        raise ValueError(f"a mark of more than {_LONGEST_MARK} characters")
+    text = text.strip()
+    if text.isidentifier():
+        return Mark(name=_checked_mark_name(text))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about an escape such as "\d" in a reason
+            node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise ValueError(f"{text!r:.80} is no mark; {_MARK_EXAMPLE}") from None
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+        raise ValueError(f"{text!r:.80} is no mark; {_MARK_EXAMPLE}")  # noqa: TRY004 - a value of the right type
+    if any(keyword.arg is None for keyword in node.keywords):
+        raise ValueError(f"{text!r:.80} is no mark: `**` cannot be used")
+    args = tuple(_literal_argument(argument, text) for argument in node.args)
+    kwargs = {str(keyword.arg): _literal_argument(keyword.value, text) for keyword in node.keywords}
+    return Mark(name=_checked_mark_name(node.func.id), args=args, kwargs=MappingProxyType(kwargs))
+
+
+def _checked_mark_name(name: str) -> str:
+    if name == "parametrize":
+        raise ValueError("`parametrize` makes no cases: write them under `cases:` or in a `dataset:`")
+    return name
+
+
+def _literal_argument(node: ast.expr, text: str) -> Json:
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        wrong = ast.get_source_segment(text, node) or text
+        raise ValueError(f"the argument `{wrong[:80]}` is no literal (text, number, True, False, None, list)") from None
+
+
+def _marks(value: str | list[str]) -> tuple[Mark, ...]:
+    marks: list[Mark] = []
+    wrong: list[tuple[Steps, str, bool]] = []
+    for index, text in enumerate([value] if isinstance(value, str) else value):
+        try:
+            marks.append(parse_mark(text))
+        except ValueError as error:
+            wrong.append((() if isinstance(value, str) else (index,), str(error), False))
+    if wrong:
+        raise _WrongError(*wrong)
+    return tuple(marks)
+
+
+def _repeat(value: Json) -> Repeat:
+    asked: dict[str, Any] = value if isinstance(value, dict) else {"of": value}
+    repeat = Repeat(of=int(asked["of"]), passes=int(asked.get("pass", asked["of"])))
+    if repeat.passes > repeat.of:
+        raise _wrong(f"cannot be more than `of`: {repeat.passes} of {repeat.of}", "pass")
+    return repeat
+
+
+def _known_failures(value: list[dict[str, str]]) -> tuple[KnownFailure, ...]:
+    known: list[KnownFailure] = []
+    for index, entry in enumerate(value):
+        try:
+            until = {"until": date.fromisoformat(entry["until"])} if "until" in entry else {}
+        except ValueError:
+            wanted = f"must be a day written YYYY-MM-DD, not {_value_text(entry['until'])}"
+            raise _wrong(wanted, index, "until") from None
+        known.append(KnownFailure(**{**entry, **until}))  # type: ignore[arg-type]
+    return tuple(known)
+
+
+def _tags(value: dict[str, Json]) -> dict[str, str]:
+    return {name: tag if isinstance(tag, str) else str(tag).lower() for name, tag in value.items()}
+
+
+def _numbers(value: Json) -> Json:
+    """Return a mapping with its numbers as floats, at any depth; none of them infinite or no number."""
+    if isinstance(value, dict):
+        return {key: _numbers(part) for key, part in value.items()}
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if not math.isfinite(value):
+        raise _wrong(f"must hold numbers that JSON can write, not {value}")
+    return float(value)
+
+
+def _auto_accept(value: dict[str, Json]) -> Json:
+    if not value.keys() & {"confidence", "fields"}:
+        raise _wrong("needs `confidence`, the lowest with which a value is accepted, or `fields`")
+    return _numbers(value)
+
+
+def _rules(value: list[Json]) -> Json:
+    wrong: list[tuple[Steps, str, bool]] = []
+    for index, entry in enumerate(value):
+        for key, message in entry_problems(entry):
+            wrong.append(((index,) if key is None else (index, key), message, key is not None and key not in RULE_KEYS))
+    if wrong:
+        raise _WrongError(*wrong)
+    return value
+
+
+def _confidence(value: Json) -> Any:
+    from pytest_extract.core.output_shape import OutputShape  # few cases name one
+
+    try:
+        return OutputShape.from_json(value)
+    except ConfigError as error:
+        raise _wrong(str(error)) from None
+
+
+def _listed(value: Json) -> tuple[Json, ...]:
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+_MADE: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+    {
+        "id": _id,
+        "documents": _listed,
+        "thresholds": _numbers,
+        "rules": _rules,
+        "accept": lambda value: {field: tuple(values) for field, values in value.items()},
+        "marks": _marks,
+        "known_failures": _known_failures,
+        "repeat": _repeat,
+        "tags": _tags,
+        "gates": _numbers,
+        "max_output_bytes": int,
+        "confidence": _confidence,
+        "auto_accept": _auto_accept,
+    }
+)

@@ -1,6 +1,6 @@
 r"""The results file: one `CaseResult` a line, as JSON with a version number.
 
-The text also travels from xdist workers to the controller; `--extract-from`, `runs compare` and `runs merge` read it.
+The text also travels from xdist workers to the controller; `--extract-from`, `compare` and `merge` read it.
 Text is plain ASCII (`\u` escapes), so that lone surrogates survive any transport. The same results as a table of
 Parquet (`parquet`) are read wherever a results file is, and written where its name ends in `.parquet`.
 """

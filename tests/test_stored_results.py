@@ -1,4 +1,4 @@
-"""Large results files: what stays in memory, results that are read again, and lines that pass through `runs merge`."""
+"""Large results files: what stays in memory, results that are read again, and lines that pass through `merge`."""
 
 from __future__ import annotations
 
@@ -198,10 +198,10 @@ def test_merged_lines_stay_as_they_are(tmp_path, capsys):
     other = dump_result(result("z", FIELDS))
     (tmp_path / "2.jsonl").write_text(f"{other}\n{spaced}", encoding="utf-8")
     shards = [str(tmp_path / "1.jsonl"), str(tmp_path / "2.jsonl")]
-    assert main(["runs", "merge", *shards, "-o", str(tmp_path / "out.jsonl")]) == 0
+    assert main(["merge", *shards, "-o", str(tmp_path / "out.jsonl")]) == 0
     assert (tmp_path / "out.jsonl").read_text(encoding="utf-8") == f"{spaced}\n{other}\n"
     assert "the same" in capsys.readouterr().err
-    assert main(["runs", "merge", *shards]) == 0
+    assert main(["merge", *shards]) == 0
     assert capsys.readouterr().out == f"{spaced}\n{other}\n"
 
 
@@ -209,12 +209,12 @@ def test_a_shard_can_be_the_output(tmp_path):
     write_results(tmp_path / "1.jsonl", suite(3, FIELDS))
     write_results(tmp_path / "2.jsonl", [result("z", FIELDS)])
     names = [str(tmp_path / f"{n}.jsonl") for n in (1, 2)]
-    assert main(["runs", "merge", *names, "-o", names[0]]) == 0
+    assert main(["merge", *names, "-o", names[0]]) == 0
     assert len(read_results(tmp_path / "1.jsonl").results) == 4
 
 
 def test_merge_tells_a_damaged_line_and_writes_nothing(tmp_path, capsys):
     (tmp_path / "1.jsonl").write_text(f"{LINE}\n{LINE.replace('status', 'statuz', 1)}\n{LINE}\n")
-    assert main(["runs", "merge", str(tmp_path / "1.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 2
+    assert main(["merge", str(tmp_path / "1.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 2
     assert "1.jsonl:2: not a whole result" in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()

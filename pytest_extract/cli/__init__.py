@@ -6,10 +6,10 @@ import argparse
 import importlib
 import io
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType, ModuleType
-from typing import Final, NamedTuple, NoReturn
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, NoReturn
 
 __all__ = ["main"]
 
@@ -23,45 +23,40 @@ class Command(NamedTuple):
     summary: str
 
 
+_SECTIONS: Final[Mapping[str, Mapping[str, Command]]] = MappingProxyType(
+    {
+        "cases and golds": {
+            "init": Command("init", "write a first case, its schema and an extractor"),
+            "import": Command("import_", "make case files from a published dataset"),
+            "draft": Command("draft", "draft the golds that are not there from models or extractors"),
+            "review": Command("review", "decide what is open in golds, or what fails in a run, on a page or here"),
+            "agree": Command("agree", "measure how far two sets of golds agree, or the judge with people"),
+            "check": Command("check", "check case files, their schemas and golds, without extracting"),
+            "recordings": Command("recordings", "list recordings, or remove those that no case can use any more"),
+        },
+        "scores": {
+            "score": Command("score", "score one output against its gold, as one system or as several side by side"),
+            "explain": Command("explain", "list metrics and transforms, or explain one with worked numbers"),
+        },
+        "runs": {
+            "report": Command("report", "report on a run: measures, fields, the published systems' numbers"),
+            "compare": Command("compare", "compare two results files: not worse (0), worse (1), cannot tell (3)"),
+            "merge": Command("merge", "join the results files of a run that was cut into shards"),
+            "leaderboard": Command("leaderboard", "rank the models and prompts of results files"),
+        },
+        "schemas": {
+            "schema print": Command("schema", "print the JSON Schema of the case file"),
+            "schema infer": Command("infer_schema", "infer a JSON Schema from golds"),
+            "schema annotate": Command("annotate", "write default metrics into a schema"),
+            "schema resolve": Command("resolve", "resolve the references and compositions of a schema"),
+        },
+    }
+)
 COMMANDS: Final[Mapping[str, Command]] = MappingProxyType(
-    {
-        "init": Command("init", "write a first case, its schema and an extractor"),
-        "draft": Command("draft", "draft the golds that are not there from models or extractors"),
-        "review": Command("review", "decide what is open in golds, or what fails in a run, on a page or here"),
-        "agree": Command("agree", "measure on which fields the golds of two reviewers agree"),
-        "check": Command("check", "check case files, their schemas and golds, without extracting"),
-        "score": Command("score", "score one output against its gold, as one system or as several side by side"),
-        "metrics": Command("metrics", "list metrics and transforms, or explain one with worked numbers"),
-        "recordings": Command("recordings", "list recordings, or remove those that no case can use any more"),
-        "judge-audit": Command("judge_audit", "compare recorded verdicts of the judge with those of people"),
-        "import": Command("import_", "make case files from a published dataset"),
-        "schema print": Command("schema", "print the JSON Schema of the case file"),
-        "schema infer": Command("infer_schema", "infer a JSON Schema from golds"),
-        "schema annotate": Command("annotate", "write default metrics into a schema"),
-        "schema resolve": Command("resolve", "resolve the references and compositions of a schema"),
-        "runs report": Command("report", "report on a run: measures, fields, the published systems' numbers"),
-        "runs compare": Command("compare", "compare two results files: not worse (0), worse (1), cannot tell (3)"),
-        "runs merge": Command("merge", "join the results files of a run that was cut into shards"),
-        "runs leaderboard": Command("leaderboard", "rank the models and prompts of results files"),
-    }
+    {name: command for section in _SECTIONS.values() for name, command in section.items()}
 )
-"""Name -> command; the name of a command of a group is `GROUP COMMAND`."""
-
-ALIASES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "schema": "schema print",
-        "infer-schema": "schema infer",
-        "annotate": "schema annotate",
-        "resolve": "schema resolve",
-        "report": "runs report",
-        "compare": "runs compare",
-        "merge": "runs merge",
-        "leaderboard": "runs leaderboard",
-    }
-)
-"""Earlier name -> name of the command; they work for one more release."""
-
-GROUPS: Final = tuple(dict.fromkeys(name.partition(" ")[0] for name in COMMANDS if " " in name))
+"""Name -> command, in the order of a day's work; the name of a command of the group `schema` is `schema NAME`."""
+_GROUP: Final = "schema"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -70,77 +65,96 @@ def main(argv: Sequence[str] | None = None) -> int:
         # a terminal with a small character set shows escapes instead of failing
         sys.stdout.reconfigure(errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
-    typed, rest = _typed_name(arguments)
-    command = COMMANDS.get(ALIASES.get(typed, typed))
-    if command is None or (typed in GROUPS and rest[:1] in (["-h"], ["--help"])):
-        _exit_with_help(typed, rest)
-    module = importlib.import_module(f"pytest_extract.cli.{command.module}")
+    words = 2 if arguments[:1] == [_GROUP] and not "".join(arguments[1:2]).startswith("-") else 1
+    typed = " ".join(arguments[:words])
+    if typed not in COMMANDS:
+        return _without_command(typed, arguments)
     parser = argparse.ArgumentParser(prog=f"pytest-extract {typed}")
-    module.add_arguments(parser)
-    options, unknown = parser.parse_known_args(rest)
+    module = _described(COMMANDS[typed], parser)
+    options, unknown = parser.parse_known_args(arguments[words:])
     if unknown:
         _refuse_arguments(parser, unknown)
     return _run_command(module, options)
 
 
-def _typed_name(arguments: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the name of a command as it is typed, "" without one, and the arguments after it."""
-    words = [word for word in arguments[:2] if not word.startswith("-")]
-    count = 0 if not arguments or arguments[0].startswith("-") else len(words) if words[0] in GROUPS else 1
-    return " ".join(arguments[:count]), arguments[count:]
+def _described(command: Command, parser: argparse.ArgumentParser) -> Any:
+    """Add the arguments of a command to a parser, and return its module."""
+    module = importlib.import_module(f"pytest_extract.cli.{command.module}")
+    module.add_arguments(parser)
+    return module
 
 
-def _exit_with_help(typed: str, rest: Sequence[str]) -> NoReturn:
-    """End with the help of `pytest-extract` or of a group, or with what is wrong with a name."""
-    group = next((name for name in GROUPS if typed.partition(" ")[0] == name), "")
-    names = [name for name in COMMANDS if name.startswith(f"{group} " if group else "")]
-    prog = f"pytest-extract {group}".strip()
+def _without_command(typed: str, arguments: Sequence[str]) -> int:
+    """Print help, the version or a shell's completion; refuse what is none of these."""
+    is_group = arguments[:1] == [_GROUP]
     parser = argparse.ArgumentParser(
-        prog=prog,
-        usage=f"{prog} [-h] COMMAND ...",
-        description=f"Work on extraction cases, schemas and results, without running any case.{_command_list(names)}",
+        prog="pytest-extract schema" if is_group else "pytest-extract",
+        usage="%(prog)s [-h] COMMAND ...",
+        description=f"Work on cases, schemas and results, without running any case.\n{_command_list(is_group)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,  # keeps the columns, and a path in one piece
-        epilog=f"also: {_aliases(names)}\n\nThe manual, page by page: {Path(__file__).parents[1] / 'docs'}",
+        epilog=f"The manual, page by page: {Path(__file__).parents[1] / 'docs'}",
     )
-    if typed not in {"", group}:
+    if not is_group:
+        parser.add_argument("--version", action="store_true", help="print the version")
+        parser.add_argument(
+            "--print-completion", metavar="SHELL", help="print completion, such as for bash or zsh (needs shtab)"
+        )
+    if typed and typed != _GROUP and not typed.startswith("-"):
         from pytest_extract.errors import nearest
 
-        parser.error(f"no command {typed!r}{nearest(typed, [*names, *ALIASES])}")
-    _, unknown = parser.parse_known_args(rest)
+        names = [name for name in COMMANDS if not is_group or name.startswith(_GROUP)]
+        parser.error(f"no command {typed!r}{nearest(typed, names)}")
+    options, unknown = parser.parse_known_args(arguments[is_group:])
     if unknown:
         _refuse_arguments(parser, unknown)
-    parser.error("the following arguments are required: COMMAND")
+    if not is_group and options.version:
+        from importlib.metadata import version
+
+        print(f"pytest-extract {version('pytest-extract')}")  # noqa: T201 - what is asked for
+    elif not is_group and options.print_completion:
+        print(_completion(parser, options.print_completion))  # noqa: T201
+    else:
+        parser.print_help()
+    return 0
 
 
-def _command_list(names: Sequence[str]) -> str:
-    """Return one line for each command, those of a group together below a heading."""
+def _command_list(is_group: bool) -> str:  # noqa: FBT001
+    """Return one line for each command, those of a section together below its heading."""
     lines: list[str] = []
-    heading = ""
-    for name in names:
-        group = name.partition(" ")[0] if " " in name else "commands"
-        if group != heading:
-            lines += ["", f"{group}:"]
-            heading = group
-        lines.append(f"  {name:<18}{COMMANDS[name].summary}")
-    return "\n".join(["", *lines])
+    for heading, commands in _SECTIONS.items():
+        rows = [f"  {name:<18}{each.summary}" for name, each in commands.items() if not is_group or _GROUP in name]
+        lines += ["", f"{heading}:", *rows] if rows else []
+    return "\n".join(lines)
 
 
-def _aliases(names: Sequence[str]) -> str:
-    """Return the earlier names of commands, three a line."""
-    pairs = [f"{alias} = {name}" for alias, name in ALIASES.items() if name in names]
-    return ",\n      ".join(", ".join(pairs[at : at + 3]) for at in range(0, len(pairs), 3))
+def _completion(parser: argparse.ArgumentParser, shell: str) -> str:
+    """Return the completion script of all commands."""
+    try:
+        import shtab
+    except ImportError:
+        parser.error("--print-completion needs shtab: pip install shtab")
+    if shell not in shtab.SUPPORTED_SHELLS:
+        parser.error(f"--print-completion: {shell!r} is none of {', '.join(shtab.SUPPORTED_SHELLS)}")
+    whole = argparse.ArgumentParser(prog="pytest-extract")
+    commands = whole.add_subparsers()
+    of_group = commands.add_parser(_GROUP, help="work on JSON Schemas").add_subparsers()
+    for name, command in COMMANDS.items():
+        home = of_group if name.startswith(f"{_GROUP} ") else commands
+        _described(command, home.add_parser(name.rpartition(" ")[2], help=command.summary))
+    return str(shtab.complete(whole, shell))
 
 
-def _refuse_arguments(command: argparse.ArgumentParser, unknown: Sequence[str]) -> NoReturn:
+def _refuse_arguments(command: argparse.ArgumentParser, unknown: Iterable[str]) -> NoReturn:
     """End with the command's own usage, and the option that was meant."""
     from pytest_extract.errors import closest
 
+    first, *more = unknown
     names = [name for name in command.format_help().replace(",", " ").split() if name.startswith("--")]
-    advice = closest(unknown[0].partition("=")[0], names) if unknown[0].startswith("-") else ""
-    command.error(f"unrecognized arguments: {' '.join(unknown)}{advice}")
+    advice = closest(first.partition("=")[0], names) if first.startswith("-") else ""
+    command.error(f"unrecognized arguments: {' '.join([first, *more])}{advice}")
 
 
-def _run_command(module: ModuleType, options: argparse.Namespace) -> int:
+def _run_command(module: Any, options: argparse.Namespace) -> int:
     from pytest_extract.errors import ExtractError
 
     try:

@@ -1,4 +1,4 @@
-"""`pytest-extract agree A B --schema SCHEMA`: measures on which fields two reviewers' golds agree."""
+"""`pytest-extract agree A B`: how far two sets of golds agree, or the judge's verdicts with those of people."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ from pytest_extract.cli.files import read_schema, read_value, write_json
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
+from pytest_extract.extraction.judge.audit import Agreement, JudgedPair, audit
+from pytest_extract.extraction.judge.cache import stored_answers
+from pytest_extract.extraction.judge.overrides import load_overrides
+from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER, JUDGE_FOLDER
 from pytest_extract.golds.review import differing_fields
 from pytest_extract.report.lines import percent, plural, safe_prose
 
@@ -31,18 +35,41 @@ SUFFIXES = (".json", ".yaml", ".yml")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
-        "Compare the golds of two reviewers, file by file, by the schema's own metrics, and print for each field how "
-        "often they agree. Exit status: 0 they agree everywhere, 1 they do not."
+        "Compare the golds of two reviewers (A B --schema SCHEMA), file by file, by the schema's own metrics, and "
+        "print for each field how often they agree. Or compare the kept answers of judges with the verdicts that "
+        "people gave (VERDICTS.yaml alone), which win over every judge in a run: agreement and Cohen's kappa for each "
+        "judge, and every pair on which they differ."
     )
-    parser.add_argument("first", type=Path, metavar="A", help="gold, or folder of golds, of one reviewer")
-    parser.add_argument("second", type=Path, metavar="B", help="that of the other; files are paired by name")
-    parser.add_argument(
-        "--schema", required=True, metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside"
+    parser.epilog = (
+        "Exit status: 0; 1 where golds disagree, or a judge stays below a bound; 2 where there is nothing to compare."
     )
-    parser.add_argument(
+    parser.add_argument("first", type=Path, metavar="A", help="gold, or folder of golds, of one reviewer; or verdicts")
+    parser.add_argument("second", type=Path, metavar="B", nargs="?", help="the other's; files are paired by name")
+    golds = parser.add_argument_group("golds")
+    golds.add_argument("--schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
+    golds.add_argument(
         "--dispute", action="store_true", help="mark what they disagree on as open in A's reviews, with both values"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    golds.add_argument("--json", action="store_true", help="print JSON")
+    verdicts = parser.add_argument_group("verdicts")
+    verdicts.add_argument(
+        "--recordings",
+        type=Path,
+        default=Path(DEFAULT_FOLDER),
+        metavar="DIR",
+        help="folder of the recordings, beside which the judge's answers are kept (default: %(default)s)",
+    )
+    verdicts.add_argument("--min-agreement", type=float, metavar="RATE", help="exit 1 below this rate (0 to 1)")
+    verdicts.add_argument("--min-kappa", type=float, metavar="KAPPA", help="exit 1 below this kappa")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, print, and return the exit status; raises ExtractError for files that cannot be used."""
+    if args.second is None and args.schema is None:
+        return _compare_verdicts(args)
+    if args.second is None or args.schema is None:
+        raise ConfigError("golds are compared by A, B and --schema SCHEMA; verdicts by their file alone")
+    return _compare_golds(args)
 
 
 @dataclass(slots=True)
@@ -54,8 +81,7 @@ class GoldAgreement:
     disputed: dict[Path, dict[str, OpenField]] = field(default_factory=dict)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Compare, print, and return 1 where the golds disagree; raises ExtractError for files that cannot be used."""
+def _compare_golds(args: argparse.Namespace) -> int:
     scorer = compile_schema(read_schema(args.schema))
     pairs = list(_pairs(args.first, args.second))
     if not pairs:
@@ -115,3 +141,45 @@ def _record(agreement: GoldAgreement) -> Json:
     }
     disputed: Json = {str(path): [*fields] for path, fields in agreement.disputed.items() if fields}
     return {"fields": fields, "disputed": disputed}
+
+
+def _compare_verdicts(args: argparse.Namespace) -> int:
+    """Print how far each judge agrees with people; exit status 0, 1 (a bound is missed) or 2 (nothing to compare)."""
+    overrides = load_overrides(args.first)
+    agreements, unmet = audit(overrides, stored_answers(args.recordings / JUDGE_FOLDER))
+    for line in _audit_lines(agreements, unmet):
+        print_text(line)
+    if not agreements:
+        print_text(f"nothing to compare: no judge's answer below {args.recordings} is about a pair of {args.first}")
+        print_text("answers are kept there by a run with --extract-record=once")
+        return 2
+    return 1 if any(_misses_bound(agreement, args) for agreement in agreements) else 0
+
+
+def _misses_bound(agreement: Agreement, args: argparse.Namespace) -> bool:
+    too_few = args.min_agreement is not None and agreement.rate < args.min_agreement
+    kappa = agreement.kappa
+    return too_few or (args.min_kappa is not None and kappa is not None and kappa < args.min_kappa)
+
+
+def _audit_lines(agreements: tuple[Agreement, ...], unmet: int) -> Iterator[str]:
+    for agreement in agreements:
+        count = len(agreement.comparisons)
+        kappa = "undefined (all verdicts alike)" if agreement.kappa is None else f"{agreement.kappa:.3f}"
+        yield (
+            f"{agreement.judge} (prompt {agreement.prompt_version}): {agreement.agreed} of {count} verdicts agree "
+            f"({agreement.rate:.1%}), Cohen's kappa {kappa}"
+        )
+        yield from (_disagreement_line(item) for item in agreement.comparisons if not item.agree)
+    if unmet:
+        yield f"{unmet} of the people's verdicts are about pairs that no judge was asked about"
+
+
+def _disagreement_line(comparison: JudgedPair) -> str:
+    answer, override = comparison.answer, comparison.override
+    person = override.by or "a person"
+    return (
+        f"  gold {override.gold!r:.200}, extracted {override.extracted!r:.200}: "
+        f"judge {answer.score:g} ({answer.reason}), "
+        f"{person} {override.score:g}{f' ({override.reason})' if override.reason else ''}"
+    )

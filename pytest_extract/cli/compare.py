@@ -1,4 +1,4 @@
-"""`pytest-extract runs compare A B`: tests whether run B is worse than run A, a results file or a baseline."""
+"""`pytest-extract compare A B`: tests whether run B is worse than run A, a results file or a baseline."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ def run(args: argparse.Namespace) -> int:
     try:
         judged, warnings = _evaluate_files(args)
     except ExtractError as error:
-        print_note("runs compare", str(error))
+        print_note("compare", str(error))
         return EXIT_USAGE
     for warning in warnings:
-        print_note("runs compare", warning)
+        print_note("compare", warning)
     _print_comparison(judged, args)
     return exit_status(judged, args.inconclusive)
 

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Make case files from the files of a published dataset. Golds that break their own schema are "
         "kept, with `gates: {schema: false}` and a comment that says where. The responses of models that SOB's records "
-        "hold are scored into a results file, which `runs leaderboard` ranks."
+        "hold are scored into a results file, which `leaderboard` ranks."
     )
     parser.add_argument("dataset", choices=DATASETS, help="layout of SRC")
     parser.add_argument(
@@ -102,7 +102,7 @@ def _score_responses(made: Imported, folder: Path) -> None:
         )
     write_results(folder / RESPONSES_FILE, results)
     models = len({result.arm for result in results})
-    ranked = f"pytest-extract runs leaderboard {folder / RESPONSES_FILE}"
+    ranked = f"pytest-extract leaderboard {folder / RESPONSES_FILE}"
     print_text(f"{plural(len(results), 'response')} of {plural(models, 'model')} scored; rank them: {ranked}")
 
 

@@ -26,15 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="take the type of the first value that is not null and require nothing, as struct-extract-eval does",
     )
-    parser.add_argument("--widen", action="store_true", help="the default; earlier versions needed the option")
     parser.add_argument("--annotate", choices=tuple(DEFAULTS), help="write the default metrics in too")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the schema; a file that cannot be read raises ExtractError."""
-    if args.first_type and args.widen:
-        raise ConfigError("--first-type and --widen exclude each other")
     classes = [given for given in args.golds if ":" in given and not Path(given).exists()]
     if classes and len(args.golds) > 1:
         raise ConfigError(f"{classes[0]} is a class: give it alone")

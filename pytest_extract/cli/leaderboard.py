@@ -1,4 +1,4 @@
-"""`pytest-extract runs leaderboard RESULTS.jsonl...`: compares models, prompts or runs, the best first."""
+"""`pytest-extract leaderboard RESULTS.jsonl...`: compares models, prompts or runs, the best first."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     if args.system == "sob":
         return _print_sob_tables(args)
     values = bool(NEEDS_VALUES.intersection(args.by))
-    results = read_all_results("runs leaderboard", args.results, values=values)
+    results = read_all_results("leaderboard", args.results, values=values)
     check_tags(results, args.by)
     boards = [("", "", results)] if not args.by else _slices_of(results, args.by)
     records: list[Json] = []
@@ -101,7 +101,7 @@ def _slices_of(results: Sequence[CaseResult], by: Sequence[str]) -> list[tuple[s
     found: list[tuple[str, str, list[CaseResult]]] = []
     for each in map(dimension, by):
         if each.of_case is None:
-            raise ConfigError(f"--by {each.name} splits values, and a leaderboard ranks cases; `runs report` takes it")
+            raise ConfigError(f"--by {each.name} splits values, and a leaderboard ranks cases; `report` takes it")
         members: dict[str, list[CaseResult]] = {}
         for result in results:
             members.setdefault(each.of_case(result), []).append(result)

@@ -1,4 +1,4 @@
-"""`pytest-extract runs merge SHARD... -o FILE`: joins the results files of shards into one run."""
+"""`pytest-extract merge SHARD... -o FILE`: joins the results files of shards into one run."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 from pytest_extract.cli.console import print_note
 from pytest_extract.cli.files import json_without_commands
 from pytest_extract.collector import no_collection
-from pytest_extract.errors import ExtractError
 
 if TYPE_CHECKING:
     from pytest_extract.stored_results import StoredLine, StoredResults
 
 EXIT_CONFLICT = 1
-EXIT_USAGE = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,15 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @no_collection()
 def run(args: argparse.Namespace) -> int:
-    """Merge, write, and return the exit status."""
-    try:
-        return _merge(args)
-    except ExtractError as error:
-        print_note("runs merge", str(error))
-        return EXIT_USAGE
-
-
-def _merge(args: argparse.Namespace) -> int:
+    """Merge, write, and return the exit status; a file that cannot be read raises ExtractError."""
     from pytest_extract.regression.shards import merge
     from pytest_extract.results import ResultsReader
     from pytest_extract.stored_results import StoredResults
@@ -52,14 +42,12 @@ def _merge(args: argparse.Namespace) -> int:
         merged = merge(((str(reader.path), stored.read(reader)) for reader in readers), stored.load, stored.line)
         for reader in readers:
             if reader.torn:
-                print_note(
-                    "runs merge", f"{reader.path}: the last line is cut off (a killed run?); its case is left out"
-                )
+                print_note("merge", f"{reader.path}: the last line is cut off (a killed run?); its case is left out")
         for text in (*merged.notes, *merged.conflicts):
-            print_note("runs merge", text)
+            print_note("merge", text)
         if merged.conflicts and not args.take_later:
             print_note(
-                "runs merge",
+                "merge",
                 f"{len(merged.conflicts)} conflicts: nothing written; shards of one run do not overlap (--take-later)",
             )
             return EXIT_CONFLICT
@@ -68,7 +56,7 @@ def _merge(args: argparse.Namespace) -> int:
                 sys.stdout.write(json_without_commands(f"{stored.line(place).decode('utf-8')}\n"))
             return 0
         _write(args.output, merged.results, stored)
-    print_note("runs merge", f"{args.output}: {len(merged.results)} results of {len(readers)} files")
+    print_note("merge", f"{args.output}: {len(merged.results)} results of {len(readers)} files")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`pytest-extract runs report RESULTS.jsonl`: prints each published system's report of a run, arm by arm."""
+"""`pytest-extract report RESULTS.jsonl`: prints each published system's report of a run, arm by arm."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     view = args.system or VIEWS[0]
     values = any(files.values()) or bool(NEEDS_VALUES.intersection(args.by)) or args.auto_accept is not None
     values = values or args.calibration is not None
-    results = read_all_results("runs report", args.results, values=values)
+    results = read_all_results("report", args.results, values=values)
     check_tags(results, args.by)
     if args.auto_accept is not None:
         _print_thresholds(results, args)
@@ -136,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
         )
         for path, text_of_report in report_texts(report, **files, root=Path.cwd()):
             write_atomic(path, text_of_report())
-            print_note("runs report", f"{path} written")
+            print_note("report", f"{path} written")
         return 0
     if args.by:
         tables = slice_tables(results, args.by)

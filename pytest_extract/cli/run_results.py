@@ -1,4 +1,4 @@
-"""Reads the results files of `runs report`, `runs leaderboard` and their like."""
+"""Reads the results files of `report`, `leaderboard` and their like."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from pytest_extract.cases.editor import case_file_schema
-from pytest_extract.cli.metrics import metrics_manual as metrics_lines
+from pytest_extract.cli.explain import metrics_manual as metrics_lines
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.metrics import METRICS
@@ -65,7 +65,7 @@ _MISTAKES: Final = f"""\
 kind in this table that explains it. Small rules find them in the values, in the rows and keys of the whole output, and
 in the text of the document; no model is asked, and no score changes. A name stands beside the values in the diff, in
 `score.mistakes`, in results files (`attempts[].score.mistakes`) and in the CSV report; the summary counts the kinds,
-and `pytest-extract runs report RESULTS.jsonl --by mistake` counts them by model.
+and `pytest-extract report RESULTS.jsonl --by mistake` counts them by model.
 
 ```python
 >>> from pytest_extract import score
@@ -81,7 +81,7 @@ total | wrong_digits | the digits 0 and 9 were swapped
 The kinds that look values up in the document need its text, which runs of cases have: a value that the document has
 elsewhere is named before its characters are compared. Of an output with more than 1,000 wrong values the first 1,000
 are named; diff and summary say so, and
-`runs report --by mistake` counts the others as `(not named)`.
+`report --by mistake` counts the others as `(not named)`.
 """
 
 

@@ -1,4 +1,4 @@
-"""A decision of the regression gate as plain JSON, for `runs compare --json` and other programs."""
+"""A decision of the regression gate as plain JSON, for `compare --json` and other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pytest-extract runs compare`: exit status, text, JSON, and mistakes."""
+"""`pytest-extract compare`: exit status, text, JSON, and mistakes."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def files(tmp_path):
     ],
 )
 def test_exit_status(files, capsys, before, after, options, status):
-    assert main(["runs", "compare", str(files / before), str(files / after), *options]) == status
+    assert main(["compare", str(files / before), str(files / after), *options]) == status
     printed = capsys.readouterr()
     assert re.search(r"^(PASS|PASS with a warning|UNDECIDED|WORSE)\. ", printed.out, re.MULTILINE)
     assert printed.err == ""
@@ -79,7 +79,7 @@ def test_exit_status(files, capsys, before, after, options, status):
 )
 def test_mistakes_are_usage_and_say_what_is_wrong(files, capsys, arguments, said):
     paths = [str(files / name) for name in arguments[:2]]
-    assert main(["runs", "compare", *paths, *arguments[2:]]) == 2
+    assert main(["compare", *paths, *arguments[2:]]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -87,28 +87,28 @@ def test_a_tag_that_no_case_has_is_usage(files, capsys):
     tagged = [replace(each, tags={"\x1bkind": "scan"}) for each in suite(3, GOOD)]
     write_results(files / "tagged.jsonl", tagged)
     paths = [str(files / "few.jsonl"), str(files / "tagged.jsonl")]
-    assert main(["runs", "compare", *paths, "--by", "\x1bkind"]) == 3
-    assert main(["runs", "compare", *paths, "--by", "failure"]) == 2
+    assert main(["compare", *paths, "--by", "\x1bkind"]) == 3
+    assert main(["compare", *paths, "--by", "failure"]) == 2
     assert "--by: no case has the tag 'failure'" in capsys.readouterr().err
-    assert main(["runs", "compare", *paths, "--by", "domain"]) == 2
+    assert main(["compare", *paths, "--by", "domain"]) == 2
     assert "--by: no case has the tag 'domain'; known: \\x1bkind, modality\n" in capsys.readouterr().err
 
 
 def test_a_file_that_holds_no_results_is_usage(files, capsys):
     (files / "odd.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
-    assert main(["runs", "compare", str(files / "good.jsonl"), str(files / "odd.jsonl")]) == 2
+    assert main(["compare", str(files / "good.jsonl"), str(files / "odd.jsonl")]) == 2
     assert "odd.jsonl:1" in capsys.readouterr().err
 
 
 def test_a_torn_last_line_is_told(files, capsys):
     line = dump_result(result("a", GOOD))
     (files / "torn.jsonl").write_text(f"{line}\n{line[:50]}")
-    assert main(["runs", "compare", str(files / "torn.jsonl"), str(files / "torn.jsonl")]) == 0
+    assert main(["compare", str(files / "torn.jsonl"), str(files / "torn.jsonl")]) == 0
     assert capsys.readouterr().err.count("cut off") == 2
 
 
 def test_json(files, capsys):
-    assert main(["runs", "compare", str(files / "good.jsonl"), str(files / "bad.jsonl"), "--json"]) == 1
+    assert main(["compare", str(files / "good.jsonl"), str(files / "bad.jsonl"), "--json"]) == 1
     record = json.loads(capsys.readouterr().out)
     assert record["verdict"] == "worse"
     assert record["arms"][0]["counts"] == {"regressed": 60}
@@ -117,5 +117,5 @@ def test_json(files, capsys):
 def test_a_results_file_of_one_line_is_no_baseline(files, capsys):
     one = [replace(result("a", GOOD), tags={"kind": "x"})]
     write_results(files / "one.jsonl", one)
-    assert main(["runs", "compare", str(files / "one.jsonl"), str(files / "one.jsonl")]) == 0
+    assert main(["compare", str(files / "one.jsonl"), str(files / "one.jsonl")]) == 0
     assert "\nPASS. " in capsys.readouterr().out

@@ -3,16 +3,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from pytest_extract.cli import ALIASES, COMMANDS, main
-from pytest_extract.results import write_results
-from tests.report.runs import GOLD, scored
+from pytest_extract.cli import COMMANDS, main
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, *(name for name in ALIASES if name != "schema")])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([*command.split(), "--help"])
@@ -27,39 +26,35 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     listed = [line[2:20].rstrip() for line in text.splitlines() if line.startswith("  ") and line[2] != "-"]
     assert [name for name in listed if name in COMMANDS] == list(COMMANDS)
-    also = text.partition("also: ")[2].partition("\n\n")[0]
-    assert dict(pair.split(" = ") for pair in " ".join(also.split()).split(", ")) == ALIASES
 
 
-@pytest.mark.parametrize("group", ["schema", "runs"])
-def test_help_of_a_group_lists_its_commands_only(group: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main([group, "--help"])
-    assert ended.value.code == 0
+def test_the_bare_command_and_a_bare_group_print_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "  leaderboard " in capsys.readouterr().out
+    assert main(["schema"]) == 0
     text = capsys.readouterr().out
-    assert {name for name in COMMANDS if f"  {name} " in text} == {n for n in COMMANDS if n.startswith(f"{group} ")}
+    assert {name for name in COMMANDS if f"  {name} " in text} == {n for n in COMMANDS if n.startswith("schema ")}
 
 
-@pytest.mark.parametrize(("alias", "name"), ALIASES.items())
-def test_an_earlier_name_runs_the_same_command_silently(
-    alias: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "s.json").write_text('{"type": "string"}', encoding="utf-8")
-    write_results(tmp_path / "r.jsonl", [scored("a", GOLD)])
-    schema, results = str(tmp_path / "s.json"), str(tmp_path / "r.jsonl")
-    given = {"schema print": [], "runs compare": [results, results]}.get(
-        name, [schema if name.startswith("schema") else results]
-    )
-    ends = []
-    for typed in (name, alias):
-        status = main([*typed.split(), *given])
-        ends.append((status, capsys.readouterr()))
-    assert ends[0] == ends[1]
-    assert ends[0][1].out
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"pytest-extract {version('pytest-extract')}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_shells_complete_commands_and_their_options(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--print-completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert "leaderboard" in script
+    assert "--annotate" in script
+    if shell == "bash":
+        asked = "COMP_WORDS=(pytest-extract sch); COMP_CWORD=1; _shtab_pytest_extract; echo ${COMPREPLY[@]}"
+        done = subprocess.run(["bash", "-c", f"{script}\n{asked}"], capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["schema"]
 
 
 def test_what_a_terminal_cannot_show_is_escaped() -> None:
-    command = "import sys; sys.argv[1:] = ['metrics', 'date']; from pytest_extract.cli import main; sys.exit(main())"
+    command = "import sys; sys.argv[1:] = ['explain', 'date']; from pytest_extract.cli import main; sys.exit(main())"
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([sys.executable, "-c", command], env=env, capture_output=True, text=True, check=True)
     assert "2024\\u5e743\\u67084" in done.stdout
@@ -77,8 +72,7 @@ def test_help_says_where_the_manual_is(capsys: pytest.CaptureFixture[str], monke
     ("arguments", "message"),
     [
         pytest.param(["scor"], "no command 'scor'; did you mean 'score'?", id="nearest"),
-        pytest.param([], "the following arguments are required: COMMAND", id="none"),
-        pytest.param(["runs", "merge"], "required: SHARD.jsonl", id="arguments-missing"),
+        pytest.param(["merge"], "required: SHARD.jsonl", id="arguments-missing"),
         pytest.param(
             ["score", "s", "g", "o", "--jugde=llm"],
             "unrecognized arguments: --jugde=llm; did you mean '--judge'?",
@@ -86,8 +80,8 @@ def test_help_says_where_the_manual_is(capsys: pytest.CaptureFixture[str], monke
         ),
         pytest.param(["schema", "print", "more"], "schema print: error: unrecognized arguments: more", id="too-many"),
         pytest.param(["schema", "infr"], "no command 'schema infr'; did you mean 'schema infer'?", id="in-a-group"),
-        pytest.param(["runs"], "pytest-extract runs: error: the following arguments are required", id="group-alone"),
-        pytest.param(["runs", "r.jsonl"], "no command 'runs r.jsonl'; ", id="no-command-of-the-group"),
+        pytest.param(["schema", "s.json"], "no command 'schema s.json'; ", id="no-command-of-the-group"),
+        pytest.param(["--print-completion", "dash"], "'dash' is none of bash, zsh, ", id="shell"),
         pytest.param(["--jsno"], "pytest-extract: error: unrecognized arguments: --jsno", id="option-without-command"),
     ],
 )
@@ -99,7 +93,7 @@ def test_wrong_usage_ends_with_2(arguments: list[str], message: str, capsys: pyt
 
 
 def test_a_file_that_cannot_be_read_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", "merge", str(tmp_path / "none.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 2
+    assert main(["merge", str(tmp_path / "none.jsonl"), "-o", str(tmp_path / "out.jsonl")]) == 2
     assert "none.jsonl" in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""`pytest-extract runs merge`: shards into one file, with the same verdict."""
+"""`pytest-extract merge`: shards into one file, with the same verdict."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ def shards(tmp_path):
 
 def test_merged_shards_hold_the_results_and_the_verdict_of_the_whole_run(shards, capsys):
     merged = shards / "merged.jsonl"
-    assert main(["runs", "merge", *(str(shards / f"{index}.jsonl") for index in range(3)), "-o", str(merged)]) == 0
+    assert main(["merge", *(str(shards / f"{index}.jsonl") for index in range(3)), "-o", str(merged)]) == 0
     assert "12 results of 3 files" in capsys.readouterr().err
     whole = read_results(shards / "whole.jsonl").results
     assert snapshot(read_results(merged).results) == snapshot(whole)
     verdicts = []
     for name in ("whole.jsonl", "merged.jsonl"):
-        assert main(["runs", "compare", "--json", str(shards / "base.jsonl"), str(shards / name)]) == 1
+        assert main(["compare", "--json", str(shards / "base.jsonl"), str(shards / name)]) == 1
         verdicts.append(json.loads(capsys.readouterr().out))
     assert verdicts[0] == verdicts[1]
 
 
 def test_without_an_output_file_it_prints_the_lines(shards, capsys):
-    assert main(["runs", "merge", str(shards / "0.jsonl")]) == 0
+    assert main(["merge", str(shards / "0.jsonl")]) == 0
     assert capsys.readouterr().out == (shards / "0.jsonl").read_text()
 
 
 def test_a_case_that_one_shard_did_not_run_is_taken_from_the_other(shards, capsys):
     write_results(shards / "x.jsonl", [not_run("c0")])
     out = shards / "out.jsonl"
-    assert main(["runs", "merge", str(shards / "x.jsonl"), str(shards / "whole.jsonl"), "-o", str(out)]) == 0
+    assert main(["merge", str(shards / "x.jsonl"), str(shards / "whole.jsonl"), "-o", str(out)]) == 0
     assert "got further" in capsys.readouterr().err
     assert len(read_results(out).results) == 12
 
@@ -64,10 +64,10 @@ def test_a_conflict_writes_nothing_unless_told_which_to_take(shards, capsys):
 def test_a_torn_last_line_is_told(shards, capsys):
     line = dump_result(result("z", GOOD))
     (shards / "torn.jsonl").write_text(f"{line}\n{line[:99]}")
-    assert main(["runs", "merge", str(shards / "torn.jsonl"), "-o", str(shards / "out.jsonl")]) == 0
+    assert main(["merge", str(shards / "torn.jsonl"), "-o", str(shards / "out.jsonl")]) == 0
     assert "cut off" in capsys.readouterr().err
 
 
 def test_a_missing_shard_is_usage(shards, capsys):
-    assert main(["runs", "merge", str(shards / "none.jsonl")]) == 2
+    assert main(["merge", str(shards / "none.jsonl")]) == 2
     assert "none.jsonl" in capsys.readouterr().err

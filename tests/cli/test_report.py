@@ -1,4 +1,4 @@
-"""`pytest-extract runs report` and `runs leaderboard`, from results files."""
+"""`pytest-extract report` and `leaderboard`, from results files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def call(capsys, *args):
 
 
 def test_report_tells_what_every_system_reports(file, capsys):
-    out = call(capsys, "runs", "report", file).out
+    out = call(capsys, "report", file).out
     assert "m/one: 5 cases: 3 scored, 1 broken, 1 not run" in out
     lines = [" ".join(line.split()) for line in out.splitlines()]
     for words in (
@@ -60,9 +60,9 @@ def test_report_tells_what_every_system_reports(file, capsys):
 def test_a_rate_of_nothing_valid_is_undefined_and_not_zero(tmp_path, capsys):
     path = tmp_path / "broken.jsonl"
     write_results(path, [result("e", score(0.0, failure="no_json"), outcome=Outcome.FAILED)])
-    out = " ".join(call(capsys, "runs", "report", path).out.split())
+    out = " ".join(call(capsys, "report", path).out.split())
     assert "valid rate 0 % (0 of 1 output), pass rate 0 % (0 of 1 field), accuracy on valid -" in out
-    (found,) = json.loads(call(capsys, "runs", "report", path, "--json").out)
+    (found,) = json.loads(call(capsys, "report", path, "--json").out)
     assert found["extract_bench"]["accuracy_on_valid"] is None
     assert (found["extract_bench"]["passed"], found["extract_bench"]["fields"]) == (0, 1)
 
@@ -80,19 +80,19 @@ def told(tmp_path):
 )
 def test_report_as_a_file(told, tmp_path, capsys, option, beginning):
     path = tmp_path / "out" / "report"
-    said = call(capsys, "runs", "report", told, f"--{option}", path)
-    assert (said.out, said.err) == ("", f"pytest-extract runs report: {path} written\n")
+    said = call(capsys, "report", told, f"--{option}", path)
+    assert (said.out, said.err) == ("", f"pytest-extract report: {path} written\n")
     assert path.read_text(encoding="utf-8").startswith(beginning)
 
 
 def test_a_report_that_cannot_be_written_is_told(told, tmp_path, capsys):
     (tmp_path / "file").touch()
-    assert main(["runs", "report", str(told), "--html", str(tmp_path / "file" / "r.html")]) == 2
+    assert main(["report", str(told), "--html", str(tmp_path / "file" / "r.html")]) == 2
     assert "cannot be written" in capsys.readouterr().err
 
 
 def test_report_as_json(file, capsys):
-    (arm,) = json.loads(call(capsys, "runs", "report", file, "--json", "--samples", 50).out)
+    (arm,) = json.loads(call(capsys, "report", file, "--json", "--samples", 50).out)
     assert arm["arm"] == "m/one"
     assert arm["measures"]["f1"]["plain"]["mean"] == pytest.approx((1 + 0.6 + 0) / 3)
     assert arm["measures"]["f1"]["weighted"]["mean"] == pytest.approx((1 + 3 * 0.6 + 0) / 6)
@@ -111,23 +111,23 @@ def test_report_as_json(file, capsys):
 
 def test_a_run_that_only_broke_is_reported(tmp_path, capsys):
     write_results(tmp_path / "r.jsonl", [result("a", outcome=Outcome.BROKEN)])
-    assert call(capsys, "runs", "report", tmp_path / "r.jsonl").out.startswith("1 case: 0 scored, 1 broken\n")
-    assert "(no model)" in call(capsys, "runs", "leaderboard", tmp_path / "r.jsonl").out
+    assert call(capsys, "report", tmp_path / "r.jsonl").out.startswith("1 case: 0 scored, 1 broken\n")
+    assert "(no model)" in call(capsys, "leaderboard", tmp_path / "r.jsonl").out
 
 
 def test_verbose_lists_every_field(tmp_path, capsys):
     one = score(1.0)
     wide = replace(one, leaves=tuple(one.leaves[0]._replace(pattern=f"f{index}") for index in range(30)))
     write_results(tmp_path / "r.jsonl", [result("a", wide)])
-    assert "and 10 more fields; -v lists all" in call(capsys, "runs", "report", tmp_path / "r.jsonl").out
-    assert "f29" in call(capsys, "runs", "report", tmp_path / "r.jsonl", "-v").out
+    assert "and 10 more fields; -v lists all" in call(capsys, "report", tmp_path / "r.jsonl").out
+    assert "f29" in call(capsys, "report", tmp_path / "r.jsonl", "-v").out
 
 
 def test_hostile_names_are_tame(tmp_path, capsys):
     one = score(0.5)
     odd = replace(one, leaves=(one.leaves[0]._replace(pattern="a\x1b[31m"),))
     write_results(tmp_path / "r.jsonl", [replace(result("x", odd), nodeid="\x1b]0;x", shape=SHAPE)])
-    assert "\x1b" not in call(capsys, "runs", "report", tmp_path / "r.jsonl").out
+    assert "\x1b" not in call(capsys, "report", tmp_path / "r.jsonl").out
 
 
 def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
@@ -140,7 +140,7 @@ def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
     )
     better = [replace(each, attempts=(paid,), outcome=Outcome.PASSED) for each in of_arm("m/two", RUN)]
     write_results(tmp_path / "two.jsonl", better)
-    out = call(capsys, "runs", "leaderboard", file, tmp_path / "two.jsonl").out
+    out = call(capsys, "leaderboard", file, tmp_path / "two.jsonl").out
     rows = [line.split() for line in out.splitlines() if "m/" in line]
     assert rows[0] == ["1", "m/two", "1", "100", "%", *["1"] * 7]
     assert rows[1][:3] == ["2", "m/one", "0.28"]
@@ -148,7 +148,7 @@ def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
     assert rows[3] == ["2", "m/one", "3", "of", "4", "25", "%", "1", "of", "4", "33.3", "%"]
     assert rows[4] == ["1", "m/two", "5", "5", "0", "0", "1", "1", "-", "1", "1", "$1.2500"]
     assert rows[5][:6] == ["2", "m/one", "5", "2", "1", "1"]
-    first, second = json.loads(call(capsys, "runs", "leaderboard", "--json", file, tmp_path / "two.jsonl").out)
+    first, second = json.loads(call(capsys, "leaderboard", "--json", file, tmp_path / "two.jsonl").out)
     assert (first["arm"], first["overall"], first["cost_usd"], first["tokens"]) == ("m/two", 1.0, 1.25, 45)
     assert (second["coverage"], second["raw"]) == (0.6, pytest.approx(7 / 15))
     assert (second["extract_bench"]["passed"], second["extract_bench"]["fields"]) == (1, 4)
@@ -157,7 +157,7 @@ def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
 def test_a_case_that_stands_twice_in_a_file_counts_once_and_is_told(tmp_path, capsys):
     again = [*RUN, replace(RUN[0], attempts=(), outcome=Outcome.BROKEN)]
     write_results(tmp_path / "two.jsonl", of_arm("m/one", again))
-    told = call(capsys, "runs", "leaderboard", tmp_path / "two.jsonl", "--json")
+    told = call(capsys, "leaderboard", tmp_path / "two.jsonl", "--json")
     (row,) = json.loads(told.out)
     assert (row["cases"], row["scored"]) == (5, 2)
     assert "1 result of a case and arm that a later line of the file has again" in told.err
@@ -167,22 +167,22 @@ def test_files_with_the_same_arm_are_runs_of_their_own(tmp_path, file, capsys):
     attempt = Attempt(index=0, outcome=Outcome.PASSED, score=score(1.0))
     better = [replace(each, attempts=(attempt,), outcome=Outcome.PASSED) for each in of_arm("m/one", RUN)]
     write_results(tmp_path / "two.jsonl", better)
-    told = call(capsys, "runs", "leaderboard", file, tmp_path / "two.jsonl", "--json")
+    told = call(capsys, "leaderboard", file, tmp_path / "two.jsonl", "--json")
     assert [(row["arm"], row["cases"], row["scored"]) for row in json.loads(told.out)] == [
         ("m/one (two)", 5, 5),
         ("m/one (run)", 5, 3),
     ]
     assert told.err == ""
-    same = call(capsys, "runs", "leaderboard", file, file, "--json")
+    same = call(capsys, "leaderboard", file, file, "--json")
     assert [row["arm"] for row in json.loads(same.out)] == ["m/one (run)", "m/one (run, 2)"]
-    out = call(capsys, "runs", "report", file, tmp_path / "two.jsonl").out
+    out = call(capsys, "report", file, tmp_path / "two.jsonl").out
     assert "m/one (two): 5 cases: 5 scored" in out
 
 
 def test_files_with_other_cases_are_parts_of_one_run(tmp_path, capsys):
     for name, part in (("one", RUN[:2]), ("two", RUN[2:])):
         write_results(tmp_path / f"{name}.jsonl", of_arm("m/one", part))
-    told = call(capsys, "runs", "leaderboard", tmp_path / "one.jsonl", tmp_path / "two.jsonl", "--json")
+    told = call(capsys, "leaderboard", tmp_path / "one.jsonl", tmp_path / "two.jsonl", "--json")
     assert [(row["arm"], row["cases"]) for row in json.loads(told.out)] == [("m/one", 5)]
 
 
@@ -206,7 +206,7 @@ def rows_of(text):
 
 
 def test_report_by_a_tag_pools_the_fields_of_each_slice(tagged, capsys):
-    rows = rows_of(call(capsys, "runs", "report", tagged, "--by", "domain").out)
+    rows = rows_of(call(capsys, "report", tagged, "--by", "domain").out)
     assert rows == [
         "by domain",
         "domain cases passed valid pass rate fields on valid f1",
@@ -222,14 +222,14 @@ def test_report_by_a_tag_has_the_total_of_each_arm(tmp_path, capsys):
     runs = [scored(name, output, model="@m_1", tags={"n": size}) for size, (name, output) in sized]
     runs = [replace(each, shape={**SHAPE, "values": 7 ** each.tags["n"]}) for each in runs]
     write_results(path, runs)
-    rows = rows_of(call(capsys, "runs", "report", path, "--by", "n", "--by", "output-size").out)
+    rows = rows_of(call(capsys, "report", path, "--by", "n", "--by", "output-size").out)
     assert rows[5] == "(all) 3 1 3 of 3 66.7 % 6 of 9 66.7 % 0.8333"
     assert rows[-1] == "rank correlation of output-size with the pass rate of a case: -1.00"
-    first, _ = json.loads(call(capsys, "runs", "report", path, "--by", "n", "--by", "output-size", "--json").out)
+    first, _ = json.loads(call(capsys, "report", path, "--by", "n", "--by", "output-size", "--json").out)
     assert [(each["arm"], each["extract_bench"]["passed"]) for each in first["totals"]] == [("@m_1", 6)]
     more = [replace(each, arm=replace(each.arm, model="n"), nodeid=f"{each.nodeid}[n]") for each in runs]
     write_results(path, [*runs, *more])
-    call(capsys, "runs", "report", path, "--by", "output-size", "--markdown", tmp_path / "r.md")
+    call(capsys, "report", path, "--by", "output-size", "--markdown", tmp_path / "r.md")
     assert "1.00 (&#64;m&#95;1), -1.00 (n)</code>." in (tmp_path / "r.md").read_text(encoding="utf-8")
 
 
@@ -242,18 +242,18 @@ def test_report_by_a_tag_has_the_total_of_each_arm(tmp_path, capsys):
     ],
 )
 def test_report_by_a_tag_in_the_numbers_of_a_system(tagged, capsys, system, heads):
-    rows = rows_of(call(capsys, "runs", "report", tagged, "--by", "domain", "--as", system).out)
+    rows = rows_of(call(capsys, "report", tagged, "--by", "domain", "--as", system).out)
     assert rows[1] == heads
     assert rows[3].split()[:4] == ["sport,", "n", "1", "1"]
     assert set(rows[3].split()[4:]) == {"1"}
 
 
 def test_report_by_values_and_failures(tagged, capsys):
-    rows = rows_of(call(capsys, "runs", "report", tagged, "--by", "field", "--by", "failure", "--by", "type").out)
+    rows = rows_of(call(capsys, "report", tagged, "--by", "field", "--by", "failure", "--by", "type").out)
     assert "total, m 2 50 % 1 1 0 0 0 0.5 0.5" in rows
     assert rows[rows.index("by failure") :][1:4] == ["failure m n", "wrong value 1 0", "outputs in all 2 1"]
     assert "number, m 6 83.3 % 5 1 0 0 0 0.8333 0.8333" in rows
-    found = json.loads(call(capsys, "runs", "report", tagged, "--by", "domain", "--by", "failure", "--json").out)
+    found = json.loads(call(capsys, "report", tagged, "--by", "domain", "--by", "failure", "--json").out)
     assert [(table["by"], table["kind"]) for table in found] == [("domain", "case"), ("failure", "failure")]
     first = found[0]["rows"][0]
     assert (first["slice"], first["arm"], first["passed"], first["extract_bench"]["pass_rate"]) == (
@@ -263,39 +263,39 @@ def test_report_by_values_and_failures(tagged, capsys):
 
 
 def test_leaderboard_by_a_tag_ranks_each_slice(tagged, capsys):
-    found = json.loads(call(capsys, "runs", "leaderboard", tagged, "--by", "domain", "--json").out)
+    found = json.loads(call(capsys, "leaderboard", tagged, "--by", "domain", "--json").out)
     assert [(row["by"], row["slice"], row["arm"], row["cases"]) for row in found] == [
         ("domain", "finance", "m", 2),
         ("domain", "sport", "n", 1),
     ]
-    out = call(capsys, "runs", "leaderboard", tagged, "--by", "domain").out
+    out = call(capsys, "leaderboard", tagged, "--by", "domain").out
     assert out.index("domain finance: 2 results") < out.index("domain sport: 1 result")
 
 
 def test_csv_and_markdown_by_a_tag(tagged, tmp_path, capsys):
     path = tmp_path / "r.csv"
-    call(capsys, "runs", "report", tagged, "--csv", path, "--by", "domain", "--by", "failure")
+    call(capsys, "report", tagged, "--csv", path, "--by", "domain", "--by", "failure")
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
     assert list(rows[0])[-2:] == ["domain", "failure"]
     assert {(row["domain"], row["failure"]) for row in rows if row["status"] == "mismatch"} == {
         ("finance", "wrong value")
     }
-    call(capsys, "runs", "report", tagged, "--markdown", path, "--by", "domain")
+    call(capsys, "report", tagged, "--markdown", path, "--by", "domain")
     assert "| <code>finance, m</code> | 2 | 1 | 2 of 2 | 83.3 % |" in path.read_text(encoding="utf-8")
 
 
 def test_reports_have_the_slices_in_the_numbers_of_the_system(tagged, tmp_path, capsys):
     for name, sign in (("html", "key_match</th>"), ("markdown", "<code>key&#95;match</code> |")):
         path = tmp_path / f"r.{name}"
-        call(capsys, "runs", "report", tagged, f"--{name}", path, "--by", "domain", "--as", "deepjsoneval")
+        call(capsys, "report", tagged, f"--{name}", path, "--by", "domain", "--as", "deepjsoneval")
         assert sign in path.read_text(encoding="utf-8")
-    assert main(["runs", "report", str(tagged), "--as", "sob"]) == 2
+    assert main(["report", str(tagged), "--as", "sob"]) == 2
     assert "give --by, or leave --as out" in capsys.readouterr().err
 
 
 def test_slices_count_what_broke_and_what_did_not_run(tmp_path, capsys):
     write_results(tmp_path / "r.jsonl", [scored("a", GOLD), broken("b", "down"), broken("c", "down")])
-    rows = rows_of(call(capsys, "runs", "report", tmp_path / "r.jsonl", "--by", "modality").out)
+    rows = rows_of(call(capsys, "report", tmp_path / "r.jsonl", "--by", "modality").out)
     assert rows[1:] == [
         "modality cases passed broken valid pass rate fields on valid f1",
         "text 3 1 2 1 of 1 100 % 3 of 3 100 % 1",
@@ -304,22 +304,22 @@ def test_slices_count_what_broke_and_what_did_not_run(tmp_path, capsys):
 
 @pytest.mark.parametrize("command", ["report", "leaderboard"])
 def test_a_tag_that_no_case_has_is_an_error(tagged, capsys, command):
-    assert main(["runs", command, str(tagged), "--by", "domian"]) == 2
+    assert main([command, str(tagged), "--by", "domian"]) == 2
     assert "no case has the tag 'domian'; did you mean 'domain'?" in capsys.readouterr().err
 
 
 def test_a_leaderboard_ranks_no_values(tagged, capsys):
-    assert main(["runs", "leaderboard", str(tagged), "--by", "field"]) == 2
+    assert main(["leaderboard", str(tagged), "--by", "field"]) == 2
     assert "--by field splits values" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["runs", "report", "none.jsonl"], "none.jsonl: cannot be read"),
-        (["runs", "report", "empty.jsonl"], "no result in empty.jsonl"),
-        (["runs", "leaderboard", "broken.jsonl"], "broken.jsonl:1: not JSON"),
-        (["runs", "report", "empty.jsonl", "--samples", "0"], "--samples must be 1 or more, not 0"),
+        (["report", "none.jsonl"], "none.jsonl: cannot be read"),
+        (["report", "empty.jsonl"], "no result in empty.jsonl"),
+        (["leaderboard", "broken.jsonl"], "broken.jsonl:1: not JSON"),
+        (["report", "empty.jsonl", "--samples", "0"], "--samples must be 1 or more, not 0"),
     ],
 )
 def test_what_cannot_be_read_is_told(tmp_path, capsys, monkeypatch, args, message):
@@ -350,19 +350,19 @@ def test_an_edited_file_is_told(tmp_path, capsys, change):
     record = json.loads(dump_result(replace(RUN[0], shape=SHAPE)))
     change(record)
     (tmp_path / "r.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
-    assert main(["runs", "report", str(tmp_path / "r.jsonl")]) == 2
+    assert main(["report", str(tmp_path / "r.jsonl")]) == 2
     assert re.search(r"r\.jsonl:1: not a whole result|was the file edited", capsys.readouterr().err)
 
 
 def test_a_torn_last_line_is_told(file, capsys):
     with file.open("a", encoding="utf-8") as out:
         out.write('{"format": 1, "nodeid')
-    assert "the last line is cut off" in call(capsys, "runs", "report", file).err
+    assert "the last line is cut off" in call(capsys, "report", file).err
 
 
 def test_the_leaderboard_and_the_report_estimate_the_same(file, capsys):
-    (row,) = json.loads(call(capsys, "runs", "leaderboard", "--json", file).out)
-    (whole,) = json.loads(call(capsys, "runs", "report", "--json", file).out)
+    (row,) = json.loads(call(capsys, "leaderboard", "--json", file).out)
+    (whole,) = json.loads(call(capsys, "report", "--json", file).out)
     for name in ("pass_rate", "f1"):
         assert row[name] == whole["measures"][name]["plain"]
     assert (row["overall"], row["coverage"]) == (whole["sob"]["overall"], whole["sob"]["coverage"])
@@ -371,7 +371,7 @@ def test_the_leaderboard_and_the_report_estimate_the_same(file, capsys):
 def test_results_are_read_line_by_line_without_their_values(tmp_path):
     path = tmp_path / "run.jsonl"
     write_results(path, [scored("a", wrong(total=1)), scored("b", GOLD)])
-    whole, short = (read_all_results("runs report", [path], values=values) for values in (True, False))
+    whole, short = (read_all_results("report", [path], values=values) for values in (True, False))
     for one, other in zip(whole, short, strict=True):
         assert other.attempts[0].output is None
         for kept, left in zip(one.scores, other.scores, strict=True):

@@ -1,4 +1,4 @@
-"""`pytest-extract runs leaderboard --as sob`: SOB's own result files as its published tables."""
+"""`pytest-extract leaderboard --as sob`: SOB's own result files as its published tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SMALL = sorted(path.name for path in (ROOT / "vectors/sob_aggregate").glob("[ai]
 
 
 def printed(capsys, *args):
-    assert main(["runs", "leaderboard", "--as", "sob", *map(str, args)]) == 0
+    assert main(["leaderboard", "--as", "sob", *map(str, args)]) == 0
     return capsys.readouterr().out
 
 
@@ -132,7 +132,7 @@ def test_published_rows_count_for_the_modality_of_their_folder(rows, tmp_path, c
 def test_what_is_no_result_of_sob_is_an_error(tmp_path, capsys, name, text, message):
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    assert main(["runs", "leaderboard", "--as", "sob", str(path)]) == 2
+    assert main(["leaderboard", "--as", "sob", str(path)]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -145,5 +145,5 @@ def test_a_compressed_file_is_read_to_its_end(tmp_path, capsys):
     assert "one" in out
     assert "two" in out
     path.write_bytes(b"".join(parts)[:-9])
-    assert main(["runs", "leaderboard", "--as", "sob", str(path)]) == 2
+    assert main(["leaderboard", "--as", "sob", str(path)]) == 2
     assert "cannot be read" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 """A model server that misbehaves: `python tests/fuzz server`.
 
 One real pytest run through litellm with a case for each way of misbehaving, then one with a judge that says yes to
-everything, and `pytest-extract judge-audit` on its answers. Printed: the outcome of each case, calls made, seconds.
+everything, and `pytest-extract agree` on its answers. Printed: the outcome of each case, calls made, seconds.
 Exit status 1 when a case ends otherwise than it should: an outage must be *broken*, a bad answer *failed*, and a hiccup
 that a retry mends *passed*; and no case may take longer than its attempts are allowed to.
 """
@@ -251,7 +251,7 @@ def yes(body: Any) -> Reply:
     return answer(json.dumps({"answers": entries}))
 
 
-def judge_audit(folder: Path) -> tuple[bool, str]:
+def judge_agreement(folder: Path) -> tuple[bool, str]:
     """Return whether the audit finds a judge that always says yes, and what it prints."""
     folder.mkdir(parents=True, exist_ok=True)
     pairs = [("ACME Corporation", "Acme Corp."), ("Bolt", "Nut"), ("Berlin", "Munich"), ("paid", "unpaid")]
@@ -272,7 +272,7 @@ def judge_audit(folder: Path) -> tuple[bool, str]:
     with LlmServer() as server:
         server.otherwise = yes
         done = run_pytest(folder, f"--extract-judge-model={MODEL}", "--extract-record=once", env=server.env)
-    command = [sys.executable, "-m", "pytest_extract.cli", "judge-audit", "people.yaml", "--min-agreement", "0.9"]
+    command = [sys.executable, "-m", "pytest_extract.cli", "agree", "people.yaml", "--min-agreement", "0.9"]
     script = Path(sys.executable).with_name("pytest-extract")
     command = [str(script), *command[3:]] if script.exists() else command
     audit = subprocess.run(
@@ -302,6 +302,6 @@ def main(argv: list[str], in_folder: Callable[[], Any] = tempfile.TemporaryDirec
         print(f"\n{len(rows)} cases in {seconds:.0f} s, {len(wrong)} otherwise than they should be")
         if args.only is not None:
             return 1 if wrong else 0
-        found, text = judge_audit(Path(name) / "judge")
-        print(f"a judge that always says yes: {'found by judge-audit' if found else 'NOT FOUND'}\n{text}")
+        found, text = judge_agreement(Path(name) / "judge")
+        print(f"a judge that always says yes: {'found by agree' if found else 'NOT FOUND'}\n{text}")
     return 1 if wrong or not found else 0

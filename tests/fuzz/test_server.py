@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.fuzz.server import BEHAVIOURS, Behaviour, Row, extractor_rows, judge_audit
+from tests.fuzz.server import BEHAVIOURS, Behaviour, Row, extractor_rows, judge_agreement
 
 if find_spec("litellm") is None:
     pytest.skip("calling a model needs litellm", allow_module_level=True)
@@ -21,7 +21,7 @@ def test_each_misbehaviour_has_its_outcome(tmp_path):
 
 
 def test_a_judge_that_always_says_yes_is_found_by_the_audit(tmp_path):
-    found, text = judge_audit(tmp_path)
+    found, text = judge_agreement(tmp_path)
     assert found, text
 
 

@@ -268,7 +268,7 @@ BAD = answers("bad", {"total": 5}, "no JSON", None)
 
 def ranked(capsys, path):
     capsys.readouterr()
-    assert main(["runs", "leaderboard", str(path), "--json"]) == 0
+    assert main(["leaderboard", str(path), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     return {row["arm"]: (row["coverage"], row["json_pass_rate"], row["value_accuracy"]) for row in rows}
 
@@ -284,9 +284,7 @@ def test_responses_of_several_models_are_scored_and_ranked(tmp_path, capsys, mon
     assert main(["import", "sob", jsonl(tmp_path / "records.jsonl", *rows), "cases"]) == 0
     told = capsys.readouterr().out
     assert f"{3 if documents else 6} cases in " in told
-    assert (
-        "6 responses of 2 models scored; rank them: pytest-extract runs leaderboard cases/sob-responses.jsonl" in told
-    )
+    assert "6 responses of 2 models scored; rank them: pytest-extract leaderboard cases/sob-responses.jsonl" in told
     results = read_results(tmp_path / "cases/sob-responses.jsonl").results
     assert {(each.case_id, each.arm.model) for each in results} == {
         (name, model) for name in ("1-r0", "2-r1", "3-rx") for model in ("good", "bad")
@@ -352,7 +350,7 @@ def test_what_is_known_of_a_record_of_sob_becomes_its_tags(tmp_path, capsys):
     assert dict(case.tags) == {**tags, "modality": "text"}
     results = read_results(tmp_path / "out/sob-responses.jsonl").results
     assert [each.tags["seconds"] for each in results] == ["0", "1"]
-    report = ["runs", "report", str(tmp_path / "out/sob-responses.jsonl")]
+    report = ["report", str(tmp_path / "out/sob-responses.jsonl")]
     assert main([*report, "--by", "category"]) == 0
     assert "receipts" in capsys.readouterr().out
     assert main([*report, "--by", "complexty"]) == 2

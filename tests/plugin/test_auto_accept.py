@@ -81,7 +81,7 @@ def test_its_measures_have_thresholds_baselines_and_reports(
     result.stdout.fnmatch_lines(["*auto_accept_precision 0 is below 0.8*"])
     baseline = json.loads((pytester.path / "b.json").read_text(encoding="utf-8"))
     assert '"auto_accept_coverage": 0.5' in json.dumps(baseline)
-    assert main(["runs", "report", "r.jsonl"]) == 0
+    assert main(["report", "r.jsonl"]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["auto_accept_precision", "0.6667"] in [line[:2] for line in lines]
 
@@ -127,18 +127,18 @@ def test_the_command_proposes_thresholds_on_one_half_and_checks_them_on_the_othe
     (pytester.path / "a.extract.yaml").write_text(json.dumps({"defaults": defaults, "cases": listed}), encoding="utf-8")
     pytester.runpytest("--extract-results=r.jsonl", "--extract-gate=none", "-q")
     capsys.readouterr()
-    assert main(["runs", "report", "r.jsonl", "--auto-accept", "0.9"]) == 0
+    assert main(["report", "r.jsonl", "--auto-accept", "0.9"]) == 0
     printed = capsys.readouterr().out
     assert "auto-accept with 90 % right: thresholds proposed on 80 cases, checked on 80 others" in printed
     assert "vendor: no confidence is shown to have 90 % right" in " ".join(printed.split())
-    assert main(["runs", "report", "r.jsonl", "--auto-accept", "0.9", "--json"]) == 0
+    assert main(["report", "r.jsonl", "--auto-accept", "0.9", "--json"]) == 0
     (arm,) = json.loads(capsys.readouterr().out)
     total = next(each for each in arm["fields"] if each["field"] == "total")
     assert 0.5 <= total["confidence"] < 0.8
     assert total["proposed"]["precision_lower_bound"] >= 0.9
     assert total["checked"]["precision"] >= 0.85
     assert f'"total": {total["confidence"]:g}' in printed, "as keys of a case file"
-    assert main(["runs", "report", "r.jsonl", "--auto-accept", "0.999"]) == 0
+    assert main(["report", "r.jsonl", "--auto-accept", "0.999"]) == 0
     assert "too few cases" in capsys.readouterr().out
 
 
@@ -149,9 +149,9 @@ def test_the_command_without_confidence(
         json.dumps({"text": '{"total": 8}', "schema": SCHEMA, "gold": {"total": 8}}), encoding="utf-8"
     )
     pytester.runpytest("--extract-results=r.jsonl")
-    assert main(["runs", "report", "r.jsonl", "--auto-accept", "0.9"]) != 0
+    assert main(["report", "r.jsonl", "--auto-accept", "0.9"]) != 0
     assert "no value of these results has a confidence" in capsys.readouterr().err
-    assert main(["runs", "report", "r.jsonl", "--auto-accept", "2"]) != 0
+    assert main(["report", "r.jsonl", "--auto-accept", "2"]) != 0
     assert "above 0 and below 1" in capsys.readouterr().err
 
 
@@ -161,14 +161,14 @@ def test_the_command_shows_calibration_by_field_and_tag(
     write(pytester, 30, wrong=15, auto_accept=RULE, tags={"supplier": "acme"})
     pytester.runpytest("--extract-results=r.jsonl", "-q")
     capsys.readouterr()
-    assert main(["runs", "report", "r.jsonl", "--calibration", "--by", "supplier"]) == 0
+    assert main(["report", "r.jsonl", "--calibration", "--by", "supplier"]) == 0
     printed = capsys.readouterr().out
     assert "confidence: 60 values of 30 cases, mean confidence 0.725, right 0.75" in printed
     rows = [line.split() for line in printed.splitlines()]
     assert ["[0.9,", "1]", "30", "0.95", "0.5"] in [row[:5] for row in rows]
     assert ["acme", "60"] in [row[:2] for row in rows]
     assert {"vendor", "total"} <= {row[0] for row in rows if row}
-    assert main(["runs", "report", "r.jsonl", "--calibration", "--json"]) == 0
+    assert main(["report", "r.jsonl", "--calibration", "--json"]) == 0
     (arm,) = json.loads(capsys.readouterr().out)
     assert arm["overall"]["error"]["mean"] == pytest.approx(0.475)
     assert arm["fields"]["total"]["accuracy"]["mean"] == 0.5
@@ -181,7 +181,7 @@ def test_the_agreement_of_repeats_serves_where_no_confidence_is_given(
     (pytester.path / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
     pytester.runpytest("--extract-results=r.jsonl", "--extract-repeat=3", "-q")
     capsys.readouterr()
-    assert main(["runs", "report", "r.jsonl", "--calibration"]) == 0
+    assert main(["report", "r.jsonl", "--calibration"]) == 0
     assert "agreement of repeats as confidence: 1 values of 1 case" in capsys.readouterr().out
-    assert main(["runs", "report", "r.jsonl", "--calibration", "reported"]) != 0
+    assert main(["report", "r.jsonl", "--calibration", "reported"]) != 0
     assert "no value of these results has a confidence" in capsys.readouterr().err

@@ -53,14 +53,14 @@ def test_results_and_verdict_are_the_same_however_the_run_is_cut(suite, monkeypa
     suite.runpytest("--extract-gate=none", "--extract-results=shard-a.jsonl", "a.extract.yaml")
     suite.runpytest("--extract-gate=none", "--extract-results=shard-b.jsonl", "b.extract.yaml")
     merged = [str(path / name) for name in ("shard-a.jsonl", "shard-b.jsonl")]
-    assert main(["runs", "merge", *merged, "-o", str(path / "shards.jsonl")]) == 0
+    assert main(["merge", *merged, "-o", str(path / "shards.jsonl")]) == 0
 
     assert results(path / "one.jsonl") == results(path / "two.jsonl") == results(path / "shards.jsonl")
     assert len(results(path / "one.jsonl")) == 24
     capsys.readouterr()
     verdicts = []
     for name in ("one.jsonl", "two.jsonl", "shards.jsonl"):
-        status = main(["runs", "compare", str(path / "base.jsonl"), str(path / name), "--json"])
+        status = main(["compare", str(path / "base.jsonl"), str(path / name), "--json"])
         record = json.loads(capsys.readouterr().out)
         for arm in record["arms"]:
             arm.pop("calls")  # how long a call took differs from run to run

@@ -99,7 +99,7 @@ def test_the_report_command_has_both(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "r.jsonl"
     case = result("wrong", {"hello": 1}, uncompared={"events": 66}, shape={"leaves": 67})
     file.write_text(f"{dump_result(case)}\n", encoding="utf-8")
-    assert main(["runs", "report", str(file)]) == 0
+    assert main(["report", str(file)]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "in 1 case: wrong (4 of 4 passed fields)" in out
     assert "66 of 67 gold values are compared with nothing: `events` (66), in 1 case" in out

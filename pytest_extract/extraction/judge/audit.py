@@ -20,12 +20,11 @@ class JudgedPair:
 
     answer: StoredAnswer
     override: Override
-    threshold: float = EQUAL_FROM
 
     @property
     def labels(self) -> tuple[bool, bool]:
         """Equal or not: the judge's word, the person's word."""
-        return (self.answer.score >= self.threshold, self.override.score >= self.threshold)
+        return (self.answer.score >= EQUAL_FROM, self.override.score >= EQUAL_FROM)
 
     @property
     def agree(self) -> bool:
@@ -54,9 +53,7 @@ class Agreement:
         return self.agreed / len(self.comparisons)
 
 
-def audit(
-    overrides: Overrides, answers: Iterable[StoredAnswer], threshold: float = EQUAL_FROM
-) -> tuple[tuple[Agreement, ...], int]:
+def audit(overrides: Overrides, answers: Iterable[StoredAnswer]) -> tuple[tuple[Agreement, ...], int]:
     """Return the agreement of each judge that answered about an overridden pair, and the number of pairs none did."""
     groups: dict[tuple[str, int], list[JudgedPair]] = {}
     met: set[int] = set()
@@ -64,7 +61,7 @@ def audit(
         override = overrides.about(answer.pair, answer.instructions)
         if override is not None:
             met.add(id(override))
-            comparison = JudgedPair(answer=answer, override=override, threshold=threshold)
+            comparison = JudgedPair(answer=answer, override=override)
             groups.setdefault((answer.judge, answer.prompt_version), []).append(comparison)
     agreements = tuple(_agreement(*name, groups[name]) for name in sorted(groups))
     return agreements, sum(id(override) not in met for override in overrides.verdicts)

@@ -64,7 +64,7 @@ def folder(tmp_path):
 def command(folder, *more):
     from pytest_extract.cli import main
 
-    return main(["judge-audit", str(folder / "verdicts.yaml"), "--recordings", str(folder / "rec"), *more])
+    return main(["agree", str(folder / "verdicts.yaml"), "--recordings", str(folder / "rec"), *more])
 
 
 def test_the_command_prints_agreement_kappa_and_differences(folder, capsys):
@@ -83,15 +83,18 @@ def test_the_command_prints_agreement_kappa_and_differences(folder, capsys):
         (["--min-agreement", "0.81"], 1),
         (["--min-kappa", "0.5"], 0),
         (["--min-kappa", "0.6"], 1),
-        (["--judge", "openai/x"], 0),
-        (["--judge", "openai/y"], 2),
-        (["--threshold", "0.1"], 0),
+        (["--recordings", "none"], 2),
     ],
 )
 def test_bounds_and_choices(folder, more, status, capsys):
     assert command(folder, *more) == status
     if status == 2:
         assert "nothing to compare" in capsys.readouterr().out
+
+
+def test_golds_need_two_sets_and_a_schema(folder, capsys):
+    assert command(folder, "--schema", "s.json") == 2
+    assert "golds are compared by A, B and --schema SCHEMA" in capsys.readouterr().err
 
 
 def test_undefined_kappa_is_said(folder, capsys):

@@ -1,4 +1,4 @@
-"""`pytest-extract metrics [NAME]`: prints the reference of all metrics and transforms, from the tables that score."""
+"""`pytest-extract explain [NAME]`: prints the reference of all metrics and transforms, from the tables that score."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WIDTH = 100
 _MANUAL = """\
 # Metrics and transforms
 
-This page is written by `pytest-extract metrics --markdown`; `pytest-extract metrics NAME` explains one in the terminal.
+This page is written by `pytest-extract explain --markdown`; `pytest-extract explain NAME` explains one in the terminal.
 A metric compares one gold value with one extracted value and gives a score from 0 to 1; the field passes from the
 metric's threshold on. In a schema a metric is named by either dialect, with parameters where the default is not right:
 
@@ -80,7 +80,7 @@ def metrics_overview(tables: Tables) -> Iterator[str]:
     for kind, table in tables.items():
         if not table:
             continue
-        yield f"{kind}s (explained by: pytest-extract metrics NAME)"
+        yield f"{kind}s (explained by: pytest-extract explain NAME)"
         for name, spec in table.items():
             yield f"  {name:<24} {textwrap.shorten(_first_sentence(spec.doc), 90, placeholder=' ...')}"
 

@@ -194,7 +194,7 @@ def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:
     from pytest_extract.core.measures.fields import field_measures
 
     fields, leaves = results_without(score, known)
-    return {**score.measures, **field_measures(fields, leaves)._asdict()}
+    return {**score.measures, **field_measures(fields, leaves)}
 
 
 def results_without(
@@ -214,11 +214,11 @@ def _rescore_array(field: FieldResult, leaves: Sequence[FieldResult], excused: S
     size = len(field.path)
     if field.passed or not any(leaf.path[:size] == field.path and len(leaf.path) > size for leaf in excused):
         return field
-    from pytest_extract.core.measures.fields import f1
+    from pytest_extract.core.measures.fields import count_leaves
 
     inside = [leaf for leaf in leaves if leaf.path[:size] == field.path]
     if any(leaf.status in WRONG for leaf in inside):
-        return field._replace(score=f1(inside))
+        return field._replace(score=count_leaves(inside).f1)
     return field._replace(score=1.0, passed=True, status=Status.MATCH)
 
 

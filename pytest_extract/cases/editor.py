@@ -26,11 +26,11 @@ def editor_line(case_file: str, schema: str = EDITOR_SCHEMA) -> str:
 
 def renewed_schema() -> str:
     """Return the text of the JSON Schema with the measures that thresholds can bound, as their table has them."""
-    from pytest_extract.core.measures.table import MEASURES, THRESHOLD_MEASURES
+    from pytest_extract.core.measures.table import MEASURES
 
     schema = json.loads(case_file_schema())
     thresholds = schema["$defs"]["thresholds"]
     others = {name: part for name, part in thresholds["properties"].items() if part.get("$ref") != _SHARE}
-    measures = {name: {"description": MEASURES[name].doc, "$ref": _SHARE} for name in THRESHOLD_MEASURES}
+    measures = {name: {"description": measure.doc, "$ref": _SHARE} for name, measure in MEASURES.items()}
     thresholds["properties"] = measures | others
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

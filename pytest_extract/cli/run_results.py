@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_extract.cli.console import print_note
 from pytest_extract.core.case_result import Arm, CaseResult
-from pytest_extract.core.measures.document import SCORE_MEASURES
+from pytest_extract.core.measures.table import SCORE_MEASURES
 from pytest_extract.core.shared_results import SharedResults
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.report.aggregates import repeated_results_text

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, Literal, TypeAlias, cast
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core.measures.apart import Place, places_apart
-from pytest_extract.core.measures.document_pair import DocumentPair
+from pytest_extract.core.measures.document import DocumentPair
 from pytest_extract.core.results import ArrayResult, Failure, FailureKind, GateResult, Gates
 from pytest_extract.core.values import MISSING, Json, json_type, short_repr, text_below
 from pytest_extract.errors import ConfigError, nearest
@@ -147,6 +147,35 @@ def gates_of(
     return Gates(parse=parse, root=root, schema=schema, coverage=coverage)
 
 
+class OutputCheck(NamedTuple):
+    """Whether an output counts.
+
+    failure: why it does not: why there is none, or, where the schema gate fails, `schema_violation`.
+    """
+
+    gates: Gates
+    failure: Failure | None
+
+
+def check_output(
+    sides: DocumentPair,
+    failure: Failure | None,
+    modality: str,
+    config: GateConfig,
+    arrays: Sequence[ArrayResult] = (),
+) -> OutputCheck:
+    """Look at the gates of one output; `failure` says why there is no value.
+
+    `arrays` say how rows were matched, so that the coverage gate names the rows that the results name.
+    """
+    gates = gates_of(sides, failure, modality, config, arrays)
+    if failure is None and gates.root.passed and not gates.schema.passed:
+        violation = sides.violation
+        message, path = (gates.schema.why, None) if violation is None else (violation.message, violation.path)
+        failure = Failure(kind=FailureKind.SCHEMA_VIOLATION, message=message, path=path)
+    return OutputCheck(gates, failure)
+
+
 def is_structural(sides: DocumentPair, config: GateConfig) -> bool:
     """Whether the parse, root and schema gates let an output through: `Gates.structural`, without the reasons."""
     return sides.extracted is not MISSING and _fits_root(sides, config) and _fits_schema(sides, config)
@@ -211,10 +240,10 @@ def _coverage_gate(sides: DocumentPair, gate: CoverageGate, arrays: Sequence[Arr
 
 def _coverage_text(sides: DocumentPair, coverage: str, floor: float, arrays: Sequence[ArrayResult]) -> str:
     """Say how much of the gold the output covers, and which rows and fields only one side has."""
-    counts = sides.counts
-    wanted = f"{counts.expected:,} values" if counts.expected != 1 else "1 value"
-    covered = f"the output has {counts.shared:,} of the gold's {wanted} in the same place"
-    others = counts.found - counts.shared
+    expected = len(sides.wanted.values)
+    wanted = f"{expected:,} values" if expected != 1 else "1 value"
+    covered = f"the output has {sides.shared:,} of the gold's {wanted} in the same place"
+    others = len(sides.found.values) - sides.shared
     more = f" and {others:,} other{'s' * (others > 1)}" if others else ""
     apart = places_apart(sides.gold, sides.extracted, arrays)
     parts = [_places_text("missing", apart.missing), _places_text("not in the gold", apart.unexpected)]

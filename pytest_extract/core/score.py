@@ -7,9 +7,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.engine.document import Scored
-from pytest_extract.core.gates import is_structural
-from pytest_extract.core.measures.document import SCORE_MEASURES, OutputCheck, check_output, document_measures
-from pytest_extract.core.measures.fields import NO_MEASURES, ResultMeasures, field_measures
+from pytest_extract.core.gates import OutputCheck, check_output, is_structural
+from pytest_extract.core.measures.fields import field_measures
+from pytest_extract.core.measures.table import document_measures
 from pytest_extract.core.results import (
     WRONG,
     ArrayResult,
@@ -27,8 +27,7 @@ from pytest_extract.core.values import MISSING, Json, Missing, writable
 
 if TYPE_CHECKING:
     from pytest_extract.core.gates import GateConfig
-    from pytest_extract.core.measures.document import DocumentMeasures
-    from pytest_extract.core.measures.document_pair import DocumentPair
+    from pytest_extract.core.measures.document import DocumentMeasures, DocumentPair
     from pytest_extract.core.mistakes import FindsValue
     from pytest_extract.core.rules.rule_set import RuleSet
 
@@ -36,9 +35,6 @@ _PLAIN: Final = frozenset({str, bool, float, type(None), Missing})
 """Types of values that JSON holds as they are: NaN and infinity are refused when an output is parsed."""
 _NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
 _NO_FURTHER: Final[Mapping[str, float]] = {}
-_ONES_BY_NAME: Final = dict.fromkeys(SCORE_MEASURES, 1.0)
-_ONES: Final = (*_ONES_BY_NAME.values(),)
-"""The measures of most outputs: all scores that are kept share them."""
 
 
 class Score:
@@ -94,7 +90,7 @@ class Score:
         self._config = config
         self._empty = semantics.empty_rate
         self._sides: DocumentPair | None = None  # until both of these are known
-        self._measured: tuple[float, ...] | None = None
+        self._measured: dict[str, float] | None = None
         self._checked: OutputCheck | None = None
         self._further: Mapping[str, float] = _NO_FURTHER
         self._mistakes: tuple[NamedMistake, ...] | None = None
@@ -121,14 +117,13 @@ class Score:
         return self._sides
 
     @property
-    def _values(self) -> tuple[float, ...]:
-        """The values of `SCORE_MEASURES`, worked out together when one of them is first asked for, and then kept."""
+    def _values(self) -> dict[str, float]:
+        """The measures of gold and output, worked out together when one of them is first asked for, and then kept."""
         if self._measured is None:
-            sides, own = self._side_by_side(), self._of_results
+            sides, own = self._side_by_side(), self.ungated
             if self.unread is not None or not is_structural(sides, self._config):
-                own = NO_MEASURES
-            values = own + document_measures(sides, self._config.coverage(self._modality))
-            self._measured = _ONES if values == _ONES else values
+                own = dict.fromkeys(own, 0.0)
+            self._measured = own | document_measures(sides, self._config.coverage(self._modality))
             self._sides = sides if self._checked is None else None
         return self._measured
 
@@ -152,13 +147,9 @@ class Score:
         return self._check.failure
 
     @property
-    def _of_results(self) -> ResultMeasures:
-        return field_measures(self.fields, self.leaves, empty=self._empty)
-
-    @property
     def ungated(self) -> dict[str, float]:
         """The measures over results whatever the gates say: what an output that breaks its schema got right."""
-        return self._of_results._asdict()
+        return field_measures(self.fields, self.leaves, empty=self._empty)
 
     @property
     def empty_passes(self) -> int:
@@ -173,8 +164,7 @@ class Score:
     @property
     def measures(self) -> dict[str, float]:
         """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""
-        values = self._values
-        measures = _ONES_BY_NAME.copy() if values is _ONES else dict(zip(SCORE_MEASURES, values, strict=True))
+        measures = {**self._values}
         if self.rules:
             from pytest_extract.core.measures.reported import rule_measures
 

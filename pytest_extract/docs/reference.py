@@ -130,11 +130,8 @@ def measures_page() -> Iterator[str]:
 
 
 def _measure_row(measure: Measure) -> tuple[str, ...]:
-    notes = [measure.doc]
-    notes += ["Lower is better."] if measure.better == "lower" else []
-    notes += [] if measure.threshold else ["It cannot be a threshold."]
     column = f"`{measure.column}`" if measure.column else ""
-    return f"`{measure.name}`", ", ".join(measure.systems), " ".join(notes), column
+    return f"`{measure.name}`", ", ".join(measure.systems), measure.doc, column
 
 
 def case_keys_page() -> Iterator[str]:

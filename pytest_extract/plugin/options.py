@@ -580,11 +580,11 @@ def _suite_problems(gate: str | None, thresholds: Mapping[str, float]) -> list[s
         return []
     if not thresholds:
         return ["--extract-gate=suite needs extract_suite_thresholds in the ini file, such as pass_rate=0.95"]
-    from pytest_extract.core.measures.table import THRESHOLD_MEASURES
+    from pytest_extract.core.measures.table import MEASURES
     from pytest_extract.errors import nearest
 
-    unknown = [name for name in thresholds if name not in THRESHOLD_MEASURES]
-    return [f"extract_suite_thresholds: no measure {name!r}{nearest(name, THRESHOLD_MEASURES)}" for name in unknown]
+    unknown = [name for name in thresholds if name not in MEASURES]
+    return [f"extract_suite_thresholds: no measure {name!r}{nearest(name, MEASURES)}" for name in unknown]
 
 
 def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.aggregate.extractbench import Rates
-from pytest_extract.core.aggregate.fields import FieldCounts
 from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable
 from pytest_extract.core.case_result import Outcome
+from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest

@@ -12,7 +12,7 @@ from pytest_extract.cases.editor import case_file_schema, renewed_schema
 from pytest_extract.cases.keys import FILE_KEYS, LIMITS, case_keys
 from pytest_extract.cases.load import load_cases
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
-from pytest_extract.core.measures.table import THRESHOLD_MEASURES
+from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.output_shape import SHAPES, UNITS
 from pytest_extract.core.rules.entries import RULE_KEYS, SEVERITIES
 from pytest_extract.core.schema.annotations import _OVERRIDE_KEYS
@@ -40,7 +40,7 @@ def test_it_lists_the_checker_s_words():
     assert list(DEFS["semantics"]["enum"]) == list(SEMANTICS)
     assert tuple(DEFS["modality"]["enum"]) == MODALITIES
     assert tuple(DEFS["gates"]["properties"]["coverage"]["anyOf"][1]["properties"]["mode"]["enum"]) == COVERAGE_MODES
-    assert list(DEFS["thresholds"]["properties"]) == [*THRESHOLD_MEASURES, "fields", *LIMITS]
+    assert list(DEFS["thresholds"]["properties"]) == [*MEASURES, "fields", *LIMITS]
     assert (tuple(DEFS["output_shape"]["enum"]), tuple(DEFS["unit"]["enum"])) == (tuple(SHAPES), tuple(UNITS))
     rule = DEFS["rules"]["items"]["anyOf"][1]["properties"]
     assert (tuple(rule), tuple(rule["severity"]["enum"])) == (RULE_KEYS, SEVERITIES)

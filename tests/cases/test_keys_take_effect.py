@@ -17,7 +17,7 @@ from pytest_extract.cases.editor import case_file_schema
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.measures.table import THRESHOLD_MEASURES
+from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.output_shape import SHAPES
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.results import dump_result, load_result
@@ -263,10 +263,7 @@ KEYS = {
     "thresholds.fields": (breaches, {}, {"thresholds": {"fields": {"name": 1.0}}}),
     "thresholds.max_cost_usd": (breaches, {}, {"thresholds": {"max_cost_usd": 0.1}}),
     "thresholds.max_latency_s": (breaches, {}, {"thresholds": {"max_latency_s": 1}}),
-    **{
-        f"thresholds.{name}": (of_nothing, {"thresholds": {name: 0}}, {"thresholds": {name: 1}})
-        for name in THRESHOLD_MEASURES
-    },
+    **{f"thresholds.{name}": (of_nothing, {"thresholds": {name: 0}}, {"thresholds": {name: 1}}) for name in MEASURES},
     "overrides": (scores, {}, {"overrides": {"name": "skip"}}),
     "overrides.metric": (scores, {}, {"overrides": {"name": {"metric": "string_fuzzy"}}}),
     "overrides.metrics": (scores, {}, {"overrides": {"name": {"metrics": [{"metric_id": "string_fuzzy"}]}}}),

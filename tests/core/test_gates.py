@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import score, score_text
-from pytest_extract.core.gates import GateConfig, coverage_gate, gates_of, is_structural
-from pytest_extract.core.measures.document import SCORE_MEASURES, check_output, document_measures
-from pytest_extract.core.measures.document_pair import DocumentPair
+from pytest_extract.core.gates import GateConfig, check_output, coverage_gate, gates_of, is_structural
+from pytest_extract.core.measures.document import DocumentPair
+from pytest_extract.core.measures.table import document_measures
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING
@@ -224,7 +224,7 @@ def test_a_value_too_deep_fails_the_parse_gate():
 def test_no_value_crashes_gates_or_measures(extracted, gold):
     sides = DocumentPair(gold, extracted, ANY)
     checked = check_output(sides, None, "text", GateConfig()).gates
-    assert all(0.0 <= value <= 1.0 for value in document_measures(sides, coverage_gate("text")))
+    assert all(0.0 <= value <= 1.0 for value in document_measures(sides, coverage_gate("text")).values())
     assert all(0.0 <= gate.factor <= 1.0 for gate in (checked.parse, checked.root, checked.coverage))
 
 
@@ -256,8 +256,7 @@ def test_breaking_the_schema_is_a_failure_kind_with_its_place():
 def test_all_twelve_document_measures_and_the_chosen_gate():
     def measures(extracted):
         gate = GateConfig.from_json({"coverage": {"floor": 0.9}}).coverage("text")
-        found = document_measures(DocumentPair(NINE, extracted, ANY), gate)
-        return dict(zip(SCORE_MEASURES[-12:], found, strict=True))
+        return document_measures(DocumentPair(NINE, extracted, ANY), gate)
 
     found = measures({**NINE, "x": 1})
     assert found["value_accuracy"] == 1.0

@@ -12,7 +12,6 @@ from typing import Any
 
 from pytest_extract import MISSING, Alignment, Question, Scorer, Verdict
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
-from pytest_extract.core.measures.leaf_paths import is_ambiguous_name
 from pytest_extract.core.results import Answer, Judge, Status
 from pytest_extract.core.score import Score
 from pytest_extract.report.csv_table import csv_table
@@ -181,7 +180,9 @@ def _parts(value: Json) -> Iterator[Json]:
 
 def _odd_names(value: Json) -> bool:
     """Whether SOB's published paths can name two places of a value alike: the later one counts then, as published."""
-    return any(isinstance(one, dict) and any(map(is_ambiguous_name, one)) for one in _parts(value))
+    return any(
+        isinstance(one, dict) and any(not name or "." in name or "[" in name for name in one) for one in _parts(value)
+    )
 
 
 def _valueless_row(value: Json) -> bool:

@@ -3,67 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import chain
 
-from pytest_extract.core.measures.fields import harmonic_mean
-from pytest_extract.core.results import COUNTED, SCORED, FieldResult, Status
-
-
-@dataclass(slots=True, kw_only=True)
-class FieldCounts:
-    """How one field did: leaf results by status, their summed score, and the records that it occurs in."""
-
-    match: int = 0
-    mismatch: int = 0
-    omission: int = 0
-    hallucination: int = 0
-    undecided: int = 0
-    score: float = 0.0
-    records: set[str] = field(default_factory=set)
-
-    def add(self, leaf: FieldResult, record: str = "") -> None:
-        """Count one leaf result; skipped ones do not count."""
-        status = leaf.status
-        if status in COUNTED:
-            setattr(self, status, getattr(self, status) + 1)
-            self.score += leaf.score if status in SCORED else 0.0
-        elif status is Status.JUDGE_ERROR:
-            self.undecided += 1
-        else:
-            return
-        self.records.add(record)
-
-    @property
-    def compared(self) -> int:
-        """Results with a value on both sides."""
-        return self.match + self.mismatch
-
-    @property
-    def total(self) -> int:
-        """All results that count; those that a judge left undecided do not."""
-        return self.compared + self.omission + self.hallucination
-
-    @property
-    def mean_score(self) -> float:
-        """Mean score, omissions and hallucinations as 0; 0.0 where nothing counts."""
-        return self.score / self.total if self.total else 0.0
-
-    @property
-    def precision(self) -> float:
-        """Score over what was extracted; 1.0 where that is nothing."""
-        whole = self.compared + self.hallucination
-        return self.score / whole if whole else 1.0
-
-    @property
-    def recall(self) -> float:
-        """Score over what the gold holds; 1.0 where that is nothing."""
-        whole = self.compared + self.omission
-        return self.score / whole if whole else 1.0
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of precision and recall; 0.0 where both are 0, 1.0 where nothing counts."""
-        return harmonic_mean(self.precision, self.recall)
+from pytest_extract.core.measures.fields import FieldCounts, count_leaves
+from pytest_extract.core.results import FieldResult
 
 
 def field_table(records: Iterable[tuple[str, Iterable[FieldResult]]]) -> dict[str, FieldCounts]:
@@ -92,13 +36,10 @@ class StructRun:
 
 def struct_eval_run(records: Sequence[Sequence[FieldResult]]) -> StructRun:
     """Summarize records of leaf results; every mean is 1.0 without records."""
-    each, per_field = [], dict[str, FieldCounts]()
-    for leaves in records:
-        counts = FieldCounts()
-        each.append(counts)
-        for leaf in leaves:
-            counts.add(leaf)
-            per_field.setdefault(str(leaf.path), FieldCounts()).add(leaf)
+    each = [count_leaves(leaves) for leaves in records]
+    per_field: dict[str, FieldCounts] = {}
+    for leaf in chain.from_iterable(records):
+        per_field.setdefault(str(leaf.path), FieldCounts()).add(leaf)
     return StructRun(
         mean_precision=_mean([counts.precision for counts in each]),
         mean_recall=_mean([counts.recall for counts in each]),

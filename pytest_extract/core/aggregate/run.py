@@ -11,10 +11,11 @@ from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
 from pytest_extract.core.aggregate.extractbench import Rates, extract_bench_rates
-from pytest_extract.core.aggregate.fields import FieldCounts, field_table
+from pytest_extract.core.aggregate.fields import field_table
 from pytest_extract.core.aggregate.sob import SobSummary, published_columns, sob_summary
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
+from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.measures.table import MEASURES, measures_of_system
 from pytest_extract.core.values import Json
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from pytest_extract.core.results import ArrayResult
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, iter_leaves
 
 
 class Place(NamedTuple):
@@ -22,18 +22,8 @@ class Place(NamedTuple):
     @classmethod
     def of(cls, path: tuple[Step, ...], value: Json) -> Place:
         """Count the values of a subtree."""
-        values = nulls = 0
-        stack = [value]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, dict):
-                stack += node.values()
-            elif isinstance(node, list):
-                stack += node
-            else:
-                values += 1
-                nulls += node is None
-        return cls(FieldPath(path), values, nulls)
+        values = [leaf for _, leaf in iter_leaves(value)]
+        return cls(FieldPath(path), len(values), values.count(None))
 
     def __str__(self) -> str:
         text = str(self.path)
@@ -53,31 +43,25 @@ def places_apart(gold: Json, extracted: Json | Missing, arrays: Iterable[ArrayRe
     """Compare the structure of two documents; rows that no comparison has matched go by position."""
     if extracted is MISSING:
         return Apart([Place.of((), gold)], [])
-    pairings = {tuple(array.path): array for array in arrays}
+    pairings = {tuple(array.path): array.pairs for array in arrays}
     apart = Apart([], [])
     stack: list[tuple[tuple[Step, ...], Json, tuple[Step, ...], Json]] = [((), gold, (), extracted)]
     while stack:
         path, one, at, other = stack.pop()
+        pairs: list[tuple[Step, Step]]
         if isinstance(one, dict) and isinstance(other, dict):
-            apart.missing.extend(Place.of((*path, key), value) for key, value in one.items() if key not in other)
-            apart.unexpected.extend(Place.of((*at, key), value) for key, value in other.items() if key not in one)
-            stack += [((*path, key), one[key], (*at, key), other[key]) for key in reversed(one) if key in other]
+            wanted, found, pairs = one, other, [(key, key) for key in one if key in other]
         elif isinstance(one, list) and isinstance(other, list):
-            pairs = [*_pairs(path, one, other, pairings)]
-            paired, taken = {i for i, _ in pairs}, {j for _, j in pairs}
-            apart.missing.extend(Place.of((*path, i), row) for i, row in enumerate(one) if i not in paired)
-            apart.unexpected.extend(Place.of((*at, j), row) for j, row in enumerate(other) if j not in taken)
-            stack += [((*path, i), one[i], (*at, j), other[j]) for i, j in reversed(pairs)]
-        elif isinstance(one, dict | list) or isinstance(other, dict | list):
-            apart.missing.append(Place.of(path, one))
-            apart.unexpected.append(Place.of(at, other))
+            wanted, found = dict(enumerate(one)), dict(enumerate(other))
+            by_position = zip(wanted, found, strict=False)
+            pairs = [(i, j) for i, j in pairings.get(path, by_position) if i in wanted and j in found]
+        else:
+            if isinstance(one, dict | list) or isinstance(other, dict | list):
+                apart.missing.append(Place.of(path, one))
+                apart.unexpected.append(Place.of(at, other))
+            continue
+        taken, used = {i for i, _ in pairs}, {j for _, j in pairs}
+        apart.missing.extend(Place.of((*path, step), value) for step, value in wanted.items() if step not in taken)
+        apart.unexpected.extend(Place.of((*at, step), value) for step, value in found.items() if step not in used)
+        stack += [((*path, i), wanted[i], (*at, j), found[j]) for i, j in reversed(pairs)]
     return Apart(*([place for place in places if place.values] for places in apart))
-
-
-def _pairs(
-    path: tuple[Step, ...], gold: list[Json], extracted: list[Json], pairings: Mapping[tuple[Step, ...], ArrayResult]
-) -> Iterator[tuple[int, int]]:
-    if path not in pairings:
-        yield from ((index, index) for index in range(min(len(gold), len(extracted))))
-        return
-    yield from ((i, j) for i, j in pairings[path].pairs if i < len(gold) and j < len(extracted))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.measures.document_pair import DocumentPair
+from pytest_extract.core.measures.document import DocumentPair
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 
@@ -17,7 +17,6 @@ NO_JSON: Final = "Not a invalid JSON"
 NO_MATCH: Final = "JSON output doesn't match the schema"
 SCORED: Final = "Give score in 3 criteria"
 _FENCE: Final = "```json"
-_new: Final = tuple.__new__
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,19 +29,11 @@ class DeepJsonScore:
     note: str
 
 
-class DeepJsonMeasures(NamedTuple):
-    """The measures of one comparison, in the order of `MEASURES`, whose rows tell what each is."""
-
-    syntax: float
-    key_match: float
-    strict: float
-
-
-def deepjson_measures(sides: DocumentPair) -> DeepJsonMeasures:
-    """Compute the measures of one comparison."""
+def deepjson_measures(sides: DocumentPair) -> dict[str, float]:
+    """Return the measures of one comparison by name."""
     if not sides.valid:
-        return _NOT_VALID
-    return _new(DeepJsonMeasures, (1.0, key_match(sides.gold, sides.extracted), float(sides.equal)))
+        return {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}
+    return {"syntax": 1.0, "key_match": key_match(sides.gold, sides.extracted), "strict": float(sides.equal)}
 
 
 def key_match(gold: Json, value: Json | Missing) -> float:
@@ -87,12 +78,10 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
     except (ValueError, RecursionError):
         return DeepJsonScore(format=0, detailed=0.0, strict=0, note=NO_JSON)
     measures = deepjson_measures(DocumentPair(gold, value, Validator(schema)))
-    if not measures.syntax:
+    if not measures["syntax"]:
         return DeepJsonScore(format=0, detailed=0.0, strict=0, note=NO_MATCH)
-    return DeepJsonScore(format=1, detailed=measures.key_match, strict=int(measures.strict), note=SCORED)
+    return DeepJsonScore(format=1, detailed=measures["key_match"], strict=int(measures["strict"]), note=SCORED)
 
-
-_NOT_VALID: Final = DeepJsonMeasures(syntax=0.0, key_match=0.0, strict=0.0)
 
 MEASURES: Final = (
     Measure(

@@ -2,43 +2,68 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Final
 
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.results import (
-    HALLUCINATION,
-    MATCH,
-    MISMATCH,
-    OMISSION,
-    SKIPPED,
-    FieldResult,
-    Status,
-)
+from pytest_extract.core.results import COUNTED, SCORED, FieldResult, Status
 
 
-class Counts(NamedTuple):
-    """Sums over leaf results: `score` and number of those present on both sides, and of those on one side only."""
+@dataclass(slots=True, kw_only=True)
+class FieldCounts:
+    """How one field did: leaf results by status, their summed score, and the records that it occurs in."""
 
-    score: float
-    compared: int
-    omitted: int
-    hallucinated: int
+    match: int = 0
+    mismatch: int = 0
+    omission: int = 0
+    hallucination: int = 0
+    undecided: int = 0
+    score: float = 0.0
+    records: set[str] = field(default_factory=set)
+
+    def add(self, leaf: FieldResult, record: str = "") -> None:
+        """Count one leaf result; skipped ones do not count."""
+        status = leaf.status
+        if status in COUNTED:
+            setattr(self, status, getattr(self, status) + 1)
+            self.score += leaf.score if status in SCORED else 0.0
+        elif status is Status.JUDGE_ERROR:
+            self.undecided += 1
+        else:
+            return
+        self.records.add(record)
+
+    @property
+    def compared(self) -> int:
+        """Results with a value on both sides."""
+        return self.match + self.mismatch
+
+    @property
+    def total(self) -> int:
+        """All results that count; those that a judge left undecided do not."""
+        return self.compared + self.omission + self.hallucination
+
+    @property
+    def mean_score(self) -> float:
+        """Mean score, omissions and hallucinations as 0; 0.0 where nothing counts."""
+        return self.score / self.total if self.total else 0.0
 
     @property
     def precision(self) -> float:
-        """Score over what was extracted; 1.0 where that is nothing (struct-extract-eval)."""
-        return _share(self.score, self.compared + self.hallucinated)
+        """Score over what was extracted; 1.0 where that is nothing."""
+        whole = self.compared + self.hallucination
+        return self.score / whole if whole else 1.0
 
     @property
     def recall(self) -> float:
-        """Score over what gold holds; 1.0 where that is nothing."""
-        return _share(self.score, self.compared + self.omitted)
+        """Score over what the gold holds; 1.0 where that is nothing."""
+        whole = self.compared + self.omission
+        return self.score / whole if whole else 1.0
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall; 0.0 where both are, 1.0 where nothing was to be scored."""
+        """Harmonic mean of precision and recall; 0.0 where both are 0, 1.0 where nothing counts."""
         return harmonic_mean(self.precision, self.recall)
 
 
@@ -47,39 +72,29 @@ def harmonic_mean(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def _share(score: float, size: int) -> float:
-    return score / size if size else 1.0
-
-
-def count_leaf_results(leaves: Iterable[FieldResult]) -> Counts:
-    """Sum over leaves; what is skipped or undecided does not count."""
-    total = 0.0
-    found: Counter[Status] = Counter()
+def count_leaves(leaves: Iterable[FieldResult]) -> FieldCounts:
+    """Count leaf results of all patterns together."""
+    counts = FieldCounts()
     for leaf in leaves:
-        status = leaf.status
-        found[status] += 1
-        if status is MATCH or status is MISMATCH:
-            total += leaf.score
-    return Counts(total, found[MATCH] + found[MISMATCH], found[OMISSION], found[HALLUCINATION])
+        counts.add(leaf)
+    return counts
 
 
-def f1(leaves: Iterable[FieldResult]) -> float:
-    """Return F1 over leaf results."""
-    return count_leaf_results(leaves).f1
+def field_measures(
+    fields: Iterable[FieldResult], leaves: Iterable[FieldResult], *, empty: float = 1.0
+) -> dict[str, float]:
+    """Return the measures over results by name; `empty` is the rate where no field was evaluated or nothing weighs."""
+    evaluated = [result for result in fields if result.status is not Status.SKIPPED]
+    weight = sum([result.weight for result in evaluated])
+    counts = count_leaves(leaves)
+    return {
+        "pass_rate": sum([result.passed for result in evaluated]) / len(evaluated) if evaluated else empty,
+        "mean_score": sum([result.score * result.weight for result in evaluated]) / weight if weight else empty,
+        "precision": counts.precision,
+        "recall": counts.recall,
+        "f1": counts.f1,
+    }
 
-
-class ResultMeasures(NamedTuple):
-    """The measures over results, in the order of `MEASURES`, whose rows tell what each is."""
-
-    pass_rate: float
-    mean_score: float
-    precision: float
-    recall: float
-    f1: float
-
-
-NO_MEASURES: Final = ResultMeasures(0.0, 0.0, 0.0, 0.0, 0.0)
-"""Those of an output that does not count."""
 
 MEASURES: Final = (
     Measure(
@@ -108,19 +123,3 @@ MEASURES: Final = (
         systems=("ours", "struct-extract-eval"),
     ),
 )
-
-
-def field_measures(
-    fields: Iterable[FieldResult], leaves: Iterable[FieldResult], *, empty: float = 1.0
-) -> ResultMeasures:
-    """Return the measures over results; `empty` is the rate where no field was evaluated or nothing weighs."""
-    evaluated = [field for field in fields if field.status is not SKIPPED]
-    weight = sum([field.weight for field in evaluated])
-    counts = count_leaf_results(leaves)
-    return ResultMeasures(
-        pass_rate=sum([field.passed for field in evaluated]) / len(evaluated) if evaluated else empty,
-        mean_score=sum([field.score * field.weight for field in evaluated]) / weight if weight else empty,
-        precision=counts.precision,
-        recall=counts.recall,
-        f1=counts.f1,
-    )

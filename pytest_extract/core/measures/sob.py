@@ -6,57 +6,68 @@ faithfulness.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Final
 
-from pytest_extract.core.complexity import WEIGHTS
-from pytest_extract.core.gates import CoverageGate, coverage_gate
+from pytest_extract.core.gates import CoverageGate
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.measures.document_pair import DocumentPair
+from pytest_extract.core.measures.document import DocumentPair
+from pytest_extract.core.values import MISSING, Json, canonical_json
+from pytest_extract.lazy import lazy_pattern
 
-_new: Final = tuple.__new__
-
-
-class SobMeasures(NamedTuple):
-    """The measures of one comparison, in the order of `MEASURES`, whose rows tell what each is."""
-
-    json_parse: float
-    json_pass: float
-    value_accuracy: float
-    faithfulness: float
-    path_recall: float
-    structure_coverage: float
-    type_safety: float
-    perfect: float
-    required_key_recall: float
+_WORD: Final = lazy_pattern(r"\w+")
+_ARTICLES: Final = ("a", "an", "the")
 
 
-def sob_measures(sides: DocumentPair, gate: CoverageGate) -> SobMeasures:
-    """Compute the SOB measures of one comparison under one coverage gate."""
-    counts, structure_coverage = sides.counts, sides.coverage
-    expected, found, shared, equal, *_ = counts
-    json_parse = 1.0 if sides.structured else 0.0
+def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
+    """Return the SOB measures of one comparison under one coverage gate by name."""
+    wanted, found = sides.wanted.values, sides.found.values
+    pairs = [(value, found.get(path, MISSING)) for path, value in wanted.items()]
     json_pass = 1.0 if sides.valid_draft7 else 0.0
-    content = json_pass * gate.factor(structure_coverage)
-    value_accuracy = content * (equal / expected if expected else 1.0)
-    faithfulness = content * (counts.tokens / expected if expected else 1.0)
-    path_recall = json_pass * (shared / expected if expected else 0.0)
-    structure_coverage *= json_pass
-    type_safety = json_pass * (counts.typed / found if found else 0.0)
-    perfect = 1.0 if sides.identical else 0.0
-    required_key_recall = _required_recall(sides)
-    measures = (
-        json_parse, json_pass, value_accuracy, faithfulness, path_recall, structure_coverage, type_safety, perfect,
-        required_key_recall,
-    )  # fmt: skip
-    return _new(SobMeasures, measures)
+    content = json_pass * gate.factor(sides.coverage)
+    equal = sum([one == other for one, other in pairs])
+    tokens = sum([token_f1(one, None if other is MISSING else other) for one, other in pairs])
+    return {
+        "json_parse": 1.0 if sides.structured else 0.0,
+        "json_pass": json_pass,
+        "value_accuracy": content * (equal / len(wanted) if wanted else 1.0),
+        "faithfulness": content * (tokens / len(wanted) if wanted else 1.0),
+        "path_recall": json_pass * (sides.shared / len(wanted) if wanted else 0.0),
+        "structure_coverage": json_pass * sides.coverage,
+        "type_safety": json_pass * (sides.declared.count_typed(sides.found) / len(found) if found else 0.0),
+        "perfect": 1.0 if sides.identical else 0.0,
+        "required_key_recall": _required_recall(sides),
+    }
 
 
 def _required_recall(sides: DocumentPair) -> float:
     if not sides.structured or not sides.validator.valid_schema_draft7:
         return 0.0
-    required = sides.declared.required_paths
+    required = len({*sides.declared.required})
     return 1.0 - len(sides.missing_required) / required if required else 1.0
+
+
+def token_f1(gold: Json, value: Json) -> float:
+    """F1 of the two multisets of words; 1 when neither has any, 0 when one has none."""
+    if gold == value and type(gold) is type(value):
+        return 1.0
+    expected, found = words(gold), words(value)
+    both = expected.total() + found.total()
+    if not expected or not found:
+        return 0.0 if both else 1.0
+    return 2 * (expected & found).total() / both
+
+
+def words(value: Json) -> Counter[str]:
+    """Count the words of a scalar, in lower case, without punctuation and English articles.
+
+    Null reads "null", true "true", numbers as JSON writes them (2.5 is two words).
+    """
+    found = Counter(_WORD.findall((value if isinstance(value, str) else canonical_json(value)).lower()))
+    for article in _ARTICLES:
+        del found[article]
+    return found
 
 
 MEASURES: Final = (
@@ -120,32 +131,3 @@ PUBLISHED_NAMES: Final[Mapping[str, str]] = {
     measure.name: measure.column for measure in MEASURES if measure.column is not None
 }
 """Our name of a measure -> the column of a published row."""
-
-
-def published_row(sides: DocumentPair, metadata: Mapping[str, Any], modality: str = "text") -> dict[str, Any]:
-    """Return the row that the published program writes for a record with this metadata."""
-    measures = sob_measures(sides, coverage_gate(modality))._asdict()
-    row: dict[str, Any] = {"record_id": metadata.get("record_id", ""), "model_id": metadata.get("model_id", "unknown")}
-    row.update(difficulty_columns(metadata))
-    row["json_root_structured"] = measures["json_parse"]
-    row["schema_valid_input"] = 1.0 if sides.validator.valid_schema_draft7 else 0.0
-    row.update({column: measures[name] for name, column in PUBLISHED_NAMES.items()})
-    return row
-
-
-def difficulty_columns(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns about difficulty: the first of `schema_complexity`, `difficulty` that is easy, medium or hard weighs."""
-    known = [(name, metadata.get(name)) for name in ("schema_complexity", "difficulty")]
-    basis, difficulty = next(
-        ((name, level) for name, level in known if isinstance(level, str) and level in WEIGHTS),
-        ("unknown", "unknown"),
-    )
-    weight = WEIGHTS.get(difficulty, 0.0)
-    return {
-        "schema_complexity": metadata.get("schema_complexity") or "unknown",
-        "question_difficulty": metadata.get("difficulty") or "unknown",
-        "difficulty": difficulty,
-        "weighting_basis": basis,
-        "difficulty_weight": weight,
-        "known_difficulty": 1.0 if weight else 0.0,
-    }

@@ -8,18 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.measures import deepjson, fields, reported, sob
-from pytest_extract.core.measures.base import Measure
+
+if TYPE_CHECKING:
+    from pytest_extract.core.gates import CoverageGate
+    from pytest_extract.core.measures.base import Measure
+    from pytest_extract.core.measures.document import DocumentPair
+
+SCORE_MEASURES: Final = tuple(measure.name for family in (fields, sob, deepjson) for measure in family.MEASURES)
+"""The measures of every score; those of `reported` need more than gold and output."""
 
 MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
     {measure.name: measure for family in (fields, sob, deepjson, reported) for measure in family.MEASURES}
 )
 """Every measure, in the order of tables; the random stream of the bootstrap runs through them in this order."""
 
-THRESHOLD_MEASURES: Final = tuple(name for name, measure in MEASURES.items() if measure.threshold)
-"""The measures that a threshold can bound."""
+
+def document_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
+    """Return SOB's nine measures and DeepJSONEval's three."""
+    return sob.sob_measures(sides, gate) | deepjson.deepjson_measures(sides)
 
 
 def measures_of_system(system: str) -> tuple[str, ...]:

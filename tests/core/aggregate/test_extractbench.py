@@ -8,12 +8,13 @@ import pytest
 
 from pytest_extract import compile_schema
 from pytest_extract.core.aggregate.extractbench import (
+    ContentCoverage,
     absent_side,
+    content_coverage,
     extract_bench_rates,
     extract_bench_report,
     report_path,
 )
-from pytest_extract.core.measures.coverage import Coverage, coverage
 from tests.records import field_result, score_record
 from tests.shared_data import jsonl
 
@@ -60,7 +61,7 @@ def test_published_reports():
         ]
         report = extract_bench_report(rows)
         expected = vector["report"]
-        found = coverage(vector["schema"], vector["gold"], vector["extracted"])
+        found = content_coverage(vector["schema"], vector["gold"], vector["extracted"])
         assert dataclasses.asdict(found) == expected.pop("coverage"), vector["id"]
         assert agrees(plain(report), expected), vector["id"]
         assert report.pass_rate == pytest.approx(vector["pass_rate"], abs=1e-9)
@@ -173,4 +174,6 @@ def test_an_array_that_is_empty_on_both_sides_agrees_on_absence_whatever_its_met
 def test_coverage_counts_empty_containers_of_objects():
     schema = {"properties": {"a": {"properties": {"b": {}}, "required": ["b"]}}, "required": ["c"]}
     gold = {"a": {"b": 1}, "c": [], "d": [[], {}], "e": {}}
-    assert coverage(schema, gold, {"c": [1]}) == Coverage(both=0, missing=3, spurious=1, required_missing=2)
+    assert content_coverage(schema, gold, {"c": [1]}) == ContentCoverage(
+        both=0, missing=3, spurious=1, required_missing=2
+    )

@@ -23,11 +23,10 @@ from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.gates import MODALITIES, GateConfig
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.text import decode_json
 from pytest_extract.core.python_values import NotJson, json_argument, plain_json
 from pytest_extract.core.results import FailureKind, Judge, Status
 from pytest_extract.core.scorer import Scorer, compile_schema, output_shape
-from pytest_extract.core.values import Json, short_repr, text_digest
+from pytest_extract.core.values import MISSING, Json, short_repr, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.files import MOST_BULK_BYTES, open_regular
 from pytest_extract.parquet import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, tables_of, write_tables
@@ -229,12 +228,10 @@ def _value_of(name: str, given: Json) -> Json:
     """Return a gold, schema or tags: of a text its JSON, else the value, with lists and mappings of Python's own."""
     if not isinstance(given, str):
         return json_argument(f"`{name}`", given, strict=True)
-    given = given.lstrip()
-    whole = decode_json(given, 0)
-    if whole is not None and not given[whole[1] :].strip():
-        return whole[0]
-    failure = parse_output(given).failure
-    why = "it has text around its JSON" if failure is None else str(failure)
+    parsed = parse_output(given)
+    if parsed.value is not MISSING and not parsed.wrapped:
+        return parsed.value
+    why = "it has text around its JSON" if parsed.failure is None else str(parsed.failure)
     raise ConfigError(f"`{name}` is a text, and no JSON: {why}")
 
 

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.parse.finish import OUTAGE, plain_reason
+from pytest_extract.core.parse.finish import finish_of
 from pytest_extract.core.python_values import json_argument, json_output
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.core.values import Json
@@ -117,9 +117,9 @@ def as_extraction(returned: Any, latency_s: float | None = None, *, gold: Json =
 
 def _refuse_outage(extraction: Extraction) -> None:
     """Raise ProviderOutage where the provider broke down while it answered."""
-    reason, failure = plain_reason(extraction.finish_reason), extraction.failure
-    if reason in OUTAGE:
-        raise ProviderOutage(f"the provider broke down while it answered (finish_reason={reason})")
+    finish, failure = finish_of(extraction.finish_reason), extraction.failure
+    if finish.outage:
+        raise ProviderOutage(f"the provider broke down while it answered (finish_reason={finish.reason})")
     if failure is not None and failure.kind is FailureKind.EXTRACTOR_ERROR:
         raise ProviderOutage(failure.message)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_extract.core.parse.finish import REFUSED, plain_reason
+from pytest_extract.core.parse.finish import finish_of
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
@@ -146,7 +146,7 @@ def _estimated(usd: float) -> str:
 def _failure(answer: Completion) -> Failure | None:
     if answer.refusal:
         return Failure(kind=FailureKind.REFUSAL, message=answer.refusal)
-    if plain_reason(answer.finish_reason) in REFUSED:
+    if finish_of(answer.finish_reason).refused:
         return Failure(kind=FailureKind.REFUSAL, message=_FILTERED)
     if not answer.text.strip():
         message = f"the model's answer is empty (finish reason: {answer.finish_reason})"

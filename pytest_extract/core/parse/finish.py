@@ -2,63 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Final
+import re
+from typing import Final, NamedTuple
 
-CUT: Final = frozenset(
-    {
-        "length",
-        "max_tokens",
-        "max_output_tokens",
-        "max_completion_tokens",
-        "max_length",
-        "model_length",
-        "token_limit",
-        "error_limit",
-        "model_context_window_exceeded",
-        "context_window_exceeded",
-        "incomplete",
-    }
+_CUT: Final = r"\w*length|max_\w*tokens|\w*context_window_exceeded|(?:token|error)_limit|incomplete"
+_REFUSED: Final = (
+    r"content_filter(?:ed)?|prohibited_content|refusal|(?:image_)?safety|recitation|blocklist|spii|language|sensitive"
+    r"|guardrail_intervened|model_armor|error_toxic"
 )
-"""The answer was longer than it may be."""
-REFUSED: Final = frozenset(
-    {
-        "content_filter",
-        "content_filtered",
-        "refusal",
-        "safety",
-        "prohibited_content",
-        "recitation",
-        "blocklist",
-        "spii",
-        "language",
-        "sensitive",
-        "guardrail_intervened",
-        "model_armor",
-        "error_toxic",
-        "image_safety",
-    }
-)
-"""The model, or a filter behind it, did not want to give it."""
-OUTAGE: Final = frozenset(
-    {
-        "error",
-        "network_error",
-        "server_error",
-        "engine_error",
-        "insufficient_system_resource",
-        "insufficient_system_resources",
-        "abort",
-        "aborted",
-        "cancelled",
-        "canceled",
-        "timeout",
-        "time_limit",
-    }
-)
-"""The service broke down while it answered: nothing is known about the model."""
-EARLY: Final = CUT | REFUSED | OUTAGE
+_OUTAGE: Final = r"(?:\w+_)?error|insufficient_system_resources?|abort(?:ed)?|cancell?ed|timeout|time_limit"
 
 
-def plain_reason(finish_reason: str | None) -> str:
-    """Return a reason as the sets above spell it: `FinishReason.MAX_TOKENS` is `max_tokens`; empty where none is."""
-    return (finish_reason or "").rpartition(".")[2].strip().lower().replace("-", "_")
+class Finish(NamedTuple):
+    """Why an answer ended: `reason` as `FinishReason.MAX_TOKENS` is spelled here, `max_tokens`; empty where none is."""
+
+    reason: str
+
+    @property
+    def cut(self) -> bool:
+        """The answer was longer than it may be."""
+        return self._is(_CUT)
+
+    @property
+    def refused(self) -> bool:
+        """The model, or a filter behind it, did not want to give it."""
+        return self._is(_REFUSED)
+
+    @property
+    def outage(self) -> bool:
+        """The service broke down while it answered: nothing is known about the model."""
+        return self._is(_OUTAGE)
+
+    @property
+    def early(self) -> bool:
+        """Whatever came is not the whole answer."""
+        return self.cut or self.refused or self.outage
+
+    def _is(self, words: str) -> bool:
+        return re.fullmatch(words, self.reason) is not None
+
+
+def finish_of(finish_reason: str | None) -> Finish:
+    """Read a provider's reason."""
+    return Finish((finish_reason or "").rpartition(".")[2].strip().lower().replace("-", "_"))

@@ -5,29 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from pytest_extract.core.parse.finish import CUT, EARLY, OUTAGE, REFUSED, plain_reason
+from pytest_extract.core.parse.finish import Finish, finish_of
 from pytest_extract.core.parse.fit import Fits
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem, TooMany, line_column
 from pytest_extract.core.parse.size import BYTES_A_VALUE, MAX_OUTPUT_BYTES, too_many_to_repair
-from pytest_extract.core.parse.text import (
-    AnswerPlace,
-    Region,
-    Regions,
-    decode_json,
-    fenced_scalar,
-    find_answer,
-    find_regions,
-    only_punctuation,
-    read_strict,
-)
-from pytest_extract.core.parse.thoughts import Thoughts
+from pytest_extract.core.parse.text import Region, find_regions, read_json, whole_value
+from pytest_extract.core.parse.thoughts import Thoughts, find_answer
 from pytest_extract.core.python_values import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
-from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing, json_type
+from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Missing, json_type
+from pytest_extract.lazy import lazy_pattern
 
 _NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
-_FENCED: Final = {Wrapping.FENCED: "JSON taken from a fenced block"}
-_PROSE: Final = {Wrapping.PROSE: "JSON taken from the text around it"}
+_PUNCTUATION: Final = lazy_pattern(r"[\s{}\[\],:\"]*+")
 
 
 class ParsedOutput(NamedTuple):
@@ -64,169 +54,145 @@ def parse_output(
     is none, however much of it there is; with `repair`, a cut one is mended. Of several values the one that `fits`
     ranks highest is the answer, of equals the last.
     """
-    reason = plain_reason(finish_reason)
+    finish = finish_of(finish_reason)
     if isinstance(output, (bytes, bytearray)):
         output = bytes(output).decode("utf-8", "replace")
     if isinstance(output, str):
-        return _parse_text(output, most_repaired=most_repaired if repair else None, reason=reason, fits=fits)
+        return _parse_text(output, finish, most_repaired=most_repaired if repair else None, fits=fits)
     if output is None:
-        return _failed(_empty(reason), "")
-    return _parse_value(output, reason)
-
-
-def _parse_value(output: object, reason: str) -> ParsedOutput:
-    if reason in EARLY:
-        return _failed(_ended_early(reason, "what came is not the whole answer"), "")
+        return _empty("", finish)
+    if finish.early:
+        return _ended_early("", finish, "what came is not the whole answer")
     try:
-        value = plain_json(output)
+        return _structured(ParsedOutput(plain_json(output)))
     except NotJson as problem:
-        return _failed(Failure(kind=FailureKind.MALFORMED_JSON, message=str(problem), path=problem.path), "")
-    return _structured(ParsedOutput(value=value))
+        failure = Failure(kind=FailureKind.MALFORMED_JSON, message=str(problem), path=problem.path)
+        return ParsedOutput(MISSING, failure)
 
 
-def _parse_text(text: str, *, most_repaired: int | None, reason: str, fits: Fits | None) -> ParsedOutput:
-    repair = most_repaired is not None
-    answer = find_answer(text)
-    start = answer.start
+def _parse_text(text: str, finish: Finish, *, most_repaired: int | None, fits: Fits | None) -> ParsedOutput:
+    start, lead = find_answer(text)
     if start >= len(text):
-        return _failed(_empty(reason), text)
-    if reason in REFUSED | OUTAGE:
-        return _failed(_ended_early(reason, f"it says {_excerpt(text, start)}"), text)
-    read = read_strict(text, start)
-    cut = reason in CUT and not repair
-    if read.value is not MISSING and not text[read.stop :].strip() and not cut:
-        parsed = ParsedOutput(read.value, None, _lead(text, answer), text)
-        return _structured(parsed, repair=repair, place=start)
-    if not cut and (scalar := fenced_scalar(text, start)) is not None:
-        parsed = ParsedOutput(value=scalar[0], wrapped=_lead(text, answer) | _FENCED, text=text)
-        return _structured(parsed, repair=repair, place=scalar[1])
-    found = find_regions(text, start, read=read, fits=fits)
-    if found.thoughts is not None and found.thoughts.stop is None:
-        return _failed(_inside_thoughts(text, found.thoughts, reason), text)
-    good = found.take_good()
-    if good is not None and cut:
-        return _failed(_ended_early(reason, "the JSON before the cut may be a draft of the answer"), text)
-    if good is not None:
-        return _from_region(text, answer, good, found)
-    if found.broken is None:
-        return _without_json(text, start, reason, complete=found.complete)
-    return _from_broken(text, found.broken, most_repaired=most_repaired, reason=reason)
-
-
-def _ended_early(reason: str, what_came: str) -> Failure:
-    """Fail an answer that ended before its time, whatever came of it."""
-    if reason in REFUSED:
-        kind, why = FailureKind.REFUSAL, "stopped by the provider"
-    elif reason in OUTAGE:
-        kind, why = FailureKind.EXTRACTOR_ERROR, "the provider broke down while it answered"
-    else:
-        kind, why = FailureKind.TRUNCATED_JSON, "cut at the token limit"
-    return Failure(kind=kind, message=f"{why} (finish_reason={reason}): {what_came}")
-
-
-def _inside_thoughts(text: str, thoughts: Thoughts, reason: str) -> Failure:
-    line, column = line_column(text, thoughts.start)
-    cut = f" (finish_reason={reason})" if reason in CUT else ""
-    message = f"the answer ends inside the model's thoughts{cut}: `{thoughts.mark.strip()}` is never closed"
-    return Failure(kind=FailureKind.TRUNCATED_JSON, message=message, line=line, column=column)
-
-
-def _from_region(text: str, answer: AnswerPlace, region: Region, found: Regions) -> ParsedOutput:
-    if found.thoughts is None and only_punctuation(text, answer.start, region):
-        place = region.stop if text[region.stop :].strip() else answer.start
-        message = f"`{text[place:].strip()[:12]}` stands beside a complete JSON value"
-        return _failed(_failure(text, SyntaxProblem(FailureKind.MALFORMED_JSON, message, place)), text)
-    wrapped = _lead(text, answer, found.thoughts) | (_FENCED if region.fenced else _PROSE)
-    if found.count > 1:
-        line, _ = line_column(text, region.start)
-        count = f"{found.count}" if found.complete else f"more than {found.count}"
-        wrapped[Wrapping.SEVERAL] = f"{count} JSON values in the text; took the one at line {line}"
-    return ParsedOutput(value=region.value, wrapped=wrapped, text=text)
-
-
-def _from_broken(text: str, region: Region, *, most_repaired: int | None, reason: str) -> ParsedOutput:
-    """Read what `json` refused: mended if asked for, else with the exact problem."""
-    mended = None if most_repaired is None else _mended(text, region, most_repaired)
-    if mended is not None:
-        return mended
-    try:  # `json` also gives up where Python's own stack is nearly used up
-        return ParsedOutput(value=Reader(text, region.start, region.stop).read(), text=text)
-    except SyntaxProblem as problem:
-        return _failed(_failure(text, _blamed(problem, reason, at_end=region.stop == len(text))), text)
-
-
-def _mended(text: str, region: Region, most: int) -> ParsedOutput | None:
-    reader = Reader(text, region.start, region.stop, lenient=True, most=most)
-    try:
-        value = reader.read()
-    except SyntaxProblem:
-        return None
-    except TooMany:
-        return _failed(too_many_to_repair(most), text)
-    return ParsedOutput(value=value, wrapped={Wrapping.REPAIRED: "; ".join(reader.notes())}, text=text)
-
-
-def _blamed(problem: SyntaxProblem, reason: str, *, at_end: bool) -> SyntaxProblem:
-    """Give the token limit precedence over what it left behind."""
-    if reason not in CUT:
-        return problem
-    if problem.kind is FailureKind.TRUNCATED_JSON or not at_end:
-        return SyntaxProblem(
-            problem.kind, f"{problem.message} (finish_reason={reason})", problem.position, problem.path
+        return _empty(text, finish)
+    if finish.refused or finish.outage:
+        return _ended_early(text, finish, f"it says {_excerpt(text, start)}")
+    cut = finish.cut and most_repaired is None
+    whole = None if cut else whole_value(text, start)
+    if whole is not None:
+        wrapped = _around(text, start, lead, whole)
+        return _structured(
+            ParsedOutput(whole.value, None, wrapped, text), whole.start, repair=most_repaired is not None
         )
-    message = f"cut at the token limit (finish_reason={reason}); before that, {problem.message}"
-    return SyntaxProblem(FailureKind.TRUNCATED_JSON, message, problem.position)
+    regions = find_regions(text, start)
+    thoughts = regions.thoughts
+    if thoughts is not None and thoughts.stop is None:
+        mark = f"the model's thoughts{_told_cut(finish)}: `{thoughts.mark.strip()}` is never closed"
+        return _failed(text, FailureKind.TRUNCATED_JSON, f"the answer ends inside {mark}", thoughts.start)
+    region = regions.choose(fits)
+    if region is None:
+        where = "in the text" if regions.complete else "in what was searched of the text, which has too many brackets"
+        ended = f"; the answer was cut at the token limit{_told_cut(finish)}" if finish.cut else ""
+        begins = f"it begins {_excerpt(text, start)}{ended}"
+        return _failed(text, FailureKind.NO_JSON, f"no JSON object or array {where}; {begins}")
+    if region.value is MISSING:
+        return _from_broken(text, region, finish, most_repaired)
+    if cut:
+        return _ended_early(text, finish, "the JSON before the cut may be a draft of the answer")
+    beside = (_PUNCTUATION.fullmatch(text, start, region.start), _PUNCTUATION.fullmatch(text, region.stop))
+    if thoughts is None and not region.fenced and all(beside):  # a bracket too many, and no prose
+        place = region.stop if text[region.stop :].strip() else start
+        message = f"`{text[place:].strip()[:12]}` stands beside a complete JSON value"
+        return _failed(text, FailureKind.MALFORMED_JSON, message, place)
+    wrapped = _around(text, start, lead or thoughts, region)
+    if len(regions.found) > 1:
+        line, _ = line_column(text, region.start)
+        count = f"{'' if regions.complete else 'more than '}{len(regions.found)}"
+        wrapped[Wrapping.SEVERAL] = f"{count} JSON values in the text; took the one at line {line}"
+    return ParsedOutput(region.value, None, wrapped, text)
 
 
-def _without_json(text: str, start: int, reason: str, *, complete: bool) -> ParsedOutput:
-    cut = f"; the answer was cut at the token limit (finish_reason={reason})" if reason in CUT else ""
-    where = "in the text" if complete else "in what was searched of the text, which has too many brackets"
-    message = f"no JSON object or array {where}; it begins {_excerpt(text, start)}{cut}"
-    return _failed(Failure(kind=FailureKind.NO_JSON, message=message), text)
+def _around(text: str, start: int, thoughts: Thoughts | None, region: Region) -> dict[Wrapping, str]:
+    """Tell what stands around a value."""
+    found: dict[Wrapping, str] = {}
+    if thoughts is not None:
+        where = "in" if thoughts.opened else "before"
+        found[Wrapping.REASONING] = f"reasoning {where} `{thoughts.mark.strip()}` left out"
+    if "\ufeff" in text[:start]:
+        found[Wrapping.BYTE_ORDER_MARK] = "byte order mark left out"
+    if region.fenced:
+        found[Wrapping.FENCED] = "JSON taken from a fenced block"
+    elif region.start > start or text[region.stop :].strip():
+        found[Wrapping.PROSE] = "JSON taken from the text around it"
+    return found
 
 
-def _structured(parsed: ParsedOutput, *, repair: bool = False, place: int = 0) -> ParsedOutput:
+def _from_broken(text: str, region: Region, finish: Finish, most_repaired: int | None) -> ParsedOutput:
+    """Read what `json` refused: mended if asked for, else with the exact problem."""
+    if most_repaired is not None:
+        reader = Reader(text, region.start, region.stop, lenient=True, most=most_repaired)
+        try:
+            return ParsedOutput(reader.read(), None, {Wrapping.REPAIRED: reader.notes()}, text)
+        except TooMany:
+            return ParsedOutput(MISSING, too_many_to_repair(most_repaired), text=text)
+        except SyntaxProblem:
+            pass  # the strict reader says why
+    try:  # `json` also gives up where Python's own stack is nearly used up
+        return ParsedOutput(Reader(text, region.start, region.stop).read(), text=text)
+    except SyntaxProblem as problem:
+        kind, message = problem.kind, f"{problem.message}{_told_cut(finish)}"
+        if finish.cut and kind is not FailureKind.TRUNCATED_JSON and region.stop == len(text):
+            kind = FailureKind.TRUNCATED_JSON
+            message = f"cut at the token limit{_told_cut(finish)}; before that, {problem.message}"
+        return _failed(text, kind, message, problem.position, problem.path)
+
+
+def _structured(parsed: ParsedOutput, place: int = 0, *, repair: bool = False) -> ParsedOutput:
     """Give a value that is neither object nor array the failure `not_structured`; decode a text that holds JSON."""
     value = parsed.value
     if isinstance(value, CONTAINERS):
         return parsed
     message = f"the JSON is a bare {json_type(value)}; an object or array was expected"
-    inner = decode_json(value, find_answer(value).start) if isinstance(value, str) else None
-    if inner is not None and isinstance(inner[0], CONTAINERS):
+    inner = read_json(value, find_answer(value)[0]).value if isinstance(value, str) else None
+    if isinstance(inner, CONTAINERS):
         if repair:
-            wrapped = {**parsed.wrapped, Wrapping.REPAIRED: "repaired: JSON encoded twice"}
-            return ParsedOutput(value=inner[0], wrapped=wrapped, text=parsed.text)
+            return parsed._replace(
+                value=inner, wrapped={**parsed.wrapped, Wrapping.REPAIRED: "repaired: JSON encoded twice"}
+            )
         message += " (the text holds JSON: it was encoded twice)"
     line, column = line_column(parsed.text, place)
     failure = Failure(kind=FailureKind.NOT_STRUCTURED, message=message, line=line, column=column)
-    return ParsedOutput(value=value, failure=failure, wrapped=parsed.wrapped, text=parsed.text)
+    return parsed._replace(failure=failure)
 
 
-def _empty(reason: str) -> Failure:
-    if reason in REFUSED | OUTAGE:
-        return _ended_early(reason, "the output is empty")
-    cut = f": the token limit was used up before the answer began (finish_reason={reason})" if reason in CUT else ""
-    return Failure(kind=FailureKind.EMPTY_RESPONSE, message=f"the output is empty{cut}")
+# --- failures
 
 
-def _lead(text: str, answer: AnswerPlace, among: Thoughts | None = None) -> dict[Wrapping, str]:
-    found: dict[Wrapping, str] = {}
-    thoughts = answer.thoughts or among
-    if thoughts is not None:
-        where = "in" if thoughts.opened else "before"
-        found[Wrapping.REASONING] = f"reasoning {where} `{thoughts.mark.strip()}` left out"
-    if "\ufeff" in text[: answer.start]:
-        found[Wrapping.BYTE_ORDER_MARK] = "byte order mark left out"
-    return found
+def _failed(
+    text: str, kind: FailureKind, message: str, position: int | None = None, path: FieldPath | None = None
+) -> ParsedOutput:
+    line, column = (None, None) if position is None else line_column(text, position)
+    return ParsedOutput(MISSING, Failure(kind=kind, message=message, line=line, column=column, path=path), text=text)
 
 
-def _failure(text: str, problem: SyntaxProblem) -> Failure:
-    line, column = line_column(text, problem.position)
-    return Failure(kind=problem.kind, message=problem.message, line=line, column=column, path=problem.path)
+def _empty(text: str, finish: Finish) -> ParsedOutput:
+    if finish.refused or finish.outage:
+        return _ended_early(text, finish, "the output is empty")
+    cut = f": the token limit was used up before the answer began{_told_cut(finish)}" if finish.cut else ""
+    return _failed(text, FailureKind.EMPTY_RESPONSE, f"the output is empty{cut}")
 
 
-def _failed(failure: Failure, text: str) -> ParsedOutput:
-    return ParsedOutput(value=MISSING, failure=failure, text=text)
+def _ended_early(text: str, finish: Finish, what_came: str) -> ParsedOutput:
+    """Fail an answer that ended before its time, whatever came of it."""
+    kind, why = FailureKind.TRUNCATED_JSON, "cut at the token limit"
+    if finish.refused:
+        kind, why = FailureKind.REFUSAL, "stopped by the provider"
+    elif finish.outage:
+        kind, why = FailureKind.EXTRACTOR_ERROR, "the provider broke down while it answered"
+    return _failed(text, kind, f"{why} (finish_reason={finish.reason}): {what_came}")
+
+
+def _told_cut(finish: Finish) -> str:
+    return f" (finish_reason={finish.reason})" if finish.cut else ""
 
 
 def _excerpt(text: str, start: int) -> str:

@@ -7,10 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.core.values import MISSING, Json
-
-_NAMES: Final = ("choices", "candidates", "stop_reason", "stopReason", "output", "done")
-"""One of these keys is in every response that a text can hold."""
+from pytest_extract.core.values import MISSING
 
 
 class _Response(NamedTuple):
@@ -56,8 +53,11 @@ def response_in(value: object, *, whole: bool = False) -> str | None:
     `whole`: only the body of an answer counts, and no message or tool call, which a model may write itself.
     """
     if isinstance(value, str | bytes):
-        body = _json_of(value)
-        return None if body is None else response_in(body, whole=True)
+        try:
+            body = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+        return response_in(body, whole=True) if isinstance(body, dict) else None
     if not isinstance(value, Mapping | Sequence) and _has(value, ["status_code", "headers", "text"]):
         return "response.text"
     for shape in _SHAPES:
@@ -65,17 +65,6 @@ def response_in(value: object, *, whole: bool = False) -> str | None:
         if holds and _has(value, shape.places) and (shape.whole or not whole):
             return shape.fix
     return None
-
-
-def _json_of(text: str | bytes) -> Json:
-    """Return the object that a text is, if it has a key of a response."""
-    words = text if isinstance(text, str) else text.decode("utf-8", "replace")
-    if not words.lstrip().startswith("{") or not any(f'"{name}"' in words for name in _NAMES):
-        return None
-    try:
-        return json.loads(words)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _has(value: object, places: Iterable[str]) -> bool:

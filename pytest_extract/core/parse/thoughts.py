@@ -5,7 +5,6 @@ What stands in thoughts is a draft, and no answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from pytest_extract.lazy import lazy_pattern
@@ -25,13 +24,12 @@ _NOTATIONS: Final = (
 )
 """What opens thoughts, and what closes them. The last one is `channel` without its marks: words that close nothing
 unless they were opened."""
-_OPENINGS: Final = tuple(lazy_pattern(opening) for opening, _ in _NOTATIONS)
-_CLOSINGS: Final = tuple(lazy_pattern(closing) for _, closing in _NOTATIONS)
+_PAIRS: Final = tuple((lazy_pattern(opening), lazy_pattern(closing)) for opening, closing in _NOTATIONS)
 _ANY_OPENING: Final = "|".join(opening for opening, _ in _NOTATIONS)
 _ANY_CLOSING: Final = "|".join(closing for _, closing in _NOTATIONS[:-1])
 _MARK: Final = lazy_pattern(rf"{_ANY_OPENING}|(?P<closing>{_ANY_CLOSING})(?:\s*+(?:{_ANY_CLOSING}))*+")
-
-
+_BLANK: Final = lazy_pattern(r"[\s\ufeff]*+")
+_BEGINS_AS_JSON: Final = ("{", "[", '"', "`")
 _MOST_THOUGHTS: Final = 20_000
 """Thoughts that are left out one after the other before an answer; there are a handful."""
 
@@ -48,44 +46,35 @@ class Thoughts(NamedTuple):
     mark: str
 
 
-@dataclass(slots=True)
-class ThoughtsAhead:
-    """A search for thoughts that goes forward through a text, at a cost that grows with the text alone."""
-
-    text: str
-    _known: Thoughts | None = None
-    _from: int = field(default=-1)
-
-    def at(self, position: int) -> Thoughts | None:
-        """Return the first thoughts that begin at `position` or behind it; positions never go back."""
-        if self._from < 0 or (self._known is not None and self._known.start < position):
-            self._from, self._known = position, _next(self.text, position)
-        return self._known
-
-
-def _next(text: str, position: int) -> Thoughts | None:
+def next_thoughts(text: str, position: int) -> Thoughts | None:
+    """Return the first thoughts that begin at `position` or behind it."""
     mark = _MARK.search(text, position)
     if mark is None:
         return None
     if mark["closing"] is not None:
         return Thoughts(mark.start(), mark.end(), opened=False, mark=mark["closing"])
-    pairs = zip(_OPENINGS, _CLOSINGS, strict=True)
-    closing = next(closing for opening, closing in pairs if opening.match(text, mark.start()))
+    closing = next(closing for opening, closing in _PAIRS if opening.match(text, mark.start()))
     end = closing.search(text, mark.end())
     return Thoughts(mark.start(), None if end is None else end.end(), opened=True, mark=mark[0])
 
 
-def thoughts_before_answer(text: str, start: int) -> Thoughts | None:
-    """Return the last of the thoughts that stand before the answer in `text[start:]`; None where none do.
+def find_answer(text: str) -> tuple[int, Thoughts | None]:
+    """Find the answer behind a leading byte order mark and a model's thoughts; return the last of these as well.
 
     A mark that closes what nothing opened ends thoughts whose beginning stood in the prompt.
     """
-    ahead, lead, position = ThoughtsAhead(text), None, start
+    start, lead = _skip_blank(text, 0), None
+    begins_as_json = text.startswith(_BEGINS_AS_JSON, start) and not _MARK.match(text, start)
+    found = None if begins_as_json else next_thoughts(text, start)
     for _ in range(_MOST_THOUGHTS):
-        found = ahead.at(position)
         if found is None or found.stop is None:
             break
         if not found.opened or not text[start : found.start].strip():
             lead, start = found, found.stop
-        position = found.stop
-    return lead
+        found = next_thoughts(text, found.stop)
+    return _skip_blank(text, start), lead
+
+
+def _skip_blank(text: str, start: int) -> int:
+    blank = _BLANK.match(text, start)
+    return start if blank is None else blank.end()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.parse.finish import EARLY, OUTAGE, plain_reason
+from pytest_extract.core.parse.finish import finish_of
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, closest
@@ -266,9 +266,9 @@ def _finish_reason(choice: Any, message: Mapping[str, Any]) -> str | None:
         raise error
     # litellm makes `stop` of a reason that it does not know
     told, native = choice.finish_reason, beside.get("native_finish_reason")
-    if plain_reason(native) in OUTAGE:
+    if finish_of(native).outage:
         raise ErrorInAnswer(f"it ended with the finish reason {native}")
-    return next((each for each in (told, native) if plain_reason(each) in EARLY), told)
+    return next((each for each in (told, native) if finish_of(each).early), told)
 
 
 def _estimate(model: str, messages: Sequence[Message], text: str, usage: Usage | None) -> float | None:

@@ -9,7 +9,7 @@ from pytest_extract.core.parse.finish import Finish, finish_of
 from pytest_extract.core.parse.fit import Fits
 from pytest_extract.core.parse.reader import Reader, SyntaxProblem, TooMany, line_column
 from pytest_extract.core.parse.size import BYTES_A_VALUE, MAX_OUTPUT_BYTES, too_many_to_repair
-from pytest_extract.core.parse.text import Region, find_regions, read_json, whole_value
+from pytest_extract.core.parse.text import Region, find_regions, read_at, whole_value
 from pytest_extract.core.parse.thoughts import Thoughts, find_answer
 from pytest_extract.core.python_values import NotJson, plain_json
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
@@ -152,7 +152,7 @@ def _structured(parsed: ParsedOutput, place: int = 0, *, repair: bool = False) -
     if isinstance(value, CONTAINERS):
         return parsed
     message = f"the JSON is a bare {json_type(value)}; an object or array was expected"
-    inner = read_json(value, find_answer(value)[0]).value if isinstance(value, str) else None
+    inner = read_at(value, find_answer(value)[0]).value if isinstance(value, str) else None
     if isinstance(inner, CONTAINERS):
         if repair:
             return parsed._replace(

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Final
 
-from pytest_extract.core.parse.text import read_json
+from pytest_extract.core.parse.text import read_at
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import MAX_DEPTH, MISSING, FieldPath, Json
 from pytest_extract.lazy import lazy_pattern
@@ -91,7 +91,7 @@ class Reader:
         char = self._next("a value was expected")
         if char in "{[":
             if self._opened and not self.lenient:  # with the outermost something is wrong
-                sound = read_json(self.text, self.position, len(self._opened))
+                sound = read_at(self.text, self.position, len(self._opened))
                 if sound.value is not MISSING and sound.stop is not None and sound.stop <= self.end:
                     self.position = sound.stop
                     return sound.value

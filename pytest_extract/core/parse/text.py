@@ -121,7 +121,7 @@ def _no_constant(name: str) -> None:
 _STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
 
 
-def read_json(text: str, start: int, depth: int = 0, *, window: int = _WINDOW) -> Reading:
+def read_at(text: str, start: int, depth: int = 0, *, window: int = _WINDOW) -> Reading:
     """Read the strict JSON value that begins at `start`, so many levels deep, at a cost that grows with what is read.
 
     `json` counts the lines of all the text before a mistake; a window that begins at the value keeps that short.
@@ -132,7 +132,7 @@ def read_json(text: str, start: int, depth: int = 0, *, window: int = _WINDOW) -
     except json.JSONDecodeError as error:
         cut = error.msg.startswith("Unterminated string") or error.pos >= len(piece) - _LONGEST_TOKEN
         if cut and start + window < len(text):
-            return read_json(text, start, depth, window=len(text))
+            return read_at(text, start, depth, window=len(text))
         return Reading(MISSING, start + error.pos)
     except (ValueError, RecursionError):
         return Reading(MISSING)
@@ -171,7 +171,7 @@ def whole_value(text: str, start: int) -> Region | None:
     """Return the value that is all of `text[start:]`, in a fenced block or as it stands; None where none is."""
     fence = _OPENING_FENCE.match(text, start)
     place = start if fence is None else fence.end()
-    read = read_json(text, place)
+    read = read_at(text, place)
     if read.value is MISSING or read.stop is None or text[read.stop :].strip() not in ("", "```" if fence else ""):
         return None
     return Region(start=place, stop=read.stop, fenced=fence is not None, value=read.value)
@@ -201,7 +201,7 @@ def find_regions(text: str, start: int) -> Regions:
             return regions
         fenced = match[0][0] == "`"
         place = match.end() if fenced else match.start()
-        read = read_json(text, place)
+        read = read_at(text, place)
         if read.value is not MISSING and read.stop is not None:
             stop = read.stop
         elif first or fenced or read.stop is None or _LOOKS_JSON.match(text, place):

@@ -85,7 +85,7 @@ def test_a_search_through_prose_ends_after_so_many_places():
 
 def mistake(text, *, by_json=True):
     """Return what is wrong with a text; with `by_json` false, read value by value without help."""
-    helper = nullcontext() if by_json else patch.object(reader, "read_json", return_value=Reading(MISSING))
+    helper = nullcontext() if by_json else patch.object(reader, "read_at", return_value=Reading(MISSING))
     try:
         with helper:
             Reader(text, 0, len(text)).read()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -15,18 +15,10 @@ from typing import IO, Any, Final, TypeAlias
 
 from pytest_extract.core.case_result import Attempt, CaseResult
 from pytest_extract.core.complexity import Shape
-from pytest_extract.core.field_metadata import citations_to_json, metadata_from_json
 from pytest_extract.core.measures.table import MEASURES
-from pytest_extract.core.result_json import fields_from_json, fields_to_json
-from pytest_extract.core.results import STATUS_OF, AnnotatedResult, FieldResult, ScoreRecord
-from pytest_extract.core.score_json import (
-    dump_json,
-    path_of,
-    score_from_json,
-    score_to_json_without_results,
-)
-from pytest_extract.core.shared_results import SharedResults
-from pytest_extract.core.values import MISSING, FieldPath, Json, json_type, writable
+from pytest_extract.core.result_json import dump_json, fields_of, from_json, to_json
+from pytest_extract.core.results import FieldResult, ScoreRecord
+from pytest_extract.core.values import Json, json_type, writable
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import MOST_BATCHED_BYTES, open_regular, write_bytes_atomic
 
@@ -39,13 +31,11 @@ ROWS_AT_ONCE: Final = 2_000
 _FORMAT_KEY: Final = b"pytest_extract.format"
 _GATES: Final = ("parse", "root", "schema", "coverage")
 _SHAPE: Final = tuple(each.name for each in fields(Shape))
-_CASE_COLUMNS: Final = frozenset(
-    {"nodeid", "case_id", "file", "arm", "outcome", "why", "attempts", "complexity", "modality", "shape", "duration_s"}
-)
-_ATTEMPT_COLUMNS: Final = frozenset({"index", "outcome", "score", "output", "error", "cost_usd", "latency_s"})
-_SCORE_COLUMNS: Final = frozenset({"format", "semantics", "failure", "measures", "gates", "empty_passes"})
-_SKIPPED_VALUES: Final = frozenset({"path", "params", "gold", "extracted", "matched", "confidence", "citations"})
-"""Columns of a field result that only a reader of values needs."""
+_ARM: Final = ("model", "prompt", "revision")
+_CASE: Final = ("nodeid", "case_id", "file", "outcome", "why", "complexity", "modality", "duration_s")
+_ATTEMPT: Final = ("error", "cost_usd", "latency_s")
+_JSON: Final = ("params", "gold", "extracted", "citations")
+"""Columns of a field result that are JSON texts."""
 
 
 def import_pyarrow() -> Any:
@@ -98,10 +88,12 @@ def result_schema() -> Any:
 
 def table_of(results: Iterable[CaseResult]) -> Table:
     """Return results as one table, in their order; a case without an attempt has one row."""
-    rows = _Rows()
-    for result in results:
-        rows.add(result)
-    return rows.table()
+    pa = import_pyarrow()
+    rows = [row for result in results for row in _rows_of(result)]
+    try:
+        return pa.Table.from_pylist(rows, schema=result_schema())
+    except UnicodeEncodeError:
+        return pa.Table.from_pylist(_without_surrogates(rows), schema=result_schema())
 
 
 def tables_of(results: Iterable[CaseResult]) -> Iterator[Table]:
@@ -134,112 +126,57 @@ def write_tables(path: Path, tables: Iterable[Table]) -> None:
     write_bytes_atomic(path, write)
 
 
-class _PathTexts(dict[FieldPath, str]):
-    """The texts of paths, each made once: the records of a table have the same ones."""
-
-    def __missing__(self, path: FieldPath) -> str:
-        text = self[path] = str(path)
-        return text
-
-
-class _Rows:
-    """Columns being filled, as flat lists: converted to Arrow at once, they take a tenth of the time of dicts."""
-
-    def __init__(self) -> None:
-        self._columns: dict[str, list[Any]] = {name: [] for name in result_schema().names if name != "results"}
-        self._offsets = [0]
-        self._results: list[tuple[Any, ...]] = []
-        self._texts = _PathTexts()
-        self._params: dict[int, tuple[Mapping[str, Json], str]] = {}
-
-    def add(self, result: CaseResult) -> None:
-        arm, case_rest = result.arm, _rest_of(result, _CASE_COLUMNS)
-        if further := {name: value for name, value in result.shape.items() if name not in _SHAPE}:
-            case_rest["shape"] = further
-        if arm.mode is not None:  # few runs compare modes: it has no column
-            case_rest["mode"] = arm.mode
-        case = {
-            "nodeid": result.nodeid, "case_id": result.case_id, "file": result.file, "model": arm.model,
-            "prompt": arm.prompt, "revision": arm.revision, "outcome": str(result.outcome), "why": result.why,
-            "complexity": result.complexity, "modality": result.modality, "shape": result.shape,
-            "duration_s": result.duration_s,
-        }  # fmt: skip
-        if not result.attempts:
-            self._append({**case, "rest_json": _rest_text(case=case_rest)}, ())
-        for attempt in result.attempts:
-            row: dict[str, Any] = {
-                **case,
-                "attempt": attempt.index,
-                "attempt_outcome": str(attempt.outcome),
-                "error": attempt.error,
-                "output": _output_text(attempt.output),
-                "cost_usd": attempt.cost_usd,
-                "latency_s": attempt.latency_s,
-            }
-            score_rest: dict[str, Json] = {}
-            if attempt.score is not None:
-                score = score_to_json_without_results(attempt.score)
-                row |= _score_columns(score)
-                score_rest = _score_rest(score)
-            attempt_rest = _rest_of(attempt, _ATTEMPT_COLUMNS)
-            row["rest_json"] = _rest_text(case=case_rest, attempt=attempt_rest, score=score_rest)
-            self._append(row, () if attempt.score is None else _with_roles(attempt.score))
-            case_rest = {}  # the first row of a case has it
-
-    def _append(self, row: Mapping[str, Any], results: Iterable[tuple[FieldResult, bool, bool]]) -> None:
-        for name, column in self._columns.items():
-            column.append(row.get(name))
-        self._results += [self._result_values(*each) for each in results]
-        self._offsets.append(len(self._results))
-
-    def _result_values(self, result: FieldResult, field: bool, leaf: bool) -> tuple[Any, ...]:  # noqa: FBT001
-        path, pattern, metric, params, status, score, passed, gold, extracted, reason, weight, matched = result
-        known = self._params.get(id(params))
-        if known is None:  # `params` is kept with its text: the id of what is gone may come again
-            known = self._params[id(params)] = params, dump_json(dict(params))
-        return (
-            self._texts[path], pattern, metric, known[1], status.value, score, passed,
-            None if gold is MISSING else dump_json(gold),
-            None if extracted is MISSING else dump_json(extracted),
-            reason, weight, None if matched is None else str(matched), field, leaf, result.passed_empty,
-            json_type(gold), json_type(extracted),
-            *_metadata_columns(result),
-        )  # fmt: skip
-
-    def table(self) -> Table:
-        pa = import_pyarrow()
-        schema = result_schema()
-        kind = schema.field("results").type.value_type
-        values = list(zip(*self._results, strict=True)) or [()] * kind.num_fields
-        members = [_array(pa, column, kind.field(index).type) for index, column in enumerate(values)]
-        results = pa.ListArray.from_arrays(
-            pa.array(self._offsets, pa.int32()), pa.StructArray.from_arrays(members, fields=list(kind))
-        )
-        arrays = [
-            results if name == "results" else _array(pa, self._columns[name], schema.field(name).type)
-            for name in schema.names
-        ]
-        return pa.Table.from_arrays(arrays, schema=schema)
+def _rows_of(result: CaseResult) -> Iterator[dict[str, Any]]:
+    """Yield a row for each attempt of a case, one without an attempt where it has none."""
+    record = to_json(replace(result, attempts=()))
+    rest = _rest_of(result, record, (*_CASE, "arm", "attempts", "shape"))
+    if result.arm.mode is not None:  # few runs compare modes: it has no column
+        rest["arm"] = record["arm"]
+    if not result.shape.keys() <= {*_SHAPE}:
+        rest["shape"] = record["shape"]
+    case = {name: record[name] for name in (*_CASE, "shape")} | {name: record["arm"][name] for name in _ARM}
+    if not result.attempts:
+        yield {**case, "results": [], "rest_json": _rest_text(case=rest)}
+    for attempt in result.attempts:
+        yield case | _attempt_columns(attempt, rest)
+        rest = {}  # the first row of a case has it
 
 
-def _metadata_columns(result: FieldResult) -> tuple[float | None, str | None]:
-    if not isinstance(result, AnnotatedResult):
-        return None, None
-    confidence, citations = result.metadata
-    return confidence, dump_json(citations_to_json(citations)) if citations else None
+def _attempt_columns(attempt: Attempt, case_rest: Mapping[str, Json]) -> dict[str, Any]:
+    score = attempt.score
+    record = to_json(replace(attempt, score=None))
+    output = None if attempt.output is None else _text(attempt.output)
+    rest = _rest_of(attempt, record, (*_ATTEMPT, "index", "outcome", "score", "output"))
+    row = {"attempt": attempt.index, "attempt_outcome": record["outcome"], "output": output, "results": []}
+    row |= {name: record[name] for name in _ATTEMPT}
+    score_rest: dict[str, Json] = {}
+    if score is not None:
+        record = to_json(replace(score, fields=(), leaves=()))
+        score_rest = _rest_of(score, record, ("semantics", "failure", "fields", "leaves", "measures", "gates"))
+        if not score.measures.keys() <= MEASURES.keys():
+            score_rest["measures"] = record["measures"]
+        failure = record["failure"] or {}
+        if any(value is not None for name, value in failure.items() if name not in ("kind", "message")):
+            score_rest["failure"] = failure
+        row |= {name: record[name] for name in ("semantics", "measures", "gates")}
+        row |= {f"failure_{name}": failure.get(name) for name in ("kind", "message")}
+        row["results"] = [_result_columns(*each) for each in _with_roles(score)]
+    return {**row, "rest_json": _rest_text(case=case_rest, attempt=rest, score=score_rest)}
 
 
-def _array(pa: Any, values: Sequence[Any], kind: Any) -> Any:
-    """Return an Arrow array; half a surrogate pair, which Arrow's UTF-8 cannot hold, is written as its escape."""
-    try:
-        return pa.array(values, kind)
-    except UnicodeEncodeError:
-        return pa.array([_without_surrogates(value) for value in values], kind)
+def _result_columns(result: FieldResult, field: bool, leaf: bool) -> dict[str, Any]:  # noqa: FBT001
+    record = to_json(result)
+    texts: dict[str, Any] = {name: dump_json(record[name]) for name in _JSON if name in record}
+    types = {f"{name}_type": json_type(getattr(result, name)) for name in ("gold", "extracted")}
+    return {**record, **texts, **types, "field": field, "leaf": leaf, "passed_empty": result.passed_empty}
 
 
 def _without_surrogates(value: Any) -> Any:
+    """Return a value with the escapes of half surrogate pairs, which Arrow's UTF-8 cannot hold."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, list):
+        return [*map(_without_surrogates, value)]
     return {name: _without_surrogates(each) for name, each in value.items()} if isinstance(value, Mapping) else value
 
 
@@ -261,75 +198,40 @@ def _with_roles(score: ScoreRecord) -> Iterator[tuple[FieldResult, bool, bool]]:
         yield leaf, False, True
 
 
-def _score_columns(score: Mapping[str, Json]) -> dict[str, Any]:
-    failure = score["failure"] or {}
-    return {
-        **{name: score[name] for name in ("semantics", "gates", "measures")},
-        "failure_kind": failure.get("kind"),
-        "failure_message": failure.get("message"),
-    }
-
-
-def _score_rest(score: Mapping[str, Json]) -> dict[str, Json]:
-    """Return what is not empty of a score's JSON and has no column; of the failure, its place."""
-    rest = {name: value for name, value in score.items() if value and name not in _SCORE_COLUMNS}
-    if further := {name: value for name, value in score["measures"].items() if name not in MEASURES}:
-        rest["measures"] = further
-    failure = score["failure"]
-    if failure is not None and (failure["line"] is not None or failure["path"] is not None):
-        rest["failure"] = failure
-    return rest
-
-
-def _rest_of(instance: CaseResult | Attempt, columns: frozenset[str]) -> dict[str, Json]:
-    """Return the fields of a result that have no column of their own, where they are not what they are by default."""
+def _rest_of(
+    instance: CaseResult | Attempt | ScoreRecord, record: Mapping[str, Json], columns: Sequence[str]
+) -> dict[str, Json]:
+    """Return the JSON of fields that have no column of their own, where they are not what they are by default."""
     kind: Any = type(instance)
-    others = [name for name, default in _fields_with_defaults(kind, columns) if getattr(instance, name) != default]
-    return fields_to_json(instance, but=instance.__dataclass_fields__.keys() - others) if others else {}
-
-
-@cache
-def _fields_with_defaults(kind: Any, columns: frozenset[str]) -> Sequence[tuple[str, Any]]:
-    """Return the fields of a result type that are no columns, each with its default."""
-    others = [each for each in fields(kind) if each.name not in columns]
-    return [(each.name, each.default_factory() if callable(each.default_factory) else each.default) for each in others]
+    return {
+        name: record[name]
+        for name, default in fields_of(kind).items()
+        if name in record and name not in columns and getattr(instance, name) != default
+    }
 
 
 def _rest_text(**parts: Mapping[str, Json]) -> str | None:
     rest = {name: part for name, part in parts.items() if part}
-    if not rest:
-        return None
-    try:
-        return dump_json(rest)
-    except (TypeError, ValueError, RecursionError):
-        return dump_json(writable(rest))
+    return _text(rest) if rest else None
 
 
-def _output_text(output: Json) -> str | None:
-    if output is None:
-        return None
+def _text(value: Json) -> str:
     try:
-        return dump_json(output)
+        return dump_json(value)
     except (TypeError, ValueError, RecursionError):
-        return dump_json(writable(output))
+        return dump_json(writable(value))
 
 
 # --- reading
 
 
-def read_parquet(path: Path, *, shared: SharedResults | None = None) -> Iterator[CaseResult]:
-    """Yield the results of a Parquet file, a batch in memory at a time; StoreError where it is none of ours.
-
-    With `shared`, results have no paths, values, parameters and outputs, and the columns of these are not read.
-    """
+def read_parquet(path: Path) -> Iterator[CaseResult]:
+    """Yield the results of a Parquet file, a batch in memory at a time; StoreError where it is none of ours."""
     pa = import_pyarrow()
     try:
         with open_regular(path, MOST_BATCHED_BYTES) as source, pa.parquet.ParquetFile(source) as file:
             _check_schema(file.schema_arrow)
-            columns = None if shared is None else _columns_without_values(file.schema)
-            yield from _cases(
-                row for batch in file.iter_batches(ROWS_AT_ONCE, columns=columns) for row in _rows_of(batch, shared)
-            )
+            yield from _cases(row for batch in file.iter_batches(ROWS_AT_ONCE) for row in batch.to_pylist())
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{path}: no table of results can be read: {type(error).__name__}: {error}") from error
 
@@ -339,7 +241,7 @@ def results_of(table: Table) -> Iterator[CaseResult]:
     pa = import_pyarrow()
     try:
         _check_schema(table.schema)
-        yield from _cases(_rows_of(table.select(result_schema().names).cast(result_schema())))
+        yield from _cases(table.select(result_schema().names).cast(result_schema()).to_pylist())
     except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise StoreError(f"no table of results: {type(error).__name__}: {error}") from error
 
@@ -351,78 +253,6 @@ def _check_schema(schema: Any) -> None:
         raise ValueError(f"it has format {found}, and this version reads {FORMAT}")
     if lacking := [name for name in result_schema().names if name not in schema.names]:
         raise ValueError(f"it has no column {lacking[0]!r}; the columns are {', '.join(result_schema().names)}")
-
-
-def _columns_without_values(schema: Any) -> list[str]:
-    """Return the columns of a Parquet schema but those of values; how members of lists are called differs by writer."""
-    paths = [schema.column(index).path for index in range(len(schema))]
-    steps = [(path, path.split(".")) for path in paths]
-    return [
-        path
-        for path, (top, *_, last) in ((path, [*parts, parts[-1]]) for path, parts in steps)
-        if top != "output" and not (top == "results" and last in _SKIPPED_VALUES)
-    ]
-
-
-def _rows_of(table: Table, shared: SharedResults | None = None) -> Iterator[dict[str, Any]]:
-    """Yield each row of a table or batch, its results as tuples of a method that makes one."""
-    columns = {name: table.column(name) for name in table.schema.names if name in result_schema().names}
-    nested = _flat(columns.pop("results"))
-    ends = nested.offsets.to_pylist()
-    struct = nested.values
-    members = {struct.type.field(index).name: column.to_pylist() for index, column in enumerate(struct.flatten())}
-    results = _field_results(members) if shared is None else _shared_results(members, shared)
-    roles = list(zip(members["field"], members["leaf"], strict=True))
-    lists = {name: column.to_pylist() for name, column in columns.items()}
-    for index in range(len(table)):
-        row = {name: values[index] for name, values in lists.items()}
-        span = range(ends[index], ends[index + 1])
-        row["fields"] = tuple([results[at] for at in span if roles[at][0]])
-        row["leaves"] = tuple([results[at] for at in span if roles[at][1]])
-        yield row
-
-
-def _flat(column: Any) -> Any:
-    """Return a column of lists as one list array, whose offsets and values fit together."""
-    pa = import_pyarrow()
-    chunks = getattr(column, "chunks", None)
-    if chunks is None:
-        return column
-    return pa.concat_arrays(chunks) if chunks else pa.array([], result_schema().field("results").type)
-
-
-def _field_results(members: Mapping[str, list[Any]]) -> list[FieldResult]:
-    params: dict[str, Mapping[str, Json]] = {}
-    rows = zip(*(members[name] for name in FieldResult._fields), strict=True)
-    results = [_field_result(row, params) for row in rows]
-    for at, (confidence, citations) in enumerate(zip(members["confidence"], members["citations"], strict=True)):
-        if confidence is not None or citations is not None:
-            reported = {"confidence": confidence, "citations": json.loads(citations or "[]")}
-            results[at] = AnnotatedResult.of(results[at], metadata_from_json(reported))
-    return results
-
-
-def _shared_results(members: Mapping[str, list[Any]], shared: SharedResults) -> list[FieldResult]:
-    checked = ("pattern", "metric", "status", "score", "passed", "weight")
-    rows = zip(*(members[name] for name in checked), strict=True)
-    types = zip(members["gold_type"], members["extracted_type"], strict=True)
-    reasons = zip(members["reason"], members["passed_empty"], strict=True)
-    return [
-        shared.result((*row, both, reason if empty else None))
-        for row, both, (reason, empty) in zip(rows, types, reasons, strict=True)
-    ]
-
-
-def _field_result(row: tuple[Any, ...], known: dict[str, Mapping[str, Json]]) -> FieldResult:
-    path, pattern, metric, params, status, score, passed, gold, extracted, reason, weight, matched = row
-    if params not in known:
-        known[params] = json.loads(params)
-    return FieldResult(
-        path_of(path), pattern, metric, known[params], STATUS_OF[status], score, passed,
-        MISSING if gold is None else json.loads(gold),
-        MISSING if extracted is None else json.loads(extracted),
-        reason, weight, None if matched is None else path_of(matched),
-    )  # fmt: skip
 
 
 def _cases(rows: Iterable[dict[str, Any]]) -> Iterator[CaseResult]:
@@ -445,56 +275,52 @@ def _is_same_case(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(one[name] == other[name] for name in ("nodeid", "model", "prompt", "revision"))
 
 
-def _rest_in(row: Mapping[str, Any], part: str) -> dict[str, Json]:
-    text = row["rest_json"]
-    rest: dict[str, Json] = {} if text is None else json.loads(text).get(part, {})
-    return rest
-
-
 def _case(row: Mapping[str, Any], attempts: Sequence[Attempt]) -> CaseResult:
-    rest, shape = _rest_in(row, "case"), row["shape"] or {}
-    mode = rest.pop("mode", None)
-    known = {
-        **rest,
-        **{name: row[name] for name in ("nodeid", "case_id", "file", "outcome", "why", "complexity", "modality")},
-        "arm": {**{name: row[name] for name in ("model", "prompt", "revision")}, "mode": mode},
-        "shape": {name: value for name, value in shape.items() if value is not None} | rest.get("shape", {}),
-        "duration_s": row["duration_s"],
-        "attempts": (),
-    }
-    result: CaseResult = fields_from_json(CaseResult, known, given={"attempts": tuple(attempts)})
+    known = {name: row[name] for name in _CASE}
+    known |= {"arm": {name: row[name] for name in _ARM}, "shape": _present(row["shape"])}
+    result: CaseResult = from_json(CaseResult, known | _rest_in(row, "case"), attempts=tuple(attempts))
     return result
 
 
 def _attempt(row: Mapping[str, Any]) -> Attempt:
-    known = {
-        **_rest_in(row, "attempt"),
-        "index": row["attempt"],
-        "outcome": row["attempt_outcome"],
-        "error": row["error"],
-        "output": None if row.get("output") is None else json.loads(row["output"]),
-        "cost_usd": row["cost_usd"],
-        "latency_s": row["latency_s"],
-    }
+    known = {name: row[name] for name in _ATTEMPT} | {"index": row["attempt"], "outcome": row["attempt_outcome"]}
+    if row.get("output") is not None:
+        known["output"] = json.loads(row["output"])
     score = None if row["semantics"] is None else _score(row)
-    attempt: Attempt = fields_from_json(Attempt, known, given={"score": score})
+    attempt: Attempt = from_json(Attempt, known | _rest_in(row, "attempt"), score=score)
     return attempt
 
 
 def _score(row: Mapping[str, Any]) -> ScoreRecord:
-    rest = _rest_in(row, "score")
-    failure = None
-    if row["failure_kind"] is not None:
-        failure = rest.get("failure", {}) | {"kind": row["failure_kind"], "message": row["failure_message"]}
-    measures = {name: value for name, value in row["measures"].items() if value is not None}
-    record = {
-        "arrays": (),
-        "vacuous": 0,
-        "questions": 0,
-        **rest,
+    results = [(_result(each), each["field"], each["leaf"]) for each in row["results"]]
+    kind = row["failure_kind"]
+    known = {
         "semantics": row["semantics"],
-        "failure": failure,
-        "measures": measures | rest.get("measures", {}),
-        "gates": row["gates"],
+        "failure": None if kind is None else {"kind": kind, "message": row["failure_message"]},
+        "measures": _present(row["measures"]),
+        "gates": {name: {**gate, "name": name} for name, gate in row["gates"].items()},
     }
-    return score_from_json(record, (row["fields"], row["leaves"]))
+    score: ScoreRecord = from_json(
+        ScoreRecord,
+        known | _rest_in(row, "score"),
+        fields=tuple(result for result, is_field, _ in results if is_field),
+        leaves=tuple(result for result, _, is_leaf in results if is_leaf),
+    )
+    return score
+
+
+def _result(row: Mapping[str, Any]) -> FieldResult:
+    record = {name: row[name] for name in FieldResult._fields if row[name] is not None}
+    result: FieldResult = from_json(
+        FieldResult, record | {name: json.loads(record[name]) for name in _JSON if name in record}
+    )
+    return result
+
+
+def _present(members: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (members or {}).items() if value is not None}
+
+
+def _rest_in(row: Mapping[str, Any], part: str) -> dict[str, Json]:
+    rest: dict[str, Json] = json.loads(row["rest_json"] or "{}").get(part, {})
+    return rest

@@ -8,18 +8,19 @@ Parquet (`parquet`) are read wherever a results file is, and written where its n
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import count, zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import IO, BinaryIO, Final, NamedTuple, Self
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
-from pytest_extract.core.result_json import field_from_json, fields_from_json, fields_to_json
-from pytest_extract.core.results import DECLINED, ScoreRecord
-from pytest_extract.core.score_json import dump_json
-from pytest_extract.core.shared_results import SharedResults
-from pytest_extract.core.values import FieldPath, Json, writable
+from pytest_extract.core.result_json import dump_json, from_json, to_json
+from pytest_extract.core.results import DECLINED, FieldResult, ScoreRecord
+from pytest_extract.core.shared_values import SharedValues
+from pytest_extract.core.values import MISSING, FieldPath, Json, writable
 from pytest_extract.errors import StoreError
 from pytest_extract.files import MOST_BATCHED_BYTES, MOST_BULK_BYTES, open_regular, write_bytes_atomic
 from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
@@ -58,7 +59,7 @@ def dump_result(result: CaseResult) -> str:
 
     The result is written as it is: of one that has just been measured, `safe_form` is what may leave the process.
     """
-    record = {"format": FORMAT, **fields_to_json(result)}
+    record = {"format": FORMAT, **to_json(result)}
     try:
         return dump_json(record)
     except (TypeError, ValueError, RecursionError):
@@ -125,39 +126,55 @@ def _mark_paths(score: Json, found: Sequence[Secret]) -> None:
                 result[name] = str(FieldPath(current().hide_in(list(FieldPath.parse(result[name])), found)))
 
 
-def load_result(line: str, shared: SharedResults | None = None) -> CaseResult:
-    """Read one line; StoreError when it is no result, or of another version.
-
-    With `shared`, the result has no outputs, paths, values and digests, so that a large run takes little memory.
-    """
+def load_result(line: str) -> CaseResult:
+    """Read one line; StoreError when it is no result, or of another version."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"not JSON: {error}") from error
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        found = record.get("format") if isinstance(record, dict) else None
+    found = record.pop("format", None) if isinstance(record, dict) else None
+    if found != FORMAT:
         raise StoreError(f"not a result of format {FORMAT} (found {found!r}): written by another version?")
     try:
-        given = {} if shared is None else _without_values(record, shared)
-        result: CaseResult = fields_from_json(CaseResult, record, given=given)
+        result: CaseResult = from_json(CaseResult, record)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(f"not a whole result: {type(error).__name__}: {error}") from error
     return result
 
 
-def _without_values(record: Mapping[str, Any], shared: SharedResults) -> dict[str, Any]:
-    """Return the fields of a result that are read otherwise where nobody needs values."""
-    attempts = []
-    for each in record["attempts"]:
-        score = None if each["score"] is None else shared.score_from_json(each["score"])
-        attempts.append(fields_from_json(Attempt, each, given={"score": score, "output": None}))
-    mappings = {
-        name: shared.mapping(field_from_json(CaseResult, name, record[name]))
-        for name in ("tags", "shape", "uncompared")
-        if name in record
-    }
-    arm = shared.value(field_from_json(CaseResult, "arm", record["arm"]))
-    return {"attempts": tuple(attempts), "arm": arm, **mappings, "digests": {}, "breaches": ()}
+def without_values(result: CaseResult, shared: SharedValues) -> CaseResult:
+    """Return a result without outputs, paths and values, only of their types, so that a large run takes little memory.
+
+    `shared` keeps what such results have in common.
+    """
+
+    def short(each: FieldResult) -> FieldResult:
+        gold, extracted = (side if side is MISSING else type(side)() for side in (each.gold, each.extracted))
+        reason = each.reason if each.passed_empty else None
+        kept = each._replace(
+            path=FieldPath(), params={}, gold=gold, extracted=extracted, reason=reason, matched=None, citations=()
+        )
+        key = each.pattern, each.metric, each.status, each.score, each.passed, reason, each.weight, each.confidence
+        return shared.kept((*key, type(gold), type(extracted)), kept)
+
+    def score(found: ScoreRecord) -> ScoreRecord:
+        fields, leaves = (tuple(map(short, each)) for each in (found.fields, found.leaves))
+        measures, gates = shared.mapping(found.measures), shared.value(found.gates)
+        return replace(found, fields=fields, leaves=leaves, arrays=(), measures=measures, gates=gates)
+
+    attempts = tuple(
+        replace(each, output=None, score=None if each.score is None else score(each.score)) for each in result.attempts
+    )
+    return replace(
+        result,
+        attempts=attempts,
+        arm=shared.value(result.arm),
+        tags=shared.mapping(result.tags),
+        shape=shared.mapping(result.shape),
+        uncompared=shared.mapping(result.uncompared),
+        digests={},
+        breaches=(),
+    )
 
 
 def read_results(path: Path | str) -> ResultsFile:
@@ -172,20 +189,18 @@ def read_results(path: Path | str) -> ResultsFile:
 class ResultsReader:
     """Reads a results file line by line, so that memory holds one result; StoreError with `path:line` for a bad line.
 
-    Of a Parquet file, a batch is read at a time. `torn`: after the last line, whether that was cut off. `shared`: as in
-    `load_result`.
+    Of a Parquet file, a batch is read at a time. `torn`: after the last line, whether that was cut off.
     """
 
-    def __init__(self, path: Path, *, shared: SharedResults | None = None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.torn = False
-        self._shared = shared
 
     def __iter__(self) -> Iterator[CaseResult]:
         if self.is_parquet():
             from pytest_extract.parquet import read_parquet
 
-            yield from read_parquet(self.path, shared=self._shared)
+            yield from read_parquet(self.path)
         else:
             with self.open() as file:
                 yield from (result for _start, _line, result in self.read(file))
@@ -230,7 +245,7 @@ class ResultsReader:
                 return
             if line.strip():
                 try:
-                    result = load_result(line.decode("utf-8"), self._shared)
+                    result = load_result(line.decode("utf-8"))
                 except (StoreError, UnicodeDecodeError) as error:
                     if line.endswith((b"\n", b"\r")):
                         raise StoreError(f"{self.path}:{number}: {error}") from error
@@ -249,3 +264,58 @@ def write_results(path: Path | str, results: Iterable[CaseResult]) -> None:
         write_parquet(path, results)
     else:
         write_bytes_atomic(path, lambda file: file.writelines(f"{dump_result(each)}\n".encode() for each in results))
+
+
+# --- results that stay in their files
+
+
+class StoredLine(NamedTuple):
+    """The place of a result's line: the file, its first byte, and how many there are."""
+
+    file: IO[bytes]
+    start: int
+    size: int
+
+
+class StoredResults:
+    """The results of some files, which stay open until it is closed. Those of Parquet are written to a temporary file.
+
+    A file that is replaced meanwhile is read to its end as it was; StoreError where its lines are no longer there.
+    """
+
+    def __init__(self) -> None:
+        self._files = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+
+    def read(self, reader: ResultsReader) -> Iterator[tuple[StoredLine, CaseResult]]:
+        """Yield each result of a file with its place."""
+        if reader.is_parquet():
+            file = self._files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
+            end = 0
+            for result in reader:
+                line = dump_result(result).encode("ascii")
+                file.seek(end)
+                file.write(line)
+                yield StoredLine(file, end, len(line)), result
+                end += len(line)
+        else:
+            opened = self._files.enter_context(reader.open())
+            for start, line, result in reader.read(opened):
+                yield StoredLine(opened, start, len(line)), result
+
+    def line(self, stored: StoredLine) -> bytes:
+        """Return the line of a result, without the white space around it."""
+        stored.file.seek(stored.start)
+        line = stored.file.read(stored.size)
+        if len(line) < stored.size:
+            raise StoreError("a results file became shorter while it was read")
+        return line.strip()
+
+    def load(self, stored: StoredLine) -> CaseResult:
+        """Return a result."""
+        return load_result(self.line(stored).decode("utf-8"))

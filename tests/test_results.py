@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.result_json import to_json
 from pytest_extract.core.results import Failure, FailureKind
-from pytest_extract.core.score_json import score_to_json
 from pytest_extract.core.values import MISSING, FieldPath
 from pytest_extract.errors import StoreError
 from pytest_extract.results import dump_result, load_result, read_results, safe_form, write_results
@@ -192,6 +192,6 @@ def test_a_line_is_the_json_of_its_results(value: object) -> None:
     score = score_record(*leaves, fields=leaves[:1])
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, output={"a": 1}, notes=("n",))
     line = dump_result(replace(RESULT, attempts=(attempt, attempt)))
-    assert json.loads(line)["attempts"][0]["score"] == score_to_json(score)
+    assert json.loads(line)["attempts"][0]["score"] == to_json(score)
     assert line == json.dumps(json.loads(line), separators=(",", ":"))
     assert load_result(line).attempts[1].score == score

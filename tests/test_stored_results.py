@@ -9,12 +9,19 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.cli import main
-from pytest_extract.core.shared_results import SharedResults
+from pytest_extract.core.shared_values import SharedValues
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import StoreError
 from pytest_extract.regression.snapshots import SharedParts, snapshot
-from pytest_extract.results import ResultsReader, dump_result, load_result, read_results, write_results
-from pytest_extract.stored_results import StoredResults
+from pytest_extract.results import (
+    ResultsReader,
+    StoredResults,
+    dump_result,
+    load_result,
+    read_results,
+    without_values,
+    write_results,
+)
 from tests.regression.make import attempt, result, suite
 
 FIELDS = {"n": True, "m": (1, 2), "rows[0].p": True, "rows[1].p": (MISSING, 3)}
@@ -51,11 +58,6 @@ def test_a_line_reads_as_its_json_whatever_of_it_is_parsed_once(made):
     assert load_result(spaced) == made
 
 
-def test_results_that_are_field_and_leaf_results_are_in_memory_once():
-    score = load_result(LINE).attempts[0].score
-    assert score.leaves is score.fields
-
-
 @pytest.mark.parametrize("broken", [LINE[:-9], LINE.replace('"leaves":[', '"leaves":[,', 1), LINE.replace("}", "]", 3)])
 def test_a_damaged_line_has_the_message_of_the_whole_line(broken):
     with pytest.raises(json.JSONDecodeError) as found:
@@ -66,9 +68,9 @@ def test_a_damaged_line_has_the_message_of_the_whole_line(broken):
 
 
 def test_shared_results_are_those_that_are_read_alone_without_values():
-    shared = SharedResults()
+    shared = SharedValues()
     lines = [dump_result(replace(RESULT, tags={"page": page})) for page in (1, True, 1.0, "1", [1])]
-    found = [load_result(line, shared) for line in lines]
+    found = [without_values(load_result(line), shared) for line in lines]
     assert [repr(one.tags) for one in found] == [
         "{'page': 1}",
         "{'page': True}",
@@ -78,7 +80,7 @@ def test_shared_results_are_those_that_are_read_alone_without_values():
     ]
     assert found[0].shape is found[1].shape
     assert found[0].attempts[0].score.measures is found[1].attempts[0].score.measures
-    assert found[0] == load_result(lines[0], SharedResults())
+    assert found[0] == without_values(load_result(lines[0]), SharedValues())
 
 
 def test_a_snapshot_is_the_same_whatever_shares_its_parts():
@@ -126,12 +128,12 @@ def bytes_a_result(kept, tmp_path, sizes=(200, 1_000)):
 
 def test_memory_of_a_result_without_values(tmp_path):
     def kept(path):
-        shared = SharedResults()
-        return shared, list(ResultsReader(path, shared=shared))
+        shared = SharedValues()
+        return shared, [without_values(each, shared) for each in ResultsReader(path)]
 
-    without_values = bytes_a_result(kept, tmp_path)
-    assert without_values < 1_500
-    assert 2 * without_values < bytes_a_result(lambda path: list(ResultsReader(path)), tmp_path)
+    alone = bytes_a_result(kept, tmp_path)
+    assert alone < 1_500
+    assert 2 * alone < bytes_a_result(lambda path: list(ResultsReader(path)), tmp_path)
 
 
 def test_memory_of_two_snapshots(tmp_path):

@@ -13,7 +13,7 @@ from pytest_extract.cli.files import json_without_commands
 from pytest_extract.collector import no_collection
 
 if TYPE_CHECKING:
-    from pytest_extract.stored_results import StoredLine, StoredResults
+    from pytest_extract.results import StoredLine, StoredResults
 
 EXIT_CONFLICT = 1
 
@@ -34,8 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Merge, write, and return the exit status; a file that cannot be read raises ExtractError."""
     from pytest_extract.regression.shards import merge
-    from pytest_extract.results import ResultsReader
-    from pytest_extract.stored_results import StoredResults
+    from pytest_extract.results import ResultsReader, StoredResults
 
     readers = [ResultsReader(path) for path in args.shards]
     with StoredResults() as stored:

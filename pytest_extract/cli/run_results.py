@@ -9,10 +9,10 @@ from pathlib import Path
 from pytest_extract.cli.console import print_note
 from pytest_extract.core.case_result import Arm, CaseResult
 from pytest_extract.core.measures.table import SCORE_MEASURES
-from pytest_extract.core.shared_results import SharedResults
+from pytest_extract.core.shared_values import SharedValues
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.report.aggregates import repeated_results_text
-from pytest_extract.results import ResultsReader
+from pytest_extract.results import ResultsReader, without_values
 
 
 def read_all_results(command: str, paths: Sequence[Path], *, values: bool = True) -> list[CaseResult]:
@@ -24,14 +24,14 @@ def read_all_results(command: str, paths: Sequence[Path], *, values: bool = True
     """
     kept: dict[tuple[str, str, str], dict[int, CaseResult]] = {}
     replaced = 0
-    shared = None if values else SharedResults()
+    shared = SharedValues()
     for number, path in enumerate(paths):
-        reader = ResultsReader(path, shared=shared)
+        reader = ResultsReader(path)
         for result in reader:
             _check_measures(result, path)
             found = kept.setdefault((result.file, result.case_id, result.arm.label), {})
             replaced += number in found
-            found[number] = result
+            found[number] = result if values else without_values(result, shared)
         if reader.torn:
             print_note(command, f"{path}: the last line is cut off (a killed run?); its case is left out")
     if not kept:

@@ -1,124 +1,133 @@
-"""Result types as plain JSON, and back, field by field: a new field of a type needs no code here."""
+"""Result types as plain JSON, and back, by their annotations: a new field of a type needs no code here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import cache, lru_cache, partial
+from functools import cache
 from sys import intern
-from types import MappingProxyType, NoneType, UnionType
-from typing import Any, Final, TypeAlias, get_args, get_origin, get_type_hints
+from types import MappingProxyType, UnionType
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from pytest_extract.core.case_result import Arm, CaseResult
-from pytest_extract.core.results import ScoreRecord
-from pytest_extract.core.score_json import score_from_json, score_to_json
-from pytest_extract.core.values import Json
+from pytest_extract.core.results import ArrayResult, ScoreRecord
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
 
-NOTHING_GIVEN: Final[Mapping[str, Any]] = MappingProxyType({})
+dump_json: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+"""Write compact ASCII JSON; TypeError, ValueError or RecursionError for what JSON cannot hold."""
+
 _Convert: TypeAlias = Callable[[Any], Any]
-_PLAIN: Final[frozenset[type]] = frozenset((str, bool, int, float, NoneType))
-_LEFT_OUT: Final = frozenset(("withheld", "confidence", "citations", "auto_accept"))
-"""Fields that few results have: a file has them where they are not None."""
+_RARE: Final = frozenset({
+    "withheld", "auto_accept", "wrapped", "mistakes", "rules", "added", "matched", "confidence", "citations", "page",
+    "quote", "box", "unit",
+})  # fmt: skip
+"""Fields that few results have: they are written where they are not what they are by default."""
+_DERIVED: Final[Mapping[type, tuple[str, ...]]] = {
+    ScoreRecord: ("empty_passes",),
+    ArrayResult: ("set_precision", "set_recall", "set_f1"),
+}
+"""Properties that are written for those who read the file with other programs."""
+_REQUIRED: Final = object()
 
 
-def fields_to_json(instance: Any, *, but: Collection[str] = ()) -> dict[str, Json]:
-    """Return the fields of a result type by name without `but`; those of `_LEFT_OUT` only if they have a value."""
+class _Field(NamedTuple):
+    """How a field is converted (None: it is written as it is), and its default."""
+
+    encode: _Convert | None
+    decode: _Convert
+    default: Any
+
+
+def to_json(instance: Any) -> dict[str, Json]:
+    """Return the fields of a result type by name, those of fields too; a key for MISSING is left out."""
     kind: Any = type(instance)
     record: dict[str, Json] = {}
-    for name, (encode, *_) in _codec(kind).items():
-        if name in but:
-            continue
+    for name, (encode, _, default) in _fields(kind).items():
         value = getattr(instance, name)
-        record[name] = value if value is None or encode is None else encode(value)
-    for name in _LEFT_OUT & record.keys():
-        if record[name] is None:
-            del record[name]
+        if value is not MISSING and not (name in _RARE and value == default):
+            record[name] = value if encode is None else encode(value)
+    for name in _DERIVED.get(kind, ()):
+        record[name] = getattr(instance, name)
     return record
 
 
-def fields_from_json(kind: Any, record: Mapping[str, Any], *, given: Mapping[str, Any] = NOTHING_GIVEN) -> Any:
-    """Read what `fields_to_json` has written; KeyError or TypeError for anything else.
+def from_json(kind: Any, record: Mapping[str, Any], **given: Any) -> Any:
+    """Read what `to_json` has written; KeyError, TypeError or ValueError for anything else.
 
     `given`: values of fields that have been read otherwise.
     """
-    codec = _codec(kind)
-    if kind is not CaseResult and not record.keys() <= codec.keys():
-        raise TypeError(f"{kind.__name__} has no {min(record.keys() - codec.keys())!r}")
-    values: dict[str, Any] = {}
-    for name, (_encode, decode, plain, has_default) in codec.items():
-        if name in given:
-            values[name] = given[name]
-        elif name in record:
-            value = record[name]
-            values[name] = value if type(value) in plain else decode(value)
-        elif not has_default:
-            raise KeyError(name)
+    known = _fields(kind)
+    values = {**given}
+    for name, value in record.items():
+        if name in known:
+            values.setdefault(name, known[name].decode(value))
+        elif name not in _DERIVED.get(kind, ()):
+            raise TypeError(f"{kind.__name__} has no {name!r}")
     return kind(**values)
 
 
-def field_from_json(kind: Any, name: str, value: Any) -> Any:
-    """Read one field of what `fields_to_json` has written."""
-    _encode, decode, *_ = _codec(kind)[name]
-    return decode(value)
+@cache
+def fields_of(kind: Any) -> Mapping[str, Any]:
+    """Return the names of the fields of a result type, each with its default."""
+    return MappingProxyType({name: each.default for name, each in _fields(kind).items()})
 
 
 @cache
-def _codec(kind: Any) -> Mapping[str, tuple[_Convert | None, _Convert, frozenset[type], bool]]:
-    """Map each field of a result type to how it is converted, and whether it has a default.
-
-    An encoder (None: written as it is), a decoder, and the types whose values need no decoder, as most in a file.
-    """
+def _fields(kind: Any) -> Mapping[str, _Field]:
     hints = get_type_hints(kind)
-    return {
-        each.name: (
-            *_conversions(hints[each.name], each.name),
-            _PLAIN.intersection(_options(hints[each.name])),
-            each.default is not MISSING or each.default_factory is not MISSING,
-        )
-        for each in fields(kind)
-    }
+    if dataclasses.is_dataclass(kind):
+        defaults = {each.name: _default_of(each) for each in dataclasses.fields(kind)}
+    else:
+        defaults = {name: kind._field_defaults.get(name, _REQUIRED) for name in kind._fields}
+    return {name: _Field(*_conversions(hints[name]), default) for name, default in defaults.items()}
 
 
-@lru_cache(maxsize=4096, typed=True)
-def _arm_from_json(**record: Any) -> Arm:
-    """Return the arm of a result: the results of a run share a few."""
-    arm: Arm = fields_from_json(Arm, record)
-    return arm
+def _default_of(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return _REQUIRED if field.default is dataclasses.MISSING else field.default
 
 
-def _options(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) is UnionType else (hint,)
-
-
-def _conversions(hint: Any, name: str) -> tuple[_Convert | None, _Convert]:
+def _conversions(hint: Any) -> tuple[_Convert | None, _Convert]:
+    """Return how values of an annotation are written and read."""
     origin, parts = get_origin(hint), get_args(hint)
     if hint is Any:
         return None, lambda value: value
-    if origin is UnionType:  # `X | None`
-        encode, decode = _conversions(parts[0], name)
-        return encode, lambda value: None if value is None else decode(value)
+    if origin in (UnionType, Union):  # `X | None`, `Json | Missing`
+        encode, decode = _conversions(parts[0])
+        if parts[1] is Missing:
+            return encode, decode
+        write = encode or (lambda value: value)
+        return (
+            lambda value: None if value is None else write(value),
+            lambda value: None if value is None else decode(value),
+        )
+    if hint is FieldPath:
+        return str, path_of
     if origin is tuple:
-        encode, decode = _conversions(parts[0], name)
+        encode, decode = _conversions(parts[0])
         return (lambda value: [*map(encode, value)]) if encode else list, lambda value: tuple(map(decode, value))
     if origin is Mapping:
-        _, decode = _conversions(parts[1], name)
-        plain = _PLAIN if parts[1] is Any else _PLAIN.intersection(_options(parts[1]))
-        return dict, lambda value: {
-            intern(key): each if type(each) in plain else decode(each) for key, each in value.items()
-        }
-    if hint is ScoreRecord:
-        return score_to_json, score_from_json
-    if hint is Arm:
-        return fields_to_json, lambda value: _arm_from_json(**value)
-    if is_dataclass(hint):
-        return fields_to_json, partial(fields_from_json, hint)
-    if issubclass(hint, Enum):
-        return str, hint
-    return None, partial(_checked_value, name, object if hint is float else hint)
+        _, decode = _conversions(parts[1])
+        return dict, lambda value: {intern(key): decode(each) for key, each in value.items()}
+    if dataclasses.is_dataclass(hint) or hasattr(hint, "_fields"):
+        return to_json, lambda record: from_json(hint, record)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return str, {str(member): member for member in hint}.__getitem__
+    kinds = {type(each) for each in parts} if origin is Literal else {int, float} if hint is float else {hint}
+    return None, lambda value: _checked(value, kinds)
 
 
-def _checked_value(name: str, kind: Any, value: Any) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"{name!r} has a value of another type")
+def _checked(value: Any, kinds: set[type]) -> Any:
+    if type(value) not in kinds:
+        raise TypeError(f"{value!r:.60} is not of type {' or '.join(sorted(kind.__name__ for kind in kinds))}")
     return value
+
+
+def path_of(text: str) -> FieldPath:
+    """Read a path; a text that is none any more, because a secret was taken out of a key, becomes one key."""
+    try:
+        return FieldPath.parse(text)
+    except ValueError:
+        return FieldPath((text,))

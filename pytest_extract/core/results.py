@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
-from pytest_extract.core.field_metadata import NO_METADATA, Citation, FieldMetadata, Metadata, metadata_at
+from pytest_extract.core.field_metadata import NO_METADATA, Citation, Metadata, metadata_at
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, at_or_below, canonical_json, text_digest
 
 
@@ -36,8 +36,6 @@ WRONG: Final = frozenset({Status.MISMATCH, Status.OMISSION, Status.HALLUCINATION
 """Outcomes in which the output is wrong."""
 COUNTED: Final = SCORED | WRONG
 """Outcomes that a mean over results counts: all but what is skipped or undecided."""
-STATUS_OF: Final = {str(status): status for status in Status}
-"""The status of each text: `Status(text)` takes several times as long."""
 STRUCTURE: Final = "structure"
 """Metric name of a result that is about shape: a wrong container, `{}` against `{}`, an undeclared key."""
 
@@ -59,12 +57,16 @@ class FieldResult(NamedTuple):
     status: Status
     score: float
     passed: bool
-    gold: Json | Missing
-    extracted: Json | Missing
+    gold: Json | Missing = MISSING
+    extracted: Json | Missing = MISSING
     reason: str | None = None
     weight: float = 1.0
     matched: FieldPath | None = None
     """Path of the extracted value when alignment paired it with a row of another index."""
+    confidence: float | None = None
+    """The extractor's confidence in the extracted value, from 0 to 1; None where it reports none."""
+    citations: tuple[Citation, ...] = ()
+    """The places of the document that the extractor names for the extracted value."""
 
     @property
     def passed_empty(self) -> bool:
@@ -76,16 +78,6 @@ class FieldResult(NamedTuple):
             and self.extracted in _ABSENT
         )
 
-    @property
-    def confidence(self) -> float | None:
-        """The extractor's confidence in the extracted value, from 0 to 1; None where it reports none."""
-        return None
-
-    @property
-    def citations(self) -> tuple[Citation, ...]:
-        """The places of the document that the extractor names for the extracted value."""
-        return ()
-
 
 def is_covered(result: FieldResult, places: Sequence[str]) -> bool:
     """Whether a place (pattern or concrete path), or one above the result, is among `places`."""
@@ -93,43 +85,6 @@ def is_covered(result: FieldResult, places: Sequence[str]) -> bool:
         return False
     path = str(result.path)
     return any(at_or_below(path, place) or at_or_below(result.pattern, place) for place in places)
-
-
-class AnnotatedResult(FieldResult):
-    """A comparison with what the extractor reports beside the value.
-
-    Its own type, so that the results of the many extractors that report nothing are no larger.
-    """
-
-    metadata: FieldMetadata = NO_METADATA
-
-    @classmethod
-    def of(cls, result: FieldResult, metadata: FieldMetadata) -> AnnotatedResult:
-        """Return a result with metadata."""
-        annotated = tuple.__new__(cls, result)
-        annotated.metadata = metadata
-        return annotated
-
-    @property
-    def confidence(self) -> float | None:
-        """As `FieldResult.confidence`."""
-        return self.metadata.confidence
-
-    @property
-    def citations(self) -> tuple[Citation, ...]:
-        """As `FieldResult.citations`."""
-        return self.metadata.citations
-
-    def _replace(self, **changes: Any) -> AnnotatedResult:
-        return AnnotatedResult.of(super()._replace(**changes), self.metadata)
-
-    def __eq__(self, other: object) -> bool:
-        return tuple.__eq__(self, other) is True and self.metadata == getattr(other, "metadata", NO_METADATA)
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = tuple.__hash__
 
 
 def annotate(results: Sequence[FieldResult], metadata: Metadata, known: dict[int, FieldResult]) -> list[FieldResult]:
@@ -143,7 +98,7 @@ def annotate(results: Sequence[FieldResult], metadata: Metadata, known: dict[int
             if result.extracted is not MISSING:
                 found = metadata_at(metadata, result.path if result.matched is None else result.matched)
                 if found != NO_METADATA:
-                    known[id(result)] = AnnotatedResult.of(result, found)
+                    known[id(result)] = result._replace(confidence=found.confidence, citations=found.citations)
     return [known[id(result)] for result in results]
 
 

@@ -239,9 +239,9 @@ class Score:
 
     def to_dict(self) -> dict[str, Json]:
         """Return plain JSON, as a line of the results file holds it."""
-        from pytest_extract.core.score_json import score_to_json
+        from pytest_extract.core.result_json import to_json
 
-        return score_to_json(self.record())
+        return to_json(self.record())
 
 
 def _writable_result(result: FieldResult) -> FieldResult:

@@ -17,7 +17,11 @@ class SharedValues:
 
     def value(self, value: _T) -> _T:
         """Return the first value that is equal to this one, which has a type of its own."""
-        found: _T = self._known.setdefault(value, value)
+        return self.kept(value, value)
+
+    def kept(self, key: Any, value: _T) -> _T:
+        """Return the first value that was given for this key."""
+        found: _T = self._known.setdefault(key, value)
         return found
 
     def mapping(self, found: Mapping[str, _T]) -> Mapping[str, _T]:

@@ -55,7 +55,7 @@ def test_a_case_with_more_values_than_not_is_not(scorer: object) -> None:
 
 
 def test_a_results_file_of_an_older_version_counts_the_same() -> None:
-    line = dump_result(result("old", {"hello": 1})).replace('"uncompared":{},', "").replace('"empty_passes":4,', "")
+    line = dump_result(result("old", {"hello": 1})).replace('"uncompared":{},', "").replace(',"empty_passes":4', "")
     assert "empty_passes" not in line
     assert "uncompared" not in line
     old = load_result(line)

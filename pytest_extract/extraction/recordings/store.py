@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.score_json import failure_from_json, failure_to_json
+from pytest_extract.core.result_json import from_json, to_json
+from pytest_extract.core.results import Failure
 from pytest_extract.core.values import Json
 from pytest_extract.errors import NotWritten, StoreError, nearest
 from pytest_extract.extraction.base import Extraction, usage_of
@@ -63,7 +64,7 @@ class Recording:
             cost_usd=body["cost_usd"],
             finish_reason=body["finish_reason"],
             recorded=True,
-            failure=body["failure"] and failure_from_json(body["failure"]),
+            failure=body["failure"] and from_json(Failure, body["failure"]),
             adjustments=tuple(body.get("adjustments", ())),
             notes=tuple(body["notes"]),
             extractor=body.get("extractor"),
@@ -235,7 +236,7 @@ def _body(key: RecordingKey, extraction: Extraction, output: dict[str, Json]) ->
         "redacted": False,  # earlier versions recorded an output without its secrets
         "notes": [],
         "output": output,
-        "failure": failure and failure_to_json(dataclasses.replace(failure, message=clean_message(failure.message))),
+        "failure": failure and to_json(dataclasses.replace(failure, message=clean_message(failure.message))),
         "finish_reason": extraction.finish_reason,
         "usage": usage and dataclasses.asdict(usage),
         "cost_usd": extraction.cost_usd,

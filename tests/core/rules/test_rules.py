@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_extract import SchemaError, SchemaErrors, compile_schema
-from pytest_extract.core.results import RuleStatus
+from pytest_extract.core.result_json import from_json
+from pytest_extract.core.results import RuleStatus, ScoreRecord
 from pytest_extract.core.rules.syntax import RuleSyntaxError, parse_rule
-from pytest_extract.core.score_json import score_from_json
 from tests.strategies import any_json, nested
 
 AMOUNT = {"evaluation_config": {"metric_id": "money"}}
@@ -273,7 +273,7 @@ def test_rules_change_no_result_and_no_measure_but_their_own():
     assert {**record.measures} == {**without.measures, "rules_held": 0.5}
     assert [rule.status for rule in score.rules] == [BROKEN, HELD, BROKEN, NOT_APPLICABLE]
     assert [rule.fails for rule in score.rules] == [True, False, False, False]
-    assert score_from_json(score.to_dict()) == record
+    assert from_json(ScoreRecord, score.to_dict()) == record
     assert pickle.loads(pickle.dumps(score)).rules == score.rules
     assert [
         rule.text for rule in pickle.loads(pickle.dumps(compile_schema(SCHEMA, semantics="ours", rules=rules))).rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import functools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate import Validator
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER
+from pytest_extract.golds.coverage import SchemaCoverage, schema_coverage
 from pytest_extract.golds.lint import (
     LintFinding,
     check_evidence,
@@ -29,6 +30,7 @@ from pytest_extract.golds.lint import (
     unused_recordings,
 )
 from pytest_extract.golds.mutate import mutation_findings
+from pytest_extract.report.lines import percent, plural
 from pytest_extract.schema_tools.golds import validate_golds
 
 _MOST_LISTS: Final = 5
@@ -70,6 +72,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="change the golds as a model's mistake would, and warn of fields whose changes pass their case",
     )
+    parser.add_argument(
+        "--coverage",
+        nargs="?",
+        type=_share,
+        const=0.0,
+        metavar="SHARE",
+        help="list what of each schema no gold has; exit status 1 where golds have less than SHARE (0 to 1) of it",
+    )
     parser.add_argument("--strict", action="store_true", help="exit status 1 for warnings too")
     parser.add_argument("--json", action="store_true", help="print a JSON array of all findings in place of lines")
     add_gold_arguments(parser)
@@ -90,18 +100,16 @@ def run(args: argparse.Namespace) -> int:
         loaded = load_cases(file, cache)
         cases.extend(loaded.cases)
         findings += [LintFinding(kind="case_file", severity="mistake", error=error) for error in loaded.errors]
-    if args.golds:
-        findings += _undeclared(cases)
-    findings += lint_cases(cases)
+    findings += _asked_findings(args, cases)
     if all(path.is_dir() for path in paths) and not any(finding.kind == "case_file" for finding in findings):
         findings += unused_files(cases, files)
         findings += unused_recordings(cases, args.recordings)
     evidence = check_evidence(cases) if args.evidence else None
     findings += evidence.findings if evidence is not None else ()
-    findings += mutation_findings(cases) if args.mutate else ()
     listed = [*{str(finding): finding for finding in findings}.values()]  # a mistake in a shared schema is listed once
     listed.sort(key=lambda finding: finding.severity == "warning")
     mistakes = sum(finding.severity == "mistake" for finding in listed)
+    coverage = schema_coverage(cases) if args.coverage is not None else []
     if args.json:
         write_json([finding.to_dict() for finding in listed], None)
     else:
@@ -110,10 +118,35 @@ def run(args: argparse.Namespace) -> int:
         if evidence is not None:
             print_text(f"evidence: {evidence}")
         _print_notes(cases)
+        for each in coverage:
+            _print_coverage(each, args.coverage)
         print_text(_check_summary(len(cases), len(files), mistakes, len(listed) - mistakes))
         if listed and os.environ.get("GITHUB_ACTIONS") == "true":
             print("\n".join(_annotations(listed)))  # noqa: T201 - commands that GitHub is to obey
-    return 1 if mistakes or (args.strict and listed) else 0
+    return 1 if mistakes or (args.strict and listed) or any(each.share < args.coverage for each in coverage) else 0
+
+
+def _asked_findings(args: argparse.Namespace, cases: Sequence[Case]) -> Iterator[LintFinding]:
+    if args.golds:
+        yield from _undeclared(cases)
+    yield from lint_cases(cases)
+    if args.mutate:
+        yield from mutation_findings(cases)
+
+
+def _share(text: str) -> float:
+    share = float(text)
+    if not 0 <= share <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, such as 0.9, not {text}")
+    return share
+
+
+def _print_coverage(found: SchemaCoverage, lowest: float) -> None:
+    below = f", below {lowest:g}" if found.share < lowest else ""
+    states = f"{found.covered:,} of {plural(len(found.states), 'state')}, {plural(found.golds, 'gold')}{below}"
+    print_text(f"schema coverage: {os.path.relpath(found.path)} {percent(found.share)} ({states})")
+    for field, missing in found.missing.items():
+        print_text(f"  {field}: never {', '.join(missing)}")
 
 
 def _print_notes(cases: Iterable[Case]) -> None:
@@ -155,9 +188,9 @@ def _undeclared(cases: Iterable[Case]) -> Iterator[LintFinding]:
 
 
 def _check_summary(cases: int, files: int, mistakes: int, warnings: int) -> str:
-    parts = ((cases, "good case"), (files, "file"), (mistakes, "mistake"), (warnings, "warning"))
-    good, among, wrong, warned = (f"{number} {noun}{'' if number == 1 else 's'}" for number, noun in parts)
-    return f"{good} in {among}, {wrong if mistakes else 'no mistake'}{f', {warned}' if warnings else ''}"
+    wrong = plural(mistakes, "mistake") if mistakes else "no mistake"
+    warned = f", {plural(warnings, 'warning')}" if warnings else ""
+    return f"{plural(cases, 'good case')} in {plural(files, 'file')}, {wrong}{warned}"
 
 
 def add_gold_arguments(parser: argparse.ArgumentParser) -> None:
@@ -198,10 +231,6 @@ def check_golds(args: argparse.Namespace) -> int:
             mistakes += 1
             print_text(f"{where}: error: {violation}")
     warnings = sum(problem.severity == "warning" for problem in problems)
-    counts = f"{_count_text(mistakes, 'mistake')}, {_count_text(warnings, 'warning')}"
-    print_text(f"{_count_text(len(records), 'gold')}: {counts}")
+    counts = f"{plural(mistakes, 'mistake')}, {plural(warnings, 'warning')}"
+    print_text(f"{plural(len(records), 'gold')}: {counts}")
     return 1 if mistakes else 0
-
-
-def _count_text(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -19,7 +19,7 @@ from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import budget_of, started_session
 from pytest_extract.plugin.terminal import write_lines
-from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, render_error, safe_prose, text_of
+from pytest_extract.report.lines import Line, Span, Style, line, plural, render_error, safe_prose, text_of
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _CONCLUSION = pytest.StashKey["_Conclusion"]()
 _REPORT_LINES = pytest.StashKey[list[Line]]()
-_COVERAGE = pytest.StashKey[list[Line]]()
 _ITEMS = pytest.StashKey[list[ExtractItem]]()
 _ANNOTATIONS = pytest.StashKey[list[Line]]()
 _SUITE = pytest.StashKey[list[tuple[bool, str]]]()
@@ -38,7 +37,6 @@ _REPORTS: Final = ("html", "markdown", "csv", "comment", "code_quality")
 _MOST_SELECTED: Final = 10
 _MOST_UNKNOWN: Final = 3
 _MOST_WRITE_ERRORS: Final = 3
-_MOST_UNCOVERED: Final = 20
 _MOST_KINDS: Final = 5
 NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
@@ -66,7 +64,6 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
     config.stash[_CONCLUSION] = conclusion = _conclude(session, run_results)
     if run_results.settings.update_gold == "review":
         config.stash[_ITEMS] = [item for item in session.items if isinstance(item, ExtractItem)]
-    config.stash[_COVERAGE] = coverage = _schema_coverage(session, run_results.settings)
     config.stash[_REPORT_LINES] = report_lines = _write_reports(config, run_results, mistakes)
     if session.exitstatus != pytest.ExitCode.OK:
         return
@@ -75,7 +72,7 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
         or run_results.incomplete
         or run_results.write_errors
         or any(change.kind in {"updated", "drafted"} for change in run_results.gold_changes.values())
-        or any(span.style == "bad" for each in (*report_lines, *coverage) for span in each)
+        or any(span.style == "bad" for each in report_lines for span in each)
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif run_results.totals.outcomes[Outcome.NOT_RUN]:
@@ -206,33 +203,6 @@ def _auto_accept_fails(run_results: RunResults) -> bool:
     return bool(auto_accept_problems(totals, settings.gate, settings.inconclusive))
 
 
-def _schema_coverage(session: pytest.Session, settings: Settings) -> list[Line]:
-    """`--extract-schema-cov`: what the golds of the selected cases exercise of their schemas."""
-    if not settings.schema_cov and settings.schema_cov_fail_under is None:
-        return []
-    from pytest_extract.golds.coverage import schema_coverage
-    from pytest_extract.plugin.update_gold import shown_path
-
-    lines: list[Line] = []
-    cases = [item.case for item in session.items if isinstance(item, ExtractItem)]
-    for found in schema_coverage(cases):
-        name = safe_prose(shown_path(found.path, session.config.rootpath))
-        low = settings.schema_cov_fail_under is not None and found.share < settings.schema_cov_fail_under
-        text = f"schema coverage: {name} {percent(found.share)}"
-        bound = f", below {settings.schema_cov_fail_under:g}" if low else ""
-        counts = f" ({found.covered:,} of {plural(len(found.states), 'state')}, {plural(found.golds, 'gold')}{bound})"
-        lines.append(line(Span(text + counts, "bad" if low else "head")))
-        missing = found.missing if settings.schema_cov else {}
-        most = len(missing) if session.config.get_verbosity() > 0 else _MOST_UNCOVERED
-        lines += [
-            line(safe_prose(f"{field}: never {', '.join(states)}"), indent=2)
-            for field, states in [*missing.items()][:most]
-        ]
-        if len(missing) > most:
-            lines.append(line(f"… {plural(len(missing) - most, 'more field')} (-v shows all)", indent=2))
-    return lines
-
-
 def _suite_gate(config: pytest.Config, run_results: RunResults) -> list[tuple[bool, str]]:
     """Compare each arm's means with `extract_suite_thresholds`; a run in which nothing was scored does not pass.
 
@@ -278,8 +248,6 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         writer, [line(Span(text, "good" if passed else "bad")) for passed, text in _suite_gate(config, run_results)]
     )
     write_lines(writer, _lines_or_error("the comparison", lambda: _comparison_lines(config, width)))
-    coverage: list[Line] = config.stash.get(_COVERAGE, [])
-    write_lines(writer, coverage)
     report_lines: list[Line] = config.stash.get(_REPORT_LINES, [])
     write_lines(writer, report_lines)
     write_lines(writer, _write_error_lines(run_results.write_errors))
@@ -300,7 +268,7 @@ def _write_empty_summary(reporter: pytest.TerminalReporter, config: pytest.Confi
     """Say that no case ran, what that means for the gate, and of which run the report files are."""
     lines = [line(Span(text, "good" if passed else "bad")) for passed, text in _suite_gate(config, run_results)]
     lines += config.stash.get(_CONCLUSION, _Conclusion()).lines
-    for found in (_COVERAGE, _REPORT_LINES):
+    for found in (_REPORT_LINES,):
         told: list[Line] = config.stash.get(found, [])
         lines += told
     if not (_replaces_reports(config, run_results) or config.option.collectonly):

@@ -53,15 +53,12 @@ class Settings:
     ci: Literal["auto", "off"]
     csv: Path | None
     by: tuple[str, ...]
-    gate_by: tuple[str, ...]
     baseline: Path | None
     update_baseline: bool
     force: bool
     inconclusive: Literal["pass", "warn", "fail"]
     confirm: int | None
     rules: Mapping[str, Any]
-    schema_cov: bool
-    schema_cov_fail_under: float | None
     base_ref: str | None
     changed: str | None
 
@@ -198,16 +195,6 @@ def _threshold(value: str) -> tuple[str, float]:
     return measure.strip(), bound
 
 
-def _share(value: str) -> float:
-    try:
-        share = float(value)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise ValueError("must be a number from 0 to 1, such as 0.9")
-    return share
-
-
 def _fingerprint(value: str) -> str:
     text = value.strip().lower()
     if len(text) != 16 or text.strip("0123456789abcdef"):
@@ -297,14 +284,14 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             "max-output-bytes",
             "Refuse a longer output of a case without `max_output_bytes` (default: 10000000, or ten times the gold).",
             _whole_number,
-            metavar="BYTES",
+            command_line=False,
         ),
         Option(
             "confidence",
             "Take values, confidence and citations out of outputs of this shape, in cases without `confidence`: a "
             "ready name, or a declaration as JSON.",
             _output_shape,
-            metavar="SHAPE",
+            command_line=False,
         ),
         Option(
             "update-gold",
@@ -379,14 +366,6 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             metavar="ACTION",
         ),
         Option(
-            "gate-by",
-            "Have the regression gate judge each value of this tag of the cases (or depth, breadth, modality, ...), as "
-            "--extract-by does, without splitting the reports; repeatable.",
-            _nonempty_text,
-            many=True,
-            metavar="TAG",
-        ),
-        Option(
             "confirm",
             "Where the regression gate cannot tell, and before it says worse by few cases, run up to N cases that fell "
             "again on both sides (10 without a number): these runs decide.",
@@ -431,7 +410,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             "Show pages of PDFs in the HTML page as images: none, evidence (those with a value) or all.",
             _one_of("none", "evidence", "all"),
             "evidence",
-            metavar="PAGES",
+            command_line=False,
         ),
         Option("markdown", "Write a report of the run as Markdown.", Path, metavar="FILE"),
         Option("comment", "Write a comment for a pull request as Markdown.", Path, metavar="FILE"),
@@ -444,13 +423,6 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             _one_of("auto", "off"),
             "auto",
             metavar="WHEN",
-        ),
-        Option("schema-cov", "Report which parts of the schemas no gold exercises.", _switch, "false"),
-        Option(
-            "schema-cov-fail-under",
-            "Fail the run if the golds exercise a smaller share of a schema (0 to 1).",
-            _share,
-            metavar="SHARE",
         ),
         Option("csv", "Write every compared value as a row of CSV.", Path, metavar="FILE"),
         Option(
@@ -514,9 +486,6 @@ def settings_from(config: pytest.Config) -> Settings:
             "--extract-confirm confirms a comparison: give --extract-baseline=FILE, --extract-base-ref=REF, or two of "
             "--extract-model, -prompt or -mode"
         )
-    covers = values["schema_cov"] or values["schema_cov_fail_under"] is not None
-    if covers and config.getoption("dist", "no") != "no":
-        problems.append("--extract-schema-cov looks at all cases in one process: run it without xdist (-n0)")
     problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
     problems += _duplicates("model", values["model"]) + _duplicates("prompt", values["prompt"])
     problems += _duplicates("mode", values["mode"])

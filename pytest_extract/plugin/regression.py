@@ -66,7 +66,7 @@ def rules_of(settings: Settings) -> Rules:
     """
     from pytest_extract.core.aggregate.slices import case_dimensions, slice_name
 
-    named = map(slice_name, [*settings.rules.get("by", ()), *settings.gate_by])
+    named = map(slice_name, settings.rules.get("by", ()))
     by = tuple(dict.fromkeys([*named, *case_dimensions(settings.by)]))
     return Rules(**{**settings.rules, "by": by})
 

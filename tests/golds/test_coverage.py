@@ -9,6 +9,7 @@ import pytest
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cli import main
 from pytest_extract.golds.coverage import SchemaCoverage, schema_coverage
 
 SCHEMA = {
@@ -78,23 +79,24 @@ def test_a_skipped_field_has_no_states(tmp_path: Path) -> None:
     assert {state.pattern for state in covered(tmp_path, {"b": "x"}, schema=schema).states} == {"b"}
 
 
-def test_a_run_reports_coverage_and_fails_below_a_share(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(
-        "import json, pytest\n@pytest.fixture\ndef extractor():\n    return lambda document: json.loads(document.text)\n"
-    )
-    case = {"text": '{"a": "EUR"}', "schema": "s.json", "gold": {"a": "EUR"}}
-    (pytester.path / "s.json").write_text('{"type": "object", "properties": {"a": {"enum": ["EUR", "USD"]}}}')
-    (pytester.path / "a.extract.yaml").write_text(json.dumps(case))
-    quiet = ("-p", "no:randomly", "-p", "no:asyncio")
-    result = pytester.runpytest("--extract-schema-cov", *quiet)
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["schema coverage: s.json 50 % (2 of 4 states, 1 gold)", '  a: never absent, "USD"'])
-    assert pytester.runpytest("--extract-schema-cov-fail-under=0.5", *quiet).ret == 0
-    low = pytester.runpytest("--extract-schema-cov-fail-under=0.6", *quiet)
-    assert low.ret == pytest.ExitCode.TESTS_FAILED
-    low.stdout.fnmatch_lines(["schema coverage: s.json 50 % (2 of 4 states, 1 gold, below 0.6)"])
-    bad = pytester.runpytest("--extract-schema-cov-fail-under=60", *quiet)
-    assert bad.ret == pytest.ExitCode.USAGE_ERROR
-    xdist = pytester.runpytest("--extract-schema-cov", "-n1", *quiet)
-    assert xdist.ret == pytest.ExitCode.USAGE_ERROR
-    assert "schema coverage" not in pytester.runpytest(*quiet).stdout.str()
+def test_check_lists_coverage_and_fails_below_a_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    case = {"text": "x", "schema": "s.json", "gold": {"a": "EUR"}}
+    Path("s.json").write_text('{"type": "object", "properties": {"a": {"enum": ["EUR", "USD"]}}}')
+    Path("a.extract.yaml").write_text(json.dumps(case))
+    assert main(["check", "--coverage"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "schema coverage: s.json 50 % (2 of 4 states, 1 gold)",
+        '  a: never absent, "USD"',
+        "1 good case in 1 file, no mistake",
+    ]
+    assert main(["check", "--coverage=0.5"]) == 0
+    assert main(["check", "--coverage=0.6"]) == 1
+    assert "schema coverage: s.json 50 % (2 of 4 states, 1 gold, below 0.6)" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        main(["check", "--coverage=60"])
+    assert ended.value.code == 2
+    assert main(["check"]) == 0
+    assert "schema coverage" not in capsys.readouterr().out

@@ -120,20 +120,20 @@ def test_the_ini_file_declares_all_cases_and_a_case_itself(pytester: pytest.Pyte
     )
     pytester.runpytest().assert_outcomes(passed=3)
     own = json.dumps({"values": "answer", "confidence": "confidence_score.{path}.score"})
-    result = pytester.runpytest(f"--extract-confidence={own}", "a.extract.yaml", "--extract-results=r.jsonl")
+    result = pytester.runpytest("-o", f"extract_confidence={own}", "a.extract.yaml", "--extract-results=r.jsonl")
     result.assert_outcomes(passed=1)
     assert kept(pytester.path / "r.jsonl")["a"]["items[1].amount"] == (0.6, None)
 
 
 def test_wrong_declarations_are_reported_before_the_first_call(pytester: pytest.Pytester, echo: None) -> None:
-    result = pytester.runpytest("--extract-confidence=azzure")
+    result = pytester.runpytest("-o", "extract_confidence=azzure")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--extract-confidence: 'azzure' must be *not 'azzure'; did you mean 'azure'?*"])
+    result.stderr.fnmatch_lines(["*extract_confidence: 'azzure' must be *not 'azzure'; did you mean 'azure'?*"])
     (pytester.path / "a.extract.yaml").write_text(
         "text: x\nschema: {type: object}\ngold: {}\nconfidence:\n  wraper: {}\n", encoding="utf-8"
     )
     result = pytester.runpytest()
-    result.stdout.fnmatch_lines(["*a.extract.yaml:5:*`confidence` has no key 'wraper'; did you mean 'wrapper'?*"])
+    result.stdout.fnmatch_lines(["*a.extract.yaml:5:*confidence has no key 'wraper'; did you mean 'wrapper'?*"])
 
 
 def test_confidence_beside_the_output_is_recorded_and_replayed(pytester: pytest.Pytester) -> None:

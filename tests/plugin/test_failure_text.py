@@ -317,7 +317,7 @@ def test_an_output_above_its_bound_is_not_read(pytester: pytest.Pytester, write_
     write_case("acme", **({"max_output_bytes": 50} if where == "case" else {}))
     if where == "ini":
         pytester.makeini("[pytest]\nextract_max_output_bytes = 50\n")
-    result = pytester.runpytest(*(["--extract-max-output-bytes=50"] if where == "option" else []))
+    result = pytester.runpytest(*(["-o", "extract_max_output_bytes=50"] if where == "option" else []))
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["unusable outputs: 1 output_too_large"])
 

@@ -255,7 +255,7 @@ def test_the_gate_judges_by_tag(pytester, suite):
         case["modality"] = "image" if index < 8 else "text"
     (pytester.path / "all.extract.yaml").write_text(json.dumps(content))
     run(UPDATE)
-    judged = run(GATE, "--extract-gate-by=kind", total=list(range(8)))
+    judged = run(GATE, "--extract-rule=by=kind", total=list(range(8)))
     judged.stdout.fnmatch_lines(["*kind=credit: fields right 66.7 %, was 100.0 %: worse in 8 of 8 documents*"])
     judged.stdout.no_fnmatch_line("*kind=invoice*")
     split = run(GATE, "--extract-by=kind", "--extract-by=depth", total=list(range(8)))

@@ -69,8 +69,6 @@ def test_toml_values_of_every_type_are_taken(pytester: pytest.Pytester, file: st
         extract_concurrency = {quote}8{quote}
         extract_budget = {quote}0.0{quote}
         extract_timeout = {quote}60{quote}
-        extract_schema_cov = {quote}true{quote}
-        extract_schema_cov_fail_under = {quote}1{quote}
         extract_repeat = {quote}2{quote}
         extract_judge = "fuzzy"
         extract_model = ["a/b", "c"]
@@ -81,7 +79,6 @@ def test_toml_values_of_every_type_are_taken(pytester: pytest.Pytester, file: st
     )
     given = settings(pytester, "--extract-repeat=3")
     assert (given.concurrency, given.budget, given.timeout, given.repeat) == (8, 0, 60, 3)
-    assert (given.schema_cov, given.schema_cov_fail_under) == (True, 1)
     assert (given.judge, given.model, given.by) == ("fuzzy", ("a/b", "c"), ("vendor",))
     assert given.suite_thresholds == {"pass_rate": 0.9, "f1": 1}
 
@@ -89,7 +86,7 @@ def test_toml_values_of_every_type_are_taken(pytester: pytest.Pytester, file: st
 @NATIVE
 def test_a_toml_value_that_cannot_be_is_named(pytester: pytest.Pytester) -> None:
     (pytester.path / "pytest.toml").write_text(
-        "[pytest]\nextract_concurrency = true\nextract_repeat = 1.5\nextract_schema_cov = 8\nextract_judge = ['exact', 'llm']\n",
+        "[pytest]\nextract_concurrency = true\nextract_repeat = 1.5\nextract_judge = ['exact', 'llm']\n",
         encoding="utf-8",
     )
     with pytest.raises(pytest.UsageError) as raised:
@@ -98,7 +95,6 @@ def test_a_toml_value_that_cannot_be_is_named(pytester: pytest.Pytester) -> None
         "extract_concurrency: 'true' must be a whole number, 1 or more",
         "extract_repeat: '1.5' must be a whole number, 1 or more",
         "extract_judge: takes one value, not a list of 2",
-        "extract_schema_cov: '8' must be true or false",
     ]
 
 

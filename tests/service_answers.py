@@ -1,4 +1,4 @@
-"""One invoice as five services and a hand-written wrapper return it, written after their public manuals.
+"""One invoice as four services and a hand-written wrapper return it, written after their public manuals.
 
 All hold the values of `BARE`, and what `METADATA` says of `invoice_number` and of the second item's amount.
 """
@@ -105,31 +105,6 @@ LLAMAEXTRACT = {
 }
 
 
-def _landing(value: Any, confidence: float, reference: str) -> dict[str, Any]:
-    return {"value": value, "references": [reference], "confidence": confidence}
-
-
-def _chunk(name: str, text: str) -> dict[str, Any]:
-    box = {"left": 0.5, "top": 0.2, "right": 0.75, "bottom": 0.25}
-    return {"id": name, "type": "text", "markdown": text, "grounding": {"page": 0, "box": box}}
-
-
-LANDINGAI = {
-    "extraction": BARE,
-    "extraction_metadata": {
-        "invoice_number": _landing("US-001", 0.95, "72ba3cca"),
-        "total": _landing(154.06, 0.9, "0-u"),
-        "due": {"value": None, "references": []},
-        "items": [
-            {"name": _landing("Brake cables", 0.9, "0-a"), "amount": _landing(100, 0.9, "0-b")},
-            {"name": _landing("Pedal arms", 0.9, "0-c"), "amount": _landing(54.06, 0.6, "0-d")},
-        ],
-    },
-    "metadata": {"filename": "invoice.md", "version": "extract-20251024"},
-    "chunks": [_chunk("72ba3cca", "Invoice # US-001"), _chunk("0-u", "TOTAL $154.06"), _chunk("0-d", "54.06")],
-}
-
-
 def _box(score: float) -> dict[str, Any]:
     return {"level": "HIGH" if score >= 0.9 else "LOW", "score": score}
 
@@ -155,56 +130,6 @@ BOX = {
     },
 }
 
-_MARKDOWN = "# Invoice # US-001\n\nBrake cables 100.00\n\nPedal arms 54.06\n\nTOTAL $154.06\n"
-
-
-def _azure(kind: str, value: Any, confidence: float, quote: str) -> dict[str, Any]:
-    return {
-        "type": kind,
-        f"value{kind.capitalize()}": value,
-        "spans": [{"offset": _MARKDOWN.index(quote), "length": len(quote)}],
-        "confidence": confidence,
-        "source": "D(1,4.25,2.2,6.375,2.2,6.375,2.75,4.25,2.75)",
-    }
-
-
-def _row(name: dict[str, Any], amount: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "valueObject": {"name": name, "amount": amount}}
-
-
-AZURE = {
-    "id": "10a01d32",
-    "status": "Succeeded",
-    "result": {
-        "analyzerId": "invoices",
-        "contents": [
-            {
-                "kind": "document",
-                "markdown": _MARKDOWN,
-                "unit": "inch",
-                "fields": {
-                    "invoice_number": _azure("string", "US-001", 0.95, "Invoice # US-001"),
-                    "total": _azure("number", 154.06, 0.9, "TOTAL $154.06"),
-                    "due": {"type": "string"},
-                    "items": {
-                        "type": "array",
-                        "valueArray": [
-                            _row(
-                                _azure("string", "Brake cables", 0.9, "Brake cables"),
-                                _azure("number", 100, 0.9, "100.00"),
-                            ),
-                            _row(
-                                _azure("string", "Pedal arms", 0.9, "Pedal arms"),
-                                _azure("number", 54.06, 0.6, "54.06"),
-                            ),
-                        ],
-                    },
-                },
-            }
-        ],
-    },
-}
-
 
 def _wrapped(value: Any, confidence: float | None, quote: str) -> dict[str, Any]:
     place = {"page": 1, "quote": quote, "box": [0.5, 0.2, 0.75, 0.25]}
@@ -226,8 +151,5 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "reducto": REDUCTO,
     "extend": EXTEND,
     "llamaextract": LLAMAEXTRACT,
-    "landingai": LANDINGAI,
-    "box": BOX,
-    "azure": AZURE,
 }
 """Answers by the name of the ready shape that each has."""

@@ -22,7 +22,7 @@ from pytest_extract.core.output_shape import (
 )
 from pytest_extract.core.result_json import dump_json, from_json, to_json
 from pytest_extract.core.results import ScoreRecord
-from tests.service_answers import ANSWERS, BARE, SCHEMA
+from tests.service_answers import ANSWERS, BARE, BOX, SCHEMA
 
 GOLD = {**BARE, "total": 145.06}
 NUMBER, AMOUNT = FieldPath(("invoice_number",)), FieldPath(("items", 1, "amount"))
@@ -83,6 +83,25 @@ def test_own_keys_of_a_wrapper():
     (leaf,) = score({"type": "object", "properties": {"total": {"type": "number"}}}, {"total": 3},
                     {"total": output["total"]}, confidence=shape).leaves  # fmt: skip
     assert (leaf.passed, leaf.confidence) == (True, 0.8)
+
+
+BESIDE = {"values": "answer", "confidence": "confidence_score.{path}.score", "citations": "reference.{path}"}
+
+
+def test_a_service_whose_shape_is_declared():
+    wrapped = score(SCHEMA, GOLD, BOX, confidence=BESIDE)
+    assert wrapped.measures == score(SCHEMA, GOLD, BARE).measures
+    found = {str(leaf.path): leaf for leaf in wrapped.leaves}
+    assert (found["items[1].amount"].confidence, found["total"].confidence) == (0.6, 0.9)
+    (cited,) = found["invoice_number"].citations
+    assert cited == Citation(page=1, quote="Invoice # US-001", box=(0.5, 0.2, 0.75, 0.25))
+
+
+@pytest.mark.parametrize("unit", ["point", "inch"])
+def test_boxes_of_a_page_without_a_size_are_in_points(unit):
+    found = read_citation({"page": 1, "box": [1, 2, 4, 6]}, unit=unit)
+    times = 72 if unit == "inch" else 1
+    assert (found.box, found.unit) == ((1 * times, 2 * times, 4 * times, 6 * times), "point")
 
 
 def test_a_parallel_object_and_a_path_as_a_key():
@@ -175,7 +194,7 @@ def test_what_is_no_confidence_is_noted_and_the_value_still_scored():
 
 
 def test_an_output_without_the_declared_places_is_scored_as_it_is():
-    found = score(SCHEMA, BARE, BARE, confidence="box")
+    found = score(SCHEMA, BARE, BARE, confidence=BESIDE)
     assert found.measures["pass_rate"] == 1.0
     assert found.notes == ("`confidence`: the output has no object and no array at `answer`; scored as it is",)
     bare = score(SCHEMA, BARE, BARE, confidence="wrapper")

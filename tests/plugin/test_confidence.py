@@ -83,12 +83,12 @@ def test_answers_of_services_through_record_replay_results_and_reports(pytester:
 
 
 def test_a_failing_field_shows_its_confidence(pytester: pytest.Pytester, echo: None) -> None:
-    write(pytester, "a", ANSWERS["azure"], confidence="azure")
+    write(pytester, "a", ANSWERS["extend"], confidence="extend")
     result = pytester.runpytest()
     result.stdout.fnmatch_lines(["*total*mismatch*gold 145.06*extracted 154.06*", "*confidence 0.9*"])
 
 
-@pytest.mark.parametrize("name", ["reducto", "extend", "llamaextract", "landingai", "box", "azure", "wrapper"])
+@pytest.mark.parametrize("name", ANSWERS)
 def test_an_undeclared_answer_gets_a_sentence_that_declares_it(
     pytester: pytest.Pytester, echo: None, name: str
 ) -> None:
@@ -105,10 +105,10 @@ def test_a_failing_bare_answer_gets_no_such_sentence(pytester: pytest.Pytester, 
 
 
 def test_the_ini_file_declares_all_cases_and_a_case_itself(pytester: pytest.Pytester, echo: None) -> None:
-    pytester.makeini("[pytest]\nextract_confidence = box")
+    pytester.makeini("[pytest]\nextract_confidence = llamaextract")
     keys = {"thresholds": {"pass_rate": 0.5}}
-    write(pytester, "a", ANSWERS["box"], **keys)
-    write(pytester, "b", ANSWERS["azure"], confidence="azure", **keys)
+    write(pytester, "a", ANSWERS["llamaextract"], **keys)
+    write(pytester, "b", ANSWERS["extend"], confidence="extend", **keys)
     (pytester.path / "c.extract.yaml").write_text(
         json.dumps(
             {
@@ -119,16 +119,16 @@ def test_the_ini_file_declares_all_cases_and_a_case_itself(pytester: pytest.Pyte
         encoding="utf-8",
     )
     pytester.runpytest().assert_outcomes(passed=3)
-    own = json.dumps({"values": "answer", "confidence": "confidence_score.{path}.score"})
+    own = json.dumps({"values": "data", "confidence": "extraction_metadata.field_metadata.{path}.confidence"})
     result = pytester.runpytest("-o", f"extract_confidence={own}", "a.extract.yaml", "--extract-results=r.jsonl")
     result.assert_outcomes(passed=1)
     assert kept(pytester.path / "r.jsonl")["a"]["items[1].amount"] == (0.6, None)
 
 
 def test_wrong_declarations_are_reported_before_the_first_call(pytester: pytest.Pytester, echo: None) -> None:
-    result = pytester.runpytest("-o", "extract_confidence=azzure")
+    result = pytester.runpytest("-o", "extract_confidence=extnd")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*extract_confidence: 'azzure' must be *not 'azzure'; did you mean 'azure'?*"])
+    result.stderr.fnmatch_lines(["*extract_confidence: 'extnd' must be *not 'extnd'; did you mean 'extend'?*"])
     (pytester.path / "a.extract.yaml").write_text(
         "text: x\nschema: {type: object}\ngold: {}\nconfidence:\n  wraper: {}\n", encoding="utf-8"
     )

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.core.metrics.arithmetic import error_text
+from pytest_extract.core.metrics.numbers import error_text
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
 from pytest_extract.report.lines import ELLIPSIS, Line, Span, line, plural, safe, safe_prose, shorten
 from pytest_extract.report.values import show

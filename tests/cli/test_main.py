@@ -136,7 +136,7 @@ def test_score_loads_no_cases_no_reports_and_no_unused_metrics(tmp_path):
         "core.metrics.calendar",
         "core.metrics.locales",
         "core.metrics.units",
-        "core.metrics.fuzzy",
+        "core.metrics.texts",
         "cases.build",
         "core.aggregate",
         "evidence",

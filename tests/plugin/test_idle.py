@@ -125,7 +125,7 @@ def test_a_passing_case_loads_what_it_needs_and_no_more(tmp_path: Path) -> None:
     never = tuple(f"core.{name}" for name in NEVER_OF_CORE)
     assert {name for name in modules if name.startswith(never)} == set()
     families = {name for name in modules if name.startswith("core.metrics.")}
-    assert families & {f"core.metrics.{name}" for name in ("dates", "amounts", "units", "calendar", "fuzzy")} == set()
+    assert families & {f"core.metrics.{name}" for name in ("dates", "amounts", "units", "calendar", "texts")} == set()
     assert lines["LIBRARIES"] == []
     # what pytest loads before the plugin can say where its modules are
     assert {*lines["REWRITTEN"]} <= {"pytest_extract.lazy", "pytest_extract.plugin"}

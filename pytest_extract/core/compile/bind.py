@@ -29,7 +29,6 @@ from pytest_extract.core.metrics.base import (
     check_params,
     with_defaults,
 )
-from pytest_extract.core.metrics.vectorized import text_matrix
 from pytest_extract.core.post_processors import POST_PROCESSORS
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.annotations import ALIGNERS, AlignUse, Annotation, MetricUse, Report
@@ -155,7 +154,7 @@ class Binder:
         found = self._bound.get(key)
         if found is None:
             spec = self._metrics[name]
-            bound = spec.make(with_defaults(params, spec.params), semantics)
+            bound = spec.bind(params, semantics)
             bound = bound if show_defaults else replace(bound, params=dict(params))
             found = self._field_metric(bound, custom=name in self._extensions.metrics)
             if len(self._bound) >= MOST_SHARED:
@@ -212,7 +211,7 @@ class Binder:
                 metric = self._likeness(metric)
             else:
                 metric = replace(metric, judged=False)
-        fast = SCALARS if metric.reflexive else metric.sure
+        fast = SCALARS if metric.reflexive else NOTHING
         return FieldMetric(metric=metric, threshold=metric.threshold, fast=fast, likeness=likeness)
 
     def _likeness(self, metric: BoundMetric, least: float = 0.0) -> BoundMetric:
@@ -220,8 +219,9 @@ class Binder:
 
         `least`: what it is where the letters have nothing in common.
         """
-        spec = self._metrics["fuzzy"]
-        fuzzy = spec.make(with_defaults({}, spec.params), "ours")
+        from pytest_extract.core.metrics.texts import text_matrix
+
+        fuzzy = self._metrics["fuzzy"].bind({}, "ours")
 
         def compare(gold: Json, extracted: Json) -> float:
             return 1.0 if metric.compare(gold, extracted) == 1.0 else max(least, fuzzy.compare(gold, extracted))
@@ -246,11 +246,7 @@ class Binder:
         if not transforms:
             return tuple(metrics)
         chain = _chain(transforms)
-        # what a metric says of the values that surely match holds for those it sees, which a transform makes
-        return tuple(
-            replace(metric, transform=chain, fast=metric.fast if metric.metric.reflexive else NOTHING)
-            for metric in metrics
-        )
+        return tuple(replace(metric, transform=chain) for metric in metrics)
 
     def _transform(self, use: MetricUse, report: Report) -> Transform | None:
         table = {**TRANSFORMS, **self._extensions.transforms}

@@ -105,7 +105,7 @@ class MetricColumn:
         self.extracted = extracted
         self.metric = metric
         self.weight = weight
-        self.is_exact = metric.matrix is None
+        self.is_exact = metric.matrix is None or metric.key is not None
         self.one_sided = Fit(0.0, weight / 2 if f1 else weight)
 
     def fit(self, i: int, j: int) -> Fit:
@@ -130,7 +130,7 @@ class MetricColumn:
     def has_long_texts(self) -> bool:
         """Whether it takes long to compare them."""
         texts = [value for side in (self.gold, self.extracted) for value in side if type(value) is str]
-        return self.metric.matrix is not None and self.metric.key is None and sum(map(len, texts)) > _LONG * len(texts)
+        return not self.is_exact and sum(map(len, texts)) > _LONG * len(texts)
 
     def only(self, rows: Sequence[int]) -> MetricColumn:
         """Return the column of some of gold's rows."""
@@ -152,7 +152,13 @@ class MetricColumn:
         weights[-1, :] = weights[:, -1] = self.one_sided.weight
         weights[-1, -1] = 0.0
         if golds and others:
-            if self.metric.matrix is not None and len(golds) * len(others) > _FEW:
+            if self.metric.key is not None:
+                known: dict[Hashable, int] = {}
+                keys = [
+                    [known.setdefault(self.metric.key(one), len(known)) for one in side] for side in (golds, others)
+                ]
+                scores[:-1, :-1] = np.equal.outer(*keys)
+            elif self.metric.matrix is not None and len(golds) * len(others) > _FEW:
                 scores[:-1, :-1] = self.metric.matrix(golds, others, least)
             else:
                 scores[:-1, :-1] = [[self._compare(one, other) for other in others] for one in golds]

@@ -7,7 +7,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
-from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsName, check_params, with_defaults
+from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsName, check_params
 from pytest_extract.core.python_values import json_argument
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
@@ -15,15 +15,12 @@ from pytest_extract.errors import ConfigError, nearest
 _FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "exact": ("text", "exact", "boolean", "string_exact", "string_case_insensitive", "boolean_exact"),
     "numbers": ("number", "integer", "number_exact", "number_tolerance", "integer_exact", "numeric"),
-    "fuzzy": ("fuzzy", "string_fuzzy"),
-    "tokens": ("token_f1", "contains", "limited_text"),
+    "texts": ("fuzzy", "string_fuzzy", "token_f1", "contains", "limited_text", "regex"),
     "dates": ("date",),
     "amounts": ("locale_number", "money"),
     "quantity": ("quantity",),
     "contacts": ("phone", "url", "email"),
-    "choices": ("oneof", "oneof_with_gold"),
-    "sets": ("set", "multiset"),
-    "patterns": ("regex",),
+    "choices": ("oneof", "oneof_with_gold", "set", "multiset"),
     "judged": ("string_semantic", "string_llm", "semantic", "array_llm"),
 }
 """Module of this package -> the metrics of its table `SPECS`. A family is imported when one of them is first used."""
@@ -87,7 +84,7 @@ def bind_metric(name: str, params: Mapping[str, Json] | None = None, semantics: 
     problems = check_params(params or {}, spec.params, name)
     if problems:
         raise ConfigError("; ".join(problems))
-    return spec.make(with_defaults(params or {}, spec.params), semantics)
+    return spec.bind(params or {}, semantics)
 
 
 def compare_values(

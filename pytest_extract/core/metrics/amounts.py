@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.currencies import CODES, currency_of
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
+from pytest_extract.core.metrics.exact import equality_of_read, reading_metric
 from pytest_extract.core.metrics.locales import (
     LOCALE,
-    Exact,
     NumberStyle,
     decimal_text,
-    exact,
     exactly,
     read_written,
     scale_of,
     styles_of,
     within,
 )
-from pytest_extract.core.metrics.parsed import reading_metric
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest
 
@@ -32,15 +30,11 @@ from pytest_extract.errors import closest
 _PERCENT = frozenset(("%", "percent", "per cent", "pct", "prozent", "pour cent", "por ciento", "per cento", "procent"))
 
 
-def number_reader(params: Mapping[str, Json]) -> Callable[[Json], Exact | None]:
+def number_reader(params: Params) -> Callable[[Json], Fraction | None]:
     """Return what reads a value as the metric `locale_number` with these parameters does; None for no number."""
     styles, scales, percent = styles_of(params["locale"]), bool(params["scales"]), params["percent"]
 
-    def read(value: Json) -> Exact | None:
-        number = fraction(value)
-        return None if number is None else exact(number)
-
-    def fraction(value: Json) -> Fraction | None:
+    def read(value: Json) -> Fraction | None:
         if not isinstance(value, str):
             return exactly(value)
         found = read_written(equality.written(value), styles)
@@ -54,14 +48,8 @@ def number_reader(params: Mapping[str, Json]) -> Callable[[Json], Exact | None]:
     return read
 
 
-def _make_locale_number(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del semantics
-    read = number_reader(params)
-    rel, tolerance = float(params["rel"]), float(params["abs"])
-    admits = within(rel, tolerance)
-
-    def agree(gold: Exact, extracted: Exact) -> float:
-        return 1.0 if admits(gold, extracted) else 0.0
+def _make_locale_number(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    read, rel, tolerance = number_reader(params), float(params["rel"]), float(params["abs"])
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
@@ -69,12 +57,78 @@ def _make_locale_number(params: Mapping[str, Json], semantics: SemanticsName) ->
             return f"not a number in {params['locale']!r}: {equality.short(gold if one is None else extracted)}"
         return f"{decimal_text(one)} expected, got {decimal_text(other)}"
 
-    canonical = None if rel or tolerance else _itself
-    return reading_metric("locale_number", read, agree, explain, params, canonical=canonical)
+    if not (rel or tolerance):
+        return equality_of_read(read, explain)
+    return reading_metric(read, within(rel, tolerance), explain, near=(float, rel, tolerance))
 
 
-def _itself(value: Hashable) -> Hashable:
-    return value
+# --- currencies
+
+_ISO_4217 = (
+    "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP "
+    "CNY COP CRC CUP CVE CZK DEM DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP FRF GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL "
+    "HRK HTG HUF IDR ILS INR IQD IRR ISK ITL JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD "
+    "MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NLG NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN "
+    "PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SYP SZL THB TJS TMT TND TOP TRY TTD TWD "
+    "TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW"
+)
+CODES: Final = frozenset(_ISO_4217.split())
+_NAMES: Mapping[str, str] = {
+    "USD": "us$ dollar dollars us_dollar us_dollars",
+    "CAD": "c$ ca$ can$ canadian_dollars",
+    "AUD": "a$ au$ australian_dollars",
+    "NZD": "nz$",
+    "HKD": "hk$",
+    "SGD": "s$",
+    "TWD": "nt$",
+    "MXN": "mx$",
+    "BRL": "r$ reais",
+    "EUR": "€ euro euros",
+    "GBP": "£ pound pounds pound_sterling pounds_sterling pfund",
+    "JPY": "yen 円",
+    "INR": "₹ rs rupee rupees",
+    "KRW": "₩ won 원",
+    "RUB": "₽ \u0440\u0443\u0431",
+    "TRY": "₺",
+    "ILS": "₪",
+    "THB": "฿",
+    "VND": "₫",
+    "UAH": "₴ грн",
+    "NGN": "₦",
+    "PLN": "zł zloty złoty złotych",
+    "CZK": "kč",
+    "HUF": "ft forint",
+    "CHF": "sfr fr franken swiss_francs schweizer_franken",
+    "CNY": "元 rmb yuan renminbi 人民币",
+}
+_SYMBOLS: Mapping[str, str] = MappingProxyType(
+    {name.replace("_", " "): code for code, names in _NAMES.items() for name in names.split()}
+)
+_SHARED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "$": ("USD", "CAD", "AUD", "NZD", "HKD", "SGD", "TWD", "MXN", "ARS", "CLP", "COP"),
+        "¥": ("JPY", "CNY"),
+        "kr": ("SEK", "NOK", "DKK", "ISK"),
+        "kr.": ("DKK", "SEK", "NOK", "ISK"),
+    }
+)
+
+
+def currency_of(word: str, default: str) -> str | None:
+    """Return the ISO code of a code, symbol or name; None if it is none.
+
+    A sign that several currencies share is `default` if that is one of them, else the first: "$" is USD.
+    """
+    name = word.strip()
+    if not name:
+        return default
+    code = name.removesuffix("$").upper()  # "USD$" is USD
+    if code in CODES:
+        return code
+    shared = _SHARED.get(name.casefold())
+    if shared:
+        return default if default in shared else shared[0]
+    return _SYMBOLS.get(name.casefold().replace(".", "").replace("-", " "))
 
 
 # --- money
@@ -83,18 +137,18 @@ def _itself(value: Hashable) -> Hashable:
 class Money(NamedTuple):
     """An amount, and its currency (ISO 4217 where it is known, "" where there is none)."""
 
-    amount: Exact
+    amount: Fraction
     currency: str
 
 
-def money_reader(params: Mapping[str, Json]) -> Callable[[Json], Money | None]:
+def money_reader(params: Params) -> Callable[[Json], Money | None]:
     """Return what reads a value as the metric `money` with these parameters does; None for no amount."""
     styles, default = styles_of(params["locale"]), str(params["currency"] or "")
 
     def read(value: Json) -> Money | None:
         if not isinstance(value, str):
             amount = exactly(value)
-            return None if amount is None else Money(exact(amount), default)
+            return None if amount is None else Money(amount, default)
         found = read_written(equality.written(value), styles)
         if found is None:
             return None
@@ -104,7 +158,7 @@ def money_reader(params: Mapping[str, Json]) -> Callable[[Json], Money | None]:
             currency = currency_of(found.before, own or default)
             if own and currency != own:
                 return None  # "EUR 5 USD"
-        return None if factor is None or currency is None else Money(exact(found.value * factor), currency)
+        return None if factor is None or currency is None else Money(found.value * factor, currency)
 
     return read
 
@@ -132,18 +186,17 @@ def _glued(after: str, styles: tuple[NumberStyle, ...], default: str) -> tuple[i
     return None, None
 
 
-def _make_money(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del semantics
-    read = money_reader(params)
-    rel, tolerance, strict = float(params["rel"]), float(params["abs"]), bool(params["require_currency"])
+def _make_money(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    read, strict = money_reader(params), bool(params["require_currency"])
+    rel, tolerance = float(params["rel"]), float(params["abs"])
     admits = within(rel, tolerance)
 
     def same_currency(one: Money, other: Money) -> bool:
         unsaid = not strict and not (one.currency and other.currency)
         return unsaid or one.currency == other.currency
 
-    def agree(gold: Money, extracted: Money) -> float:
-        return 1.0 if same_currency(gold, extracted) and admits(gold.amount, extracted.amount) else 0.0
+    def agree(gold: Money, extracted: Money) -> bool:
+        return same_currency(gold, extracted) and admits(gold.amount, extracted.amount)
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
@@ -154,8 +207,9 @@ def _make_money(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMe
         return f"amount {decimal_text(one.amount)} expected, got {decimal_text(other.amount)}"
 
     # an amount without currency agrees with two that differ, so it takes `require_currency` to make an equality
-    canonical = _itself if strict and not (rel or tolerance) else None
-    return reading_metric("money", read, agree, explain, params, canonical=canonical)
+    if strict and not (rel or tolerance):
+        return equality_of_read(read, explain)
+    return reading_metric(read, agree, explain, near=(lambda money: float(money.amount), rel, tolerance))
 
 
 def _check_currency(value: Json) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
@@ -15,6 +15,8 @@ Compare: TypeAlias = Callable[[Json, Json], float]
 """(gold, extracted) -> score in [0, 1]; total: any two JSON values give a number, nothing raises."""
 Matrix: TypeAlias = Callable[[Sequence[Json], Sequence[Json], float], Any]
 """(gold values, extracted values, least) -> float array [len(gold), len(extracted)], as `BoundMetric` says."""
+Params: TypeAlias = Mapping[str, Json]
+"""Checked parameters of a metric or transform, those that are left out with their defaults."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +37,9 @@ class Param:
 class BoundMetric:
     """A metric with its parameters fixed.
 
+    `name`, `params`: filled in by `MetricSpec.bind`.
     `threshold`: a comparison passes when score >= threshold.
     `reflexive`: two values equal as JSON (same type, same content) score 1 without calling `compare`.
-    `sure`: types whose equal values score 1 although not all equal values do (numbers, where the text "nan" does not).
     `judged`: a judge decides; `compare` is then the cheap pre-check (1.0: equal without asking, else ask).
     `explain`: the reason for a score below 1; pairs of rows that are only tried are not asked for theirs.
     `matrix`: for all pairs at once (numpy), numbers that are no lower than `compare`'s: the same ones wherever they can
@@ -46,12 +48,11 @@ class BoundMetric:
     The last two only make the alignment of long lists fast; a metric without them is aligned pair by pair.
     """
 
-    name: str
     compare: Compare
+    name: str = ""
     params: Mapping[str, Json] = field(default_factory=dict)
     threshold: float = 1.0
     reflexive: bool = True
-    sure: frozenset[type] = frozenset()
     judged: bool = False
     aligns: bool = False
     instructions: str = ""
@@ -95,12 +96,18 @@ class MetricSpec:
     """
 
     name: str
-    make: Callable[[Mapping[str, Json], SemanticsName], BoundMetric]
+    make: Callable[[Params, SemanticsName], BoundMetric]
     doc: str
     params: tuple[Param, ...] = ()
     examples: tuple[Example, ...] = ()
     symmetric: bool = True
     function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+
+    def bind(self, given: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+        """Make the metric with checked parameters."""
+        params = with_defaults(given, self.params)
+        made = self.make(params, semantics)
+        return replace(made, name=self.name, params=made.params or params)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +118,7 @@ class TransformSpec:
     """
 
     name: str
-    make: Callable[[Mapping[str, Json]], Callable[[Json], Json]]
+    make: Callable[[Params], Callable[[Json], Json]]
     doc: str
     params: tuple[Param, ...] = ()
     examples: tuple[tuple[Json, Json, Mapping[str, Json]], ...] = ()

@@ -30,9 +30,9 @@ class PartialDate(NamedTuple):
         return tuple(part for part in (self.year, self.month, self.day) if part is not None)
 
     @property
-    def first_day(self) -> date:
-        """The first day that the date can mean."""
-        return date(self.year, self.month or 1, self.day or 1)
+    def number(self) -> int:
+        """The first day that the date can mean, counted from the year 1."""
+        return date(self.year, self.month or 1, self.day or 1).toordinal()
 
 
 _MONTH_NAMES = (
@@ -55,9 +55,10 @@ MONTHS: Final[Mapping[str, int]] = MappingProxyType(
 
 _ISO = re.compile(
     r"(?P<Y>\d{4})(?:-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ](?P<H>\d\d):(?P<M>\d\d)(?::(?P<S>\d\d)(?:[.,](?P<f>\d+))?)?"
-    r"\s?(?P<z>Z|UTC|GMT|[+-]\d\d:?\d\d)?)?)?)?|(?P<Y2>\d{4})(?P<m2>\d\d)(?P<d2>\d\d)",
+    r"\s?(?P<z>Z|UTC|GMT|[+-]\d\d:?\d\d)?)?)?)?",
     re.IGNORECASE,
 )
+_BASIC_ISO = re.compile(r"(?P<Y>\d{4})(?P<m>\d\d)(?P<d>\d\d)")
 _HAN = re.compile(r"(?P<Y>\d{4})\s?年(?:\s?(?P<m>\d\d?)\s?月(?:\s?(?P<d>\d\d?)\s?日)?)?")
 _PLACE = re.compile(r"^[^\W\d_]+\.?,\s*")
 _CLOCK = re.compile(
@@ -97,47 +98,46 @@ def make_date(year: int, month: int | None = None, day: int | None = None) -> Pa
     return PartialDate(year, month, day)
 
 
-class _Clock(NamedTuple):
-    """A time of day as it is written, and its offset ("" where none is)."""
-
-    hour: int
-    minute: int = 0
-    second: int = 0
-    microsecond: int = 0
-    zone: str = ""
-
-
-def _with_time(found: PartialDate | None, clock: _Clock | None) -> PartialDate | None:
-    """Return the date with its time; None where there is no such time."""
-    if found is None or clock is None or found.day is None:
+def _with_time(found: PartialDate | None, clock: Sequence[int], zone: str = "") -> PartialDate | None:
+    """Return the date with its time of day and offset ("" where there is none); None where there is no such time."""
+    if found is None or found.day is None:
         return found
     try:
-        moment = datetime(found.year, found.month or 1, found.day, *clock[:4])  # noqa: DTZ001 - the zone follows
-        return found._replace(time=_in_zone(moment, clock.zone))
+        moment = datetime(found.year, found.month or 1, found.day, *clock, tzinfo=_offset(zone))  # type: ignore[misc,arg-type]
     except ValueError:
         return None
+    return found._replace(time=moment)
 
 
-def _in_zone(moment: datetime, zone: str) -> datetime:
-    if not zone:
-        return moment
-    if zone[0] not in "+-":
-        return moment.replace(tzinfo=UTC)
-    minutes = int(zone[1:3]) * 60 + int(zone[-2:])
-    return moment.replace(tzinfo=timezone(timedelta(minutes=minutes if zone[0] == "+" else -minutes)))
+def _offset(zone: str) -> timezone | None:
+    if not zone or zone[0] not in "+-":
+        return UTC if zone else None
+    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    return timezone(offset if zone[0] == "+" else -offset)
+
+
+def _from_parts(parts: Mapping[str, str | None]) -> PartialDate | None:
+    """Return the date of named digits (and B, the name of a month), as the directives of `strptime` are named."""
+    name = (parts.get("B") or "").casefold()
+    if name and name not in MONTHS:
+        return None
+    year, month, day = parts.get("Y"), parts.get("m"), parts.get("d")
+    found = make_date(
+        int(year) if year else full_year(int(parts["y"] or 0)),
+        MONTHS[name] if name else int(month) if month else None,
+        int(day) if day else None,
+    )
+    if not parts.get("H"):
+        return found
+    microseconds = (parts.get("f") or "")[:6].ljust(6, "0")
+    clock = [int(part or 0) for part in (parts["H"], parts.get("M"), parts.get("S"), microseconds)]
+    return _with_time(found, clock, parts.get("z") or "")
 
 
 def read_iso(text: str) -> PartialDate | None:
     """Read 2024, 2024-03, 2024-03-15, 20240315 and 2024-03-15T10:30:00.5+01:00."""
-    match = _ISO.fullmatch(text)
-    if match is None:
-        return None
-    year, month, day = (match[name] or match[f"{name}2"] for name in "Ymd")
-    found = make_date(int(year), int(month) if month else None, int(day) if day else None)
-    if match["H"] is None:
-        return found
-    parts = (int(match["H"]), int(match["M"]), int(match["S"] or 0), int((match["f"] or "0")[:6].ljust(6, "0")))
-    return _with_time(found, _Clock(*parts, zone=match["z"] or ""))
+    match = _ISO.fullmatch(text) or _BASIC_ISO.fullmatch(text)
+    return None if match is None else _from_parts(match.groupdict())
 
 
 # --- declared order
@@ -155,17 +155,12 @@ def read_ordered(text: str, order: str) -> PartialDate | None:
     match = _CLOCK.search(text)
     if match is None or not (match["M"] or match["half"] or match["word"]):
         return _read_day(text, order)
-    clock = _clock(match)
-    return None if clock is None else _with_time(_read_day(text[: match.start()], order), clock)
-
-
-def _clock(match: re.Match[str]) -> _Clock | None:
     hour, half = int(match["H"]), (match["half"] or "").casefold()
     if half:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + (12 if half[0] == "p" else 0)
-    return _Clock(hour, int(match["M"] or 0), int(match["S"] or 0))
+    return _with_time(_read_day(text[: match.start()], order), (hour, int(match["M"] or 0), int(match["S"] or 0)))
 
 
 def _read_day(text: str, order: str) -> PartialDate | None:
@@ -224,7 +219,7 @@ def compile_format(declared: str) -> Callable[[str], PartialDate | None]:
 
     def read(text: str) -> PartialDate | None:
         match = compiled.fullmatch(text)
-        return None if match is None else _from_format(match.groupdict())
+        return None if match is None else _from_parts(match.groupdict())
 
     return read
 
@@ -250,18 +245,3 @@ def _format_pattern(declared: str) -> tuple[str, set[str]]:
         used |= {name} - {"%"}
         parts.append(_DIRECTIVES[directive])
     return "".join(parts), used
-
-
-def _from_format(parts: Mapping[str, str | None]) -> PartialDate | None:
-    year = int(parts["Y"] or 0) if parts.get("Y") else full_year(int(parts.get("y") or 0))
-    month = parts.get("m")
-    named = parts.get("B")
-    if named and named.casefold() not in MONTHS:
-        return None
-    number = MONTHS[named.casefold()] if named else int(month) if month else None
-    day = parts.get("d")
-    found = make_date(year, number, int(day) if day else None)
-    if parts.get("H") is None:
-        return found
-    clock = (int(parts["H"] or 0), int(parts.get("M") or 0), int(parts.get("S") or 0))
-    return _with_time(found, _Clock(*clock, zone=parts.get("z") or ""))

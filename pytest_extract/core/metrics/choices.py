@@ -1,56 +1,96 @@
-"""Metrics with a list of right readings."""
+"""Metrics with a list: of right readings, or of scalars that are one value whatever their order."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
+from typing import Final
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
+from pytest_extract.core.metrics.exact import reading_metric
 from pytest_extract.core.values import Json
 
 
-def _make_oneof(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+def _item_key(params: Params) -> Callable[[Json], Hashable]:
+    folded = equality.folding(case_sensitive=params["case_sensitive"])
+    return lambda item: folded(item) if isinstance(item, str) else equality.same_key(item)
+
+
+def _make_oneof(params: Params, semantics: SemanticsName) -> BoundMetric:
     values = params["values"]
     equal = equality.python_equal if semantics == "struct-extract-eval" else equality.same
 
-    def compare(gold: Json, extracted: Json) -> float:
-        del gold
+    def compare(_gold: Json, extracted: Json) -> float:
         return 1.0 if any(equal(value, extracted) for value in values) else 0.0
 
-    return BoundMetric(
-        name="oneof",
-        compare=compare,
-        params=params,
-        reflexive=False,
-        explain=lambda _gold, extracted: f"{equality.short(extracted)} is none of the {len(values)} values",
-    )
+    def explain(_gold: Json, extracted: Json) -> str:
+        return f"{equality.short(extracted)} is none of the {len(values)} values"
+
+    return BoundMetric(compare=compare, explain=explain, reflexive=False)
 
 
-def _make_oneof_with_gold(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del semantics
-    folded = equality.fold if params["case_sensitive"] else equality.fold_case
-
-    def key(value: Json) -> Hashable:
-        return folded(value) if isinstance(value, str) else equality.same_key(value)
-
+def _make_oneof_with_gold(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    key = _item_key(params)
     accepted = {key(value) for value in params["values"]}
 
     def compare(gold: Json, extracted: Json) -> float:
-        found = key(extracted)
-        return 1.0 if found == key(gold) or found in accepted else 0.0
+        return 1.0 if key(extracted) in accepted or key(extracted) == key(gold) else 0.0
 
-    return BoundMetric(
-        name="oneof_with_gold",
-        compare=compare,
-        params=params,
-        explain=lambda _gold, extracted: (
-            f"{equality.short(extracted)} is neither the gold value nor one of the {len(accepted)} others"
-        ),
-    )
+    def explain(_gold: Json, extracted: Json) -> str:
+        return f"{equality.short(extracted)} is neither the gold value nor one of the {len(accepted)} others"
+
+    return BoundMetric(compare=compare, explain=explain)
+
+
+_MEASURES: Final[Mapping[str, Callable[[int, int, int], float]]] = {
+    "f1": lambda common, gold, extracted: 2 * common / (gold + extracted),
+    "jaccard": lambda common, gold, extracted: common / (gold + extracted - common),
+    "recall": lambda common, gold, _extracted: common / gold if gold else 0.0,
+    "precision": lambda common, _gold, extracted: common / extracted if extracted else 0.0,
+}
+"""Of two lists that are not both empty, by how many items they have in common, and how many they have."""
+
+
+def _bag_metric(*, repeats: bool) -> Callable[[Params, SemanticsName], BoundMetric]:
+    def make(params: Params, _semantics: SemanticsName) -> BoundMetric:
+        key, measure, separator = _item_key(params), _MEASURES[params["measure"]], params["separator"]
+
+        def read(value: Json) -> Counter[Hashable]:
+            if isinstance(value, str) and separator is not None:
+                value = [part for part in (item.strip() for item in value.split(separator)) if part]
+            items = value if isinstance(value, list) else [] if value is None else [value]
+            keys = [*map(key, items)]
+            return Counter(keys if repeats else set(keys))
+
+        def agree(gold: Counter[Hashable], extracted: Counter[Hashable]) -> float:
+            if not gold and not extracted:
+                return 1.0
+            return measure((gold & extracted).total(), gold.total(), extracted.total())
+
+        def explain(gold: Json, extracted: Json) -> str:
+            one, other = read(gold), read(extracted)
+            return f"{(one - other).total()} of {one.total()} items missing, {(other - one).total()} added"
+
+        return reading_metric(read, agree, explain, threshold=float(params["threshold"]))
+
+    return make
 
 
 _VALUES = Param(name="values", check=check.any_list, required=True, doc="the list of right values")
+
+_OF_SETS = (
+    check.threshold(1.0),
+    Param(
+        name="measure",
+        check=check.choice(tuple(_MEASURES)),
+        default="f1",
+        doc="the score: f1, jaccard, recall or precision of the items",
+    ),
+    Param(name="case_sensitive", check=check.boolean, default=True, doc="whether case counts"),
+    Param(name="separator", check=check.text, doc='a string value is split here ("," or ";")'),
+)
 
 SPECS = (
     MetricSpec(
@@ -80,6 +120,31 @@ SPECS = (
             Example("USA", "usa", 1.0, {"values": ["United States", "U.S."]}),
             Example("USA", "united states", 1.0, {"values": ["United States", "U.S."]}),
             Example("USA", "Canada", 0.0, {"values": ["United States", "U.S."]}),
+        ),
+        symmetric=False,
+    ),
+    MetricSpec(
+        name="set",
+        make=_bag_metric(repeats=False),
+        doc="Two lists of scalars as sets: neither order nor repeats count. Strings are compared after NFC and white "
+        "space folding, numbers by value; a single value counts as a list of one.",
+        params=_OF_SETS,
+        examples=(
+            Example(["a", "b"], ["b", "a", "a"], 1.0),
+            Example(["a", "b", "c"], ["a", "b"], 4 / 5),
+            Example(["a", "b", "c"], ["a", "b"], 2 / 3, {"measure": "jaccard"}),
+            Example("a; b", ["b", "a"], 1.0, {"separator": ";"}),
+        ),
+        symmetric=False,
+    ),
+    MetricSpec(
+        name="multiset",
+        make=_bag_metric(repeats=True),
+        doc="Two lists of scalars as multisets: order does not count, repeats do. Items as in `set`.",
+        params=_OF_SETS,
+        examples=(
+            Example([1, 1, 2], [2, 1, 1.0], 1.0),
+            Example(["a", "a"], ["a"], 2 / 3),
         ),
         symmetric=False,
     ),

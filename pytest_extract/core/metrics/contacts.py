@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import equality_metric
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
@@ -23,7 +23,7 @@ _LONGEST: Final = 5000
 _LONGEST_HOST: Final = 253
 
 
-def _normalised(name: str, kind: str, normal: Normal, params: Mapping[str, Json]) -> BoundMetric:
+def _normalised(kind: str, normal: Normal) -> BoundMetric:
     """Make an equality over the normal form; a text without one is compared as text."""
 
     def form(value: Json) -> Hashable | None:
@@ -40,7 +40,7 @@ def _normalised(name: str, kind: str, normal: Normal, params: Mapping[str, Json]
             return f"not {kind}: {equality.short(gold if one is None else extracted)}"
         return f"{_form_text(one)} expected, got {_form_text(other)}"
 
-    return equality_metric(name, key, explain, params)
+    return equality_metric(key, explain)
 
 
 def _form_text(form: Hashable) -> str:
@@ -88,9 +88,8 @@ def _check_country(value: Json) -> str | None:
     return f"must be the ISO code of a country, such as 'DE'{nearest(value, SUPPORTED_REGIONS)}"
 
 
-def _make_phone(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del semantics
-    return _normalised("phone", "a telephone number", _phone_normal(params["country"]), params)
+def _make_phone(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    return _normalised("a telephone number", _phone_normal(params["country"]))
 
 
 # --- URL
@@ -138,7 +137,7 @@ def _segment(text: str) -> str:
         return text
 
 
-def _url_normal(params: Mapping[str, Json]) -> Normal:
+def _url_normal(params: Params) -> Normal:
     any_scheme, any_www = bool(params["ignore_scheme"]), bool(params["ignore_www"])
     query, fragment = str(params["query"]), not params["ignore_fragment"]
 
@@ -173,9 +172,8 @@ def _query(text: str, mode: str) -> str:
     return "?" + "&".join(f"{name}={value}" for name, value in (pairs if mode == "ordered" else sorted(pairs)))
 
 
-def _make_url(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del semantics
-    return _normalised("url", "a URL", _url_normal(params), params)
+def _make_url(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    return _normalised("a URL", _url_normal(params))
 
 
 # --- e-mail
@@ -191,9 +189,8 @@ def _email_normal(text: str) -> Hashable | None:
     return None if match is None or host is None else (match[1].casefold(), "@", host)
 
 
-def _make_email(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del semantics
-    return _normalised("email", "an e-mail address", _email_normal, params)
+def _make_email(_params: Params, _semantics: SemanticsName) -> BoundMetric:
+    return _normalised("an e-mail address", _email_normal)
 
 
 SPECS = (

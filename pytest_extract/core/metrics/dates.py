@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
-from typing import NamedTuple
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.calendar import LONGEST, PartialDate, compile_format, read_iso, read_ordered
-from pytest_extract.core.metrics.parsed import reading_metric
+from pytest_extract.core.metrics.exact import equality_of_read, reading_metric
 from pytest_extract.core.values import Json
 
-
-class Day(NamedTuple):
-    """A date as it is compared: its known parts, largest first, its first day as a number, its time of day."""
-
-    known: tuple[int, ...]
-    number: int
-    time: datetime | None
+Read = Callable[[Json], PartialDate | None]
 
 
-Read = Callable[[Json], Day | None]
-_ORDERS = ("DMY", "MDY", "YMD")
-
-
-def date_reader(params: Mapping[str, Json]) -> Read:
+def date_reader(params: Params) -> Read:
     """Return what reads a value as the metric `date` with these parameters does: None for what is no date."""
-    readers = [compile_format(declared) for declared in check.as_list(params["formats"])]
-    if not readers:
-        readers = [read_iso]
+    readers = [compile_format(declared) for declared in check.as_list(params["formats"])] or [read_iso]
     order = params["order"]
     if order is not None:
         readers.append(lambda text: read_ordered(text, order))
 
-    def read(value: Json) -> Day | None:
-        found = parse(value)
-        return None if found is None else Day(found.known, found.first_day.toordinal(), found.time)
-
-    def parse(value: Json) -> PartialDate | None:
+    def read(value: Json) -> PartialDate | None:
         if isinstance(value, int) and not isinstance(value, bool):
             if 1000 <= value <= 9999:
                 return PartialDate(value)
@@ -52,16 +35,12 @@ def date_reader(params: Mapping[str, Json]) -> Read:
     return read
 
 
-def _make_date(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del semantics
+def _make_date(params: Params, _semantics: SemanticsName) -> BoundMetric:
     read = date_reader(params)
     partial, times, days = params["partial"], bool(params["time"]), int(params["tolerance_days"])
     zone = params["zone"]
 
-    def agree(gold: Day, extracted: Day) -> float:
-        return 1.0 if same(gold, extracted) else 0.0
-
-    def same(gold: Day, extracted: Day) -> bool:
+    def agree(gold: PartialDate, extracted: PartialDate) -> bool:
         if times and (gold.time or extracted.time):
             return _same_moment(gold.time, extracted.time, zone)
         one, other = gold.known, extracted.known
@@ -71,13 +50,15 @@ def _make_date(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMet
         allowed = partial == "either" or (partial == "gold" and len(one) < len(other))
         return allowed and one[:shared] == other[:shared]
 
-    by_parts = partial == "strict" and not times and not days
-    canonical = _known if by_parts else None
-    return reading_metric("date", read, agree, _explain(read), params, canonical=canonical)
+    def known(value: Json) -> tuple[int, ...] | None:
+        found = read(value)
+        return None if found is None else found.known
 
-
-def _known(value: Day) -> tuple[int, ...]:
-    return value.known
+    if partial == "strict" and not times and not days:
+        return equality_of_read(known, _explain(read))
+    same_parts = partial == "strict" and not times
+    near = (lambda found: found.number, 0.0, days) if same_parts else None
+    return reading_metric(read, agree, _explain(read), near=near)
 
 
 def _same_moment(gold: datetime | None, extracted: datetime | None, zone: Json) -> bool:
@@ -113,12 +94,12 @@ def _times(gold: datetime | None, extracted: datetime | None) -> str:
     return f"{clock}no time zone expected" if gold.tzinfo is None else f"{clock}the time zone is missing"
 
 
-def _days(gold: Day, extracted: Day) -> str:
+def _days(gold: PartialDate, extracted: PartialDate) -> str:
     days = extracted.number - gold.number
     return f", {abs(days)} day{'' if abs(days) == 1 else 's'} {'later' if days > 0 else 'earlier'}"
 
 
-def _iso_text(value: Day) -> str:
+def _iso_text(value: PartialDate) -> str:
     return "-".join(f"{part:02d}" for part in value.known)
 
 
@@ -146,7 +127,7 @@ SPECS = (
                 check=check.one_or_list(_check_format),
                 doc="formats to read, as of strptime: %Y %y %m %d %B %b %H %M %S %z",
             ),
-            Param(name="order", check=check.choice(_ORDERS), doc="order of other dates: DMY, MDY or YMD"),
+            Param(name="order", check=check.choice(("DMY", "MDY", "YMD")), doc="order of other dates: DMY, MDY or YMD"),
             Param(
                 name="partial",
                 check=check.choice(("strict", "gold", "either")),

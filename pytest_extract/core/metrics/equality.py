@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.values import CONTAINERS, NUMBERS, Json, json_type
 
@@ -28,13 +28,9 @@ def fold_case(text: str) -> str:
     return fold(text.lower()) if text.isascii() else fold(fold(text).casefold())
 
 
-def fold_cases(texts: Sequence[str]) -> list[str]:
-    """Return `fold_case` of each of many texts: all at once where they are ASCII without spaces to fold."""
-    if texts and are_folded(texts):
-        joined = "\0".join(texts)
-        if joined.isascii():
-            return joined.lower().split("\0")
-    return [fold_case(text) for text in texts]
+def folding(*, case_sensitive: bool) -> Callable[[str], str]:
+    """Return `fold` or `fold_case`."""
+    return fold if case_sensitive else fold_case
 
 
 _WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)}
@@ -59,6 +55,11 @@ def a_type(value: Json) -> str:
     if name == "null":
         return name
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def types_differ(gold: Json, extracted: Json) -> str:
+    """Say which type was expected, and which came."""
+    return f"{a_type(gold)} expected, got {a_type(extracted)}"
 
 
 def short(value: Json, limit: int = 60) -> str:
@@ -143,17 +144,6 @@ def text_key(value: Json) -> Hashable:
     return fold(value) if isinstance(value, str) else same_key(value)
 
 
-def are_folded(texts: Sequence[str]) -> bool:
-    """Whether each of these texts is what `fold` makes of it; False where finding out takes a look at each."""
-    joined = "`".join(texts)
-    # all white space but the plain space is not printable
-    if not joined.isprintable() or not (joined.isascii() or unicodedata.is_normalized("NFC", joined)):
-        return False
-    if " " not in joined:
-        return True
-    return not ("  " in joined or "` " in joined or " `" in joined or joined[0] == " " or joined[-1] == " ")
-
-
 def typed_key(value: Json) -> Hashable:
     """Return a key shared where the types are one and Python's `==` holds (struct-extract-eval's exact)."""
     if isinstance(value, CONTAINERS):
@@ -168,7 +158,7 @@ class _Style(NamedTuple):
     comma: str
     colon: str
     ordered: bool
-    key: Callable[[str], str]
+    quoted: Callable[[str], str]
 
 
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -190,10 +180,6 @@ def python_text(value: Json) -> str:
         return str(value)
     except (RecursionError, ValueError):
         return _write(value, _python_scalar, _PYTHON)
-
-
-def _quoted(text: str) -> str:
-    return _ENCODER.encode(text)
 
 
 def _big(value: int) -> str:
@@ -226,42 +212,27 @@ def _python_as_value(value: Json) -> str:
     return _number_as_value(int(value) if isinstance(value, bool) else value)
 
 
-_COMPACT = _Style(",", ":", ordered=True, key=_quoted)
-_PYTHON = _Style(", ", ": ", ordered=False, key=repr)
+_COMPACT = _Style(",", ":", ordered=True, quoted=_ENCODER.encode)
+_PYTHON = _Style(", ", ": ", ordered=False, quoted=repr)
 
 
 def _write(value: Json, scalar: Callable[[Json], str], style: _Style) -> str:
     """Write any value without recursion."""
     parts: list[str] = []
-    containers: list[tuple[Iterator[tuple[str, Json]], str]] = [(iter([("", value)]), "")]
-    while containers:
-        items, closing = containers[-1]
-        for prefix, item in items:
-            parts.append(prefix)
-            if isinstance(item, dict):
-                parts.append("{")
-                containers.append((_members(item, style), "}"))
-                break
-            if isinstance(item, list):
-                parts.append("[")
-                containers.append((_elements(item, style), "]"))
-                break
-            parts.append(scalar(item))
+    waiting: list[tuple[bool, Any]] = [(False, value)]  # whether it is written already, and what; the last is the next
+    while waiting:
+        is_text, item = waiting.pop()
+        if is_text or not isinstance(item, CONTAINERS):
+            parts.append(item if is_text else scalar(item))
+            continue
+        if isinstance(item, dict):
+            names = sorted(item) if style.ordered else item
+            inside = [(f"{style.quoted(name)}{style.colon}", item[name]) for name in names]
         else:
-            parts.append(closing)
-            containers.pop()
+            inside = [("", row) for row in item]
+        opening, closing = "{}" if isinstance(item, dict) else "[]"
+        parts.append(opening)
+        waiting.append((True, closing))
+        for place, (before, inner) in reversed([*enumerate(inside)]):
+            waiting += (False, inner), (True, f"{style.comma if place else ''}{before}")
     return "".join(parts)
-
-
-def _elements(value: list[Json], style: _Style) -> Iterator[tuple[str, Json]]:
-    comma = ""
-    for item in value:
-        yield comma, item
-        comma = style.comma
-
-
-def _members(value: dict[str, Json], style: _Style) -> Iterator[tuple[str, Json]]:
-    comma = ""
-    for key in sorted(value) if style.ordered else value:
-        yield f"{comma}{style.key(key)}{style.colon}", value[key]
-        comma = style.comma

@@ -1,36 +1,106 @@
-"""Metrics that are an equality: two values are the same, or they are not."""
+"""Metrics that are an equality: two values are the same, or they are not; and metrics that read values first."""
 
 from __future__ import annotations
 
+import math
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import compress, count
 from operator import ne
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, SemanticsName
-from pytest_extract.core.metrics.vectorized import key_matrix
+from pytest_extract.core.metrics.base import BoundMetric, Compare, Example, MetricSpec, Params, SemanticsName
 from pytest_extract.core.values import Json
 
 Key = Callable[[Json], Hashable]
+Explain = Callable[[Json, Json], str]
+Read = TypeVar("Read")
 
 
-def equality_metric(
-    name: str,
-    key: Key,
-    explain: Callable[[Json, Json], str],
-    params: Mapping[str, Json] | None = None,
-) -> BoundMetric:
+def equality_metric(key: Key, explain: Explain, *, reflexive: bool = True) -> BoundMetric:
     """Make the metric that gives 1.0 where both values have the same key."""
     return BoundMetric(
-        name=name,
         compare=lambda gold, extracted: 1.0 if key(gold) == key(extracted) else 0.0,
-        params=params or {},
         explain=explain,
-        matrix=key_matrix(key),
         key=key,
+        reflexive=reflexive,
     )
+
+
+def same_text(gold: Json, extracted: Json) -> float:
+    """Compare two values that could not be read: 1.0 when they are the same text or JSON value."""
+    return 1.0 if equality.text_key(gold) == equality.text_key(extracted) else 0.0
+
+
+def reading_metric(
+    read: Callable[[Json], Read | None],
+    agree: Callable[[Read, Read], float],
+    explain: Explain,
+    *,
+    unread: Compare = same_text,
+    threshold: float = 1.0,
+    reflexive: bool = True,
+    near: tuple[Callable[[Read], float], float, float] | None = None,
+) -> BoundMetric:
+    """Make a metric that scores `agree` of both values as `read` parses them, and `unread` of two that it cannot read.
+
+    In a long list each value is read once, whatever it is compared with. `near`: a size, and how far apart the sizes of
+    values that agree can be: relative to the larger, or absolutely.
+    """
+
+    def score(gold: Json, one: Read | None, extracted: Json, other: Read | None) -> float:
+        if one is None or other is None:
+            return unread(gold, extracted) if one is other else 0.0
+        return float(agree(one, other))
+
+    def matrix(gold: Sequence[Json], extracted: Sequence[Json], least: float) -> Any:
+        import numpy as np
+
+        del least
+        ours, theirs = [*map(read, gold)], [*map(read, extracted)]
+        scores = np.zeros((len(ours), len(theirs)))
+        can_agree = np.ones(scores.shape, bool) if near is None else _are_near(ours, theirs, *near)
+        for i, j in np.argwhere(can_agree).tolist():
+            scores[i, j] = score(gold[i], ours[i], extracted[j], theirs[j])
+        return scores
+
+    return BoundMetric(
+        compare=lambda gold, extracted: score(gold, read(gold), extracted, read(extracted)),
+        threshold=threshold,
+        reflexive=reflexive,
+        explain=explain,
+        matrix=matrix,
+    )
+
+
+def _are_near(
+    ours: Sequence[Read | None], theirs: Sequence[Read | None], size: Callable[[Read], float], rel: float, least: float
+) -> Any:
+    import numpy as np
+
+    def rough(value: Read | None) -> float:
+        try:
+            return math.nan if value is None else float(size(value))
+        except OverflowError:
+            return math.nan
+
+    left, right = (np.array([*map(rough, side)], np.float64) for side in (ours, theirs))
+    with np.errstate(all="ignore"):
+        largest = np.maximum.outer(abs(left), abs(right))
+        # floats lose far less than 1e-9 of their size; what no float is near (NaN) is never too far
+        return ~(abs(np.subtract.outer(left, right)) > np.maximum(rel * largest, least) + 1e-9 * largest)
+
+
+def equality_of_read(read: Callable[[Json], Hashable | None], explain: Explain) -> BoundMetric:
+    """Make the metric that gives 1.0 where `read` parses both values as the same; unreadable ones as text."""
+
+    def key(value: Json) -> Hashable:
+        found = read(value)
+        return ("text", equality.text_key(value)) if found is None else ("read", found)
+
+    return equality_metric(key, explain)
 
 
 # --- reasons
@@ -41,7 +111,7 @@ def differ(gold: Json, extracted: Json) -> str:
     if isinstance(gold, str) and isinstance(extracted, str):
         return _texts_differ(gold, extracted)
     if equality.a_type(gold) != equality.a_type(extracted):
-        return f"{equality.a_type(gold)} expected, got {equality.a_type(extracted)}"
+        return equality.types_differ(gold, extracted)
     return "values differ"
 
 
@@ -88,52 +158,20 @@ def _equal_without(ways: Iterable[str], one: str, other: str) -> bool:
     return one == other
 
 
-# --- ours
+# --- rows
 
 
-def _make_text(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del params, semantics
-    return equality_metric("text", equality.text_key, differ)
-
-
-def _make_exact(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del params
-    return equality_metric(
-        "exact", equality.typed_key if semantics == "struct-extract-eval" else equality.same_key, differ
-    )
-
-
-def _make_boolean(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del params, semantics
-    return equality_metric("boolean", equality.text_key, differ)
-
-
-# --- ExtractBench
-
-
-def _make_string_exact(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del params, semantics
-    return equality_metric("string_exact", equality.python_text, differ)
-
-
-def _casefold_key(value: Json) -> Hashable:
-    return equality.python_text(value).casefold()
-
-
-def _make_string_case_insensitive(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del params, semantics
-    return equality_metric("string_case_insensitive", _casefold_key, differ)
-
-
-def _make_boolean_exact(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del params, semantics
-    return equality_metric("boolean_exact", equality.text_key, differ)
+def equal_by(
+    key: Key, published: Mapping[SemanticsName, Key] = MappingProxyType({}), explain: Explain = differ
+) -> Callable[[Params, SemanticsName], BoundMetric]:
+    """Return what makes an equality of a key; `published`: the key under some system's semantics."""
+    return lambda _params, semantics: equality_metric(published.get(semantics, key), explain)
 
 
 SPECS = (
     MetricSpec(
         name="text",
-        make=_make_text,
+        make=equal_by(equality.text_key),
         doc="Strings are equal after Unicode NFC with each run of white space as one space; case counts. "
         'Any other value is compared as by `exact`, so 42 is not "42".',
         examples=(
@@ -144,7 +182,7 @@ SPECS = (
     ),
     MetricSpec(
         name="exact",
-        make=_make_exact,
+        make=equal_by(equality.same_key, {"struct-extract-eval": equality.typed_key}),
         doc="JSON equality: 1 is 1.0, true is never 1, the order of keys does not count. Under the semantics "
         "struct-extract-eval as published: the same Python type and `==`, so 1 is not 1.0, but [1] is [1.0].",
         examples=(
@@ -157,7 +195,7 @@ SPECS = (
     ),
     MetricSpec(
         name="boolean",
-        make=_make_boolean,
+        make=equal_by(equality.text_key),
         doc='true is true and false is false; 1, "true" and "yes" are neither.',
         examples=(
             Example(gold=True, extracted=True, score=1.0),
@@ -167,19 +205,19 @@ SPECS = (
     ),
     MetricSpec(
         name="string_exact",
-        make=_make_string_exact,
+        make=equal_by(equality.python_text),
         doc='ExtractBench: equal as Python text (`str`), so 42 is "42" but not 42.0, and true is "True".',
         examples=(Example(42, "42", 1.0), Example(42, 42.0, 0.0), Example("a b", "a  b", 0.0)),
     ),
     MetricSpec(
         name="string_case_insensitive",
-        make=_make_string_case_insensitive,
+        make=equal_by(lambda value: equality.python_text(value).casefold()),
         doc="ExtractBench: equal as Python text after casefold.",
         examples=(Example("Straße", "STRASSE", 1.0), Example("a", "b", 0.0)),
     ),
     MetricSpec(
         name="boolean_exact",
-        make=_make_boolean_exact,
+        make=equal_by(equality.text_key),
         doc="ExtractBench: two booleans that are the same. Two values that are no booleans are compared as text "
         "(published: any two of them pass).",
         examples=(

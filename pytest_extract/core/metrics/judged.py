@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
+from pytest_extract.core.metrics.exact import Key
 from pytest_extract.core.values import Json
 
 _PLACES = {"{gold}": "the gold value", "{predicted}": "the extracted value", "{structured_output_schema}": "the answer"}
@@ -38,7 +39,7 @@ def _text_for_judge(value: Json) -> str:
     return value if isinstance(value, str) else equality.json_text(value)
 
 
-def _instructions(params: Mapping[str, Json]) -> str:
+def _instructions(params: Params) -> str:
     """Join the field's own words for the judge; a template's places are named, since the judge's prompt fills them."""
     template = params.get("prompt_template") or ""
     for place, words in _PLACES.items():
@@ -46,22 +47,23 @@ def _instructions(params: Mapping[str, Json]) -> str:
     return "\n".join(part for part in (template, params["additional_instructions"] or "") if part)
 
 
-def _make(
-    name: str, *, aligns: bool = False, typed: bool = False
-) -> Callable[[Mapping[str, Json], SemanticsName], BoundMetric]:
-    def make(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-        key = semantic_key if typed else form_key if semantics == "extract-bench" else plain_key
+def _judged(
+    key: Key = plain_key, published: Key = form_key, *, aligns: bool = False
+) -> Callable[[Params, SemanticsName], BoundMetric]:
+    """Return what makes a metric that asks where keys differ; `published`: the key under extract-bench."""
+
+    def make(params: Params, semantics: SemanticsName) -> BoundMetric:
+        own = published if semantics == "extract-bench" else key
         return BoundMetric(
-            name=name,
-            compare=lambda gold, extracted: 1.0 if key(gold) == key(extracted) else 0.0,
-            params={key: value for key, value in params.items() if value is not None},
+            compare=lambda gold, extracted: 1.0 if own(gold) == own(extracted) else 0.0,
+            params={name: value for name, value in params.items() if value is not None},
             threshold=float(params["pass_threshold"]),
             judged=True,
             aligns=aligns,
             instructions=_instructions(params),
             judge=params["judge"] or "",
             options={name: params[name] for name in _OPTIONS if params.get(name) is not None},
-            key=key,
+            key=own,
         )
 
     return make
@@ -115,7 +117,7 @@ _SAME = (
 SPECS = (
     MetricSpec(
         name="string_semantic",
-        make=_make("string_semantic"),
+        make=_judged(),
         doc="ExtractBench: the judge says how far two values mean the same. Equal after NFC, casefold and white "
         "space folding scores 1 without asking; the examples show this check, where 0 means that the judge is asked.",
         params=_EXTRACT_BENCH,
@@ -123,14 +125,14 @@ SPECS = (
     ),
     MetricSpec(
         name="string_llm",
-        make=_make("string_llm"),
+        make=_judged(),
         doc="ExtractBench: as `string_semantic`, meant for `additional_instructions` or your own `prompt_template`.",
         params=_EXTRACT_BENCH,
         examples=_SAME,
     ),
     MetricSpec(
         name="semantic",
-        make=_make("semantic", typed=True),
+        make=_judged(semantic_key, semantic_key),
         doc="struct-extract-eval: the judge says whether two values mean the same; passes at 1. Texts equal after NFC, "
         "casefold and white space folding, and other values that are the same, score 1 without asking.",
         params=(_pass_threshold(1.0), _ADDITIONAL, _JUDGE),
@@ -138,7 +140,7 @@ SPECS = (
     ),
     MetricSpec(
         name="array_llm",
-        make=_make("array_llm", aligns=True),
+        make=_judged(aligns=True),
         doc="ExtractBench: the judge pairs the items of two lists. Lists that are equal are paired without asking.",
         params=_EXTRACT_BENCH,
         examples=(Example([{"a": 1}], [{"a": 1}], 1.0), Example([{"a": 1}], [{"a": 2}], 0.0)),

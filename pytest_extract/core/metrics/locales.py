@@ -6,7 +6,6 @@ does not stand before three digits. Guessing would turn 1.23 into 123.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -226,35 +225,15 @@ def exactly(value: Json) -> Fraction | None:
         return None
 
 
-class Exact(NamedTuple):
-    """A number, and the float nearest to it (infinite beyond floats), by which most pairs are told apart at once."""
-
-    value: Fraction
-    rough: float
-
-
-def exact(value: Fraction) -> Exact:
-    """Return a number with its nearest float."""
-    try:
-        return Exact(value, float(value))
-    except OverflowError:
-        return Exact(value, math.inf if value > 0 else -math.inf)
-
-
-def within(rel: float, tolerance: float) -> Callable[[Exact, Exact], bool]:
+def within(rel: float, tolerance: float) -> Callable[[Fraction, Fraction], bool]:
     """Make the check |gold - extracted| <= max(rel * |gold|, tolerance), exactly."""
-    exact_rel, exact_tolerance = Fraction(rel), Fraction(tolerance)
-
-    def admits(gold: Exact, extracted: Exact) -> bool:
-        size = abs(gold.rough)
-        # the float's own error is far below 1e-9 of its size
-        if math.inf > abs(gold.rough - extracted.rough) > max(rel * size, tolerance) * (1 + 1e-9) + size * 1e-9:
-            return False
-        return abs(gold.value - extracted.value) <= max(exact_rel * abs(gold.value), exact_tolerance)
-
-    return admits
+    relative, absolute = Fraction(rel), Fraction(tolerance)
+    return lambda gold, extracted: abs(gold - extracted) <= max(relative * abs(gold), absolute)
 
 
-def decimal_text(value: Exact) -> str:
+def decimal_text(value: Fraction) -> str:
     """Return a number as a short decimal text for a reason."""
-    return "a number beyond floats" if math.isinf(value.rough) else f"{value.rough:.15g}"
+    try:
+        return f"{float(value):.15g}"
+    except OverflowError:
+        return "a number beyond floats"

@@ -3,84 +3,153 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics.arithmetic import (
-    NOISE,
-    Number,
-    close,
-    explain_with,
-    float_of,
-    gap,
-    is_whole,
-    json_number,
-    python_float,
-    python_float_or_boolean,
-    python_integer,
-    same_text,
-)
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
-from pytest_extract.core.metrics.vectorized import exact_float, key_matrix, number_matrix
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
+from pytest_extract.core.metrics.exact import equal_by, equality_metric, reading_metric, same_text
 from pytest_extract.core.values import Json
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-# --- ours
+Number = int | float
+_READ_BY_FLOAT: Final = (int, float, str)
+Convert = Callable[[Json], Number | None]
 
 
-def _make_number(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del semantics
+# --- reading numbers
+
+
+def json_number(value: Json) -> Number | None:
+    """Return a JSON number as it is; anything else, a boolean and NaN too, is None."""
+    return value if equality.is_number(value) else None
+
+
+def python_float(value: Json) -> Number | None:
+    """Return a number, or a text that Python's `float` reads ("1e3", " 7 ", "inf"), as a float; booleans are none.
+
+    An integer too large for a float stays an integer, so that two of them are still told apart.
+    """
+    if isinstance(value, bool) or not isinstance(value, _READ_BY_FLOAT):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return int(value)
+    except ValueError:
+        return None
+
+
+def python_float_or_boolean(value: Json) -> Number | None:
+    """Return what `python_float` does, and a boolean as 1 or 0 (struct-extract-eval)."""
+    return float(value) if isinstance(value, bool) else python_float(value)
+
+
+def python_integer(value: Json) -> Number | None:
+    """Return a number, or a text that Python's `int` reads ("7", " 7 "); booleans and "42.0" are none."""
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:
+            return None
+    return json_number(value)
+
+
+# --- comparing numbers
+
+
+def gap(one: Number, other: Number) -> Number | Fraction:
+    """Return |one - other|, exact where floats cannot hold it."""
+    try:
+        return abs(one - other)
+    except OverflowError:
+        if equality.is_nan(one) or equality.is_nan(other):
+            return math.nan
+        from fractions import Fraction  # only for integers beyond floats
+
+        return math.inf if math.inf in (abs(one), abs(other)) else abs(Fraction(one) - Fraction(other))
+
+
+NOISE: Final = 1e-9
+"""Relative tolerance where none is named: what floats lose. Whole numbers lose nothing, and are compared exactly."""
+
+
+def is_whole(number: Number | Fraction) -> bool:
+    """Whether a number has no fraction, however it is written: 42.0 is whole."""
+    return number.is_integer() if isinstance(number, float) else number.denominator == 1
+
+
+def explain_with(convert: Convert) -> Callable[[Json, Json], str]:
+    """Make the reason of a number metric: which side is no number, or by how much they differ."""
+
+    def explain(gold: Json, extracted: Json) -> str:
+        one, other = convert(gold), convert(extracted)
+        if one is None and other is None:
+            return "neither is a number, and the texts differ"
+        if one is None or other is None:
+            return f"not a number: {equality.short(gold if one is None else extracted)}"
+        return _error(one, other)
+
+    return explain
+
+
+def error_text(error: float, sign: str = "") -> str:
+    """Write the error of a number: one of a thousand or more in full with separators: `450,000,000`, not `4.5e+08`.
+
+    `sign` is the option of a format specification: `+` writes the sign of positive errors, too.
+    """
+    if 1e3 <= abs(error) < 1e15:
+        text = f"{error:{sign},.2f}"
+        return text.rstrip("0").rstrip(".")
+    return f"{error:{sign}.6g}"
+
+
+def _error(gold: Number, extracted: Number) -> str:
+    error = gap(gold, extracted)
+    try:
+        off = f"off by {error_text(float(error))}"
+        return f"{off}, relative error {_ratio_text(float(error) / abs(gold))}" if gold else off
+    except OverflowError:
+        return "off by more than a float can hold"
+
+
+def _ratio_text(ratio: float) -> str:
+    return f"{ratio:,.0f}" if 1e3 <= ratio < 1e15 else f"{ratio:.3g}"
+
+
+# --- metrics
+
+
+def _make_number(params: Params, _semantics: SemanticsName) -> BoundMetric:
     rel = NOISE if params["rel"] is None else float(params["rel"])
-    tolerance = float(params["abs"])
     whole_rel = 0.0 if params["rel"] is None else rel
+    tolerance = float(params["abs"])
 
-    def compare(gold: Json, extracted: Json) -> float:
-        if equality.is_number(gold) and equality.is_number(extracted):
-            if is_whole(gold) and is_whole(extracted):  # as integers, whose difference no float rounds away
-                return 1.0 if close(int(gold), int(extracted), whole_rel, tolerance) else 0.0
-            return 1.0 if close(gold, extracted, rel, tolerance) else 0.0
-        return same_text(gold, extracted)
+    def within(gold: Number, extracted: Number) -> bool:
+        if gold == extracted:
+            return True
+        if math.inf in (abs(gold), abs(extracted)):
+            return False
+        both_whole = is_whole(gold) and is_whole(extracted)
+        if both_whole:  # as integers, whose difference no float rounds away
+            gold, extracted = int(gold), int(extracted)
+        largest = max(abs(gold), abs(extracted))
+        relative = whole_rel if both_whole else rel
+        error = gap(gold, extracted)
+        try:
+            return bool(error <= max(relative * largest, tolerance))
+        except OverflowError:
+            from fractions import Fraction
 
-    def kernel(gold: Any, extracted: Any) -> Any:
-        import numpy as np
+            return Fraction(error) <= max(Fraction(relative) * Fraction(largest), Fraction(tolerance))
 
-        both_whole = (gold == np.floor(gold)) & (extracted == np.floor(extracted))
-        bound = np.where(both_whole, whole_rel, rel) * np.maximum(abs(gold), abs(extracted))
-        return abs(gold - extracted) <= np.maximum(bound, tolerance)
-
-    return BoundMetric(
-        name="number",
-        compare=compare,
-        params=params,
-        explain=explain_with(json_number),
-        matrix=number_matrix(exact_float, kernel, compare),
-        key=None if rel or tolerance else equality.text_key,
-    )
+    return reading_metric(json_number, within, explain_with(json_number), near=(float, rel, tolerance))
 
 
-def _make_integer(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del semantics
-    return BoundMetric(
-        name="integer",
-        compare=same_text,
-        params=params,
-        explain=explain_with(json_number),
-        matrix=key_matrix(equality.text_key),
-        key=equality.text_key,
-    )
-
-
-_NUMBERS = frozenset({int, float, bool})
-
-
-# --- ExtractBench
-
-
-def _make_number_exact(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+def _make_number_exact(_params: Params, semantics: SemanticsName) -> BoundMetric:
     published = semantics == "extract-bench"
 
     def key(value: Json) -> Hashable:
@@ -92,79 +161,44 @@ def _make_number_exact(params: Mapping[str, Json], semantics: SemanticsName) -> 
             return ("nan", object() if published else 0)
         return number
 
-    return BoundMetric(
-        name="number_exact",
-        compare=lambda gold, extracted: 1.0 if key(gold) == key(extracted) else 0.0,
-        params=params,
-        reflexive=not published,
-        sure=_NUMBERS,
-        explain=explain_with(python_float),
-        matrix=key_matrix(key),
-        key=key,
-    )
+    return equality_metric(key, explain_with(python_float), reflexive=not published)
 
 
-def _make_number_tolerance(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+def _make_number_tolerance(params: Params, semantics: SemanticsName) -> BoundMetric:
     published = semantics == "extract-bench"
     tolerance = float(params["tolerance"])
 
-    def compare(gold: Json, extracted: Json) -> float:
-        one, other = python_float(gold), python_float(extracted)
-        if published and isinstance(gold, bool) and isinstance(extracted, bool):
-            one, other = float(gold), float(extracted)  # only true against 1 is mended
-        if one is None or other is None:
-            return same_text(gold, extracted) if one is None and other is None else 0.0
-        if not published and equality.python_scalars(one, other):
-            return 1.0
-        error = gap(one, other)
-        return 1.0 if error <= tolerance or _at_bound(error, tolerance) else 0.0
+    def within(gold: Number, extracted: Number) -> bool:
+        if not published and equality.python_scalars(gold, extracted):
+            return True
+        error = gap(gold, extracted)
+        try:
+            return bool(error <= tolerance) or math.isclose(error, tolerance, rel_tol=1e-9, abs_tol=1e-12)
+        except OverflowError:
+            return False
 
-    def kernel(gold: Any, extracted: Any) -> Any:
-        import numpy as np
+    def unread(gold: Json, extracted: Json) -> float:
+        if published and isinstance(gold, bool) and isinstance(extracted, bool):  # only true against 1 is mended
+            return float(within(gold, extracted))
+        return same_text(gold, extracted)
 
-        error = abs(gold - extracted)
-        return (error <= tolerance) | np.isclose(error, tolerance, rtol=1e-9, atol=1e-12)
-
-    return BoundMetric(
-        name="number_tolerance",
-        compare=compare,
-        params=params,
+    return reading_metric(
+        python_float,
+        within,
+        explain_with(python_float),
+        unread=unread,
         reflexive=not published,
-        sure=_NUMBERS,
-        explain=explain_with(python_float),
-        matrix=number_matrix(float_of(python_float), kernel, compare),
+        near=(float, 0.0, 1.00001 * tolerance + 1e-11),
     )
 
 
-def _at_bound(error: Number | Fraction, tolerance: float) -> bool:
-    try:
-        return math.isclose(error, tolerance, rel_tol=1e-9, abs_tol=1e-12)
-    except OverflowError:
-        return False
-
-
-def _make_integer_exact(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del semantics
-
-    def key(value: Json) -> Hashable:
-        number = python_integer(value)
-        if number is not None:
-            return number
-        other = python_float(value)
-        # two texts that are numbers but no integers ("42.5") agree as numbers
-        return ("text", equality.text_key(value) if other is None or equality.is_nan(other) else other)
-
-    return BoundMetric(
-        name="integer_exact",
-        compare=lambda gold, extracted: 1.0 if key(gold) == key(extracted) else 0.0,
-        params=params,
-        explain=explain_with(python_integer),
-        matrix=key_matrix(key),
-        key=key,
-    )
-
-
-# --- struct-extract-eval
+def _integer_key(value: Json) -> Hashable:
+    number = python_integer(value)
+    if number is not None:
+        return number
+    other = python_float(value)
+    # two texts that are numbers but no integers ("42.5") agree as numbers
+    return ("text", equality.text_key(value) if other is None or equality.is_nan(other) else other)
 
 
 def _check_tolerance(value: Json) -> str | None:
@@ -176,64 +210,36 @@ def _check_tolerance(value: Json) -> str | None:
     return None
 
 
-def _within(gold: Number, extracted: Number, rel: float | None, tolerance: float | None) -> bool:
-    """Apply struct-extract-eval's rule: beyond a bound is a mismatch, so NaN (inf / inf) is none."""
-    if equality.is_nan(gold) or equality.is_nan(extracted):
-        return equality.is_nan(gold) and equality.is_nan(extracted)
-    if rel is None and tolerance is None:
-        return gold == extracted
-    error = gap(gold, extracted)
-    if rel is not None and float(error) / (abs(gold) or 1.0) > rel:
-        return False
-    return tolerance is None or not error > tolerance
-
-
-def _within_floats(gold: Any, extracted: Any, rel: float | None, tolerance: float | None) -> Any:
-    """Apply `_within` to arrays of finite floats."""
-    import numpy as np
-
-    error = abs(gold - extracted)
-    if rel is None and tolerance is None:
-        return error == 0
-    beyond = np.zeros(error.shape, bool)
-    if rel is not None:
-        beyond |= error / np.where(gold == 0, 1.0, abs(gold)) > rel
-    if tolerance is not None:
-        beyond |= error > tolerance
-    return ~beyond
-
-
-def _make_numeric(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
+def _make_numeric(params: Params, semantics: SemanticsName) -> BoundMetric:
     published = semantics == "struct-extract-eval"
     bounds = params["tolerance"] or {}
     rel, tolerance = bounds.get("rel"), bounds.get("abs")
-    read = python_float_or_boolean if published else python_float
 
-    def compare(gold: Json, extracted: Json) -> float:
-        one, other = read(gold), read(extracted)
-        if one is None or other is None:
-            if published:
-                return 1.0 if gold is None and extracted is None else 0.0
-            return same_text(gold, extracted) if one is None and other is None else 0.0
-        if not published and (equality.same(one, other) or math.inf in (abs(one), abs(other))):
-            return 1.0 if equality.same(one, other) else 0.0
-        try:
-            return 1.0 if _within(one, other, rel, tolerance) else 0.0
+    def within(gold: Number, extracted: Number) -> bool:
+        if not published and (equality.same(gold, extracted) or math.inf in (abs(gold), abs(extracted))):
+            return equality.same(gold, extracted)
+        if equality.is_nan(gold) or equality.is_nan(extracted):
+            return equality.is_nan(gold) and equality.is_nan(extracted)
+        if rel is None and tolerance is None:
+            return gold == extracted
+        error = gap(gold, extracted)
+        try:  # beyond a bound is a mismatch, so NaN (inf / inf) is none
+            far = rel is not None and float(error) / (abs(gold) or 1.0) > rel
         except OverflowError:
-            return 1.0 if one == other else 0.0
+            return gold == extracted
+        return not far and (tolerance is None or not error > tolerance)
 
-    def kernel(gold: Any, extracted: Any) -> Any:
-        fits = _within_floats(gold, extracted, rel, tolerance)
-        return fits if published else fits | (gold == extracted)
+    def unread(gold: Json, extracted: Json) -> float:
+        return float(gold is None and extracted is None) if published else same_text(gold, extracted)
 
-    return BoundMetric(
-        name="numeric",
-        compare=compare,
-        params=params,
+    read = python_float_or_boolean if published else python_float
+    return reading_metric(
+        read,
+        within,
+        explain_with(read),
+        unread=unread,
         reflexive=not published,
-        sure=_NUMBERS if all(bound is None or bound >= 0 for bound in (rel, tolerance)) else frozenset(),
-        explain=explain_with(read),
-        matrix=number_matrix(float_of(read), kernel, compare),
+        near=(float, rel or 0.0, max(rel or 0.0, tolerance or 0.0)),
     )
 
 
@@ -261,7 +267,7 @@ SPECS = (
     ),
     MetricSpec(
         name="integer",
-        make=_make_integer,
+        make=equal_by(equality.text_key, explain=explain_with(json_number)),
         doc="Numbers that are equal, however written: 42.0 is 42, 42.9 is not, true is not 1.",
         examples=(Example(42, 42.0, 1.0), Example(42, 42.9, 0.0), Example(gold=1, extracted=True, score=0.0)),
     ),
@@ -286,7 +292,7 @@ SPECS = (
     ),
     MetricSpec(
         name="integer_exact",
-        make=_make_integer_exact,
+        make=equal_by(_integer_key, explain=explain_with(python_integer)),
         doc='ExtractBench: equal as whole numbers, texts like "7" included; 42.9 is not 42 (published: cut off), '
         "true is not 1, two values that are no integers are compared as text.",
         examples=(

@@ -10,22 +10,20 @@ from typing import NamedTuple
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics.arithmetic import NOISE, is_whole
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, SemanticsName
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
+from pytest_extract.core.metrics.exact import reading_metric
 from pytest_extract.core.metrics.locales import (
     LOCALE,
     LONGEST,
-    Exact,
     NumberStyle,
     decimal_text,
-    exact,
     exactly,
     read_written,
     styles_of,
     within,
 )
-from pytest_extract.core.metrics.parsed import reading_metric
-from pytest_extract.core.metrics.units import Dimensions, Unit, read_unit, unit_names
+from pytest_extract.core.metrics.numbers import NOISE, is_whole
+from pytest_extract.core.metrics.units import BASE_UNITS, Powers, Unit, read_unit, unit_names
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest
 
@@ -37,22 +35,21 @@ _SPAN = re.compile(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)
 
 
 class Quantity(NamedTuple):
-    """A value in base units, their powers, and those of units of their own.
+    """A value in units that are measured by no other, and their powers.
 
     high: where a range ends, else the value again; bound: "<", "≤", ">", "≥" or "~" before it. whole: whether its
     numbers are written without a fraction, in whatever unit.
     """
 
-    value: Exact
-    high: Exact
-    dimensions: Dimensions
-    own: tuple[tuple[str, int], ...]
+    value: Fraction
+    high: Fraction
+    powers: Powers
     bound: str = ""
     whole: bool = True
 
     def same_kind(self, other: Quantity) -> bool:
-        """Whether both are measured in the same base units."""
-        return self[2:4] == other[2:4]
+        """Whether both are measured in the same units."""
+        return self.powers == other.powers
 
     @property
     def text(self) -> str:
@@ -98,16 +95,17 @@ class _QuantityReader:
         """Read "5 ft 11 in" and "1 h 30 min": parts in units of one kind, each smaller than the one before."""
         parts = [self._one(part) for part in _BETWEEN.split(text)]
         first = parts[0]
-        if len(parts) < 2 or first is None or not any(first.dimensions):
+        if len(parts) < 2 or first is None or BASE_UNITS.isdisjoint(name for name, _ in first.powers):
             return None
-        total, last, whole = first.value.value, first.value.value, first.whole
+        total = last = first.value
+        whole = first.whole
         for part in parts[1:]:
-            if part is None or not part.same_kind(first) or not 0 <= part.value.value < last:
+            if part is None or not part.same_kind(first) or not 0 <= part.value < last:
                 return None
-            last = part.value.value
+            last = part.value
             total += last
             whole = whole and part.whole
-        return first._replace(value=exact(total), high=exact(total), whole=whole)
+        return first._replace(value=total, high=total, whole=whole)
 
     def _span(self, text: str) -> Quantity | None:
         """Read "3.5-5.0 mmol/L" and "2 g to 3 g"."""
@@ -126,22 +124,21 @@ class _QuantityReader:
 def _in_base(low: Fraction, high: Fraction, unit: Unit | None) -> Quantity | None:
     if unit is None:
         return None
-    first, last = (exact(number * unit.factor + unit.zero) for number in (low, high))
-    return Quantity(first, last, unit.dimensions, unit.own, whole=is_whole(low) and is_whole(high))
+    first, last = (number * unit.factor + unit.zero for number in (low, high))
+    return Quantity(first, last, unit.powers, whole=is_whole(low) and is_whole(high))
 
 
-def _make_quantity(params: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
-    del semantics
+def _make_quantity(params: Params, _semantics: SemanticsName) -> BoundMetric:
     read = _QuantityReader(styles_of(params["locale"]), read_unit(params["unit"] or ""))
-    rel = params["rel"]
-    of_whole = within(float(rel or 0), 0.0)
-    of_fractions = within(NOISE if rel is None else float(rel), 0.0)
+    rel = NOISE if params["rel"] is None else float(params["rel"])
+    of_fractions = within(rel, 0.0)
+    of_whole = within(0.0, 0.0) if params["rel"] is None else of_fractions
 
-    def agree(gold: Quantity, extracted: Quantity) -> float:
+    def agree(gold: Quantity, extracted: Quantity) -> bool:
         if gold.bound != extracted.bound or not gold.same_kind(extracted):
-            return 0.0
+            return False
         admits = of_whole if gold.whole and extracted.whole else of_fractions
-        return 1.0 if admits(gold.value, extracted.value) and admits(gold.high, extracted.high) else 0.0
+        return admits(gold.value, extracted.value) and admits(gold.high, extracted.high)
 
     def explain(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
@@ -151,7 +148,7 @@ def _make_quantity(params: Mapping[str, Json], semantics: SemanticsName) -> Boun
             return "units of different kinds"
         return f"{one.text} expected, got {other.text} (both in SI base units)"
 
-    return reading_metric("quantity", read, agree, explain, params)
+    return reading_metric(read, agree, explain, near=(lambda quantity: float(quantity.value), rel, 0.0))
 
 
 def _check_unit(value: Json) -> str | None:

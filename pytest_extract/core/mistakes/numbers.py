@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from pytest_extract.core.metrics.currencies import currency_of
+from pytest_extract.core.metrics.amounts import currency_of
 from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.metrics.locales import LOCALES, NumberStyle, exactly, read_written, scale_of
 from pytest_extract.core.mistakes.dates import reads_as_date

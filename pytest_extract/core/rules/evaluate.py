@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.metrics.arithmetic import NOISE, is_whole
 from pytest_extract.core.metrics.equality import text_key
+from pytest_extract.core.metrics.numbers import NOISE, is_whole
 from pytest_extract.core.pattern import AnyKey, FieldStep
 from pytest_extract.core.rules.operands import (
     NotComputableError,

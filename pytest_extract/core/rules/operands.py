@@ -18,7 +18,8 @@ from pytest_extract.core.compile.nodes import FieldMetric, Leaf, Node
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.metrics.amounts import money_reader, number_reader
 from pytest_extract.core.metrics.base import with_defaults
-from pytest_extract.core.metrics.dates import Day, date_reader
+from pytest_extract.core.metrics.calendar import PartialDate
+from pytest_extract.core.metrics.dates import date_reader
 from pytest_extract.core.metrics.equality import short
 from pytest_extract.core.metrics.locales import exactly
 from pytest_extract.core.values import Json, json_type
@@ -37,7 +38,7 @@ class NumberValue(NamedTuple):
     currency: str = ""
 
 
-Operand: TypeAlias = NumberValue | Day | str | bool
+Operand: TypeAlias = NumberValue | PartialDate | str | bool
 ReadsValue: TypeAlias = Callable[[Json], Operand | None]
 """Reads a scalar JSON value that is not null; None for what the rule cannot compute with."""
 
@@ -84,7 +85,7 @@ def _reads_money(params: Mapping[str, Json]) -> ReadsValue:
 
     def read_money(value: Json) -> NumberValue | None:
         found = read(value)
-        return None if found is None else NumberValue(found.amount.value, found.currency)
+        return None if found is None else NumberValue(found.amount, found.currency)
 
     return read_money
 
@@ -94,7 +95,7 @@ def _reads_numbers(params: Mapping[str, Json]) -> ReadsValue:
 
     def read_number(value: Json) -> NumberValue | None:
         found = read(value)
-        return None if found is None else NumberValue(found.value)
+        return None if found is None else NumberValue(found)
 
     return read_number
 
@@ -142,11 +143,11 @@ def number_in(text: str) -> NumberValue | None:
     return found
 
 
-def day_in(text: str) -> Day | None:
+def day_in(text: str) -> PartialDate | None:
     """Return the date that a text is in ISO 8601, to the month or the day (a year is a number); else None."""
     if len(text) > _LONGEST_TEXT:
         return None
-    found: Day | None = _text_readers()[2](text)
+    found: PartialDate | None = _text_readers()[2](text)
     return None if found is None or len(found.known) == 1 else found
 
 
@@ -167,12 +168,12 @@ def common_currency(one: NumberValue, other: NumberValue, what: str) -> str:
 
 def calculate(sign: str, left: Operand, right: Operand, what: str) -> Operand:
     """Return `left sign right`: of numbers, the days between two dates, or a date some days away."""
-    if sign in "+-" and isinstance(right, str) and isinstance(left, Day):
+    if sign in "+-" and isinstance(right, str) and isinstance(left, PartialDate):
         right = day_in(right) or right
-    if sign == "-" and isinstance(left, str) and isinstance(right, Day | str):
+    if sign == "-" and isinstance(left, str) and isinstance(right, PartialDate | str):
         left = day_in(left) or left
-        right = (day_in(right) or right) if isinstance(right, str) and isinstance(left, Day) else right
-    if isinstance(left, Day) and sign in "+-":
+        right = (day_in(right) or right) if isinstance(right, str) and isinstance(left, PartialDate) else right
+    if isinstance(left, PartialDate) and sign in "+-":
         return _move_day(sign, left, right, what)
     one, other = as_number(left, what), as_number(right, what)
     if sign in "+-":
@@ -195,10 +196,10 @@ def quotient(one: Fraction, other: Fraction) -> Fraction:
         return Fraction(Decimal(whole.numerator) / Decimal(whole.denominator))
 
 
-def _move_day(sign: str, left: Day, right: Operand, what: str) -> Operand:
-    if len(left.known) < 3 or (isinstance(right, Day) and len(right.known) < 3):
+def _move_day(sign: str, left: PartialDate, right: Operand, what: str) -> Operand:
+    if len(left.known) < 3 or (isinstance(right, PartialDate) and len(right.known) < 3):
         raise NotComputableError(f"{what} counts days, and a date there has none")
-    if isinstance(right, Day):
+    if isinstance(right, PartialDate):
         if sign == "+":
             raise NotComputableError(f"{what} adds two dates")
         return NumberValue(Fraction(left.number - right.number))
@@ -207,7 +208,7 @@ def _move_day(sign: str, left: Day, right: Operand, what: str) -> Operand:
         moved = date.fromordinal(int(left.number + (days if sign == "+" else -days)))
     except (ValueError, OverflowError):
         raise NotComputableError(f"{what} is beyond the calendar") from None
-    return Day((moved.year, moved.month, moved.day), moved.toordinal(), None)
+    return PartialDate(moved.year, moved.month, moved.day)
 
 
 def comparable(left: Operand, right: Operand, *, equality: bool) -> tuple[Operand, Operand] | None:
@@ -240,7 +241,7 @@ def difference(left: Operand, right: Operand) -> Fraction:
     """
     if isinstance(left, NumberValue) and isinstance(right, NumberValue):
         return left.value - right.value
-    assert isinstance(left, Day) and isinstance(right, Day)  # noqa: S101, PT018 - as `comparable` returns them
+    assert isinstance(left, PartialDate) and isinstance(right, PartialDate)  # noqa: S101, PT018 - as `comparable` returns them
     shared = min(len(left.known), len(right.known))
     if shared < 3:
         one, other = left.known[:shared], right.known[:shared]
@@ -257,7 +258,7 @@ def operand_text(operand: Operand, places: int | None = None) -> str:
     if isinstance(operand, NumberValue):
         text = number_of_places(operand.value, decimal_places(operand.value) if places is None else places)
         return f"{text} {operand.currency}" if operand.currency else text
-    if isinstance(operand, Day):
+    if isinstance(operand, PartialDate):
         if operand.time is not None:
             return operand.time.isoformat(sep=" ")
         return "-".join(f"{part:02d}" for part in operand.known)

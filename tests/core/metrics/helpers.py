@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_extract.core.metrics import METRICS
-from pytest_extract.core.metrics.base import BoundMetric, check_params, with_defaults
+from pytest_extract.core.metrics.base import BoundMetric, check_params
 
 
 def bound(name: str, params: dict[str, Any] | None = None, semantics: Any = "ours") -> BoundMetric:
     spec = METRICS[name]
     assert check_params(params or {}, spec.params, name) == []
-    return spec.make(with_defaults(params or {}, spec.params), semantics)
+    return spec.bind(params or {}, semantics)

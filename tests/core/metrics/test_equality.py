@@ -4,7 +4,6 @@ import json
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from pytest_extract.core.metrics import equality
 from tests.strategies import any_json, json_values, nested
@@ -70,8 +69,3 @@ def test_folding(text, folded, caseless):
 
 def test_a_long_value_is_cut():
     assert equality.short("x" * 100, 10) == '"xxxxxxxxx...'
-
-
-@given(st.lists(st.text(st.sampled_from("aB  \t\n\x00\x0b\x1c\x85é\u00a0"), max_size=4), max_size=4))
-def test_many_texts_are_folded_as_each_is(texts):
-    assert equality.fold_cases(texts) == [equality.fold_case(text) for text in texts]

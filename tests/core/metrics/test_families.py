@@ -54,10 +54,10 @@ except Exception as error:
     ("code", "families"),
     [
         ("compile_schema({'properties': {'a': {'type': 'string'}}})", "exact"),
-        ("compile_schema({'properties': {'a': {'type': 'number'}}})", "numbers"),
+        ("compile_schema({'properties': {'a': {'type': 'number'}}})", "exact numbers"),
         (
             "compile_schema({'properties': {'a': {'type': 'string', 'evaluation_config': 'string_fuzzy'}}})",
-            "fuzzy",
+            "exact texts",
         ),
         (MISSPELT, ""),
     ],

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from pytest_extract.core.metrics.patterns import LONGEST_TEXT
+from pytest_extract.core.metrics.texts import LONGEST_TEXT
 from tests.core.metrics.helpers import bound
 
 

@@ -1,0 +1,353 @@
+"""Metrics of texts: how alike two are, what words they share, how long one is, what it looks like."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from functools import cache
+from typing import Any, Final, Literal, TypeAlias
+
+from pytest_extract.core.metrics import equality
+from pytest_extract.core.metrics import params as check
+from pytest_extract.core.metrics.base import (
+    BoundMetric,
+    Compare,
+    Example,
+    Matrix,
+    MetricSpec,
+    Param,
+    Params,
+    SemanticsName,
+)
+from pytest_extract.core.metrics.exact import reading_metric
+from pytest_extract.core.regex import compile_regex
+from pytest_extract.core.values import Json
+
+Normal: TypeAlias = Callable[[Json], str | None]
+"""The text that a value is compared by; None for a value without one."""
+Edits: TypeAlias = Literal["Levenshtein", "Indel"]
+"""What is counted in 1 - edits / most edits: with substitutions, or insertions and deletions only (rapidfuzz)."""
+LONGEST_TEXT: Final = 5000
+"""Characters of the longest text that is looked at for a pattern."""
+
+# --- edits
+
+
+@cache
+def _similarity(edits: Edits) -> Any:
+    from rapidfuzz import distance
+
+    return getattr(distance, edits).normalized_similarity
+
+
+def text_matrix(normal: Normal, compare: Compare, edits: Edits = "Levenshtein") -> Matrix:
+    """Make the matrix of normalised similarity; values without a text are compared pair by pair."""
+
+    def matrix(gold: Sequence[Json], extracted: Sequence[Json], least: float) -> Any:
+        import numpy as np
+        from rapidfuzz.process import cdist
+
+        rows, columns = ([normal(value) for value in side] for side in (gold, extracted))
+        result = cdist(
+            [text or "" for text in rows],
+            [text or "" for text in columns],
+            scorer=_similarity(edits),
+            dtype=np.float64,
+            score_cutoff=least,
+        ).clip(least)
+        odd = [j for j, text in enumerate(columns) if text is None]
+        for i, text in enumerate(rows):
+            for j in range(len(columns)) if text is None else odd:
+                result[i, j] = compare(gold[i], extracted[j])
+        return result
+
+    return matrix
+
+
+def _edit_similarity(normal: Normal, threshold: float) -> BoundMetric:
+    """Make the metric 1 - edits / most edits of two texts; values without a text by JSON equality."""
+    similarity = _similarity("Levenshtein")
+
+    def compare(gold: Json, extracted: Json) -> float:
+        one, other = normal(gold), normal(extracted)
+        if one is None or other is None:
+            return 1.0 if equality.same(gold, extracted) else 0.0
+        return float(similarity(one, other))
+
+    def explain(gold: Json, extracted: Json) -> str:
+        if (normal(gold) is None) is not (normal(extracted) is None):
+            return equality.types_differ(gold, extracted)
+        return f"similarity {compare(gold, extracted):.3f}"
+
+    return BoundMetric(compare=compare, threshold=threshold, explain=explain, matrix=text_matrix(normal, compare))
+
+
+def _make_fuzzy(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    folded = equality.folding(case_sensitive=params["case_sensitive"])
+
+    def normal(value: Json) -> str | None:
+        if not isinstance(value, str):
+            return None
+        text = folded(value)
+        return " ".join(sorted(text.split())) if params["ignore_order"] else text
+
+    return _edit_similarity(normal, float(params["threshold"]))
+
+
+def _make_string_fuzzy(params: Params, semantics: SemanticsName) -> BoundMetric:
+    # published: any text, even "false", is true
+    case_sensitive = bool(params["case_sensitive"])
+
+    def normal(value: Json) -> str:
+        text = equality.python_text(value)
+        return text if case_sensitive else text.lower()
+
+    def difflib_ratio(gold: Json, extracted: Json) -> float:
+        one, other = normal(gold), normal(extracted)
+        return 1.0 if one == other else difflib.SequenceMatcher(None, one, other).ratio()
+
+    threshold = float(params["threshold"])
+    if semantics != "extract-bench":
+        return _edit_similarity(normal, threshold)
+    return BoundMetric(
+        compare=difflib_ratio,
+        threshold=threshold,
+        explain=lambda gold, extracted: f"similarity {difflib_ratio(gold, extracted):.3f}",
+        # what difflib matches is a common subsequence, of which Indel counts the longest: upper bounds
+        matrix=text_matrix(normal, difflib_ratio, "Indel"),
+    )
+
+
+def _boolean_or_text(value: Json) -> str | None:
+    return None if isinstance(value, bool | str) else "must be true or false"
+
+
+# --- words
+
+_PUNCTUATION = re.compile(r"[^\w\s]")
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+
+
+def _make_token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    def tokens(value: Json) -> Counter[str]:
+        plain = value is None or isinstance(value, bool)
+        text = unicodedata.normalize("NFC", equality.json_text(value) if plain else equality.python_text(value))
+        text = _PUNCTUATION.sub(" ", text.lower())
+        words = (_ARTICLES.sub(" ", text) if params["drop_articles"] else text).split()
+        return Counter("".join(words) if params["unit"] == "character" else words)
+
+    def f1(gold: Counter[str], extracted: Counter[str]) -> float:
+        size = gold.total() + extracted.total()
+        return 2 * (gold & extracted).total() / size if size else 1.0
+
+    def explain(gold: Json, extracted: Json) -> str:
+        one, other = tokens(gold), tokens(extracted)
+        found = (one & other).total()
+        return f"{found} of {one.total()} tokens found, {one.total() - found} lost, {other.total() - found} added"
+
+    return reading_metric(tokens, f1, explain, threshold=float(params["threshold"]))
+
+
+def _make_contains(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    folded = equality.folding(case_sensitive=params["case_sensitive"])
+
+    def compare(gold: Json, extracted: Json) -> float:
+        if isinstance(gold, str) and isinstance(extracted, str):
+            one, other = folded(gold), folded(extracted)
+            return 1.0 if one == other or (one and one in other) else 0.0
+        return 1.0 if equality.same(gold, extracted) else 0.0
+
+    def explain(gold: Json, extracted: Json) -> str:
+        if isinstance(gold, str) and isinstance(extracted, str):
+            return "the extracted text does not contain the gold text"
+        return equality.types_differ(gold, extracted)
+
+    return BoundMetric(compare=compare, explain=explain)
+
+
+# --- length
+
+
+def _make_limited_text(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    low, high, unit = int(params["min_length"]), int(params["max_length"]), str(params["unit"])
+
+    def length_of(text: str) -> int:
+        return len(text.split()) if unit == "words" else len(text)
+
+    def compare(gold: Json, extracted: Json) -> float:
+        if not isinstance(extracted, str) or not isinstance(gold, str) or gold == extracted:
+            return 1.0 if equality.same(gold, extracted) else 0.0
+        length = length_of(extracted)
+        if length > high:
+            return high / length
+        return length / low if length < low else 1.0
+
+    def explain(gold: Json, extracted: Json) -> str:
+        if not isinstance(extracted, str) or not isinstance(gold, str):
+            return equality.types_differ(gold, extracted)
+        return f"{length_of(extracted)} {unit}, allowed are {low} to {high}"
+
+    return BoundMetric(compare=compare, threshold=float(params["threshold"]), explain=explain)
+
+
+# --- patterns
+
+
+def _make_regex(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    pattern = f"(?i:{params['pattern']})" if params["ignore_case"] else f"(?:{params['pattern']})"
+    compiled = compile_regex(pattern if params["search"] else f"^{pattern}$")
+
+    def read(value: Json) -> tuple[Hashable, bool]:
+        fits = isinstance(value, str) and len(value) <= LONGEST_TEXT and compiled.search(value)
+        return equality.text_key(value), fits
+
+    def agree(gold: tuple[Hashable, bool], extracted: tuple[Hashable, bool]) -> float:
+        return 1.0 if extracted[1] or gold[0] == extracted[0] else 0.0
+
+    def explain(gold: Json, extracted: Json) -> str:
+        del gold
+        if not isinstance(extracted, str):
+            return f"a string expected, got {equality.a_type(extracted)}"
+        if len(extracted) > LONGEST_TEXT:
+            return f"{len(extracted)} characters are too many for a pattern: at most {LONGEST_TEXT}"
+        return f"does not match {params['pattern']}"
+
+    return reading_metric(read, agree, explain)
+
+
+def _check_pattern(value: Json) -> str | None:
+    if not isinstance(value, str) or not value:
+        return "must be a regular expression"
+    try:
+        compile_regex(value)
+    except ValueError as problem:
+        return str(problem)
+    return None
+
+
+SPECS = (
+    MetricSpec(
+        name="fuzzy",
+        make=_make_fuzzy,
+        doc="Normalised Levenshtein similarity of two strings, 1 - edits / length of the longer, after NFC, white "
+        "space folding and casefold. Passes from `threshold` on. Other values by JSON equality. Two texts of 100,000 "
+        "characters that share little take about a second, and the time grows with the square of their length; texts "
+        "that are nearly equal take milliseconds.",
+        params=(
+            check.threshold(0.8),
+            Param(name="case_sensitive", check=check.boolean, default=False, doc="whether case counts"),
+            Param(
+                name="ignore_order",
+                check=check.boolean,
+                default=False,
+                doc='whether words are sorted first ("Doe John" is "John Doe")',
+            ),
+        ),
+        examples=(
+            Example("kitten", "sitting", 1 - 3 / 7),
+            Example("ACME  GmbH", "acme gmbh", 1.0),
+            Example("John Doe", "Doe John", 1.0, {"ignore_order": True}),
+            Example("7", 7, 0.0),
+        ),
+    ),
+    MetricSpec(
+        name="string_fuzzy",
+        make=_make_string_fuzzy,
+        doc="ExtractBench: likeness of the lower-cased Python texts. Under the semantics extract-bench difflib's ratio "
+        "with autojunk, as published; under others normalised Levenshtein, which takes as long as `fuzzy`.",
+        params=(
+            Param(name="threshold", check=check.numeric(0, 1), default=0.8, doc="lowest score that passes"),
+            Param(
+                name="case_sensitive",
+                check=_boolean_or_text,
+                default=False,
+                doc='whether case counts; a text that is not empty, even "false", counts as true, as published',
+            ),
+        ),
+        examples=(
+            Example("kitten", "sitting", 8 / 13, semantics="extract-bench"),
+            Example("kitten", "sitting", 1 - 3 / 7),
+            Example("ACME", "acme", 1.0),
+            Example("ACME", "acme", 0.0, {"case_sensitive": True}),
+        ),
+        symmetric=False,
+    ),
+    MetricSpec(
+        name="token_f1",
+        make=_make_token_f1,
+        doc="F1 of the two multisets of words, as SOB and SQuAD count them: lower case, punctuation to spaces, "
+        "the words a, an, the dropped. `unit: character` counts characters instead, for texts without spaces.",
+        params=(
+            check.threshold(0.8),
+            Param(name="drop_articles", check=check.boolean, default=True, doc="whether a, an, the are left out"),
+            Param(
+                name="unit",
+                check=check.choice(("word", "character")),
+                default="word",
+                doc="what is counted: word or character",
+            ),
+        ),
+        examples=(
+            Example("The red house", "Red house!", 1.0),
+            Example("The red house", "a red, old house", 4 / 5),
+            Example(3, 3.0, 2 / 3),
+            Example("東京都", "東京", 4 / 5, {"unit": "character"}),
+        ),
+    ),
+    MetricSpec(
+        name="contains",
+        make=_make_contains,
+        doc="The extracted string contains the gold string, after NFC, white space folding and casefold.",
+        params=(Param(name="case_sensitive", check=check.boolean, default=False, doc="whether case counts"),),
+        examples=(
+            Example("Acme", "ACME GmbH, Berlin", 1.0),
+            Example("Acme GmbH", "Acme", 0.0),
+            Example("", "anything", 0.0),
+        ),
+        symmetric=False,
+    ),
+    MetricSpec(
+        name="limited_text",
+        make=_make_limited_text,
+        doc="A free text of which only the length counts: 1 from `min_length` to `max_length`, beyond that the ratio "
+        "of length and limit. A string equal to the gold always scores 1, a value of another type 0.",
+        params=(
+            Param(name="max_length", check=check.integer(1), required=True, doc="longest text that scores 1"),
+            Param(name="min_length", check=check.integer(0), default=1, doc="shortest text that scores 1"),
+            Param(
+                name="unit",
+                check=check.choice(("characters", "words")),
+                default="characters",
+                doc="what is counted: characters or words",
+            ),
+            check.threshold(1.0),
+        ),
+        examples=(
+            Example("a summary", "another one", 1.0, {"max_length": 20}),
+            Example("a summary", "five words are too many", 3 / 5, {"max_length": 3, "unit": "words"}),
+            Example("a summary", "", 0.0, {"max_length": 20}),
+        ),
+        symmetric=False,
+    ),
+    MetricSpec(
+        name="regex",
+        make=_make_regex,
+        doc="The extracted string equals the gold or matches `pattern` as a whole, whatever the gold is. The syntax is "
+        "that of JSON Schema's `pattern` (JavaScript's, with the flag `u`); steps are bounded, so no value can make it "
+        "hang.",
+        params=(
+            Param(name="pattern", check=_check_pattern, required=True, doc="regular expression"),
+            Param(name="search", check=check.boolean, default=False, doc="whether a part that matches is enough"),
+            Param(name="ignore_case", check=check.boolean, default=False, doc="whether case is ignored"),
+        ),
+        examples=(
+            Example("INV-0001", "INV-0417", 1.0, {"pattern": r"INV-\d{4}"}),
+            Example("INV-0001", "no. INV-0417", 0.0, {"pattern": r"INV-\d{4}"}),
+            Example("INV-0001", "no. inv-0417", 1.0, {"pattern": r"INV-\d{4}", "search": True, "ignore_case": True}),
+        ),
+        symmetric=False,
+    ),
+)

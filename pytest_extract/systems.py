@@ -1,12 +1,9 @@
-"""The published systems: one output under each of them side by side, and each system's own report of a run.
-
-`compare_systems` lists the numbers of all systems for one output, with the leaves that make them differ.
-"""
+"""The published systems: the numbers of one output under each of them, and each system's own report of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -15,11 +12,11 @@ from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.measures.deepjson import DeepJsonScore, deepjson_text
 from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.python_values import json_argument, schema_argument
-from pytest_extract.core.results import Failure, FieldResult, GateResult, Judge, Status
+from pytest_extract.core.results import Failure, GateResult, Judge
 from pytest_extract.core.schema.published_names import not_published
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
-from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves, path_text
+from pytest_extract.core.values import Json, Missing
 from pytest_extract.errors import ConfigError, SchemaError, nearest
 from pytest_extract.lazy import lazy_names
 
@@ -31,10 +28,8 @@ if TYPE_CHECKING:
 __all__ = [
     "SOB_METRICS",
     "SYSTEMS",
-    "Cell",
     "StructEvaluation",
     "SystemColumn",
-    "SystemComparison",
     "compare_systems",
     "content_coverage",
     "deepjson_text",
@@ -66,36 +61,16 @@ READS: Final = {"extract-bench": "evaluation_config", "struct-extract-eval": "x-
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """What one system says of one leaf: status, score in [0, 1], the two values it compared, and by which rule."""
-
-    status: str
-    score: float
-    gold: Json | Missing
-    extracted: Json | Missing
-    rule: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SystemColumn:
-    """One system's view: its own measures, its leaves by path, and what must be known to read them.
+    """One system's view: its own measures, and what must be known to read them.
 
     `raw_text`: the numbers that its published program gives to the raw text of the answer, where it reads that.
     """
 
     system: str
     measures: Mapping[str, float]
-    leaves: Mapping[str, Cell]
     notes: tuple[str, ...] = ()
     raw_text: DeepJsonScore | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemComparison:
-    """All columns, and the leaves on whose score they do not agree, by path (`None`: not looked at there)."""
-
-    columns: tuple[SystemColumn, ...]
-    differing: Mapping[str, tuple[Cell | None, ...]] = field(default_factory=dict)
 
 
 def compare_systems(
@@ -111,7 +86,7 @@ def compare_systems(
     gates: Mapping[str, Json] | None = None,
     failure: Failure | None = None,
     text: str | None = None,
-) -> SystemComparison:
+) -> tuple[SystemColumn, ...]:
     """Score one output as each of `systems` would.
 
     Raises ConfigError for a name that is none of `SYSTEMS`, SchemaError for a mistake in the schema.
@@ -139,14 +114,12 @@ def compare_systems(
     def scored(scorer: Scorer) -> Score:
         return scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, failure=failure)
 
-    columns = tuple(
+    return tuple(
         _engine_column(name, schema, document, compiled, scored)
         if name in ENGINES
-        else _document_column(name, document, gold, extracted, text, schema)
+        else _document_column(name, document, deepjson_text(text, gold, schema) if text is not None else None)
         for name in systems
     )
-    there = extracted is not MISSING
-    return SystemComparison(columns=columns, differing=dict(_differing(columns)) if there else {})
 
 
 def _engine_column(
@@ -159,15 +132,13 @@ def _engine_column(
         if ours:
             notes.append(f"{name} has no {', '.join(map(repr, sorted(ours)))}: ours of that name was used")
     except SchemaError as error:
-        return SystemColumn(system=name, measures={}, leaves={}, notes=(f"cannot score by this schema: {error}",))
+        return SystemColumn(system=name, measures={}, notes=(f"cannot score by this schema: {error}",))
     score = scored(scorer)
     if not score.gates.structural:
         notes.append(_zero_note(name, score))
     elif not document.gates.structural:
         notes.append(f"{_first_failed_gate(document).why}; nothing is taken off for that here")
-    return SystemColumn(
-        system=name, measures=_measures_of(name, score), leaves=_cells_by_path(score.leaves), notes=tuple(notes)
-    )
+    return SystemColumn(system=name, measures=_measures_of(name, score), notes=tuple(notes))
 
 
 def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
@@ -207,101 +178,17 @@ def _first_failed_gate(score: Score) -> GateResult:
     return next(gate for gate in gates if not gate.passed)
 
 
-def _document_column(
-    name: str, score: Score, gold: Json, extracted: Json | Missing, text: str | None, schema: Json
-) -> SystemColumn:
-    leaves = _cells_by_position(gold, extracted) if name == "sob" else dict(_cells_by_level(gold, extracted, ()))
+def _document_column(name: str, score: Score, raw_text: DeepJsonScore | None) -> SystemColumn:
     notes: tuple[str, ...] = ()
     if not score.gates.structural:
         gate = _first_failed_gate(score)
-        notes = (f"the {gate.name} gate failed, so what is in the leaves does not count: {gate.why}",)
-    raw = None if name != "deepjsoneval" or text is None else deepjson_text(text, gold, schema)
-    return SystemColumn(system=name, measures=_measures_of(name, score), leaves=leaves, notes=notes, raw_text=raw)
+        notes = (f"the {gate.name} gate failed: {gate.why}",)
+    raw_text = raw_text if name == "deepjsoneval" else None
+    return SystemColumn(system=name, measures=_measures_of(name, score), notes=notes, raw_text=raw_text)
 
 
 def _measures_of(name: str, score: Score) -> dict[str, float]:
     return {measure: score.measures[measure] for measure in measures_of_system(name)}
-
-
-def _cells_by_path(results: Sequence[FieldResult]) -> dict[str, Cell]:
-    cells: dict[str, Cell] = {}
-    for result in results:
-        path = path_text(result.path)
-        if path not in cells or result.score < cells[path].score:
-            cells[path] = Cell(
-                status=str(result.status),
-                score=result.score,
-                gold=result.gold,
-                extracted=result.extracted,
-                rule=result.metric,
-            )
-    return cells
-
-
-def _cell_of_status(status: Status, gold: Json | Missing, extracted: Json | Missing, rule: str) -> Cell:
-    return Cell(status=str(status), score=float(status is Status.MATCH), gold=gold, extracted=extracted, rule=rule)
-
-
-def _cell_of_values(gold: Json | Missing, extracted: Json | Missing, rule: str, *, equal: bool) -> Cell:
-    if extracted is MISSING:
-        return _cell_of_status(Status.OMISSION, gold, extracted, rule)
-    if gold is MISSING:
-        return _cell_of_status(Status.HALLUCINATION, gold, extracted, rule)
-    return _cell_of_status(Status.MATCH if equal else Status.MISMATCH, gold, extracted, rule)
-
-
-def _cells_by_position(gold: Json, extracted: Json | Missing) -> dict[str, Cell]:
-    """SOB looks at each leaf in its place: there or not, equal or not (`True == 1`, as there)."""
-    wanted = dict(iter_leaves(gold))
-    found = dict(iter_leaves(extracted)) if extracted is not MISSING else {}
-    cells = {}
-    for path in [*wanted, *(path for path in found if path not in wanted)]:
-        one, other = wanted.get(path, MISSING), found.get(path, MISSING)
-        cells[path_text(path)] = _cell_of_values(one, other, "== in its place", equal=one == other)
-    return cells
-
-
-def _cells_by_level(
-    gold: Json | Missing, value: Json | Missing, path: tuple[str | int, ...]
-) -> Iterator[tuple[str, Cell]]:
-    """DeepJSONEval goes down level by level: objects by key, lists of objects by index, other lists as sets."""
-    if isinstance(gold, dict) and isinstance(value, dict):
-        for key in [*gold, *(key for key in value if key not in gold)]:
-            yield from _cells_by_level(gold.get(key, MISSING), value.get(key, MISSING), (*path, key))
-    elif isinstance(gold, list) and isinstance(value, list):
-        if all(isinstance(item, dict) for item in (*gold, *value)):
-            for index in range(max(len(gold), len(value))):
-                yield from _cells_by_level(
-                    _item_or_missing(gold, index), _item_or_missing(value, index), (*path, index)
-                )
-        else:
-            yield from _cells_by_membership(gold, value, path)
-    else:
-        equal = gold is not None and gold == value
-        rule = "null never matches" if gold is None else "== at its level"
-        yield path_text(path), _cell_of_values(gold, value, rule, equal=equal)
-
-
-def _cells_by_membership(
-    gold: list[Json], value: list[Json], path: tuple[str | int, ...]
-) -> Iterator[tuple[str, Cell]]:
-    for index, item in enumerate(gold):
-        other = item if item in value else MISSING
-        yield path_text((*path, index)), _cell_of_values(item, other, "in the set", equal=True)
-    for number, item in enumerate((item for item in value if item not in gold), start=1):
-        yield path_text((*path, -number)), _cell_of_values(MISSING, item, "in the set", equal=False)
-
-
-def _item_or_missing(items: list[Json], index: int) -> Json | Missing:
-    return items[index] if index < len(items) else MISSING
-
-
-def _differing(columns: Sequence[SystemColumn]) -> Iterator[tuple[str, tuple[Cell | None, ...]]]:
-    paths = dict.fromkeys(path for column in columns for path in column.leaves)
-    for path in paths:
-        cells = tuple(column.leaves.get(path) for column in columns)
-        if len({None if cell is None or cell.status == Status.SKIPPED else round(cell.score, 9) for cell in cells}) > 1:
-            yield path, cells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_extract.cli.console import print_lines, print_note, terminal_width
 from pytest_extract.cli.files import write_json
@@ -23,6 +24,9 @@ from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_lines, slice_record
 from pytest_extract.report.sources import CaseFinder
 
+if TYPE_CHECKING:
+    from pytest_extract.core.aggregate.thresholds import CaseConfidences
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
@@ -40,11 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--calibration",
-        nargs="?",
-        const="auto",
-        choices=("auto", "reported", "agreement"),
-        help="show whether values are right as often as their confidence says: the one that the extractor reports, or "
-        "the agreement of a case's repeats (default: reported, else agreement); with --by, for each slice too",
+        action="store_true",
+        help="show by field whether values are right as often as their confidence says",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="list every field and every case")
@@ -102,6 +103,8 @@ def _check_options(args: argparse.Namespace) -> None:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     if args.auto_accept is not None and not 0 < args.auto_accept < 1:
         raise ConfigError(f"--auto-accept must be a number above 0 and below 1, such as 0.99, not {args.auto_accept:g}")
+    if args.calibration and args.by:
+        raise ConfigError("--calibration shows all values and each field, no slices: leave --by out")
     if args.system is not None and not args.by:
         raise ConfigError("--as shows the slices of --by in the numbers of a system; give --by, or leave --as out")
 
@@ -113,13 +116,13 @@ def run(args: argparse.Namespace) -> int:
     files = {name: getattr(args, name) for name in ("html", "markdown", "csv", "comment", "code_quality")}
     view = args.system or VIEWS[0]
     values = any(files.values()) or bool(NEEDS_VALUES.intersection(args.by)) or args.auto_accept is not None
-    values = values or args.calibration is not None
+    values = values or args.calibration
     results = read_all_results("report", args.results, values=values)
     check_tags(results, args.by)
     if args.auto_accept is not None:
         _print_thresholds(results, args)
         return 0
-    if args.calibration is not None:
+    if args.calibration:
         _print_calibration(results, args)
         return 0
     if any(files.values()):
@@ -158,19 +161,26 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
-    from pytest_extract.core.aggregate.thresholds import CaseConfidences, propose_thresholds
-    from pytest_extract.report.thresholds import threshold_lines, threshold_record
+def _confidences(results: Sequence[CaseResult], option: str) -> dict[str, CaseConfidences]:
+    """Return the values with their confidence by arm; ConfigError where none has one."""
+    from pytest_extract.core.aggregate.thresholds import CaseConfidences
 
     arms: dict[str, CaseConfidences] = {}
     for result in results:
         arms.setdefault(result.arm.label, CaseConfidences()).add(result)
     if not any(found.patterns for found in arms.values()):
         raise ConfigError(
-            "--auto-accept: no value of these results has a confidence; `confidence` in a case declares where it stands"
+            f"{option}: no value of these results has a confidence; `confidence` in a case declares where it stands"
         )
+    return arms
+
+
+def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
+    from pytest_extract.core.aggregate.thresholds import propose_thresholds
+    from pytest_extract.report.thresholds import threshold_lines, threshold_record
+
     blocks, records = [], []
-    for arm, confidences in arms.items():
+    for arm, confidences in _confidences(results, "--auto-accept").items():
         proposals = propose_thresholds(confidences, args.auto_accept)
         first, second = confidences.halves()
         sizes = len(first), len(second)
@@ -183,23 +193,13 @@ def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -
 
 
 def _print_calibration(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
-    from pytest_extract.core.aggregate.calibration import SOURCES, arm_calibration, confidence_source
+    from pytest_extract.core.aggregate.calibration import calibrations
     from pytest_extract.report.calibration import calibration_lines, calibration_record
 
-    source = confidence_source(results) if args.calibration == "auto" else args.calibration
-    arms: dict[str, list[CaseResult]] = {}
-    for result in results:
-        arms.setdefault(result.arm.label, []).append(result)
-    found = {arm: arm_calibration(own, source, args.by) for arm, own in arms.items()}
-    known = {arm: each for arm, each in found.items() if each is not None}
-    if not known:
-        raise ConfigError(
-            "--calibration: no value of these results has a confidence (`confidence` in a case declares where it "
-            "stands), and no case has two scored repeats (--extract-repeat) whose agreement could serve"
-        )
+    arms = _confidences(results, "--calibration")
+    found = {arm: parts for arm, each in arms.items() if (parts := calibrations(each))}
     if args.json:
-        write_json([calibration_record(arm, source, *each) for arm, each in known.items()], None)
+        write_json([calibration_record(arm, parts) for arm, parts in found.items()], None)
         return
     width = terminal_width()
-    titles = {arm: f"{arm}: {SOURCES[source]}" if arm else SOURCES[source] for arm in known}
-    print_lines(join_blocks(calibration_lines(titles[arm], *each, width=width) for arm, each in known.items()))
+    print_lines(join_blocks(calibration_lines(arm, parts, width=width) for arm, parts in found.items()))

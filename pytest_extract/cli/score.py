@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +17,7 @@ from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.parse.fit import SchemaFit
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.size import most_repaired
-from pytest_extract.core.results import Failure, Judge, RuleStatus, Status
+from pytest_extract.core.results import Failure, Judge, RuleStatus
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema, output_shape
 from pytest_extract.core.validate import Validator
@@ -27,7 +26,7 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
 from pytest_extract.report.lines import plural, safe, safe_prose, shorten
 from pytest_extract.report.values import show
-from pytest_extract.systems import ENGINES, SYSTEMS, Cell, SystemComparison, compare_systems
+from pytest_extract.systems import ENGINES, SYSTEMS, SystemColumn, compare_systems
 from pytest_extract.thresholds import rule_text
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if parsed.failure is not None:
         print(f"{args.output}: {safe(str(parsed.failure))}", file=sys.stderr)  # noqa: T201
-    comparison = compare_systems(
+    columns = compare_systems(
         schema,
         gold,
         extracted,
@@ -104,9 +103,9 @@ def run(args: argparse.Namespace) -> int:
         text=text,
     )
     if args.json:
-        write_json(comparison_record(comparison), None)
+        write_json({column.system: asdict(column) for column in columns}, None)
     else:
-        print_text("\n".join(comparison_lines(comparison, args.judge, None if args.all else _MOST_ROWS)))
+        print_text("\n".join(_column_lines(columns, args.judge)))
     return 0
 
 
@@ -232,24 +231,6 @@ def _array_lines(score: Score, args: argparse.Namespace) -> list[str]:
 
 
 _PATH_WIDTH: Final = 44
-_VALUE_WIDTH: Final = 50
-_INDEX: Final = re.compile(r"\[-?\d+\]")
-
-Cells = tuple[Cell | None, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LeafGroup:
-    """Leaves of one pattern that each system scores like the first of them."""
-
-    path: str
-    cells: Cells
-    count: int
-
-    @property
-    def scored_differently(self) -> bool:
-        """Whether two systems score it differently; otherwise some systems do not compare it."""
-        return len({round(cell.score, 9) for cell in self.cells if cell is not None and _is_scored(cell)}) > 1
 
 
 def padded_path(path: str) -> str:
@@ -262,98 +243,15 @@ def no_model_note(judge: str) -> str:
     return f"semantic fields were decided without a model: --judge {judge}"
 
 
-def comparison_lines(comparison: SystemComparison, judge: str, most: int | None) -> list[str]:
-    """Return everything for people; at most `most` rows of leaves (None: all)."""
+def _column_lines(columns: Sequence[SystemColumn], judge: str) -> list[str]:
     lines = []
-    for column in comparison.columns:
+    for column in columns:
         lines.append(column.system)
         lines += [f"  {name:<20} {value:.6g}" for name, value in column.measures.items()]
         if (raw := column.raw_text) is not None:
             numbers = f"format {raw.format}, detailed {raw.detailed:.6g}, strict {raw.strict}"
             lines.append(f"  published protocol on the raw text: {numbers} ({raw.note})")
         lines += [f"  ({safe_prose(note)})" for note in column.notes]
-    if any(column.system in ENGINES for column in comparison.columns) and judge != "llm":
+    if any(column.system in ENGINES for column in columns) and judge != "llm":
         lines.append(no_model_note(judge))
-    rows = sorted(_leaf_groups(comparison.differing), key=lambda row: not row.scored_differently)
-    if not rows:
-        return [*lines, "", "every leaf is judged alike"]
-    systems = [column.system for column in comparison.columns]
-    lines += ["", _group_counts(rows), f"  {'':<{_PATH_WIDTH}}  {'  '.join(f'{name:<19}' for name in systems)}"]
-    for row in rows[:most]:
-        lines += _group_lines(row, systems)
-    if most is not None and len(rows) > most:
-        lines.append(f"  and {plural(len(rows) - most, 'more row')}; --all lists them")
-    return [line.rstrip() for line in lines]
-
-
-def comparison_record(comparison: SystemComparison) -> Json:
-    """Return everything as plain JSON."""
-    systems = [column.system for column in comparison.columns]
-    return {
-        "systems": {
-            column.system: {
-                "measures": dict(column.measures),
-                "notes": list(column.notes),
-                **({} if column.raw_text is None else {"raw_text": asdict(column.raw_text)}),
-            }
-            for column in comparison.columns
-        },
-        "differing": {
-            path: {name: _cell_record(cell) for name, cell in zip(systems, cells, strict=True)}
-            for path, cells in comparison.differing.items()
-        },
-    }
-
-
-def _cell_record(cell: Cell | None) -> Json:
-    if cell is None:
-        return None
-    found: dict[str, Json] = {"status": cell.status, "score": cell.score, "rule": cell.rule}
-    sides = {"gold": cell.gold, "extracted": cell.extracted}
-    return found | {name: value for name, value in sides.items() if value is not MISSING}
-
-
-def _group_counts(rows: Sequence[_LeafGroup]) -> str:
-    apart = sum(row.count for row in rows if row.scored_differently)
-    unseen = sum(row.count for row in rows) - apart
-    parts = [f"{plural(apart, 'leaf', 'leaves')} scored differently"] if apart else []
-    parts += [f"{plural(unseen, 'leaf', 'leaves')} that not every system looks at"] if unseen else []
-    return ", ".join(parts)
-
-
-def _leaf_groups(differing: Mapping[str, Cells]) -> list[_LeafGroup]:
-    folded: dict[tuple[str, tuple[tuple[str, float] | None, ...]], list[tuple[str, Cells]]] = {}
-    for path, cells in differing.items():
-        judged = tuple(None if cell is None else (cell.status, round(cell.score, 9)) for cell in cells)
-        folded.setdefault((_pattern_of(path), judged), []).append((path, cells))
-    return [_LeafGroup(path=found[0][0], cells=found[0][1], count=len(found)) for found in folded.values()]
-
-
-def _group_lines(row: _LeafGroup, systems: Sequence[str]) -> Iterator[str]:
-    yield f"  {padded_path(row.path)}  " + "  ".join(f"{_cell_text(cell):<19}" for cell in row.cells)
-    if row.count > 1:
-        yield f"      and {row.count - 1} more of {safe(_pattern_of(row.path))}"
-    for values, names in _compared_values(row.cells, systems).items():
-        yield f"      {values}: {', '.join(names)}"
-
-
-def _compared_values(cells: Cells, systems: Sequence[str]) -> dict[str, list[str]]:
-    """Map each pair of compared values to the systems that compare it, each with its rule."""
-    seen: dict[str, list[str]] = {}
-    for name, cell in zip(systems, cells, strict=True):
-        if cell is not None and _is_scored(cell):
-            values = f"gold {show(cell.gold, _VALUE_WIDTH)}, extracted {show(cell.extracted, _VALUE_WIDTH)}"
-            seen.setdefault(values, []).append(f"{name} ({cell.rule})")
-    return seen
-
-
-def _pattern_of(path: str) -> str:
-    return _INDEX.sub("[]", path)
-
-
-def _is_scored(cell: Cell) -> bool:
-    return cell.status != Status.SKIPPED
-
-
-def _cell_text(cell: Cell | None) -> str:
-    return "-" if cell is None else f"{cell.status} {cell.score:.3g}"
+    return lines

@@ -155,33 +155,21 @@ def test_the_command_without_confidence(
     assert "above 0 and below 1" in capsys.readouterr().err
 
 
-def test_the_command_shows_calibration_by_field_and_tag(
+def test_the_command_shows_calibration_by_field(
     pytester: pytest.Pytester, echo: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(pytester, 30, wrong=15, auto_accept=RULE, tags={"supplier": "acme"})
     pytester.runpytest("--extract-results=r.jsonl", "-q")
     capsys.readouterr()
-    assert main(["report", "r.jsonl", "--calibration", "--by", "supplier"]) == 0
+    assert main(["report", "r.jsonl", "--calibration"]) == 0
     printed = capsys.readouterr().out
-    assert "confidence: 60 values of 30 cases, mean confidence 0.725, right 0.75" in printed
+    assert "confidence of 60 values in 30 cases" in printed
     rows = [line.split() for line in printed.splitlines()]
-    assert ["[0.9,", "1]", "30", "0.95", "0.5"] in [row[:5] for row in rows]
-    assert ["acme", "60"] in [row[:2] for row in rows]
+    assert ["all", "60", "0.725", "0.75"] in [row[:4] for row in rows]
     assert {"vendor", "total"} <= {row[0] for row in rows if row}
+    assert main(["report", "r.jsonl", "--calibration", "--by", "supplier"]) == 2
+    assert "leave --by out" in capsys.readouterr().err
     assert main(["report", "r.jsonl", "--calibration", "--json"]) == 0
     (arm,) = json.loads(capsys.readouterr().out)
     assert arm["overall"]["error"]["mean"] == pytest.approx(0.475)
     assert arm["fields"]["total"]["accuracy"]["mean"] == 0.5
-
-
-def test_the_agreement_of_repeats_serves_where_no_confidence_is_given(
-    pytester: pytest.Pytester, echo: None, capsys: pytest.CaptureFixture[str]
-) -> None:
-    case = {"text": '{"total": 8}', "schema": SCHEMA, "gold": {"total": 8}}
-    (pytester.path / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
-    pytester.runpytest("--extract-results=r.jsonl", "--extract-repeat=3", "-q")
-    capsys.readouterr()
-    assert main(["report", "r.jsonl", "--calibration"]) == 0
-    assert "agreement of repeats as confidence: 1 values of 1 case" in capsys.readouterr().out
-    assert main(["report", "r.jsonl", "--calibration", "reported"]) != 0
-    assert "no value of these results has a confidence" in capsys.readouterr().err

@@ -42,11 +42,6 @@ class CaseConfidences:
 
     cases: dict[str, dict[str, list[ConfidentValue]]] = field(default_factory=dict)
 
-    def add_values(self, result: CaseResult, values: Mapping[str, list[ConfidentValue]]) -> None:
-        """Add values of a case by pattern, whose confidence is not that of the extractor."""
-        if values:
-            self.cases[f"{result.file}::{result.case_id}"] = dict(values)
-
     def add(self, result: CaseResult) -> None:
         """Add a case; one without a scored repeat adds nothing."""
         scores = result.scores

@@ -343,8 +343,8 @@ def _arm_share(tally: PatternCounts, arm: str) -> str:
 
 
 def _plots(run: RunReport) -> list[plots.Plot]:
-    found = (plots.run_plot(run.totals.arms, run.runs), plots.reliability_plot(run.results))
-    return [*(plot for plot in found if plot is not None), *plots.size_plots(run.results)]
+    over_runs = plots.run_plot(run.totals.arms, run.runs)
+    return [*([over_runs] if over_runs else []), *plots.size_plots(run.results)]
 
 
 def _arms(arms: Mapping[str, ArmTotals]) -> dict[str, Any] | None:

@@ -10,7 +10,6 @@ from typing import Final
 from pytest_extract.core.aggregate.extractbench import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, rank_correlations
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.results import SCORED, Status
 from pytest_extract.report.html.text import short_name
 from pytest_extract.report.lines import percent, plural, score_number
 from pytest_extract.report.slices import NO_ARM, correlation_text
@@ -196,50 +195,4 @@ def run_plot(arms: Mapping[str, ArmTotals], runs: Sequence[str]) -> Plot | None:
         points=tuple(points),
         lines=tuple(lines),
         legend=tuple(enumerate(MEASURES)),
-    )
-
-
-_BINS: Final = 10
-
-
-def reliability_plot(results: Iterable[CaseResult]) -> Plot | None:
-    """Plot the share of right values by their confidence, in ten bins; None below two bins with values."""
-    right, total, sums = [0] * _BINS, [0] * _BINS, [0.0] * _BINS
-    for result in results:
-        for score in result.scores:
-            for leaf in score.leaves:
-                if leaf.confidence is not None and leaf.status in SCORED | {Status.HALLUCINATION}:
-                    index = min(int(leaf.confidence * _BINS), _BINS - 1)
-                    total[index] += 1
-                    sums[index] += leaf.confidence
-                    right[index] += leaf.status is Status.MATCH
-    there = [index for index in range(_BINS) if total[index]]
-    if len(there) < 2:
-        return None
-
-    def across(share: float) -> float:
-        return round(LEFT + share * (WIDTH - LEFT - RIGHT), 1)
-
-    found = [(sums[index] / total[index], right[index] / total[index], total[index]) for index in there]
-    count = sum(total)
-    gap = sum(size * abs(confidence - share) for confidence, share, size in found) / count
-    return Plot(
-        title="Reliability of confidence",
-        text=f"{plural(count, 'value')} with a confidence; expected calibration error {gap:.3f}. On the diagonal, "
-        "values of confidence 0.8 are right in 80 %.",
-        x_label="mean confidence of the values",
-        x_ticks=tuple((across(share), f"{share:g}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)),
-        y_ticks=_SHARES,
-        points=tuple(
-            Point(
-                x=across(confidence),
-                y=_up(share),
-                text=f"confidence {confidence:.2f}: {percent(share)} of {size:,} right",
-            )
-            for confidence, share, size in found
-        ),
-        lines=(
-            (0, " ".join(f"{across(confidence)},{_up(share)}" for confidence, share, _size in found)),
-            (COLOURS - 1, f"{across(0)},{_up(0)} {across(1)},{_up(1)}"),
-        ),
     )

@@ -61,7 +61,7 @@ def test_every_measure_can_be_1_and_falls_for_a_worse_output():
 
 def test_every_system_reports_its_measures():
     assert {system for measure in MEASURES.values() for system in measure.systems} == set(SYSTEMS)
-    for column in compare_systems(SCHEMA, GOLD, OUTPUTS["wrong"]).columns:
+    for column in compare_systems(SCHEMA, GOLD, OUTPUTS["wrong"]):
         assert tuple(column.measures) == measures_of_system(column.system)
 
 

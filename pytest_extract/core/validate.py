@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.regex import compile_regex, without_surrogates
+from pytest_extract.core.schema.looks import too_many_looks
 from pytest_extract.core.schema.subschemas import NAMED, map_parts
 from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json, canonical_json, json_type
 from pytest_extract.errors import nearest
@@ -33,6 +34,8 @@ _DRAFT7: Final = "Draft7Validator"
 
 _MOST_PROBLEMS: Final = 20
 _SHOWN: Final = 60
+_DEEP: Final = 12
+"""Levels beyond which only the first mistake is looked for: a recursive `allOf` tells one twice as often at each."""
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 _NULLABLE: Final = (
     '`nullable` is OpenAPI 3.0 and means nothing in JSON Schema: write a list of types, as `["string", "null"]`, or '
@@ -143,6 +146,10 @@ class _Draft:
             return _at_root(f"a JSON Schema is an object, not {json_type(self.schema)}")
         if too_deep(self.schema):
             return _at_root("nested too deeply")
+        endless = too_many_looks(self.schema)
+        if endless is not None:
+            steps = [step.replace("~1", "/").replace("~0", "~") for step in endless.pointer.split("/")[1:]]
+            return (Violation(path=FieldPath(steps), message=endless.message),)
         return _metaschema_violations(self.name, self.schema) if isinstance(self._compiled, Exception) else ()
 
     def admits(self, value: Json) -> bool:
@@ -157,10 +164,20 @@ class _Draft:
         elif too_deep(value):
             yield from _at_root(f"nested more than {MAX_DEPTH} levels deep")
         else:
-            for error in _asked(self._of_messages.iter_errors, value):
+            ask = self._first_mistake if too_deep(value, MAX_DEPTH - _DEEP) else self._of_messages.iter_errors
+            for error in _asked(ask, value):
                 steps, path = list(error.schema_path), FieldPath(error.instance_path)
                 keyword, schema = steps[-1] if steps else "", _at(self.schema, steps[:-1])
                 yield _violation(path, keyword, _at(self.schema, steps), _at(value, path), error.message, schema)
+
+    def _first_mistake(self, value: Json) -> list[Any]:
+        import jsonschema_rs
+
+        try:
+            self._of_messages.validate(value)
+        except jsonschema_rs.ValidationError as error:
+            return [error]
+        return []
 
 
 def _compile(draft: str, schema: Json) -> Any:

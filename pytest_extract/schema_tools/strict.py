@@ -16,14 +16,13 @@ from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.metrics.equality import same_key
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.schema.source import SchemaSource, escape
+from pytest_extract.core.schema.source import REFERENCES, SchemaSource, escape
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 
 STRICT_VERSION: Final = 1
 """Raised whenever another strict schema is made of the same schema: recordings are kept by it."""
 
-_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _NOTES: Final = ("title", "description")
 _TYPE_OF: Final[Mapping[str, str]] = {
     **dict.fromkeys(("properties", "required", "minProperties", "maxProperties", "propertyNames"), "object"),
@@ -222,7 +221,7 @@ class _Maker:
             if not isinstance(schema, dict):
                 continue
             direct.append((self._own(schema, at), at))
-            for keyword in _REFERENCES:
+            for keyword in REFERENCES:
                 if isinstance(ref := schema.get(keyword), str):
                     target = self._source.target(ref)
                     if target is None:

@@ -294,6 +294,19 @@ def test_so_is_one_where_unevaluated_wants_to_know_what_they_looked_at(keyword):
     assert "('extra' was unexpected)" in str(only)
 
 
+@pytest.mark.parametrize(
+    "more", [{"patternProperties": {"^part": {"$ref": "#"}}}, {"allOf": [{"$ref": "#/$defs/twin"}]}]
+)
+def test_so_is_one_where_two_parts_hold_for_each_value(more):
+    part = {"properties": {"title": {"type": "string"}, "part": {"$ref": "#"}}}
+    validator = Validator({"$defs": {"twin": part}, "type": "object", **part, **more})
+    right, wrong = (nested(60, lambda inner, end=end: {"part": inner or {"title": end}}) for end in ("a", 7))
+    assert validator.is_valid(right)
+    assert not validator.is_valid(wrong)
+    (only,) = validator.errors(wrong)
+    assert str(only).endswith("part.title`: 7 is an integer, a string was expected")
+
+
 def test_values_of_subclasses_are_what_they_derive_from():
     class Text(str):
         __slots__ = ()

@@ -74,7 +74,7 @@ class Compiler:
         self._report = report
         self._as_published = as_published
         self._made = 0  # nodes; alternatives have places in common
-        self._recursive: frozenset[Key] | None = None
+        self._recursive: frozenset[str] | None = None
         self._unopened: list[RecursiveRef] = []
         self._open: dict[Key, str] = {}  # the nodes being compiled, outermost first, and their patterns
         self._lock = RLock()  # recursive places are compiled while scoring, which threads may do at once
@@ -96,7 +96,7 @@ class Compiler:
             return False
         if self._recursive is None:
             self._recursive = self._schema.recursive()
-        if key in self._recursive:
+        if any(ref.pointer in self._recursive for ref in key):
             return True
         if len(self._open) <= DEEPEST_EAGER and self._made <= MOST_EAGER:
             return False

@@ -13,6 +13,7 @@ from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.pattern import ROOT, usual
 from pytest_extract.core.schema.annotations import Annotation, MetricUse, parse_override, parse_post
 from pytest_extract.core.schema.conformance import Conformance
+from pytest_extract.core.schema.looks import too_many_looks
 from pytest_extract.core.schema.spelling import misspelled_keys
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.semantics import EXTRACT_BENCH, OURS, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
@@ -66,6 +67,9 @@ def compile_program(
     `as_published`: results are those of the published system that `semantics` names, also where that leaves out what
     would count here.
     """
+    endless = too_many_looks(document)
+    if endless is not None:
+        raise endless
     problems = _Problems()
     for error in misspelled_keys(document, as_published=as_published):
         problems.add(error)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TypeAlias
 
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import CONTAINERS, Json, json_type
 
+_Known: TypeAlias = dict[tuple[int, int], bool]
 _DEEP = 24
 """Levels that are looked at; what differs only below them is not told apart."""
 
@@ -20,29 +22,37 @@ class Conformance:
 
     def __call__(self, node: SchemaNode, value: Json) -> bool:
         """Whether the value has a type, a constant and keys that the node allows, and so all the way down."""
-        return self._fits(node, value, 0)
+        return self._fits(node, value, 0, {})
 
-    def _fits(self, node: SchemaNode, value: Json, depth: int) -> bool:
+    def _fits(self, node: SchemaNode, value: Json, depth: int, known: _Known) -> bool:
+        if not node.branches and _is_scalar(value):
+            return self._found(node, value, depth, known)
+        key = id(node), id(value)  # recursive alternatives ask again for each way that leads to a value
+        if key not in known:
+            known[key] = self._found(node, value, depth, known)
+        return known[key]
+
+    def _found(self, node: SchemaNode, value: Json, depth: int, known: _Known) -> bool:
         if value is None and node.nullable:
             return True
         if depth > _DEEP:
             return True
         if node.branches:
-            return any(self._fits(self._schema.node(branch), value, depth + 1) for branch in node.branches)
+            return any(self._fits(self._schema.node(branch), value, depth + 1, known) for branch in node.branches)
         if not type_fits(node.types, value) or not _value_fits(node.values, value):
             return False
         if isinstance(value, dict):
-            return self._object_fits(node, value, depth + 1)
+            return self._object_fits(node, value, depth + 1, known)
         if isinstance(value, list):
-            return self._array_fits(node, value, depth + 1)
+            return self._array_fits(node, value, depth + 1, known)
         return True
 
-    def _object_fits(self, node: SchemaNode, value: dict[str, Json], depth: int) -> bool:
+    def _object_fits(self, node: SchemaNode, value: dict[str, Json], depth: int, known: _Known) -> bool:
         if not node.required <= value.keys():
             return False
-        return all(self._key_fits(node, name, item, depth) for name, item in value.items())
+        return all(self._key_fits(node, name, item, depth, known) for name, item in value.items())
 
-    def _key_fits(self, node: SchemaNode, name: str, item: Json, depth: int) -> bool:
+    def _key_fits(self, node: SchemaNode, name: str, item: Json, depth: int, known: _Known) -> bool:
         keys: list[Key] = [key for pattern, key in node.patterns if pattern.search(name)]
         if name in node.properties:
             keys.append(node.properties[name])
@@ -50,12 +60,12 @@ class Conformance:
             keys.append(node.additional)
         if not keys:
             return node.additional is not False
-        return all(self._fits(self._schema.node(key), item, depth) for key in keys)
+        return all(self._fits(self._schema.node(key), item, depth, known) for key in keys)
 
-    def _array_fits(self, node: SchemaNode, value: list[Json], depth: int) -> bool:
+    def _array_fits(self, node: SchemaNode, value: list[Json], depth: int, known: _Known) -> bool:
         for index, item in enumerate(value):
             key = node.prefix[index] if index < len(node.prefix) else node.items
-            if key is not None and not self._fits(self._schema.node(key), item, depth):
+            if key is not None and not self._fits(self._schema.node(key), item, depth, known):
                 return False
         return True
 

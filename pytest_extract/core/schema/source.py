@@ -22,8 +22,8 @@ class Ref(NamedTuple):
 
 Key: TypeAlias = tuple[Ref, ...]
 """The schema objects that make one node together, nearest first."""
-_REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-COMPOSING: Final = (*_REFERENCES, "allOf")
+REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+COMPOSING: Final = (*REFERENCES, "allOf")
 """Keywords that give a node further layers."""
 
 
@@ -109,7 +109,7 @@ class SchemaSource:
         return Layers(tuple(layers), tuple(dangling))
 
     def _composed(self, pointer: str, schema: dict[str, Json], dangling: list[str]) -> Iterator[str]:
-        for keyword in _REFERENCES:
+        for keyword in REFERENCES:
             if isinstance(ref := schema.get(keyword), str):
                 target = self.target(ref)
                 if target is None:

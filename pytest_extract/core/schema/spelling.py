@@ -35,13 +35,12 @@ _HOLDS: Final[dict[str, tuple[type, ...]]] = {
 _OF_OTHERS: Final = frozenset(
     (
         "example", "discriminator", "xml", "externalDocs", "propertyOrdering", "$recursiveRef", "$recursiveAnchor",
-        "extends", "disallow", "divisibleBy", "comment", "comments", "schema",
+        "extends", "disallow", "divisibleBy", "comment", "comments", "container", "schema",
     )
 )  # fmt: skip
 """Keys of other drafts, OpenAPI and Gemini, and those that many write for their own use."""
-_MOST_EDITS: Final = 2
-_SHORT: Final = 6
-"""Letters below which a text or a number is told to be under a wrong key only where one edit makes it right."""
+_SHORT: Final = 5
+"""Letters up to which one edit makes a slip: many words are two edits from a short one."""
 
 
 def misspelled_keys(schema: Json, *, as_published: bool) -> Iterator[SchemaError]:
@@ -81,12 +80,17 @@ def _annotation_meant(key: str) -> str:
 
 
 def _keyword_meant(key: str, value: Json) -> str:
-    """Return the keyword that a key is most likely a slip of; "" where it is none."""
+    """Return the keyword that a key is most likely a slip of; "" where it is none.
+
+    `x-deprecated` and `xrequired` are a schema's own: whoever puts an x before a keyword wants it to be ignored.
+    """
     from rapidfuzz.distance import OSA  # few schemas have keys that are not known
 
-    written = _folded(key)
-    edits = {known: OSA.distance(written, _folded(known)) for known in _HOLDS if _fits(value, known)}
-    likely = [known for known, number in edits.items() if number <= _edits_allowed(known, value)]
+    if key[:1] == "x" and key[1:] in _HOLDS:
+        return ""
+    written, names = _folded(key), (*X_KEYWORDS, RULES_KEYWORD) if key.startswith("x-") else _HOLDS
+    edits = {known: OSA.distance(written, _folded(known)) for known in names if _fits(value, known)}
+    likely = [known for known, number in edits.items() if number <= _edits_allowed(written, _folded(known))]
     return min(likely, key=edits.__getitem__, default="")
 
 
@@ -95,11 +99,10 @@ def _folded(key: str) -> str:
     return key.replace("_", "").replace("-", "").lower()
 
 
-def _edits_allowed(known: str, value: Json) -> int:
-    """Return how many letters may differ: fewer in a short keyword, which many words are near to."""
-    if len(known) < _SHORT and not isinstance(value, dict | list):
-        return 1 if len(known) > _MOST_EDITS else 0
-    return min(_MOST_EDITS, (len(known) - 1) // 2)
+def _edits_allowed(*names: str) -> int:
+    """Return how many letters of a slip may differ from its keyword; a swap of two is one edit."""
+    shortest = min(map(len, names))
+    return 2 if shortest > _SHORT else 1 if shortest > 2 else 0
 
 
 def _fits(value: Json, known: str) -> bool:

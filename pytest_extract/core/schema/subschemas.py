@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from pytest_extract.core.schema.source import escape
+from pytest_extract.core.schema.source import REFERENCES, SchemaSource, escape
 from pytest_extract.core.values import Json
 
 Change = Callable[[Json, str], Json]
@@ -46,6 +46,25 @@ def map_children(
         name: _changed(name, value, f"{pointer}/{name}", change) if name in keywords else value
         for name, value in schema.items()
     }
+
+
+def led_to(source: SchemaSource, pointer: str, keywords: tuple[str, ...]) -> list[str]:
+    """Return the places that the schema at a place leads to: what it refers to, and the schemas under `keywords`."""
+    try:
+        schema = source.at(pointer)
+    except KeyError:  # a schema made in Python may have keys that are no text
+        return []
+    if not isinstance(schema, dict):
+        return []
+    refs = (ref for keyword in REFERENCES if isinstance(ref := schema.get(keyword), str))
+    found = [target for ref in refs if (target := source.target(ref)) is not None]
+
+    def add(child: Json, place: str) -> Json:
+        found.append(place)
+        return child
+
+    map_children({name: schema[name] for name in keywords if name in schema}, pointer, add)
+    return found
 
 
 def map_parts(schema: Json, change: Callable[[Json], Json]) -> Json:

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pytest_extract.core.schema.annotations import RULES_KEYWORD, Annotation, Dialect, parse_annotation
+from pytest_extract.core.schema.annotations import RULES_KEYWORD, X_EVAL, Annotation, Dialect, parse_annotation
 from pytest_extract.core.schema.source import COMPOSING, Key, Ref, RefLayer, SchemaSource, escape
+from pytest_extract.core.schema.subschemas import EVERYWHERE, led_to
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 
@@ -30,6 +31,7 @@ _RARE: Final = frozenset(
 )
 """Keywords that a place of one type seldom has, and that take more than a look at the schema object itself."""
 _NO_PROPERTIES: Final[Mapping[str, Key]] = MappingProxyType({})
+_BELOW: Final = tuple(name for name in EVERYWHERE if name not in ("$defs", "definitions"))
 MOST_STEPS: Final = 256
 """Tokens of the longest pointer: deeper schemas are refused rather than walked into the interpreter's limit."""
 MOST_NODES: Final = 20_000
@@ -112,35 +114,40 @@ class Schema:
 
     def walk(self) -> Iterator[SchemaNode]:
         """Yield every reachable node once, parents first, up to `MOST_NODES`."""
-        return map(self.node, self._reachable())
-
-    def _reachable(self) -> Iterator[Key]:
         seen = {self.root}
         queue = [self.root]
         for key in queue:
-            yield key
-            for child in self.node(key).children():
+            node = self.node(key)
+            yield node
+            for child in node.children():
                 if child not in seen and len(seen) < MOST_NODES:
                     seen.add(child)
                     queue.append(child)
 
-    def recursive(self) -> frozenset[Key]:
-        """Return the keys of `walk` that lead to something recursive: what is left once all that ends is taken away."""
-        children = {key: set(self.node(key).children()) for key in self._reachable()}
-        parents: dict[Key, list[Key]] = {}
-        for key, below in children.items():
-            for child in below:
-                parents.setdefault(child, []).append(key)
-        ended = [key for key, below in children.items() if not below]
-        for key in ended:
-            for parent in parents.get(key, ()):
-                children[parent].discard(key)
+    def recursive(self) -> frozenset[str]:
+        """Return where schemas stand that lead to something recursive: the rest once all that ends is taken away."""
+        children: dict[str, set[str]] = {}
+        parents: dict[str, list[str]] = {}
+        unseen = [""]
+        while unseen:
+            pointer = unseen.pop()
+            if pointer not in children:
+                children[pointer] = set(led_to(self._source, pointer, _BELOW))
+                unseen += children[pointer]
+                for child in children[pointer]:
+                    parents.setdefault(child, []).append(pointer)
+        ended = [pointer for pointer, below in children.items() if not below]
+        for pointer in ended:
+            for parent in parents.get(pointer, ()):
+                children[parent].discard(pointer)
                 if not children[parent]:
                     ended.append(parent)
         return frozenset(children).difference(ended)
 
     def annotated(self) -> list[SchemaNode]:
         """Return the nodes of `walk` that have a configuration."""
+        if not _may_be_annotated(self._source.root):
+            return []
         return [node for node in self.walk() if node.annotation is not None]
 
     def dialects(self) -> frozenset[Dialect]:
@@ -261,6 +268,22 @@ class Schema:
         silent = {"required", "title", "description", "not", "$comment", "minProperties", "maxProperties"}
         layers = self._source.expand(key).layers
         return not layers or any(set(layer.schema) - silent for layer in layers)
+
+
+def _may_be_annotated(document: Json) -> bool:
+    """Whether any key may configure a place, or something is nested so deep that only a walk tells where."""
+    level = [document]
+    for _ in range(MOST_STEPS):
+        below: list[Json] = []
+        for part in level:
+            if isinstance(part, dict):
+                if "evaluation_config" in part or any(str(name).startswith(X_EVAL) for name in part):
+                    return True
+                below += part.values()
+            elif isinstance(part, list):
+                below += part
+        level = below
+    return bool(level)
 
 
 def _without_unions(layers: tuple[RefLayer, ...]) -> Key:

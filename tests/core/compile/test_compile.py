@@ -9,6 +9,7 @@ from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.extensions import AlignerSpec, Extensions
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import GoldCheck
+from pytest_extract.core.validate import Validator
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors
 
 
@@ -258,6 +259,39 @@ def test_a_schema_of_doubling_references_compiles():
     doubled = {f"d{i}": obj(a={"$ref": f"#/$defs/d{i + 1}"}, b={"$ref": f"#/$defs/d{i + 1}"}) for i in range(40)}
     schema = {"$ref": "#/$defs/d0", "$defs": {**doubled, "d40": {"type": "string"}}}
     assert compile_schema(schema).score({"a": {"a": {}}}, {"a": {"b": {}}}).leaves
+
+
+TWICE = {
+    "allOf": lambda ref: {"allOf": [ref, ref]},
+    "anyOf": lambda ref: {"anyOf": [ref, ref]},
+    "oneOf": lambda ref: {"oneOf": [ref, ref]},
+    "alike": lambda ref: {"allOf": [{**ref, "title": "a"}, {"anyOf": [ref]}]},
+    "if": lambda ref: {"if": ref, "then": ref, "else": ref},
+    "not": lambda ref: {"not": {"not": ref}, "allOf": [ref]},
+    "depends": lambda ref: {"dependentSchemas": {"a": ref, "b": ref}},
+}
+
+
+def chained(twice, length):
+    made = {f"d{i}": twice({"$ref": f"#/$defs/d{i + 1}"}) for i in range(length)}
+    return obj(a={"$ref": "#/$defs/d0"}) | {"$defs": {**made, f"d{length}": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize("twice", TWICE.values(), ids=TWICE)
+def test_references_that_double_for_one_value_are_refused(twice):
+    """A chain of 40 would be looked at some 10**12 times for each value."""
+    (mistake,) = mistakes(chained(twice, 40))
+    assert "/$defs/d" in mistake.pointer
+    assert "the same schemas again and again" in mistake.message
+    assert "again and again" in Validator(chained(twice, 40)).problem
+    short = compile_schema(chained(twice, 6))
+    assert [str(leaf.status) for leaf in short.score({"a": 1}, {"a": 1}).leaves] == ["match"]
+
+
+@pytest.mark.parametrize("length", [300, 30_000])
+def test_references_that_never_seem_to_end_are_refused(length):
+    assert "more than 200 schemas" in mistakes(chained(lambda ref: ref, length))[0].message
+    assert compile_schema(chained(lambda ref: ref, 100)).score({"a": 1}, {"a": 1}).leaves
 
 
 def test_a_schema_nested_too_deep_is_an_error_not_a_crash():

@@ -95,6 +95,8 @@ DATA = {
     "far from any": {"type": "string", "label": "L", "unit": "EUR", "group": 1, "aliases": ["a"], "source": "p. 3"},
     "near one that holds something else": {"type": "string", "note": "a text", "ui": {"hidden": True}, "count": 3},
     "of other drafts": {"type": "object", "divisibleBy": 2, "extends": {}, "discriminator": {}, "propertyOrdering": []},
+    "two edits from a short keyword": {"type": "object", "refs": {"c": TEXT}, "form": "b", "rows": {}, "tags": ["a"]},
+    "put out of use": {"type": "object", "x-deprecated": True, "xrequired": ["b"], "x-format": "date"},
     "definitions by another name": {"properties": {"a": {"$ref": "#/defs/a"}}, "defs": {"a": TEXT}},
 }
 

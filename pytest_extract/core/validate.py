@@ -280,7 +280,10 @@ def _metaschema_violations(draft: str, schema: Json) -> tuple[Violation, ...]:
     checker = jsonschema.FormatChecker(())
     checker.checkers = {**judge.FORMAT_CHECKER.checkers, "regex": (_is_pattern, ValueError)}
     errors = judge(judge.META_SCHEMA, format_checker=checker).iter_errors(schema)
-    found = {str(problem): problem for problem in map(_schema_violation, errors)}
+    try:
+        found = {str(problem): problem for problem in map(_schema_violation, errors)}
+    except ValueError:  # jsonschema's own message shows an integer of more digits than Python writes
+        return _at_root("it has an integer of more than 4300 digits where none can stand")
     return tuple(itertools.islice(found.values(), _MOST_PROBLEMS))
 
 

@@ -352,3 +352,8 @@ def test_definitions_may_stand_under_any_key():
     schema["components"] = {"schemas": {"Text": made, "Page<Item>": {"type": "integer"}}}
     assert Validator(schema).is_valid(["a]", 1])
     assert str(Validator(schema).first_error(["b"])) == '`[0]`: "b" fits none of the 2 alternatives'
+
+
+def test_a_schema_with_an_integer_too_long_to_show_where_none_can_stand():
+    (problem,) = Validator({"required": 10**5000}).problems
+    assert problem.message == "it has an integer of more than 4300 digits where none can stand"

@@ -484,10 +484,10 @@ def shuffled_keys(value: Json, rng: random.Random) -> Json:
     return value
 
 
-def shuffled_rows(value: Json, schema: Json, free: bool, rng: random.Random) -> Json:
+def shuffled_rows(value: Json, schema: Json, free: bool, rng: random.Random, *, cells: bool = False) -> Json:
     """Return the value with the rows of those arrays in another order whose order plainly does not count.
 
-    `free`: whether that holds for an array which says nothing (semantics `ours`).
+    `free`: whether that holds for an array which says nothing (semantics `ours`); `cells`: the value stands in a list.
     """
     if not isinstance(schema, dict) or any(word in schema for word in ("$ref", "anyOf", "oneOf", "allOf", "not", "if")):
         return value
@@ -503,8 +503,10 @@ def shuffled_rows(value: Json, schema: Json, free: bool, rng: random.Random) -> 
         return {key: shuffled_rows(item, below.get(key), free, rng) for key, item in value.items()}
     if isinstance(value, list) and schema.get("type") == "array" and "prefixItems" not in schema:
         how = _aligner(schema, free)
+        if how == "multiset" and cells and "evaluation_config" not in schema and "x-eval-align" not in schema:
+            return value  # the values of a list inside a list stand by position
         if how in {"position", "key", "key_field", "hungarian", "best_fit"}:  # others ask whether rows are equal
-            value = [shuffled_rows(item, schema.get("items"), free, rng) for item in value]
+            value = [shuffled_rows(item, schema.get("items"), free, rng, cells=True) for item in value]
         return rng.sample(value, len(value)) if how in ORDER_FREE else value
     return value
 

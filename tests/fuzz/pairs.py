@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,9 @@ CPU_LIMIT_S = 2.0
 SHRINK_S = 4.0
 SHRINK_STEPS = 400
 ROOT = Path(__file__).parents[2]
+
+
+import_module("deepdiff")  # it brings pandas along where that is installed, which no pair has to pay for
 
 
 class TooSlow(BaseException):

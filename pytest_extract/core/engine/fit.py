@@ -92,12 +92,12 @@ def _key_of(run: ScoringContext, node: Node) -> RowKey:
     if isinstance(node, Object) and not node.checks and not node.groups:
         return _object_key(run, node, content)
     if isinstance(node, Array) and not node.checks and not node.prefix and node.align.mode in ("best_fit", "multiset"):
-        row = row_key(run, node.items)
+        row, none = row_key(run, node.items), MISSING if node.empty_absent else ()
 
         def list_key(value: Value) -> Hashable:
             if type(value) is not list:
                 return content(value)
-            return frozenset(Counter(map(row, value)).items()) if value else MISSING
+            return frozenset(Counter(map(row, value)).items()) if value else none
 
         return list_key
     return content

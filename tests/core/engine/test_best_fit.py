@@ -326,3 +326,14 @@ def test_an_undecided_field_of_a_row_is_not_right():
         "1 pairs have undecided fields; 2 rows paired (their scores add up to 1.5), 0 missing, 0 invented"
     )
     assert score.measures["pass_rate"] == score.measures["mean_score"] == 0.0
+
+
+def test_an_empty_list_is_no_missing_key_where_null_is_a_value():
+    schema = {
+        "type": "array",
+        "items": {"type": "object", "properties": {"b": {"type": "array", "items": {"type": "string"}}}},
+    }
+    rows = [{"b": []}, {"b": ["x"]}, {}]
+    found = compile_schema(schema, nulls="value").score(rows, rows[::-1])
+    assert found.arrays[-1].pairs == ((0, 2), (1, 1), (2, 0))
+    assert found.measures["f1"] == 1.0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pytest_extract.api import Score, Scorer, compile_schema, score, score_text
+    from pytest_extract.api import Score, ScoreOptions, Scorer, compile_schema, score, score_text
     from pytest_extract.core.extensions import (
         AlignerSpec,
         BatchMetric,
@@ -108,6 +108,7 @@ __all__ = [
     "SchemaError",
     "SchemaErrors",
     "Score",
+    "ScoreOptions",
     "Scorer",
     "Status",
     "StoreError",
@@ -164,6 +165,7 @@ __getattr__, __dir__ = lazy_names(
         "SchemaError": "errors",
         "SchemaErrors": "errors",
         "Score": "api",
+        "ScoreOptions": "api",
         "Scorer": "api",
         "Status": "core.results",
         "StoreError": "errors",

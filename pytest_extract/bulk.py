@@ -12,31 +12,28 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.complexity import complexity_of
-from pytest_extract.core.gates import MODALITIES, GateConfig
+from pytest_extract.core.options import ScoreOptions
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.python_values import NotJson, json_argument, plain_json
 from pytest_extract.core.results import FailureKind, Judge, Status
-from pytest_extract.core.scorer import Scorer, compile_schema, output_shape
+from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, short_repr, text_digest
-from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
+from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, open_regular
 from pytest_extract.parquet import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, tables_of, write_tables
 from pytest_extract.redact.secrets import clean_message
 from pytest_extract.results import write_results
 from pytest_extract.run_case import undecided_text
 from pytest_extract.thresholds import Requirements, breaches_of, thresholds_of
-
-if TYPE_CHECKING:
-    from pytest_extract.core.output_shape import OutputShape
 
 __all__ = [
     "BulkScorer",
@@ -80,17 +77,13 @@ class BulkScorer:
     confidence: Mapping[str, Json] | str | None = None
     judge: Judge | None = None
     _bounds: Requirements = field(init=False, repr=False, compare=False)
-    _gates: GateConfig | None = field(init=False, repr=False, compare=False)
-    _shape: OutputShape | None = field(init=False, repr=False, compare=False)
+    _options: ScoreOptions = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         arguments.instance("scorer", self.scorer, Scorer, "a Scorer, made by compile_schema()")
-        arguments.function("judge", self.judge)
-        _check_modality(self.modality)
         object.__setattr__(self, "_bounds", Requirements(thresholds=thresholds_of(self.thresholds), absent={}))
-        shape = None if self.confidence is None else output_shape(self.confidence)
-        object.__setattr__(self, "_shape", shape)
-        object.__setattr__(self, "_gates", None if self.gates is None else GateConfig.from_json(self.gates))
+        options = ScoreOptions(judge=self.judge, modality=self.modality, gates=self.gates, confidence=self.confidence)
+        object.__setattr__(self, "_options", options)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _unpickled_scorer, ({each.name: getattr(self, each.name) for each in fields(self) if each.init},)
@@ -139,20 +132,15 @@ class BulkScorer:
         for name in _NEEDED:
             if name not in record:
                 raise ConfigError(f"the record has no {name!r}; it has {', '.join(map(repr, record)) or 'nothing'}")
-        modality = record.get("modality") or self.modality
-        _check_modality(modality)
+        options = replace(
+            self._options,
+            modality=record.get("modality") or self.modality,
+            finish_reason=record.get("finish_reason"),
+        )
         tags = _tags(record.get("tags"))
         gold = _value_of("gold", record["gold"])
         scorer = self._scorer_for(record.get("schema"))
-        score = scorer.score_text(
-            gold,
-            record["output"],
-            confidence=self._shape,
-            finish_reason=record.get("finish_reason"),
-            judge=self.judge,
-            modality=modality,
-            gates=self._gates,
-        )
+        score = scorer.score_text(gold, record["output"], options)
         if score.failure is not None and score.failure.kind is FailureKind.EXTRACTOR_ERROR:
             return self.broken(record, score.failure.message)
         undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]
@@ -178,7 +166,7 @@ class BulkScorer:
             attempts=(attempt,),
             tags=tags,
             complexity=complexity_of(tags, shape),
-            modality=modality,
+            modality=options.modality,
             shape=shape.to_dict(),
         )
 
@@ -208,11 +196,6 @@ def _unnamed(record: Record) -> str:
     """Name a record without an id by its content: the name is the same whatever scores it."""
     content = [str(record.get(name)) for name in ("gold", "output", "schema", _UNREADABLE)]
     return f"no-id-{text_digest(json.dumps(content))[:12]}"
-
-
-def _check_modality(modality: object) -> None:
-    if modality not in MODALITIES:
-        raise ConfigError(f"no modality {modality!r}{nearest(modality, MODALITIES)}")
 
 
 def _tags(given: Json) -> Mapping[str, Json]:

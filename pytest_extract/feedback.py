@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
+from pytest_extract.core.options import Keywords, split_keywords
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
@@ -33,22 +34,21 @@ def optimizer_metric(
     output: str = "output",
     measure: str = "pass_rate",
     most: int = 10,
-    **how: Any,
+    **keywords: Unpack[Keywords],
 ) -> Callable[..., Any]:
     """Return a metric for DSPy, GEPA included: `metric(example, prediction, ...)` with a score and its feedback.
 
     gold: the field of the example that holds the gold value; output: the field of the prediction that holds the output
-    (text, or any value that an extractor may return). measure: the score; most: mistakes in the feedback; `how`:
-    arguments of `score_text` (`judge`, `overrides`, `confidence`, ...). Where DSPy is loaded the metric returns a
+    (text, or any value that an extractor may return). measure: the score; most: mistakes in the feedback; `keywords`:
+    those of `score_text` (`judge`, `overrides`, `confidence`, ...). Where DSPy is loaded the metric returns a
     `dspy.Prediction(score=..., feedback=...)`, else a `ScoreWithFeedback`. Raises SchemaError and ConfigError as
     `compile_schema` does, and the metric ConfigError for a field that is not there or an unknown measure.
     """
-    compiled = {name: how.pop(name) for name in ("semantics", "nulls", "overrides", "extensions", "judge_mode",
-                                                 "post_process") if name in how}  # fmt: skip
-    scorer = compile_schema(schema, **compiled)
+    compiling, options = split_keywords(keywords)
+    scorer = compile_schema(schema, **compiling)
 
     def metric(example: Any, prediction: Any, trace: Any = None, *_more: Any, **_named: Any) -> Any:  # noqa: ARG001
-        found = scorer.score_text(_field(example, gold), _field(prediction, output), **how)
+        found = scorer.score_text(_field(example, gold), _field(prediction, output), options)
         result = ScoreWithFeedback(_measure_of(found, measure), found.feedback(most))
         dspy = sys.modules.get("dspy")
         return result if dspy is None else dspy.Prediction(score=result.score, feedback=result.feedback)

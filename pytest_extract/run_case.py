@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -194,7 +194,7 @@ class _Repeats:
                 self.on_error(error)
             return Attempt(index=index, outcome=Outcome.BROKEN, error=text, latency_s=latency_s)
         case = self.case
-        score = case.scorer.failed(case.gold, failure, modality=case.modality, gates=case.gates)
+        score = case.scorer.failed(case.gold, failure, case.score_options)
         score = _with_reported_measures(case, score)
         return Attempt(
             index=index,
@@ -241,20 +241,11 @@ class _Repeats:
 def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) -> Score:
     """Parse what the extractor returned and score it as the case says."""
     if extraction.failure is not None:
-        return case.scorer.failed(case.gold, extraction.failure, modality=case.modality, gates=case.gates)
-    return case.scorer.score_text(
-        case.gold,
-        extraction.output,
-        confidence=case.confidence,
-        reported=extraction.reported,
-        finish_reason=extraction.finish_reason,
-        max_output_bytes=case.max_output_bytes,
-        judge=judge,
-        modality=case.modality,
-        gates=case.gates,
-        accept=case.accept,
-        absent=case.absent,
+        return case.scorer.failed(case.gold, extraction.failure, case.score_options)
+    options = replace(
+        case.score_options, judge=judge, reported=extraction.reported, finish_reason=extraction.finish_reason
     )
+    return case.scorer.score_text(case.gold, extraction.output, options)
 
 
 def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False) -> Score:

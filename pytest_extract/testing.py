@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from pytest_extract.core.case_result import Breach
 from pytest_extract.core.judges import NO_JUDGE
-from pytest_extract.core.results import Judge, Status
+from pytest_extract.core.results import Status
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.lines import printed, safe_prose, text_of
 
 if TYPE_CHECKING:
-    from pytest_extract.core.extensions import Extensions
+    from pytest_extract.core.options import Keywords
     from pytest_extract.core.score import Score
     from pytest_extract.extraction.base import Extraction
 
@@ -30,17 +31,7 @@ def assert_extraction(
     gold: Json,
     schema: Json,
     thresholds: Mapping[str, Any] | None = None,
-    judge: Judge | None = None,
-    semantics: str | None = None,
-    modality: str = "text",
-    accept: Mapping[str, Sequence[Json]] | None = None,
-    absent: Mapping[str, str] | None = None,
-    gates: Mapping[str, Any] | None = None,
-    max_output_bytes: int | None = None,
-    confidence: Json = None,
-    overrides: Mapping[str, Json] | None = None,
-    post_process: Json = None,
-    extensions: Extensions | None = None,
+    **keywords: Unpack[Keywords],
 ) -> Score:
     """Hold an output against gold as a case would; return its `Score`.
 
@@ -51,22 +42,7 @@ def assert_extraction(
     """
     __tracebackhide__ = True
     try:
-        expected = Gold(
-            gold,
-            schema=schema,
-            thresholds=thresholds,
-            judge=judge,
-            semantics=semantics,
-            modality=modality,
-            accept=accept,
-            absent=absent,
-            gates=gates,
-            max_output_bytes=max_output_bytes,
-            confidence=confidence,
-            overrides=overrides,
-            post_process=post_process,
-            extensions=extensions,
-        )
+        expected = Gold(gold, schema=schema, thresholds=thresholds, **keywords)
         score, breaches = expected.check(output)
     except ExtractError as error:  # a mistake in the call: where we found it is of no interest
         raise error.with_traceback(None) from None
@@ -89,51 +65,37 @@ class Gold:
         *,
         schema: Json,
         thresholds: Mapping[str, Any] | None = None,
-        judge: Judge | None = None,
-        semantics: str | None = None,
-        modality: str = "text",
-        accept: Mapping[str, Sequence[Json]] | None = None,
-        absent: Mapping[str, str] | None = None,
-        gates: Mapping[str, Any] | None = None,
-        max_output_bytes: int | None = None,
-        confidence: Json = None,
-        overrides: Mapping[str, Json] | None = None,
-        post_process: Json = None,
-        extensions: Extensions | None = None,
+        **keywords: Unpack[Keywords],
     ) -> None:
         from pytest_extract.cases.keys import checked_argument
         from pytest_extract.core.gates import GateConfig
-        from pytest_extract.core.pattern import usual
+        from pytest_extract.core.options import split_keywords
         from pytest_extract.core.python_values import json_argument
-        from pytest_extract.core.scorer import compile_schema, output_shape
+        from pytest_extract.core.scorer import compile_schema
         from pytest_extract.thresholds import thresholds_of
 
         self.value = json_argument("gold", value)
-        self._judge = judge
-        self._modality = modality
-        self._accept = checked_argument("accept", accept)
-        self._absent = {usual(place): rule for place, rule in checked_argument("absent", absent).items()}
+        keywords["accept"] = checked_argument("accept", keywords.get("accept"))
+        keywords["absent"] = checked_argument("absent", keywords.get("absent"))
+        gates = GateConfig.from_json(checked_argument("gates", keywords.get("gates")))
+        keywords["gates"] = gates
+        compiling, self._options = split_keywords({"as_published": False, **keywords})
         self._thresholds = thresholds_of(thresholds)
-        self._max_output_bytes = max_output_bytes
-        self._confidence = confidence if confidence is None else output_shape(confidence)
-        self._gates = GateConfig.from_json(checked_argument("gates", gates))
-        self._scorer = compile_schema(
-            schema, semantics=semantics, overrides=overrides, extensions=extensions, post_process=post_process,
-            as_published=False,
-        )  # fmt: skip
-        _raise_problems([*self._misnamed(), *(self._unsound(self._scorer.schema) if self._gates.schema else ())])
+        self._scorer = compile_schema(schema, **compiling)
+        _raise_problems([*self._misnamed(), *(self._unsound(self._scorer.schema) if gates.schema else ())])
 
     def _misnamed(self) -> Iterator[str]:
         """Tell fields that nothing can be held against: a bound on them would pass whatever is extracted."""
         from pytest_extract.cases.patterns import declared, unknown_field, without_absence, without_score
 
-        program = self._scorer.program
-        for field in (*self._accept, *self._absent, *self._thresholds.fields):
+        program, options = self._scorer.program, self._options
+        accept, absent = options.accept or {}, options.absent or {}
+        for field in (*accept, *absent, *self._thresholds.fields):
             problem = unknown_field(field, program, self.value)
             if problem is None and declared(field, program):
                 if field in self._thresholds.fields:
                     problem = without_score(field, program)
-                elif self._absent.get(field) == "either":
+                elif absent.get(field) == "either":
                     problem = without_absence(field, program)
             if problem is not None:
                 yield problem
@@ -170,23 +132,12 @@ class Gold:
             message = f"{undecided[0].path} is not decided: {undecided[0].reason}{hint}"
             breach = Breach(what="judge", message=message)
             return score, (breach,)
-        bounds = Requirements(thresholds=self._thresholds, absent=self._absent)
+        bounds = Requirements(thresholds=self._thresholds, absent=self._options.absent or {})
         return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
 
     def _score(self, extraction: Extraction) -> Score:
-        return self._scorer.score_text(
-            self.value,
-            extraction.output,
-            finish_reason=extraction.finish_reason,
-            confidence=self._confidence,
-            reported=extraction.reported,
-            max_output_bytes=self._max_output_bytes,
-            judge=self._judge,
-            modality=self._modality,
-            gates=self._gates,
-            accept=self._accept,
-            absent=self._absent,
-        )
+        options = replace(self._options, finish_reason=extraction.finish_reason, reported=extraction.reported)
+        return self._scorer.score_text(self.value, extraction.output, options)
 
 
 def diff_of_score(score: Score, breaches: Sequence[Breach], output: object, *, verbosity: int = 0) -> list[str]:

@@ -60,6 +60,7 @@ CORE_RINGS = (
     ("validate",),
     ("measures", "gates"),
     ("mistakes",),
+    ("options",),
     ("score", "feedback"),
     ("stats", "aggregate"),
     ("scorer", "signature"),

@@ -14,6 +14,7 @@ from pytest_extract.core.values import Json, Step
 if TYPE_CHECKING:
     from pytest_extract.core.auto_accept import AutoAccept
     from pytest_extract.core.gates import GateConfig
+    from pytest_extract.core.options import ScoreOptions
     from pytest_extract.core.output_shape import OutputShape
     from pytest_extract.core.scorer import Scorer
     from pytest_extract.core.uncompared import Uncompared
@@ -137,3 +138,17 @@ class Case:
     uncompared: Uncompared | None = None
     confidence: OutputShape | None = None
     auto_accept: AutoAccept | None = None
+
+    @property
+    def score_options(self) -> ScoreOptions:
+        """What the case says of how an output is scored."""
+        from pytest_extract.core.options import ScoreOptions
+
+        return ScoreOptions(
+            modality=self.modality,
+            gates=self.gates,
+            accept=self.accept,
+            absent=self.absent,
+            confidence=self.confidence,
+            max_output_bytes=self.max_output_bytes,
+        )

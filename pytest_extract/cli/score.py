@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.cases.sources import read_text
 from pytest_extract.cli.console import print_text
@@ -19,7 +19,7 @@ from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.size import most_repaired
 from pytest_extract.core.results import Failure, Judge, RuleStatus
 from pytest_extract.core.score import Score
-from pytest_extract.core.scorer import compile_schema, output_shape
+from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError
@@ -79,9 +79,15 @@ def run(args: argparse.Namespace) -> int:
         return _print_document_report(args, schema, gold, extracted, parsed.failure, judge, extensions, gates)
     if args.systems is None:
         scorer = compile_schema(schema, judge_mode=args.judge, extensions=extensions)
-        how: dict[str, Any] = {"judge": judge, "modality": args.modality, "repair": args.repair, "gates": gates}
-        how["confidence"] = args.confidence
-        score = scorer.score_text(gold, text, **how)
+        score = scorer.score_text(
+            gold,
+            text,
+            judge=judge,
+            modality=args.modality,
+            repair=args.repair,
+            gates=gates,
+            confidence=args.confidence,
+        )
         if args.json:
             write_json(score.to_dict(), None)
         else:
@@ -169,9 +175,10 @@ def _document_report_lines(report: DocumentReport) -> list[str]:
 def _bare_value(value: Json | Missing, shape: str | None) -> Json | Missing:
     if shape is None or value is MISSING:
         return value
+    from pytest_extract.core.options import ScoreOptions
     from pytest_extract.core.output_shape import unwrap
 
-    return unwrap(value, output_shape(shape)).value
+    return unwrap(value, ScoreOptions(confidence=shape).confidence).value  # type: ignore[arg-type]
 
 
 def _selected_systems(args: argparse.Namespace) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.engine.document import Scored
 from pytest_extract.core.gates import OutputCheck, check_output, is_structural
@@ -22,19 +23,26 @@ from pytest_extract.core.results import (
     Wrapping,
     is_covered,
 )
-from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.values import MISSING, Json, Missing, writable
 
 if TYPE_CHECKING:
+    from pytest_extract.core.compile.nodes import Program
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.measures.document import DocumentMeasures, DocumentPair
     from pytest_extract.core.mistakes import FindsValue
+    from pytest_extract.core.options import ScoreOptions
     from pytest_extract.core.rules.rule_set import RuleSet
 
 _PLAIN: Final = frozenset({str, bool, float, type(None), Missing})
 """Types of values that JSON holds as they are: NaN and infinity are refused when an output is parsed."""
-_NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
-_NO_FURTHER: Final[Mapping[str, float]] = {}
+
+
+class ScoredSchema(NamedTuple):
+    """What a score needs of a compiled schema."""
+
+    program: Program
+    document: DocumentMeasures
+    rules: RuleSet
 
 
 class Score:
@@ -49,92 +57,64 @@ class Score:
     vacuous: places where both sides agree only on having nothing; `questions_asked`: what the judge was asked.
     """
 
-    __slots__ = (
-        "_added", "_checked", "_config", "_document", "_empty", "_further", "_gold", "_measured", "_mistakes",
-        "_modality", "_rule_set", "_rules", "_sides", "arrays", "extracted", "fields", "leaves", "notes",
-        "questions_asked", "semantics", "unread", "vacuous", "wrapped",
-    )  # fmt: skip
-
     def __init__(
         self,
+        schema: ScoredSchema,
+        options: ScoreOptions,
+        gates: GateConfig,
         scored: Scored,
-        document: DocumentMeasures,
-        semantics: Semantics,
         gold: Json,
         extracted: Json | Missing,
-        modality: str,
-        config: GateConfig,
-        failure: Failure | None = None,
+        *,
         questions_asked: int = 0,
         wrapped: Mapping[Wrapping, str] | None = None,
         notes: tuple[str, ...] = (),
-        rules: RuleSet = (),
-        added: tuple[str, ...] = (),
     ) -> None:
         self.fields: tuple[FieldResult, ...] = scored.fields
         self.leaves: tuple[FieldResult, ...] = scored.leaves
         self.arrays: tuple[ArrayResult, ...] = scored.arrays
         self.vacuous = scored.vacuous
-        self.unread = failure
-        self.semantics: str = semantics.name
+        self.unread = options.failure
+        self.semantics: str = schema.program.semantics.name
         self.questions_asked = questions_asked
-        self.wrapped: Mapping[Wrapping, str] = wrapped or _NOT_WRAPPED
+        self.wrapped: Mapping[Wrapping, str] = wrapped or {}
         self.notes = notes
         self.extracted = extracted
-        self._document: DocumentMeasures | None = document
+        self._schema: ScoredSchema | None = schema
         self._gold = gold
-        self._added = added
-        self._rule_set = rules
-        self._rules: tuple[RuleResult, ...] | None = None if rules else ()
-        self._modality = modality
-        self._config = config
-        self._empty = semantics.empty_rate
-        self._sides: DocumentPair | None = None  # until both of these are known
-        self._measured: dict[str, float] | None = None
-        self._checked: OutputCheck | None = None
-        self._further: Mapping[str, float] = _NO_FURTHER
-        self._mistakes: tuple[NamedMistake, ...] | None = None
+        self._modality = options.modality
+        self._config = gates
+        self._added = schema.program.added
+        self._empty = schema.program.semantics.empty_rate
+        self._further: Mapping[str, float] = {}
 
     def __repr__(self) -> str:
         return f"<Score {self.semantics}: {len(self.fields)} fields, {len(self.leaves)} leaves>"
 
     def __getstate__(self) -> dict[str, object]:
         """Work everything out: what is pickled needs neither the gold nor the schema any more."""
-        worked_out: dict[str, object] = {"_measured": self._values, "_checked": self._check}
-        worked_out |= {"_mistakes": self.mistakes, "_rules": self.rules}
-        left_behind = {"_document": None, "_gold": MISSING, "_rule_set": (), "_sides": None}
-        return {name: getattr(self, name) for name in self.__slots__} | worked_out | left_behind
+        _ = self._values, self._check, self.mistakes, self.rules
+        kept = {name: value for name, value in vars(self).items() if name != "_sides"}
+        return kept | {"_schema": None, "_gold": MISSING}
 
-    def __setstate__(self, state: Mapping[str, object]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
+    @cached_property
+    def _sides(self) -> DocumentPair:
+        if self._schema is None:
+            raise TypeError("a score without its schema has been worked out")
+        return self._schema.document.pair(self._gold, self.extracted)
 
-    def _side_by_side(self) -> DocumentPair:
-        if self._sides is None:
-            if self._document is None:
-                raise TypeError("a score without its schema has been worked out")
-            self._sides = self._document.pair(self._gold, self.extracted)
-        return self._sides
-
-    @property
+    @cached_property
     def _values(self) -> dict[str, float]:
-        """The measures of gold and output, worked out together when one of them is first asked for, and then kept."""
-        if self._measured is None:
-            sides, own = self._side_by_side(), self.ungated
-            if self.unread is not None or not is_structural(sides, self._config):
-                own = dict.fromkeys(own, 0.0)
-            self._measured = own | document_measures(sides, self._config.coverage(self._modality))
-            self._sides = sides if self._checked is None else None
-        return self._measured
+        """The measures of gold and output, worked out together when one of them is first asked for."""
+        own = self.ungated
+        if self.unread is not None or not is_structural(self._sides, self._config):
+            own = dict.fromkeys(own, 0.0)
+        return own | document_measures(self._sides, self._config.coverage(self._modality))
 
-    @property
+    @cached_property
     def _check(self) -> OutputCheck:
         """Gates and failure, whose texts few read of whom they have the measures."""
-        if self._checked is None:
-            sides = self._side_by_side()
-            self._checked = check_output(sides, self.unread, self._modality, self._config, self.arrays)
-            self._sides = sides if self._measured is None else None
-        return self._checked
+        return check_output(self._sides, self.unread, self._modality, self._config, self.arrays)
 
     @property
     def gates(self) -> Gates:
@@ -172,27 +152,21 @@ class Score:
         measures.update(self._further)
         return measures
 
-    @property
+    @cached_property
     def rules(self) -> tuple[RuleResult, ...]:
         """What came of each rule across fields; they change no other result and no measure but `rules_held`."""
-        if self._rules is None:
-            self._rules = tuple(rule.result(self._gold, self.extracted) for rule in self._rule_set)
-        return self._rules
+        return tuple(rule.result(self._gold, self.extracted) for rule in (self._schema.rules if self._schema else ()))
 
     def with_measures(self, further: Mapping[str, float]) -> Score:
         """Return the score with further measures, which need more than gold and output."""
         other = object.__new__(Score)
-        for name in self.__slots__:
-            setattr(other, name, getattr(self, name))
-        other._further = {**self._further, **further}
+        vars(other).update(vars(self), _further={**self._further, **further})
         return other
 
-    @property
+    @cached_property
     def mistakes(self) -> tuple[NamedMistake, ...]:
         """What went wrong at the failing results, as far as rules can name it without the document."""
-        if self._mistakes is None:
-            self._mistakes = self._named_mistakes(None)
-        return self._mistakes
+        return self._named_mistakes(None)
 
     def _named_mistakes(self, in_document: FindsValue | None) -> tuple[NamedMistake, ...]:
         if self.unread is not None or self._gold is MISSING or self.extracted is MISSING:

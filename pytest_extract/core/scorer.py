@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Unpack
 
 from pytest_extract.core import arguments
 from pytest_extract.core.compile.bind import JudgeMode
@@ -14,13 +15,13 @@ from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.engine.context import CaseRules, NoAnswer
 from pytest_extract.core.engine.document import score_values
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.gates import MODALITIES, GateConfig
+from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.measures.document import DocumentMeasures
-from pytest_extract.core.parse.fit import FitRank, Fits, SchemaFit
+from pytest_extract.core.options import ScoreKeywords, ScoreOptions
+from pytest_extract.core.parse.fit import FitRank, SchemaFit
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.size import most_repaired, too_many_bytes, too_many_values
-from pytest_extract.core.pattern import usual
 from pytest_extract.core.python_values import json_argument, json_output, schema_argument
 from pytest_extract.core.results import (
     Answer,
@@ -34,13 +35,13 @@ from pytest_extract.core.results import (
     annotate,
 )
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
-from pytest_extract.core.score import Score
+from pytest_extract.core.score import Score, ScoredSchema
 from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_repr
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
 
 if TYPE_CHECKING:
     from pytest_extract.core.complexity import SchemaShape, Shape
-    from pytest_extract.core.output_shape import OutputShape, ReportedMetadata, Unwrapped
+    from pytest_extract.core.output_shape import Unwrapped
     from pytest_extract.core.rules.rule_set import RuleSet
 
 MOST_ROUNDS: Final = 12
@@ -50,8 +51,6 @@ MOST_SCORERS: Final = 64
 """Compiled schemas that are kept for those who compile equal ones."""
 _GATED: Final = GateConfig()
 _UNGATED: Final = GateConfig(root=False, schema=False)
-_NO_RULES: Final = CaseRules()
-_ABSENT_RULES: Final = ("must", "either")
 _NULLS: Final = ("absent", "value")
 _JUDGE_MODES: Final = ("exact", "fuzzy", "llm")
 
@@ -70,7 +69,7 @@ class Scorer:
         self.rules: RuleSet = rules
         self._read_source = read_source
         self.semantics: str = program.semantics.name
-        self._document = DocumentMeasures(lambda: read_source()["schema"])
+        self._schema = ScoredSchema(program, DocumentMeasures(lambda: read_source()["schema"]), rules)
         self._default_gates = _GATED if gated else _UNGATED
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -84,7 +83,7 @@ class Scorer:
     @property
     def schema(self) -> Json:
         """The schema that was compiled."""
-        return self._document.validator.schema
+        return self._schema.document.validator.schema
 
     def shape_of(self, gold: Json) -> Shape:
         """Measure a case of this schema: how deep it is, how many fields and values it has."""
@@ -102,7 +101,7 @@ class Scorer:
 
     @cached_property
     def _fit(self) -> SchemaFit:
-        return SchemaFit(self.schema, self._document.validator.is_valid)
+        return SchemaFit(self.schema, self._schema.document.validator.is_valid)
 
     @property
     def judges(self) -> Mapping[str, Judge]:
@@ -118,174 +117,124 @@ class Scorer:
         self,
         gold: Json,
         extracted: Json | Missing,
-        *,
-        judge: Judge | None = None,
-        answers: Mapping[str, Answer] | None = None,
-        modality: str = "text",
-        gates: GateConfig | Mapping[str, Json] | None = None,
-        accept: Mapping[str, Sequence[Json]] | None = None,
-        absent: Mapping[str, str] | None = None,
-        failure: Failure | None = None,
-        wrapped: Mapping[Wrapping, str] | None = None,
-        confidence: OutputShape | Mapping[str, Json] | str | None = None,
-        unwrapped: Unwrapped | None = None,
+        options: ScoreOptions | None = None,
+        **keywords: Unpack[ScoreKeywords],
     ) -> Score:
-        """Score an extracted JSON value against gold; raises ConfigError for arguments that cannot be used.
+        """Score an extracted JSON value against gold, by `ScoreOptions` or its fields as keywords.
 
         Python values that correspond to JSON (models of pydantic, dates, Decimal, ...) are converted, in gold as well.
-        `judge` is asked in rounds, each open question once, but for what fields give to judges of their own; `answers`
-        (by `Question.key`) are known beforehand.
-        `accept`: further right readings of a field; `absent`: fields that `must` or may (`either`) stay empty.
-        `gates`: as in a case. None is what a case has by default, but where a published system's semantics were asked
-        for by name: its program looks neither at the root nor at the schema, and so the measures are its numbers.
-        `confidence`: the shape in which `extracted` holds values with their confidence, as in a case; `unwrapped`: what
-        was taken out of an output of such a shape.
+        Raises ConfigError for arguments that cannot be used.
         """
-        if judge is not None or failure is not None or wrapped is not None:  # a call for each takes as long as a leaf
-            arguments.function("judge", judge)
-            arguments.instance("failure", failure, Failure, "a Failure")
-            arguments.mapping("wrapped", wrapped)
+        options = ScoreOptions.of(options, keywords)
         gold, extracted = json_argument("gold", gold), json_argument("extracted", extracted)
-        if confidence is not None and extracted is not MISSING:
-            from pytest_extract.core.output_shape import unwrap
+        unwrapped = None if extracted is MISSING else _unwrapped(extracted, options)
+        return self._scored(gold, extracted if unwrapped is None else unwrapped.value, options, unwrapped)
 
-            unwrapped = unwrap(extracted, output_shape(confidence))
-            extracted = unwrapped.value
+    def score_text(
+        self,
+        gold: Json,
+        text: object,
+        options: ScoreOptions | None = None,
+        **keywords: Unpack[ScoreKeywords],
+    ) -> Score:
+        """Parse a model's output and score it; what cannot be parsed scores 0, with the reason in `failure`."""
+        options = ScoreOptions.of(options, keywords)
+        gold = json_argument("gold", gold)
+        text = bytes(text) if isinstance(text, bytearray) else json_output(text)
+        large = too_many_bytes(text, gold, options.max_output_bytes) if isinstance(text, str | bytes) else None
+        if large is not None:
+            return self.failed(gold, large, options)
+
+        def fits(value: Json) -> FitRank:  # of an output that holds confidence, by the values that it has
+            unwrapped = _unwrapped(value, options)
+            return self.fits(value if unwrapped is None else unwrapped.value)
+
+        most = most_repaired(gold, options.max_output_bytes) if options.repair else 0
+        parsed = parse_output(
+            text, repair=options.repair, finish_reason=options.finish_reason, fits=fits, most_repaired=most
+        )
+        failure = parsed.failure
+        if parsed.value is not MISSING:
+            unwrapped = _unwrapped(parsed.value, options)
+            value = parsed.value if unwrapped is None else unwrapped.value
+            unfit = too_many_values(value, gold, options.max_output_bytes, text)
+            if unfit is None and parsed.wrapped and self._gates(options).bare:
+                unfit = _not_bare(parsed.notes)
+            if unfit is None:
+                return self._scored(gold, value, replace(options, failure=failure), unwrapped, parsed.wrapped)
+            failure = unfit
+        if failure is None:
+            raise TypeError("an output without a value has a failure")
+        return self._failed(gold, failure, options, parsed.wrapped)
+
+    def questions(
+        self,
+        gold: Json,
+        extracted: Json | Missing,
+        options: ScoreOptions | None = None,
+        **keywords: Unpack[ScoreKeywords],
+    ) -> tuple[Question, ...]:
+        """Return what a judge is to be asked next, each question once; empty when all is decided."""
+        options = ScoreOptions.of(options, keywords)
+        gold, extracted = json_argument("gold", gold), json_argument("extracted", extracted)
+        scored = score_values(self.program, gold, extracted, options.answers or {}, options.rules, NO_JUDGE)
+        return tuple(scored.questions.values())
+
+    def failed(self, gold: Json, failure: Failure, options: ScoreOptions | None = None) -> Score:
+        """Return the score of an output that could not be read: every field failed, every measure 0."""
+        return self._failed(json_argument("gold", gold), failure, options or ScoreOptions())
+
+    def _gates(self, options: ScoreOptions) -> GateConfig:
+        return options.gates if isinstance(options.gates, GateConfig) else self._default_gates
+
+    def _scored(
+        self,
+        gold: Json,
+        extracted: Json | Missing,
+        options: ScoreOptions,
+        unwrapped: Unwrapped | None = None,
+        wrapped: Mapping[Wrapping, str] | None = None,
+    ) -> Score:
+        """Score a value; `unwrapped`: what was taken out of an output that holds confidence beside its values."""
+        failure = options.failure
         if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED and not isinstance(gold, dict | list):
             failure = None  # a bare value is what this gold asks for
-        config = self._gates(gates, modality)
-        rules = _rules(accept, absent)
-        answered: dict[str, Answer | NoAnswer] = {} if answers is None else dict(arguments.mapping("answers", answers))
-        rounds = asked = 0
-        judge = judges_of(judge, self.program.judges)
+        judge = judges_of(options.judge, self.program.judges)
+        answered: dict[str, Answer | NoAnswer] = dict(options.answers or {})
+        rules, rounds, asked = options.rules, 0, 0
         scored = score_values(self.program, gold, extracted, answered, rules, NO_JUDGE if judge is None else UNDECIDED)
         while judge is not None and scored.questions and rounds < MOST_ROUNDS:
             rounds += 1
             asked += len(scored.questions)
             answered |= ask(judge, scored.questions)
             scored = score_values(self.program, gold, extracted, answered, rules, UNDECIDED)
-        notes: tuple[str, ...] = ()
-        if unwrapped is not None:
-            notes, metadata = unwrapped.notes, unwrapped.metadata
-            if metadata:
-                known: dict[int, FieldResult] = {}
-                fields, leaves = (annotate(each, metadata, known) for each in (scored.fields, scored.leaves))
-                scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
-        return Score(  # a class takes keywords in three times the time
-            scored, self._document, self.program.semantics, gold, extracted, modality, config, failure, asked, wrapped,
-            notes, self.rules, self.program.added,
-        )  # fmt: skip
+        if unwrapped is not None and unwrapped.metadata:
+            known: dict[int, FieldResult] = {}
+            fields, leaves = (annotate(each, unwrapped.metadata, known) for each in (scored.fields, scored.leaves))
+            scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
+        notes = () if unwrapped is None else unwrapped.notes
+        options = replace(options, failure=failure)
+        return Score(
+            self._schema,
+            options,
+            self._gates(options),
+            scored,
+            gold,
+            extracted,
+            questions_asked=asked,
+            wrapped=wrapped,
+            notes=notes,
+        )
 
-    def score_text(
-        self,
-        gold: Json,
-        text: object,
-        *,
-        repair: bool = False,
-        finish_reason: str | None = None,
-        max_output_bytes: int | None = None,
-        confidence: OutputShape | Mapping[str, Json] | str | None = None,
-        reported: ReportedMetadata | None = None,
-        **how: Json,
+    def _failed(
+        self, gold: Json, failure: Failure, options: ScoreOptions, wrapped: Mapping[Wrapping, str] | None = None
     ) -> Score:
-        """Parse a model's output and score it; what cannot be parsed scores 0, with the reason in `failure`.
-
-        `max_output_bytes`: the longest output that is read, and 200 times the values that are scored (default 10 MB,
-        or ten times the gold).
-        `confidence`: the shape in which the output holds values with their confidence; `reported`: confidence and
-        citations that the extractor returned beside the output.
-        """
-        arguments.flag("repair", repair)
-        arguments.instance("finish_reason", finish_reason, str, "a text")
-        arguments.count("max_output_bytes", max_output_bytes)
-        if how:  # what cannot be used is told before the output is read
-            arguments.function("judge", how.get("judge"))
-            _rules(how.get("accept"), how.get("absent"))
-        gold = json_argument("gold", gold)
-        modality, gates = how.get("modality", "text"), how.get("gates")
-        text = bytes(text) if isinstance(text, bytearray) else json_output(text)
-        large = too_many_bytes(text, gold, max_output_bytes) if isinstance(text, str | bytes) else None
-        if large is not None:
-            return self.failed(gold, large, modality=modality, gates=gates)
-        most = most_repaired(gold, max_output_bytes) if repair else 0
-        shape = None if confidence is None else output_shape(confidence)
-        fits = self.fits if shape is None else _inside(shape, self.fits)
-        parsed = parse_output(text, repair=repair, finish_reason=finish_reason, fits=fits, most_repaired=most)
-        failure = parsed.failure
-        if parsed.value is not MISSING:
-            value, unwrapped = parsed.value, None
-            if shape is not None or reported is not None:
-                from pytest_extract.core.output_shape import unwrap
-
-                unwrapped = unwrap(value, shape, reported)
-                value = unwrapped.value
-            unfit = too_many_values(value, gold, max_output_bytes, text)
-            if unfit is None and parsed.wrapped and self._gates(gates, modality).bare:
-                unfit = _not_bare(parsed.notes)
-            if unfit is None:
-                return self.score(
-                    gold, value, failure=failure, wrapped=parsed.wrapped or None, unwrapped=unwrapped, **how
-                )
-            failure = unfit
-        if failure is None:
-            raise TypeError("an output without a value has a failure")
-        return self.failed(gold, failure, modality=modality, gates=gates, wrapped=parsed.wrapped)
-
-    def questions(
-        self,
-        gold: Json,
-        extracted: Json | Missing,
-        answers: Mapping[str, Answer] | None = None,
-        *,
-        accept: Mapping[str, Sequence[Json]] | None = None,
-        absent: Mapping[str, str] | None = None,
-    ) -> tuple[Question, ...]:
-        """Return what a judge is to be asked next, each question once; empty when all is decided."""
-        known = dict(arguments.mapping("answers", answers))
-        gold, extracted = json_argument("gold", gold), json_argument("extracted", extracted)
-        scored = score_values(self.program, gold, extracted, known, _rules(accept, absent), NO_JUDGE)
-        return tuple(scored.questions.values())
-
-    def failed(
-        self,
-        gold: Json,
-        failure: Failure,
-        *,
-        modality: str = "text",
-        gates: GateConfig | Mapping[str, Json] | None = None,
-        wrapped: Mapping[Wrapping, str] | None = None,
-    ) -> Score:
-        """Return the score of an output that could not be read: every field failed, every measure 0."""
-        gold = json_argument("gold", gold)
-        scored = score_values(self.program, gold, MISSING, {}, _NO_RULES, NO_JUDGE)
+        scored = score_values(self.program, gold, MISSING, {}, CaseRules(), NO_JUDGE)
         why = f"no output: {failure.kind}"
         fields, leaves = (_all_failed(each, why) for each in (scored.fields, scored.leaves))
         scored = scored._replace(fields=fields, leaves=leaves)
-        return Score(
-            scored,
-            self._document,
-            self.program.semantics,
-            gold=gold,
-            extracted=MISSING,
-            modality=modality,
-            config=self._gates(gates, modality),
-            failure=failure,
-            wrapped=wrapped,
-            rules=self.rules,
-            added=self.program.added,
-        )
-
-    def _gates(self, gates: GateConfig | Mapping[str, Json] | None, modality: str) -> GateConfig:
-        if modality not in MODALITIES:
-            raise ConfigError(f"no modality {modality!r}{nearest(modality, MODALITIES)}")
-        if gates is None:
-            return self._default_gates
-        if isinstance(gates, GateConfig):
-            return gates
-        config = GateConfig.from_json(gates)
-        if config.grounded:
-            raise ConfigError("gates.grounded needs a document: a case has one, this call has not")
-        return config
+        options = replace(options, failure=failure)
+        return Score(self._schema, options, self._gates(options), scored, gold, MISSING, wrapped=wrapped)
 
 
 def compile_schema(
@@ -400,43 +349,19 @@ def _compile_source(source: Mapping[str, Any]) -> Scorer:
     return compile_schema(**source)
 
 
-def _inside(shape: OutputShape, fits: Fits) -> Fits:
-    """Rank outputs of a shape by the values that they hold."""
+def _unwrapped(value: Json, options: ScoreOptions) -> Unwrapped | None:
+    """Take the values out of an output that holds confidence or citations beside them; None for one that does not."""
+    if options.confidence is None and options.reported is None:
+        return None
     from pytest_extract.core.output_shape import unwrap
 
-    return lambda value: fits(unwrap(value, shape).value)
+    return unwrap(value, options.confidence, options.reported)  # type: ignore[arg-type] # read by ScoreOptions
 
 
 def _not_bare(notes: Sequence[str]) -> Failure:
     around = "; ".join(notes)
     message = f"the text is more than its JSON: {around} (`gates: {{bare: true}}` takes what json.loads() reads)"
     return Failure(kind=FailureKind.NOT_BARE, message=message)
-
-
-def output_shape(given: OutputShape | Mapping[str, Json] | str) -> OutputShape:
-    """Read the argument `confidence`: the shape in which an output holds its values. Raises ConfigError."""
-    from pytest_extract.core.output_shape import OutputShape
-
-    try:
-        return OutputShape.from_json(given)
-    except ConfigError as error:
-        raise ConfigError(f"confidence: {error}") from None
-
-
-def _rules(accept: Mapping[str, Sequence[Json]] | None, absent: Mapping[str, str] | None) -> CaseRules:
-    if accept is None and absent is None:
-        return _NO_RULES
-    accept, absent = arguments.mapping("accept", accept), arguments.mapping("absent", absent)
-    for place, rule in absent.items():
-        if rule not in _ABSENT_RULES:
-            raise ConfigError(f"absent.{place} must be must or either, not {rule!r}")
-    for place, values in accept.items():
-        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
-            raise ConfigError(f"accept.{place} must be a list of right readings, not {values!r}")
-    return CaseRules(
-        {usual(place): tuple(json_argument(f"accept.{place}", values)) for place, values in accept.items()},
-        {usual(place): rule for place, rule in absent.items()},
-    )
 
 
 def _all_failed(results: tuple[FieldResult, ...], why: str) -> tuple[FieldResult, ...]:

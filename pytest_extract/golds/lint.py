@@ -127,7 +127,7 @@ def _thresholds(case: Case) -> Iterator[LintFinding]:
         for breach in breaches_of(bounds, right):
             yield case_warning(case, "cannot_pass", f"no output can pass, as the gold itself fails: {breach.message}")
     no_json = Failure(kind=FailureKind.NO_JSON, message="")
-    if not breaches_of(bounds, case.scorer.failed(case.gold, no_json, modality=case.modality, gates=case.gates)):
+    if not breaches_of(bounds, case.scorer.failed(case.gold, no_json, case.score_options)):
         yield case_warning(case, "cannot_fail", "the thresholds cannot fail: an output without any JSON passes")
         return
     free = cannot_fail(case.scorer.program, case.thresholds)

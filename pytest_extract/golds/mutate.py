@@ -127,14 +127,7 @@ def mutate_golds(cases: Iterable[Case]) -> dict[str, FieldChanges]:
                 changed = change(value)
                 if canonical_json(changed) == canonical_json(value):
                     continue
-                score = case.scorer.score(
-                    case.gold,
-                    replaced(case.gold, path, changed),
-                    modality=case.modality,
-                    gates=case.gates,
-                    accept=case.accept,
-                    absent=case.absent,
-                )
+                score = case.scorer.score(case.gold, replaced(case.gold, path, changed), case.score_options)
                 if any(result.status is Status.JUDGE_ERROR for result in score.leaves):
                     fields[pattern].undecided += 1
                     continue

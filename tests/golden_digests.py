@@ -4,7 +4,8 @@
     python -m tests.golden_digests --dry-run       # only prints it
     python -m tests.golden_digests --against REF   # compares with the code of another revision
 
-What changed is printed path by path for the first few comparisons: the comparisons are scored once more by the code of
+Pairings are compared up to ties: where other rows are paired and the sums of their scores are the same, that is a tie and no
+move. What changed is printed path by path for the first few comparisons: the comparisons are scored once more by the code of
 the revision that wrote the file (or of REF), taken from git. The file holds digests and counts, never data. Groups that
 need `../shared` keep their digests where it is missing.
 """
@@ -37,13 +38,18 @@ ROOT = Path(__file__).parents[1]
 FILE = Path(__file__).with_suffix(".json")
 TABLES = 200
 SHOWN_COMPARISONS, SHOWN_ROWS = 5, 8
+TIE = "tie: other pairs of the same sum"
 
 
 class Scored(NamedTuple):
-    """What one comparison, or a few that belong together, came to: rows of plain JSON, and measures."""
+    """What one comparison, or a few that belong together, came to: rows of plain JSON, and measures.
+
+    `sums`: what pairings of equal sum have in common: the field results, and the numbers of the outermost arrays.
+    """
 
     rows: list[list[Any]]
     measures: list[dict[str, float]]
+    sums: list[list[Any]]
 
 
 Comparison = tuple[str, Callable[[], Scored]]
@@ -67,10 +73,14 @@ def rows_of(score: Any) -> list[list[Any]]:
 
 
 def scored(scores: Iterable[Any]) -> Scored:
-    found = Scored([], [])
+    found = Scored([], [], [])
     for number, score in enumerate(scores):
         found.rows.extend([[number, *row] for row in rows_of(score)])
         found.measures.append({name: round(value, 9) for name, value in score.measures.items()})
+        fields = [[str(each.path), str(each.status), round(each.score, 9)] for each in score.fields]
+        outer = [each for each in score.arrays if not any(isinstance(step, int) for step in each.path)]
+        arrays = [[str(each.path), *(round(n, 9) for n in (each.precision, each.recall, each.f1))] for each in outer]
+        found.sums.extend([[number, *row] for row in (*fields, *arrays)])
     return found
 
 
@@ -79,16 +89,17 @@ def run(compare: Callable[[], Scored]) -> Scored:
     try:
         return compare()
     except SchemaError as error:
-        return Scored([["error", str(error)]], [])
+        return Scored([["error", str(error)]], [], [])
 
 
 def digest_of(found: Scored) -> str:
-    """`ROWS ROWS-DIGEST MEASURES-DIGEST`; the order of rows counts."""
-    rows, measures = (
+    """`ROWS ROWS-DIGEST MEASURES-DIGEST PAIRS-DIGEST SUMS-DIGEST`; the order of rows counts."""
+    pairs = [row for row in found.rows if row[1:2] == ["array"]]
+    digests = (
         hashlib.sha256(json.dumps(part, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()[:8]
-        for part in found
+        for part in (found.rows, found.measures, pairs, found.sums)
     )
-    return f"{len(found.rows)} {rows} {measures}"
+    return " ".join((str(len(found.rows)), *digests))
 
 
 # --- outputs: a gold, changed by a seed
@@ -323,15 +334,17 @@ def digests_of(group: str) -> dict[str, str]:
 
 
 def changes(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
-    """Return name -> what is different about a comparison of one group."""
+    """Return name -> what is different about a comparison of one group: `TIE` for pairings of equal sums."""
     told = {}
     for name in {**old, **new}:
         was, now = old.get(name), new.get(name)
         if was is None or now is None:
             told[name] = "new" if was is None else "gone"
         elif was != now:
-            parts = zip(("number of rows", "rows", "measures"), was.split(), now.split(), strict=True)
-            told[name] = " and ".join(what for what, one, other in parts if one != other)
+            parts = zip(("number of rows", "rows", "measures", "pairs", "sums"), was.split(), now.split(), strict=True)
+            differ = [what for what, one, other in parts if one != other]
+            is_tie = "pairs" in differ and "sums" not in differ
+            told[name] = TIE if is_tie else " and ".join(what for what in differ if what not in ("pairs", "sums"))
     return told
 
 

@@ -340,7 +340,7 @@ def test_a_source_that_cannot_be_read(tmp_path, name):
 
 
 def run_command(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
-    assert main(["runs", *map(str, arguments)]) == 0
+    assert main([*map(str, arguments)]) == 0
     return capsys.readouterr().out
 
 

@@ -64,7 +64,7 @@ def test_the_random_tables_hold_what_they_are_for():
     ("output", "parts"),
     [
         pytest.param({"rows": [{"a": "x"}, {"a": "y"}], "total": 2}, "rows and measures", id="a wrong value"),
-        pytest.param({"rows": [{"a": "y"}, {"a": "x"}], "total": 1}, "rows and measures", id="rows in another order"),
+        pytest.param({"rows": [{"a": "y"}, {"a": "x"}], "total": 1}, TIE, id="rows in another order"),
         pytest.param({"rows": [{"a": "x"}], "total": 1}, "rows and measures", id="a row less"),
     ],
 )

@@ -56,7 +56,7 @@ def test_a_wrong_argument_of_score_text_is_refused_whatever_the_text(text, name,
         score_text(SCHEMA, GOLD, text, **{name: value})
 
 
-@pytest.mark.parametrize("name", ["answers", "wrapped", "failure"])
+@pytest.mark.parametrize("name", ["answers", "failure"])
 @pytest.mark.parametrize("value", [1, "a", [1]])
 def test_a_wrong_argument_of_a_scorer_is_refused(name, value):
     with pytest.raises(ConfigError, match=f"^{name} must be "):

@@ -361,7 +361,7 @@ def test_reports_from_parquet_have_the_values(tmp_path, capsys, kind):
     texts = []
     for name in ("run.jsonl", "run.parquet"):
         write_results(tmp_path / name, results)
-        run_command(capsys, "report", tmp_path / name, f"--{kind}", tmp_path / "report")
+        run_command(capsys, "report", tmp_path / name, "-o", f"{kind}:{tmp_path / 'report'}")
         texts.append((tmp_path / "report").read_text(encoding="utf-8"))
     assert texts[0].replace("run.jsonl", "run.parquet").split("written")[0] == texts[1].split("written")[0]
 

@@ -40,11 +40,13 @@ def test_the_workflows_run_the_suite_and_keep_its_reports() -> None:
     workflow = yaml.safe_load((PROJECT / FILES[0]).read_text(encoding="utf-8"))
     steps = workflow["jobs"]["extraction"]["steps"]
     runs = [step["run"] for step in steps if "run" in step]
-    assert any(run.startswith("pytest --junitxml=") and "--extract-comment=reports/comment.md" in run for run in runs)
+    assert any(run.startswith("pytest --junitxml=") and "--extract-report=reports/comment.md" in run for run in runs)
     assert any("<!-- pytest-extract -->" in run and "body=@reports/comment.md" in run for run in runs)
     assert steps[-1]["with"]["path"] == "reports/"
     job = yaml.safe_load((PROJECT / FILES[1]).read_text(encoding="utf-8"))["extraction"]
-    assert any(f"--extract-code-quality={job['artifacts']['reports']['codequality']}" in line for line in job["script"])
+    assert any(
+        f"--extract-report=gitlab:{job['artifacts']['reports']['codequality']}" in line for line in job["script"]
+    )
     assert any(f"--junitxml={job['artifacts']['reports']['junit']}" in line for line in job["script"])
 
 

@@ -165,7 +165,8 @@ def _print_notes(cases: Iterable[Case]) -> None:
 
 def _annotations(findings: Iterable[LintFinding]) -> list[str]:
     """Write findings as annotations of GitHub Actions."""
-    from pytest_extract.report.ci import Level, file_problem, github_commands, repository_root
+    from pytest_extract.report.ci import Level, file_problem, github_commands
+    from pytest_extract.report.run_facts import repository_root
 
     levels: dict[str, Level] = {"mistake": "error", "warning": "warning"}
     root = repository_root(Path.cwd())

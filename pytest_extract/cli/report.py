@@ -17,9 +17,10 @@ from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.core.aggregate.slices import DIMENSIONS, NEEDS_VALUES, known_tags, slice_tables, tags_among
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.files import write_atomic
 from pytest_extract.report.aggregates import aggregate_record, arm_report_lines, join_blocks
-from pytest_extract.report.files import report_texts, written_now
+from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
+from pytest_extract.report.lines import text_of
+from pytest_extract.report.run_facts import job_link, repository_root, written_now
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_lines, slice_record
 from pytest_extract.report.sources import CaseFinder
@@ -52,15 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", type=int, default=SAMPLES, metavar="N", help="resamples of the intervals (default %(default)s)"
     )
-    reports = {
-        "html": "one HTML page",
-        "markdown": "Markdown",
-        "csv": "CSV, a row per value",
-        "comment": "Markdown for a comment on a pull request",
-        "code-quality": "a code quality report for GitLab",
-    }
-    for name, what in reports.items():
-        parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"write the run as {what} instead")
+    parser.add_argument("-o", "--output", action="append", default=[], metavar="FILE", help=HELP)
     parser.add_argument(
         "--html-pages",
         choices=("none", "evidence", "all"),
@@ -109,13 +102,26 @@ def _check_options(args: argparse.Namespace) -> None:
         raise ConfigError("--as shows the slices of --by in the numbers of a system; give --by, or leave --as out")
 
 
+def _report_files(texts: Sequence[str]) -> list[ReportFile]:
+    files = []
+    for text in texts:
+        try:
+            files.append(report_file(text))
+        except ValueError as error:
+            raise ConfigError(f"--output: {text!r} {error}") from None
+    problems = report_problems(files)
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return files
+
+
 @no_collection()
 def run(args: argparse.Namespace) -> int:
     """Report, and return 0; a file that cannot be read raises ExtractError."""
     _check_options(args)
-    files = {name: getattr(args, name) for name in ("html", "markdown", "csv", "comment", "code_quality")}
+    files = _report_files(args.output)
     view = args.system or VIEWS[0]
-    values = any(files.values()) or bool(NEEDS_VALUES.intersection(args.by)) or args.auto_accept is not None
+    values = bool(files) or bool(NEEDS_VALUES.intersection(args.by)) or args.auto_accept is not None
     values = values or args.calibration
     results = read_all_results("report", args.results, values=values)
     check_tags(results, args.by)
@@ -125,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
     if args.calibration:
         _print_calibration(results, args)
         return 0
-    if any(files.values()):
+    if files:
         folders = (Path.cwd(), *(path.resolve().parent for path in args.results))
         report = RunReport(
             results=results,
@@ -133,14 +139,15 @@ def run(args: argparse.Namespace) -> int:
             by=tuple(args.by),
             view=view,
             runs=tuple(dict.fromkeys(result.arm.label for result in results)) if len(args.results) > 1 else (),
-            facts={"made from": ", ".join(map(str, args.results))},
+            facts={"made from": ", ".join(map(str, args.results)), "job": job_link()},
             find_case=CaseFinder(*folders),
             pages=args.html_pages,
+            root=repository_root(Path.cwd()),
         )
-        for path, text_of_report in report_texts(report, **files, root=Path.cwd()):
-            write_atomic(path, text_of_report())
-            print_note("report", f"{path} written")
-        return 0
+        lines = write_reports(files, report)
+        for each in lines:
+            print_note("report", text_of(each))
+        return 2 if any(span.style == "bad" for each in lines for span in each) else 0
     if args.by:
         tables = slice_tables(results, args.by)
         if args.json:

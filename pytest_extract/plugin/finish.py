@@ -33,7 +33,6 @@ _ANNOTATIONS = pytest.StashKey[list[Line]]()
 _SUITE = pytest.StashKey[list[tuple[bool, str]]]()
 _SIGNS: Final = 4
 """Columns for the signs and spaces around the title of a section."""
-_REPORTS: Final = ("html", "markdown", "csv", "comment", "code_quality")
 _MOST_SELECTED: Final = 10
 _MOST_UNKNOWN: Final = 3
 _MOST_WRITE_ERRORS: Final = 3
@@ -119,15 +118,12 @@ def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
 def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Sequence[str]) -> list[Line]:
     """Write the report files; return a line that names them, and one for each that could not be written."""
     settings = run_results.settings
-    files: dict[str, Path | None] = {name: getattr(settings, name) for name in _REPORTS}
     in_actions = settings.ci == "auto" and os.environ.get("GITHUB_ACTIONS") == "true"
     step_summary = os.environ.get("GITHUB_STEP_SUMMARY") if settings.ci == "auto" else None
-    if not (any(files.values()) or in_actions or step_summary) or not _replaces_reports(config, run_results):
+    if not (settings.report or in_actions or step_summary) or not _replaces_reports(config, run_results):
         return []
-    from pytest_extract.errors import StoreError
-    from pytest_extract.files import write_atomic
-    from pytest_extract.report.files import report_texts, written_now
-    from pytest_extract.report.run_facts import run_facts
+    from pytest_extract.report.formats import write_reports
+    from pytest_extract.report.run_facts import repository_root, run_facts, written_now
     from pytest_extract.report.run_report import RunReport
     from pytest_extract.report.sources import CaseFinder
 
@@ -155,24 +151,15 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
         facts=run_facts(config.rootpath, config.invocation_params.args),
         find_case=CaseFinder(config.rootpath),
         pages=settings.html_pages,
+        root=repository_root(config.rootpath),
     )
-    lines: list[Line] = []
-    written: list[str] = []
-    for path, make_text in report_texts(report, **files, root=config.rootpath):
-        try:
-            write_atomic(path, make_text())
-            written.append(str(path))
-        except StoreError as error:
-            lines.append(line(Span(str(error), "bad")))
-        except Exception as error:  # noqa: BLE001  # the other reports, and the summary, are still possible
-            lines.append(line(Span(render_error(f"the report {path}", error), "bad")))
-    if step_summary and settings.markdown != Path(step_summary):
+    whole = [each for each in settings.report if each.path not in run_results.incomplete]
+    lines = write_reports(whole, report, live=True)
+    if step_summary and Path(step_summary) not in {each.path for each in settings.report}:
         lines += _lines_or_error("the job's summary", lambda: _append_step_summary(Path(step_summary), report), "warn")
     if in_actions:
-        config.stash[_ANNOTATIONS] = _lines_or_error(
-            "the annotations", lambda: _annotation_lines(report, config.rootpath), "warn"
-        )
-    return [line("reports: ", ", ".join(written)), *lines] if written else lines
+        config.stash[_ANNOTATIONS] = _lines_or_error("the annotations", lambda: _annotation_lines(report), "warn")
+    return lines
 
 
 def _append_step_summary(path: Path, report: RunReport) -> list[Line]:
@@ -188,10 +175,10 @@ def _append_step_summary(path: Path, report: RunReport) -> list[Line]:
     return []
 
 
-def _annotation_lines(report: RunReport, root: Path) -> list[Line]:
-    from pytest_extract.report.ci import github_commands, problems_of, repository_root
+def _annotation_lines(report: RunReport) -> list[Line]:
+    from pytest_extract.report.ci import github_commands, problems_of
 
-    return [line(command) for command in github_commands(problems_of(report, repository_root(root)))]
+    return [line(command) for command in github_commands(problems_of(report))]
 
 
 def _auto_accept_fails(run_results: RunResults) -> bool:
@@ -258,8 +245,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     if budget is not None:
         told = [text for text in (budget.estimate(), budget.overrun()) if text is not None]
         write_lines(writer, [line(Span(text, "warn")) for text in told])
-    if run_results.incomplete is not None:
-        write_lines(writer, [line(Span(run_results.incomplete, "bad"))])
+    write_lines(writer, [line(Span(why, "bad")) for why in run_results.incomplete.values()])
     if settings.update_gold == "review":
         _review(config, run_results)
 
@@ -282,8 +268,7 @@ def _write_empty_summary(reporter: pytest.TerminalReporter, config: pytest.Confi
 
 def _earlier_report_lines(settings: Settings) -> list[Line]:
     """Name the report files of an earlier run that a run without a case leaves as they are."""
-    asked = (getattr(settings, name) for name in ("results", *_REPORTS))
-    kept = [str(path) for path in asked if path is not None and path.is_file() and path.stat().st_size]
+    kept = [str(path) for _, path in settings.report if path.is_file() and path.stat().st_size]
     if not kept:
         return []
     return [line(f"no case ran: {', '.join(kept)} {'is' if len(kept) == 1 else 'are'} of an earlier run")]

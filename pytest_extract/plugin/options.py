@@ -13,6 +13,8 @@ from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import pytest
 
+from pytest_extract.report.formats import HELP, ReportFile, report_file
+
 Mode: TypeAlias = Literal["prompt", "structured"]
 """How the built-in extractor asks a model."""
 
@@ -44,14 +46,9 @@ class Settings:
     budget: float | None
     dry_run: bool
     update_gold: Literal["new", "fix", "review"] | None
-    results: Path | None
-    html: Path | None
+    report: tuple[ReportFile, ...]
     html_pages: Literal["none", "evidence", "all"]
-    markdown: Path | None
-    comment: Path | None
-    code_quality: Path | None
     ci: Literal["auto", "off"]
-    csv: Path | None
     by: tuple[str, ...]
     baseline: Path | None
     update_baseline: bool
@@ -76,20 +73,9 @@ class Settings:
     @property
     def opens_files(self) -> bool:
         """Whether the session reads or checks files before the first case."""
-        asked = (
-            self.results,
-            self.html,
-            self.markdown,
-            self.csv,
-            self.comment,
-            self.code_quality,
-            self.from_results,
-            self.baseline,
-            self.base_ref,
-            self.changed,
-        )
-        records = self.record not in {"off", "none"}
-        return any(each is not None for each in asked) or records or self.update_baseline or self.gate == "regression"
+        asked = (self.from_results, self.baseline, self.base_ref, self.changed)
+        writes = self.report or self.update_baseline or self.record not in {"off", "none"}
+        return any(each is not None for each in asked) or bool(writes) or self.gate == "regression"
 
 
 class Option(NamedTuple):
@@ -403,19 +389,13 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         ),
     ),
     "report": (
-        Option("results", "Write the full result of each case as a line of this file.", Path, metavar="FILE.jsonl"),
-        Option("html", "Write a report of the run as one HTML page.", Path, metavar="FILE"),
+        Option("report", HELP, report_file, many=True, metavar="FILE"),
         Option(
             "html-pages",
             "Show pages of PDFs in the HTML page as images: none, evidence (those with a value) or all.",
             _one_of("none", "evidence", "all"),
             "evidence",
             command_line=False,
-        ),
-        Option("markdown", "Write a report of the run as Markdown.", Path, metavar="FILE"),
-        Option("comment", "Write a comment for a pull request as Markdown.", Path, metavar="FILE"),
-        Option(
-            "code-quality", "Write failing fields as a code quality report for GitLab (JSON).", Path, metavar="FILE"
         ),
         Option(
             "ci",
@@ -424,7 +404,6 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             "auto",
             metavar="WHEN",
         ),
-        Option("csv", "Write every compared value as a row of CSV.", Path, metavar="FILE"),
         Option(
             "by",
             "Split summary, reports and the verdict of the regression gate by this tag of the cases (or depth, "
@@ -477,8 +456,9 @@ def settings_from(config: pytest.Config) -> Settings:
     source = values["from_results"]
     if source is not None and not source.is_file():
         problems.append(f"--extract-from: no such file: {source}")
-    if source is not None and source == values["results"]:
-        problems.append(f"--extract-results: {source} is what --extract-from reads; name another file")
+    written = [path for _, path in values["report"]]
+    if source in written:
+        problems.append(f"--extract-report: {source} is what --extract-from reads; name another file")
     problems += _update_problems(config, values)
     compares = values["baseline"] or values["base_ref"] or values["gate"] == "regression"
     if values["confirm"] and not (compares or any(len(values[name]) > 1 for name in ("model", "prompt", "mode"))):
@@ -488,7 +468,7 @@ def settings_from(config: pytest.Config) -> Settings:
         )
     problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
     problems += _duplicates("model", values["model"]) + _duplicates("prompt", values["prompt"])
-    problems += _duplicates("mode", values["mode"])
+    problems += _duplicates("mode", values["mode"]) + _duplicates("report", tuple(written))
     if problems:
         raise pytest.UsageError("\n".join(problems))
     values["suite_thresholds"] = dict(values["suite_thresholds"])
@@ -506,8 +486,14 @@ def _read_option(config: pytest.Config, option: Option, problems: list[str]) -> 
             read.append(option.read(text))
         except ValueError as error:
             problems.append(f"{name}: {text!r} {error}")
-    read = [base / value if isinstance(value, Path) else value for value in read]
+    read = [_absolute(value, base) for value in read]
     return tuple(read) if option.many else (read[0] if read else None)
+
+
+def _absolute(value: Any, base: Path) -> Any:
+    if isinstance(value, ReportFile):
+        return value._replace(path=base / value.path)
+    return base / value if isinstance(value, Path) else value
 
 
 def _texts_and_source(config: pytest.Config, option: Option) -> tuple[list[str], str, Path]:
@@ -568,7 +554,7 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
         problems.append("--extract-update-gold takes one model and one prompt, but for drafts: whose output is right?")
     if values["update_gold"] == "review" and not (sys.__stdin__ is not None and sys.__stdin__.isatty()):
         problems.append(
-            "--extract-update-gold=review asks in a terminal; without one, write --extract-results=RUN.jsonl, then run "
+            "--extract-update-gold=review asks in a terminal; without one, write --extract-report=RUN.jsonl, then run "
             "pytest-extract review RUN.jsonl"
         )
     if config.getoption("dist", "no") != "no":

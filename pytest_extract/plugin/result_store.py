@@ -20,7 +20,7 @@ _MOST_KEPT = 8_000_000
 class _Spool:
     """Compressed lines in a nameless temporary file; lines for which the disk has no room stay in memory.
 
-    The file of `--extract-results` cannot serve: another run that writes the same file begins by emptying it.
+    A file of `--extract-report` cannot serve: another run that writes the same file begins by emptying it.
     """
 
     def __init__(self) -> None:

@@ -7,6 +7,7 @@ import stat
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import pytest
@@ -32,9 +33,10 @@ class RunResults:
     `gold_changes`: under `--extract-update-gold`, whether each case's gold was updated. `drafts`: golds written.
     `expected`: failures that an `xfail` mark announced. `write_errors`: what could not be recorded and why, counted.
     `refused`: why outputs are not recorded that hold a secret. `other_code`: what made replayed outputs, counted.
-    `redacted`: of each case with hidden secrets, their place, kind and fingerprint. `incomplete`: why the results file
-    is not complete. `skipped`: number of cases that a mark or their extractor skipped. `has_mistakes`: whether a case
-    file could not be read. `spending`: of all extractions, also those whose results a rerun replaced.
+    `redacted`: of each case with hidden secrets, their place, kind and fingerprint. `files`: live reports by path.
+    `incomplete`: why such a report is not complete, by path. `skipped`: number of cases that a mark or their extractor
+    skipped. `has_mistakes`: whether a case file could not be read. `spending`: of all extractions, also those whose
+    results a rerun replaced.
     """
 
     settings: Settings
@@ -49,8 +51,8 @@ class RunResults:
     refused: list[str] = field(default_factory=list)
     other_code: Counter[str] = field(default_factory=Counter)
     redacted: list[frozenset[tuple[str, str, str]]] = field(default_factory=list)
-    file: TextIO | None = None
-    incomplete: str | None = None
+    files: dict[Path, TextIO] = field(default_factory=dict)
+    incomplete: dict[Path, str] = field(default_factory=dict)
     skipped: int = 0
     has_mistakes: bool = False
     spending: Spending = field(default_factory=Spending)
@@ -77,22 +79,16 @@ class RunResults:
         """Keep a result, and write it at once: a killed run keeps what it had."""
         self._count(nodeid, result)
         self.results.put(nodeid, stored)
-        if self.file is None:
-            return
-        try:
-            if len(self.results) == 1:
-                self._drop_earlier_lines()
-            self.file.write(f"{line}\n")
-            self.file.flush()
-        except OSError as error:  # the run goes on: its outputs are paid for
-            self.incomplete = f"--extract-results: {self.settings.results} is not complete: {error.strerror}"
-            with suppress(OSError):  # closing tries to write the rest once more
-                self.close()
-
-    def _drop_earlier_lines(self) -> None:
-        """Empty the results file of an earlier run; a device or a pipe has none."""
-        if self.file is not None and stat.S_ISREG(os.fstat(self.file.fileno()).st_mode):
-            self.file.truncate(0)
+        for path, file in [*self.files.items()]:
+            try:
+                if len(self.results) == 1:
+                    _drop_earlier_lines(file)
+                file.write(f"{line}\n")
+                file.flush()
+            except OSError as error:  # the run goes on: its outputs are paid for
+                self.incomplete[path] = f"--extract-report: {path} is not complete: {error.strerror}"
+                with suppress(OSError):  # closing tries to write the rest once more
+                    self.files.pop(path).close()
 
     def _count(self, nodeid: str, result: CaseResult) -> None:
         """Add a result to the totals; where it replaces one, or cannot be added, they are read again when asked for."""
@@ -107,29 +103,34 @@ class RunResults:
             self._totals = None
 
     def close(self, *, drops_earlier: bool = False) -> None:
-        """Close the results file; `drops_earlier`: empty if the run had no result."""
-        if drops_earlier and not self.results:
-            self._drop_earlier_lines()
-        file, self.file = self.file, None
-        if file is not None:
+        """Close the live reports; `drops_earlier`: empty if the run had no result."""
+        for file in self.files.values():
+            if drops_earlier and not self.results:
+                _drop_earlier_lines(file)
             file.close()
+        self.files.clear()
+
+
+def _drop_earlier_lines(file: TextIO) -> None:
+    """Empty the results file of an earlier run; a device or a pipe has none."""
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.truncate(0)
 
 
 def open_results(config: pytest.Config) -> None:
-    """Open the results file before anything runs; UsageError when it cannot be written.
+    """Open the live reports before anything runs; UsageError when one cannot be written.
 
     Its content remains until the first result comes, or until the end of a run that skipped all of its cases: a run
     that only collects, or has no case, removes no results.
     """
     settings = config.stash[SETTINGS]
     config.stash[_RESULTS] = run_results = RunResults(settings)
-    if settings.results is None:
-        return
-    try:
-        settings.results.parent.mkdir(parents=True, exist_ok=True)
-        run_results.file = settings.results.open("a", encoding="ascii", buffering=1)
-    except OSError as error:
-        raise pytest.UsageError(f"--extract-results: cannot write {settings.results}: {error.strerror}") from error
+    for path in [each.path for each in settings.report if each.format.live]:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            run_results.files[path] = path.open("a", encoding="ascii", buffering=1)
+        except OSError as error:
+            raise pytest.UsageError(f"--extract-report: cannot write {path}: {error.strerror}") from error
 
 
 def run_results_of(config: pytest.Config) -> RunResults:

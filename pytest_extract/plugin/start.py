@@ -13,6 +13,7 @@ from pytest_extract.files import check_file, check_folder
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.run_results import open_results
 from pytest_extract.plugin.session import BUDGET_FILE, budget_file, session_of
+from pytest_extract.report.formats import report_problems
 
 
 def open_files(config: pytest.Config) -> None:
@@ -38,16 +39,7 @@ def open_files(config: pytest.Config) -> None:
 
 def check_outputs(settings: Settings) -> None:
     """Check that all files of this run can be written, before the first call; UsageError with all that cannot."""
-    files = {
-        "html": settings.html,
-        "markdown": settings.markdown,
-        "csv": settings.csv,
-        "comment": settings.comment,
-        "code-quality": settings.code_quality,
-        "results": settings.results,
-        "baseline": settings.baseline if settings.update_baseline else None,
-    }
-    problems: list[str] = []
+    problems = [f"--extract-report: {problem}" for problem in report_problems(settings.report)]
 
     def check(option: str, path: Path, check_path: Callable[[Path], None], wanted: str) -> None:
         try:
@@ -55,9 +47,8 @@ def check_outputs(settings: Settings) -> None:
         except NotWritten as error:
             problems.append(f"--extract-{option}: cannot write {path}: {error.reason}; {wanted} that can be written")
 
-    for option, path in files.items():
-        if path is not None:
-            check(option, path, check_file, "name a file")
+    if settings.baseline is not None and settings.update_baseline:
+        check("baseline", settings.baseline, check_file, "name a file")
     if settings.record not in {"off", "none"} and settings.from_results is None:
         check("recordings", settings.recordings, check_folder, "name a folder")
     if problems:

@@ -1,4 +1,4 @@
-"""What CI services show of a run: annotations, code quality, a comment on a change, JUnit properties.
+"""What CI services show of a run: annotations, code quality, JUnit properties.
 
 Annotations and code quality stand at the line of the gold value that was missed, or at the case's own line.
 """
@@ -6,7 +6,6 @@ Annotations and code quality stand at the line of the gold value that was missed
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +21,6 @@ from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import MISSING, Json, text_digest
 from pytest_extract.report.findings import Finding, findings_of, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
-from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport, headline
 from pytest_extract.report.totals import case_means, read_scores
 from pytest_extract.report.values import show
@@ -37,8 +35,6 @@ MOST_FIELDS: Final = 5
 """Failing fields that one annotation tells."""
 MOST_PROPERTIES: Final = 200
 """Fields with a JUnit property of their own; further ones are counted."""
-MARKER: Final = "<!-- pytest-extract -->"
-"""First line of a comment: a job finds the comment of an earlier run by it, and replaces it."""
 PROPERTY: Final = "extract."
 """Beginning of the names of our JUnit properties."""
 _FILE_TITLES: Final[Mapping[Level, str]] = {"error": "mistake in a case file", "warning": "case file"}
@@ -62,13 +58,13 @@ class Problem:
     line: int = 1
 
 
-def problems_of(run: RunReport, root: Path) -> list[list[Problem]]:
+def problems_of(run: RunReport) -> list[list[Problem]]:
     """Return the problems of each case that is not green, worst cases first, and of each file with mistakes.
 
-    `root`: the folder that paths are written relative to. Problems of a case that an `xfail` mark announces are left
-    out. Under another gate than `case`, a case below its thresholds is a warning.
+    Problems of a case that an `xfail` mark announces are left out. Under another gate than `case`, a case below its
+    thresholds is a warning.
     """
-    groups = [group for text in run.mistakes for group in _file_problems(text, root)]
+    groups = [group for text in run.mistakes for group in _file_problems(text, run.root)]
     head = headline(run)
     if head.tone == "bad" and run.gate in {"regression", "suite"}:
         text = "; ".join([part for part in (head.text, *head.reasons) if part])
@@ -79,7 +75,7 @@ def problems_of(run: RunReport, root: Path) -> list[list[Problem]]:
         Outcome.NOT_RUN: "warning",
     }
     groups += [
-        _case_problems(result, levels[result.outcome], run, root)
+        _case_problems(result, levels[result.outcome], run)
         for result in run.results
         if result.outcome in levels and result.nodeid not in run.expected
     ]
@@ -107,17 +103,17 @@ def file_problem(path: Path, line: int, text: str, root: Path, level: Level = "e
     return Problem(level=level, title=_FILE_TITLES[level], text=_clean(text), key=key, path=place, line=line)
 
 
-def _case_problems(result: CaseResult, level: Level, run: RunReport, root: Path) -> list[Problem]:
+def _case_problems(result: CaseResult, level: Level, run: RunReport) -> list[Problem]:
     """Return the problems of a case: its failing fields, or the case itself if there are none."""
     case = None if run.find_case is None else run.find_case(result)
-    path = None if case is None else _relative(case.path, root)
+    path = None if case is None else _relative(case.path, run.root)
     title = _clean(result.nodeid)
     whole = Problem(
         level=level,
         title=title,
         text=_clean(_reason(result)),
         key=result.nodeid,
-        path=path or _relative(Path(result.file), root),
+        path=path or _relative(Path(result.file), run.root),
         line=1 if case is None else case.line,
     )
     scores = [attempt.score for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
@@ -126,7 +122,7 @@ def _case_problems(result: CaseResult, level: Level, run: RunReport, root: Path)
         return [whole]
     findings = findings_of(split_known(score, result.known).counted)
     named = mistakes_by_path(score.mistakes)
-    gold = None if case is None else _relative(case.gold_path, root)
+    gold = None if case is None else _relative(case.gold_path, run.root)
     # A service shows nothing at a file that is not in the repository: there, the case's own line is the place.
     inside = gold is not None and not Path(gold).is_absolute()
     lines = _gold_lines(case, findings) if inside else [None] * len(findings)
@@ -187,14 +183,6 @@ def _relative(path: Path, root: Path) -> str:
         return path.as_posix()
 
 
-def repository_root(root: Path, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder that a CI service checked the repository out to, by default `root`."""
-    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
-        if environment.get(name):
-            return Path(environment[name])
-    return root
-
-
 def github_commands(groups: Sequence[Sequence[Problem]]) -> list[str]:
     """Write problems as GitHub's workflow commands, one for each case, at the line of its worst field that gold has."""
     lines = []
@@ -235,18 +223,6 @@ def code_quality(groups: Sequence[Sequence[Problem]]) -> str:
         for each in problems[:MOST_ISSUES]
     ]
     return json.dumps(issues, indent=1) + "\n"
-
-
-def comment(run: RunReport, environment: Mapping[str, str] = os.environ) -> str:
-    """Write a run as Markdown for a comment on a change, with a marker by which a later run finds and replaces it."""
-    server, repository = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
-    number, pipeline = environment.get("GITHUB_RUN_ID"), environment.get("CI_PIPELINE_URL")
-    link = f"{server}/{repository}/actions/runs/{number}" if server and repository and number else pipeline
-    revision = run.facts.get("revision", "").partition(" ")[0]
-    known = f"`{revision}`" if re.fullmatch(r"[0-9a-f]{7,40}", revision) else ""
-    is_link = bool(link) and re.fullmatch(r"https?://[\w.:/-]+", link or "")
-    told = " · ".join(part for part in (known, f"[job]({link})" if is_link else "") if part)
-    return f"{MARKER}\n{markdown(run)}{f'{chr(10)}{told}{chr(10)}' if told else ''}"
 
 
 def junit_properties(result: CaseResult) -> list[tuple[str, str]]:

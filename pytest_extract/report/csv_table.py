@@ -15,6 +15,7 @@ from pytest_extract.core.results import FieldResult, RuleResult, RuleStatus
 from pytest_extract.core.values import MISSING
 from pytest_extract.report.findings import metric_label
 from pytest_extract.report.lines import render_error
+from pytest_extract.report.run_report import RunReport
 
 COLUMNS: Final = (
     "case", "file", "model", "prompt", "revision", "outcome", "repeat", "path", "pattern", "metric", "status", "score",
@@ -25,20 +26,20 @@ _FORMULA: Final = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - the full
 """First characters of cells that a spreadsheet takes for formulas."""
 
 
-def csv_table(results: Sequence[CaseResult], by: Sequence[str] = ()) -> str:
+def csv_table(run: RunReport) -> str:
     """Write all leaf results; a case without any (broken, not run) has one row with empty columns.
 
-    Each tag or dimension of `by` is one more column, with the slice of the case or of the value.
+    Each tag or dimension that splits the run is one more column, with the slice of the case or of the value.
 
     Gold and extracted values are JSON, empty where missing. A text that a spreadsheet would take for a formula begins
     with an apostrophe. Lone surrogates and null characters are escaped.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    dimensions = [each for each in map(dimension, by) if each.of_case is not None or each.of_value is not None]
+    dimensions = [each for each in map(dimension, run.by) if each.of_case is not None or each.of_value is not None]
     heads = (f"{TAG}{each.name}" if each.name in COLUMNS else each.name for each in dimensions)
     writer.writerow([*COLUMNS, *map(_csv_cell, heads)])
-    for result in results:
+    for result in run.results:
         writer.writerows([_csv_cell(value) for value in row] for row in _rows_or_reason(result, dimensions))
     return out.getvalue()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
@@ -18,6 +18,8 @@ from pytest_extract.report.slices import slice_rows
 from pytest_extract.report.summary import summary_lines
 from pytest_extract.report.totals import PatternCounts, worst_patterns
 
+MARKER: Final = "<!-- pytest-extract -->"
+"""First line: a job finds the comment of an earlier run on a change by it, and replaces it."""
 LIMIT: Final = 65_536
 """Characters that GitHub takes in one comment, counted as UTF-16 does (its strictest count)."""
 MOST_FIELDS: Final = 20
@@ -35,11 +37,11 @@ _ICONS: Final = {"good": "✅", "bad": "❌", "warn": "⚠️"}
 
 
 def markdown(run: RunReport) -> str:
-    """Write a run in at most LIMIT characters; cases that do not fit are counted.
+    """Write a run in at most LIMIT characters; cases that do not fit are counted, the revision and the job come last.
 
     Text of documents and models is put into fences or code, escaped so that it makes no markup, link or @mention.
     """
-    text = _paragraphs_within(_summary_paragraphs(run), LIMIT - _SPARE)
+    text = f"{MARKER}\n" + _paragraphs_within(_summary_paragraphs(run), LIMIT - _SPARE)
     bad = (result for result in run.results if result.outcome is not Outcome.PASSED)
     shown = 0
     for result in islice(bad, MOST_CASES):
@@ -52,7 +54,17 @@ def markdown(run: RunReport) -> str:
         text += part
         shown += 1
     left = run.totals.cases - run.totals.outcomes[Outcome.PASSED] - shown
-    return f"{text}\n{plural(left, 'more case')} not green; the results file has them.\n" if left else text
+    if left:
+        text = f"{text}\n{plural(left, 'more case')} not green; the results file has them.\n"
+    origin = _origin(run.facts)
+    return f"{text}\n{origin}\n" if origin else text
+
+
+def _origin(facts: Mapping[str, str]) -> str:
+    revision, link = facts.get("revision", "").partition(" ")[0], facts.get("job", "")
+    known = f"`{revision}`" if re.fullmatch(r"[0-9a-f]{7,40}", revision) else ""
+    job = f"[job]({link})" if re.fullmatch(r"https?://[\w.:/-]{1,300}", link) else ""
+    return " · ".join(part for part in (known, job) if part)
 
 
 def _summary_paragraphs(run: RunReport) -> Iterator[str]:

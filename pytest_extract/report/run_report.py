@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.cases.model import Case
@@ -41,7 +42,8 @@ class RunReport:
     labels of the arms that are runs over time, the first run first. `facts`: the command, the revision and the like.
     `find_case`: finds the case of a result, for its document; `pages`: which pages of PDFs the HTML page shows as
     images.
-    `written` says when and by what, for the reader of a file that has left its folder.
+    `written` says when and by what, for the reader of a file that has left its folder. `root`: the folder that a CI
+    service has the repository in; paths of annotations are relative to it.
     """
 
     results: Sequence[CaseResult]
@@ -61,6 +63,7 @@ class RunReport:
     facts: Mapping[str, str] = field(default_factory=dict)
     find_case: Callable[[CaseResult], Case | None] | None = None
     pages: Literal["none", "evidence", "all"] = "evidence"
+    root: Path = Path()
 
     @cached_property
     def slices(self) -> list[SliceTable]:

@@ -6,12 +6,14 @@ import csv
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from pytest_extract.cli import main
 from pytest_extract.cli.run_results import read_all_results
 from pytest_extract.core.case_result import Attempt, Outcome, Usage
+from pytest_extract.report.formats import FORMATS, report_file
 from pytest_extract.results import dump_result, write_results
 from tests.core.aggregate.test_run import RUN, result, score
 from tests.report.runs import GOLD, broken, scored, wrong
@@ -75,20 +77,33 @@ def told(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "beginning"),
-    [("html", "<!doctype html>"), ("markdown", "## ❌ Failed\n"), ("csv", "case,file,model,")],
+    ("name", "beginning"),
+    [
+        ("r.html", "<!doctype html>"),
+        ("r.md", "<!-- pytest-extract -->\n## ❌ Failed\n"),
+        ("r.csv", "case,file,model,"),
+        ("r.jsonl", '{"format"'),
+        ("r.parquet", "PAR1"),
+        ("gitlab:report", '[\n {\n  "description"'),
+    ],
 )
-def test_report_as_a_file(told, tmp_path, capsys, option, beginning):
-    path = tmp_path / "out" / "report"
-    said = call(capsys, "report", told, f"--{option}", path)
-    assert (said.out, said.err) == ("", f"pytest-extract report: {path} written\n")
-    assert path.read_text(encoding="utf-8").startswith(beginning)
+def test_report_as_a_file(told, tmp_path, capsys, monkeypatch, name, beginning):
+    monkeypatch.chdir(tmp_path)
+    said = call(capsys, "report", told, "--output", name.replace("r.", "out/r."))
+    path = Path(name.replace("r.", "out/r.").removeprefix("gitlab:"))
+    assert (said.out, said.err) == ("", f"pytest-extract report: reports: {path}\n")
+    assert path.read_bytes().startswith(beginning.encode())
+
+
+def test_every_format_is_tested_as_a_file():
+    (names,) = (mark.args[1] for mark in test_report_as_a_file.pytestmark)
+    assert [report_file(name).format for name, _ in names] == [*FORMATS]
 
 
 def test_a_report_that_cannot_be_written_is_told(told, tmp_path, capsys):
     (tmp_path / "file").touch()
-    assert main(["report", str(told), "--html", str(tmp_path / "file" / "r.html")]) == 2
-    assert "cannot be written" in capsys.readouterr().err
+    assert main(["report", str(told), "-o", str(tmp_path / "file" / "r.html")]) == 2
+    assert "r.html: Not a directory; name a file that can be written" in capsys.readouterr().err
 
 
 def test_report_as_json(file, capsys):
@@ -229,7 +244,7 @@ def test_report_by_a_tag_has_the_total_of_each_arm(tmp_path, capsys):
     assert [(each["arm"], each["extract_bench"]["passed"]) for each in first["totals"]] == [("@m_1", 6)]
     more = [replace(each, arm=replace(each.arm, model="n"), nodeid=f"{each.nodeid}[n]") for each in runs]
     write_results(path, [*runs, *more])
-    call(capsys, "report", path, "--by", "output-size", "--markdown", tmp_path / "r.md")
+    call(capsys, "report", path, "--by", "output-size", "-o", tmp_path / "r.md")
     assert "1.00 (&#64;m&#95;1), -1.00 (n)</code>." in (tmp_path / "r.md").read_text(encoding="utf-8")
 
 
@@ -274,20 +289,20 @@ def test_leaderboard_by_a_tag_ranks_each_slice(tagged, capsys):
 
 def test_csv_and_markdown_by_a_tag(tagged, tmp_path, capsys):
     path = tmp_path / "r.csv"
-    call(capsys, "report", tagged, "--csv", path, "--by", "domain", "--by", "failure")
+    call(capsys, "report", tagged, "-o", path, "--by", "domain", "--by", "failure")
     rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
     assert list(rows[0])[-2:] == ["domain", "failure"]
     assert {(row["domain"], row["failure"]) for row in rows if row["status"] == "mismatch"} == {
         ("finance", "wrong value")
     }
-    call(capsys, "report", tagged, "--markdown", path, "--by", "domain")
+    call(capsys, "report", tagged, "-o", f"markdown:{path}", "--by", "domain")
     assert "| <code>finance, m</code> | 2 | 1 | 2 of 2 | 83.3 % |" in path.read_text(encoding="utf-8")
 
 
 def test_reports_have_the_slices_in_the_numbers_of_the_system(tagged, tmp_path, capsys):
-    for name, sign in (("html", "key_match</th>"), ("markdown", "<code>key&#95;match</code> |")):
+    for name, sign in (("html", "key_match</th>"), ("md", "<code>key&#95;match</code> |")):
         path = tmp_path / f"r.{name}"
-        call(capsys, "report", tagged, f"--{name}", path, "--by", "domain", "--as", "deepjsoneval")
+        call(capsys, "report", tagged, "-o", path, "--by", "domain", "--as", "deepjsoneval")
         assert sign in path.read_text(encoding="utf-8")
     assert main(["report", str(tagged), "--as", "sob"]) == 2
     assert "give --by, or leave --as out" in capsys.readouterr().err

@@ -77,7 +77,7 @@ def pytest_sessionfinish(session):
     if not hasattr(session.config, "workerinput"):
         log("finish")
 """
-OUTLETS = ("--extract-record=once", "--extract-results=r.jsonl", "--extract-html=r.html", "--extract-markdown=r.md", "--extract-csv=r.csv", "--extract-baseline=b.json", "--extract-update-baseline")  # fmt: skip
+OUTLETS = ("--extract-record=once", "--extract-report=r.jsonl", "--extract-report=r.html", "--extract-report=r.md", "--extract-report=r.csv", "--extract-baseline=b.json", "--extract-update-baseline")  # fmt: skip
 
 
 def make_project(folder: Path, cases: int = CASES, size: int = 40) -> None:
@@ -417,12 +417,12 @@ def _short_of_room(
 
 
 PLACES = {
-    "--extract-recordings": ("--extract-record=once", "--extract-recordings={}/rec"),
-    "--extract-results": ("--extract-results={}/r.jsonl",),
-    "--extract-html": ("--extract-html={}/r.html",),
-    "--extract-markdown": ("--extract-markdown={}/r.md",),
-    "--extract-csv": ("--extract-csv={}/r.csv",),
-    "--extract-baseline": ("--extract-baseline={}/b.json", "--extract-update-baseline"),
+    "recordings": ("--extract-record=once", "--extract-recordings={}/rec"),
+    "jsonl": ("--extract-report={}/r.jsonl",),
+    "html": ("--extract-report={}/r.html",),
+    "markdown": ("--extract-report={}/r.md",),
+    "csv": ("--extract-report={}/r.csv",),
+    "baseline": ("--extract-baseline={}/b.json", "--extract-update-baseline"),
 }
 
 

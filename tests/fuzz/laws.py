@@ -364,7 +364,7 @@ def report_law(pair: Pair) -> None:
     run = RunReport(results=[result])
     page(run)
     markdown(run)
-    csv_table(run.results)
+    csv_table(run)
     for each in summary_lines(run.results, verbosity=2):
         if not text_of(each).isprintable():
             raise Broken(f"a line of the summary is not printable: {text_of(each)!r}")

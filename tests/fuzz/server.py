@@ -217,7 +217,7 @@ def extractor_rows(
     results = folder / "results.jsonl"
     with LlmServer() as server:
         server.otherwise = reply
-        done = run_pytest(folder, f"--extract-results={results}", "--extract-concurrency=1", env=server.env)
+        done = run_pytest(folder, f"--extract-report={results}", "--extract-concurrency=1", env=server.env)
     if not results.exists():
         raise SystemExit(f"the run wrote no results:\n{done.stdout}\n{done.stderr}")
     found = {result.case_id: result for result in read_results(results).results}

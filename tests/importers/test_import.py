@@ -301,7 +301,7 @@ def test_responses_of_several_models_are_scored_and_ranked(tmp_path, capsys, mon
 def test_responses_are_scored_again_without_a_call(pytester, capsys):
     source = jsonl(pytester.path / "records.jsonl", *with_document(GOOD + BAD))
     assert main(["import", "sob", source, "cases"]) == 0
-    result = pytester.runpytest("cases", "--extract-from=cases/sob-responses.jsonl", "--extract-results=r.jsonl", "-q")
+    result = pytester.runpytest("cases", "--extract-from=cases/sob-responses.jsonl", "--extract-report=r.jsonl", "-q")
     result.assert_outcomes(passed=3, failed=3)
     assert ranked(capsys, "r.jsonl") == ranked(capsys, "cases/sob-responses.jsonl")
     before, after = (

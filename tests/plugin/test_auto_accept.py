@@ -38,7 +38,7 @@ def text_of(result: pytest.RunResult) -> str:
 
 def test_a_precision_that_the_cases_show(pytester: pytest.Pytester, echo: None) -> None:
     write(pytester, 40, wrong=0, auto_accept=RULE)
-    result = pytester.runpytest("--extract-html=page.html", "--extract-markdown=r.md")
+    result = pytester.runpytest("--extract-report=page.html", "--extract-report=r.md")
     assert result.ret == 0
     sentence = (
         "auto-accept at confidence 0.9 holds 90 %: 40 of 40 accepted values right (100 %), at least 92.7 % by case "
@@ -54,7 +54,7 @@ def test_a_precision_that_is_missed_fails_the_run(
     pytester: pytest.Pytester, echo: None, args: list[str], status: int
 ) -> None:
     write(pytester, 20, wrong=5, auto_accept=RULE)
-    result = pytester.runpytest("--extract-markdown=r.md", *args)
+    result = pytester.runpytest("--extract-report=r.md", *args)
     result.assert_outcomes(passed=20)
     assert result.ret == status
     assert "auto-accept at confidence 0.9 misses 90 %: 15 of 20 accepted values right (75 %)" in text_of(result)
@@ -76,7 +76,7 @@ def test_its_measures_have_thresholds_baselines_and_reports(
 ) -> None:
     monkeypatch.delenv("CI", raising=False)
     write(pytester, 3, wrong=1, auto_accept={"confidence": 0.9}, thresholds={"auto_accept_precision": 0.8})
-    result = pytester.runpytest("--extract-results=r.jsonl", "--extract-baseline=b.json", "--extract-update-baseline")
+    result = pytester.runpytest("--extract-report=r.jsonl", "--extract-baseline=b.json", "--extract-update-baseline")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*auto_accept_precision 0 is below 0.8*"])
     baseline = json.loads((pytester.path / "b.json").read_text(encoding="utf-8"))
@@ -125,7 +125,7 @@ def test_the_command_proposes_thresholds_on_one_half_and_checks_them_on_the_othe
         listed.append({"id": f"c{number}", "text": json.dumps(answer)})
     defaults = {"schema": SCHEMA, "gold": {"vendor": "ACME", "total": 8}, "confidence": "wrapper"}
     (pytester.path / "a.extract.yaml").write_text(json.dumps({"defaults": defaults, "cases": listed}), encoding="utf-8")
-    pytester.runpytest("--extract-results=r.jsonl", "--extract-gate=none", "-q")
+    pytester.runpytest("--extract-report=r.jsonl", "--extract-gate=none", "-q")
     capsys.readouterr()
     assert main(["report", "r.jsonl", "--auto-accept", "0.9"]) == 0
     printed = capsys.readouterr().out
@@ -148,7 +148,7 @@ def test_the_command_without_confidence(
     (pytester.path / "a.extract.yaml").write_text(
         json.dumps({"text": '{"total": 8}', "schema": SCHEMA, "gold": {"total": 8}}), encoding="utf-8"
     )
-    pytester.runpytest("--extract-results=r.jsonl")
+    pytester.runpytest("--extract-report=r.jsonl")
     assert main(["report", "r.jsonl", "--auto-accept", "0.9"]) != 0
     assert "no value of these results has a confidence" in capsys.readouterr().err
     assert main(["report", "r.jsonl", "--auto-accept", "2"]) != 0
@@ -159,7 +159,7 @@ def test_the_command_shows_calibration_by_field(
     pytester: pytest.Pytester, echo: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(pytester, 30, wrong=15, auto_accept=RULE, tags={"supplier": "acme"})
-    pytester.runpytest("--extract-results=r.jsonl", "-q")
+    pytester.runpytest("--extract-report=r.jsonl", "-q")
     capsys.readouterr()
     assert main(["report", "r.jsonl", "--calibration"]) == 0
     printed = capsys.readouterr().out

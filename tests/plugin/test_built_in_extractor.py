@@ -68,7 +68,7 @@ def test_structured_mode_holds_the_model_to_the_schema_and_lists_what_is_lost(
     llm_server.otherwise = answer('{"vendor": "ACME", "note": null}')
     write_case("acme", schema=OPTIONAL, gold={"vendor": "ACME"})
     lost = "structured output is not held to `pattern` at /properties/vendor"
-    args = [f"--extract-model={MODEL}", "--extract-mode=structured", "--extract-results=r.jsonl"]
+    args = [f"--extract-model={MODEL}", "--extract-mode=structured", "--extract-report=r.jsonl"]
     result = pytester.runpytest(*args, "--extract-record=once")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines([f"{lost} (in 1 case)"])
@@ -142,7 +142,7 @@ def test_a_model_that_takes_no_temperature_is_asked_without_and_the_run_says_so(
     for number in range(3):
         write_case(f"c{number}", f"document {number}")
     text = f"{MODEL} refuses the option `temperature`: asked without it"
-    args = [f"--extract-model={MODEL}", "--extract-concurrency=1", "--extract-record=once", "--extract-results=r.jsonl"]
+    args = [f"--extract-model={MODEL}", "--extract-concurrency=1", "--extract-record=once", "--extract-report=r.jsonl"]
     for _ in range(2):  # the second run replays
         result = pytester.runpytest(*args)
         result.assert_outcomes(passed=3)

@@ -16,7 +16,7 @@ Write = Callable[..., None]
 def test_results_carry_the_complexity(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("invoice")
     write_case("flat", {"a": 1}, schema={"properties": {"a": {"type": "integer"}}}, gold={"a": 2})
-    pytester.runpytest("--extract-results=r.jsonl").assert_outcomes(passed=1, failed=1)
+    pytester.runpytest("--extract-report=r.jsonl").assert_outcomes(passed=1, failed=1)
     results = sorted(read_results(pytester.path / "r.jsonl").results, key=lambda result: result.case_id)
     flat, invoice = results
     assert (flat.complexity, invoice.complexity) == ("easy", "medium")
@@ -40,6 +40,6 @@ def test_results_carry_the_complexity(pytester: pytest.Pytester, write_case: Wri
 def test_a_case_may_say_how_complex_it_is(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("a", tags={"complexity": "hard"})
     write_case("b", tags={"complexity": "very"})
-    pytester.runpytest("--extract-results=r.jsonl").assert_outcomes(passed=2)
+    pytester.runpytest("--extract-report=r.jsonl").assert_outcomes(passed=2)
     said, odd = read_results(pytester.path / "r.jsonl").results
     assert (said.complexity, odd.complexity) == ("hard", "medium")

@@ -54,11 +54,11 @@ def test_answers_of_services_through_record_replay_results_and_reports(pytester:
     for name, answer in ANSWERS.items():
         write(pytester, name, answer, confidence=name, thresholds={"pass_rate": 0.5})
     write(pytester, "bare", BARE, thresholds={"pass_rate": 0.5})
-    files = ["--extract-html=page.html", "--extract-csv=table.csv", "--extract-results=one.jsonl"]
+    files = ["--extract-report=page.html", "--extract-report=table.csv", "--extract-report=one.jsonl"]
     pytester.runpytest("--extract-record=once", *files).assert_outcomes(passed=len(ANSWERS) + 1)
     pytester.makeconftest("")
-    replayed = pytester.runpytest("--extract-record=none", "--extract-other-code=allow", "--extract-results=two.jsonl")
-    again = pytester.runpytest("--extract-from=one.jsonl", "--extract-results=three.jsonl")
+    replayed = pytester.runpytest("--extract-record=none", "--extract-other-code=allow", "--extract-report=two.jsonl")
+    again = pytester.runpytest("--extract-from=one.jsonl", "--extract-report=three.jsonl")
     for result in (replayed, again):
         result.assert_outcomes(passed=len(ANSWERS) + 1)
 
@@ -120,7 +120,7 @@ def test_the_ini_file_declares_all_cases_and_a_case_itself(pytester: pytest.Pyte
     )
     pytester.runpytest().assert_outcomes(passed=3)
     own = json.dumps({"values": "data", "confidence": "extraction_metadata.field_metadata.{path}.confidence"})
-    result = pytester.runpytest("-o", f"extract_confidence={own}", "a.extract.yaml", "--extract-results=r.jsonl")
+    result = pytester.runpytest("-o", f"extract_confidence={own}", "a.extract.yaml", "--extract-report=r.jsonl")
     result.assert_outcomes(passed=1)
     assert kept(pytester.path / "r.jsonl")["a"]["items[1].amount"] == (0.6, None)
 
@@ -140,8 +140,8 @@ def test_confidence_beside_the_output_is_recorded_and_replayed(pytester: pytest.
     pytester.makeconftest(BESIDE)
     write(pytester, "a", BARE, thresholds={"pass_rate": 0.5})
     for number in (1, 2):
-        pytester.runpytest("--extract-record=once", f"--extract-results={number}.jsonl").assert_outcomes(passed=1)
-    pytester.runpytest("--extract-from=1.jsonl", "--extract-results=3.jsonl").assert_outcomes(passed=1)
+        pytester.runpytest("--extract-record=once", f"--extract-report={number}.jsonl").assert_outcomes(passed=1)
+    pytester.runpytest("--extract-from=1.jsonl", "--extract-report=3.jsonl").assert_outcomes(passed=1)
     assert (pytester.path / "calls").read_text(encoding="utf-8") == "x"
     found = [kept(pytester.path / f"{number}.jsonl")["a"] for number in (1, 2, 3)]
     assert found[0] == found[1] == found[2]
@@ -181,6 +181,6 @@ def test_a_secret_in_a_citation_is_not_recorded(pytester: pytest.Pytester, monke
         "    return lambda document: Extraction(json.loads(document.text), citations={'total': [os.environ['SERVICE_API_KEY']]})\n"
     )
     write(pytester, "a", BARE)
-    pytester.runpytest("--extract-record=all", "--extract-results=r.jsonl")
+    pytester.runpytest("--extract-record=all", "--extract-report=r.jsonl")
     written = [path for path in pytester.path.rglob("*.json*") if "TOPSECRET" in path.read_text(encoding="utf-8")]
     assert written == []

@@ -30,7 +30,7 @@ def test_a_declined_document_fails_its_case_and_is_replayed(
     write_case("a")
     told = [f"  {kind}: more than the model takes: 1,200", f"unusable outputs: 1 {kind}"]
     for args in (
-        ["--extract-record=once", "--extract-results=r.jsonl", "--extract-budget=1"],
+        ["--extract-record=once", "--extract-report=r.jsonl", "--extract-budget=1"],
         ["--extract-record=none"],
         ["--extract-from=r.jsonl"],
     ):

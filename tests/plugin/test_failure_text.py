@@ -151,7 +151,7 @@ def test_no_text_of_a_model_is_a_command_of_a_ci_service(
         for index in range(len(COMMANDS))
     ]
     (pytester.path / "x.extract.yaml").write_text(json.dumps({"defaults": {"schema": schema}, "cases": cases}))
-    run = pytester.runpytest("--extract-concurrency=1", "--extract-markdown=r.md", "-rA", *args)
+    run = pytester.runpytest("--extract-concurrency=1", "--extract-report=r.md", "-rA", *args)
     text = run.stdout.str() + (pytester.path / "r.md").read_text()
     own = [line for line in text.splitlines() if line.startswith(("::error ", "::warning "))]
     assert len(own) >= 10
@@ -275,9 +275,11 @@ def test_an_integer_of_401_digits_leaves_the_run_whole(pytester: pytest.Pytester
     how = {"schema": schema, "gates": {"schema": False}, "semantics": "extract-bench"}
     write_case("huge", '{"a": 1' + "0" * 400 + "}", gold={"a": 0}, **how)
     write_case("other", {"a": "x"}, gold={"a": "y"}, **how)
-    result = pytester.runpytest("--extract-judge=exact", "--extract-html=r.html", "--extract-results=r.jsonl")
+    result = pytester.runpytest("--extract-judge=exact", "--extract-report=r.html", "--extract-report=r.jsonl")
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*off by more than a float holds*", "2 cases: 2 failed*", "reports: *r.html"])
+    result.stdout.fnmatch_lines(
+        ["*off by more than a float holds*", "2 cases: 2 failed*", "reports: *r.html, *r.jsonl"]
+    )
     assert len((pytester.path / "r.jsonl").read_text().splitlines()) == 2
 
 
@@ -287,7 +289,7 @@ FENCED = f"Sure!\n```json\n{json.dumps(GOLD)}\n```\nbye"
 @pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
 def test_a_fence_is_said_of_a_case_that_passes(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
     write_case("acme", FENCED)
-    result = pytester.runpytest("-v", "--extract-results=r.jsonl", *args)
+    result = pytester.runpytest("-v", "--extract-report=r.jsonl", *args)
     result.assert_outcomes(passed=1)
     lines = ["not bare JSON: 1 output: 1 fenced", "*acme.extract.yaml::acme: JSON taken from a fenced block"]
     result.stdout.fnmatch_lines(lines)

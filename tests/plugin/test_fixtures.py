@@ -148,7 +148,7 @@ def test_collecting_needs_no_extractor(pytester: pytest.Pytester, write_case: Wr
 def test_a_failing_fixture_is_an_error_of_its_cases(pytester: pytest.Pytester, write_case: Write) -> None:
     conftest(pytester, "raise RuntimeError('no key')")
     write_case("acme")
-    result = pytester.runpytest("--extract-results=r.jsonl")
+    result = pytester.runpytest("--extract-report=r.jsonl")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*raise RuntimeError('no key')*", "1 case: 1 broken"])
     result.stdout.no_fnmatch_line("*_pytest?fixtures.py*")

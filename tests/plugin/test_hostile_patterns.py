@@ -38,7 +38,7 @@ def test_a_run_and_a_check_end(pytester, echo, monkeypatch, capsys):
             case = {"id": f"{kind}-{name}", "schema": SCHEMA, "gold": gold, "text": json.dumps(text)}
             path = pytester.path / f"{kind}-{name}.extract.yaml"
             path.write_text(json.dumps(case), encoding="utf-8")
-    result = pytester.runpytest_subprocess("--extract-results=r.jsonl", timeout=100)
+    result = pytester.runpytest_subprocess("--extract-report=r.jsonl", timeout=100)
     result.assert_outcomes(failed=3, errors=3)
     result.stdout.fnmatch_lines(["*the gold does not satisfy its schema at *"])
     assert main(["check", str(pytester.path)]) == 1

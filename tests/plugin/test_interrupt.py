@@ -65,7 +65,7 @@ def test_a_call_that_never_ends_does_not_keep_the_process(
     for name in "abcd":
         write_case(name)
     started = time.monotonic()
-    result = pytester.runpytest_subprocess("-p", "no:xdist", "--extract-results=r.jsonl", timeout=80)
+    result = pytester.runpytest_subprocess("-p", "no:xdist", "--extract-report=r.jsonl", timeout=80)
     assert time.monotonic() - started < 80
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["*KeyboardInterrupt*"])

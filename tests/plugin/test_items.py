@@ -234,7 +234,7 @@ def test_cases_outside_of_rootdir_keep_apart(
     pytester.path.joinpath("echo_plugin.py").write_text(ECHO, encoding="utf-8")
     pytester.syspathinsert()
     monkeypatch.chdir("root")
-    record = ("--extract-record=once", "--extract-recordings=recorded", "--extract-results=r.jsonl")
+    record = ("--extract-record=once", "--extract-recordings=recorded", "--extract-report=r.jsonl")
     for _ in range(2):
         result = pytester.runpytest("-c", "pytest.ini", "-p", "echo_plugin", *record, *args)
         result.assert_outcomes(passed=1, failed=1)
@@ -299,7 +299,7 @@ def test_reruns_call_the_extractor_again(pytester: pytest.Pytester, write_case: 
     )
     write_case("acme")
     result = pytester.runpytest(
-        "-p", "rerunfailures", "--reruns=3", "--extract-results=r.jsonl", "--extract-markdown=r.md"
+        "-p", "rerunfailures", "--reruns=3", "--extract-report=r.jsonl", "--extract-report=r.md"
     )
     result.assert_outcomes(passed=1)
     cost = "cost: $4.5000 ($3.0000 of it for 2 calls before reruns)"
@@ -357,7 +357,7 @@ def test_an_id_with_brackets_is_shown_whole(
     pytester: pytest.Pytester, write_case: Callable[..., None], id_: str, shown: str
 ) -> None:
     write_case("x", {**GOLD, "total": 1}, id=id_)
-    result = pytester.runpytest("--junitxml=j.xml", "--extract-results=r.jsonl")
+    result = pytester.runpytest("--junitxml=j.xml", "--extract-report=r.jsonl")
     result.stdout.fnmatch_lines_random([f"FAILED x.extract.yaml::{shown} - *".replace("[", "[[]")])
     assert f' name="{shown}"' in (pytester.path / "j.xml").read_text()
     assert f'"case_id":"{id_}"' in (pytester.path / "r.jsonl").read_text()

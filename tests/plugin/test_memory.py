@@ -61,7 +61,7 @@ def growth(pytester: pytest.Pytester, file: str, *args: str) -> float:
     return float((pytester.path / "growth.txt").read_text())
 
 
-@pytest.mark.parametrize("args", [["--extract-results=r.jsonl"], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize("args", [["--extract-report=r.jsonl"], ["-n2"]], ids=["plain", "n2"])
 def test_a_case_that_has_ended_takes_little_more_than_a_bare_item(pytester: pytest.Pytester, args: list[str]) -> None:
     pytester.makeconftest(CONFTEST)
     (pytester.path / "a.bare").touch()

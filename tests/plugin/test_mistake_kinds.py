@@ -32,7 +32,7 @@ def test_every_mistake_fails_its_case_and_is_named(pytester):
     pytester.makeconftest(EXTRACTOR)
     (pytester.path / "outputs.json").write_text(json.dumps(outputs), encoding="utf-8")
     pytester.makefile(".extract.yaml", m=json.dumps({"cases": cases}))
-    result = pytester.runpytest("--extract-results=r.jsonl")
+    result = pytester.runpytest("--extract-report=r.jsonl")
     result.assert_outcomes(failed=len(SINGLE_MISTAKES))
     named = {}
     for case in read_results(pytester.path / "r.jsonl").results:

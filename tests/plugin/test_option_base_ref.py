@@ -176,7 +176,7 @@ def test_a_changed_file_that_belongs_to_nothing_known_is_named(pytester, reposit
     (repository / "test_other.py").write_text("")
     (repository / "r.jsonl").write_text("")
     (repository / "a.extract.yaml").write_text((repository / "a.extract.yaml").read_text() + "\n")
-    result = pytester.runpytest("--extract-changed=HEAD", "--extract-results=r.jsonl")
+    result = pytester.runpytest("--extract-changed=HEAD", "--extract-report=r.jsonl")
     result.stdout.fnmatch_lines(
         [
             "changed since HEAD: 0 of 3 cases called, the others replayed",

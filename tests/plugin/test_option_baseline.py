@@ -362,7 +362,7 @@ def test_a_replayed_baseline_stays_one_run_and_costs_nothing(pytester, calls):
     pytester.runpytest(UPDATE, BASE, "--extract-record=once")
     assert count() == 0
     (pytester.path / "base.json").unlink()
-    pytester.runpytest("--extract-results=run.jsonl")
+    pytester.runpytest("--extract-report=run.jsonl")
     count()
     pytester.runpytest(UPDATE, BASE, "--extract-from=run.jsonl").stdout.fnmatch_lines(
         ["baseline written: * (3 cases)*"]

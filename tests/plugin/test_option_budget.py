@@ -35,7 +35,7 @@ def test_cases_left_when_the_budget_is_spent_are_not_run_and_the_run_is_not_gree
     pytester: pytest.Pytester, write_case: Write
 ) -> None:
     project(pytester, write_case, "0.5")
-    result = pytester.runpytest("--extract-budget=1", "--extract-concurrency=1", "--extract-results=r.jsonl")
+    result = pytester.runpytest("--extract-budget=1", "--extract-concurrency=1", "--extract-report=r.jsonl")
     result.assert_outcomes(passed=2, skipped=3)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
@@ -83,7 +83,7 @@ def test_a_case_may_bound_its_cost(pytester: pytest.Pytester, write_case: Write,
 def test_a_case_that_failed_and_cannot_be_run_again_has_failed(pytester: pytest.Pytester, write_case: Write) -> None:
     pytester.makeconftest(COSTS.format(cost="0.5"))
     write_case("a", output="{}")
-    args = ("-p", "rerunfailures", "--reruns=3", "--extract-budget=1", "--extract-results=r.jsonl")
+    args = ("-p", "rerunfailures", "--reruns=3", "--extract-budget=1", "--extract-report=r.jsonl")
     result = pytester.runpytest(*args)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(
@@ -159,7 +159,7 @@ def test_calls_without_reported_tokens_are_estimated_for_the_budget(
     for number in range(20):
         write_case(f"c{number}", f"document {number}")
     result = pytester.runpytest(
-        "--extract-model=openai/gpt-4o-mini", "--extract-budget=0.0002", "--extract-results=r.jsonl", *args
+        "--extract-model=openai/gpt-4o-mini", "--extract-budget=0.0002", "--extract-report=r.jsonl", *args
     )
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(

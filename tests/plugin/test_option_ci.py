@@ -36,7 +36,7 @@ def test_github_actions_get_annotations_and_a_summary(pytester: pytest.Pytester,
     assert command.startswith("::error file=bad.extract.yaml,line=1,title=bad.extract.yaml%3A%3Abad::pass_rate 0.667")
     assert "%0Avendor: mismatch" in command
     text = (pytester.path / "summary.md").read_text(encoding="utf-8")
-    assert text.startswith("# Before\n## ❌ Failed\n")
+    assert text.startswith("# Before\n<!-- pytest-extract -->\n## ❌ Failed\n")
     assert "bad.extract.yaml::bad" in text
 
 
@@ -76,7 +76,7 @@ def test_a_run_without_cases_adds_nothing(pytester: pytest.Pytester) -> None:
 
 
 def test_comment_and_code_quality_are_files(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--extract-comment=out/c.md", "--extract-code-quality=out/q.json")
+    result = pytester.runpytest("--extract-report=out/c.md", "--extract-report=gitlab:out/q.json")
     result.stdout.fnmatch_lines(["reports: *c.md, *q.json"])
     assert (pytester.path / "out/c.md").read_text(encoding="utf-8").startswith("<!-- pytest-extract -->\n## ❌ Failed")
     (issue,) = json.loads((pytester.path / "out/q.json").read_text(encoding="utf-8"))

@@ -128,7 +128,7 @@ def test_an_extractor_made_for_each_case_is_not_called_ahead(pytester, many):
 
 def test_order_of_results_is_that_of_the_items(pytester, many):
     many(9)
-    pytester.runpytest("--extract-concurrency=4", "--extract-results=r.jsonl").assert_outcomes(passed=9)
+    pytester.runpytest("--extract-concurrency=4", "--extract-report=r.jsonl").assert_outcomes(passed=9)
     lines = [json.loads(line) for line in (pytester.path / "r.jsonl").read_text().splitlines()]
     assert [line["case_id"] for line in lines if "case_id" in line] == [f"c{index}" for index in range(9)]
 

@@ -237,7 +237,7 @@ def test_the_budget_ends_the_confirmation_too(pytester, project):
 def test_a_past_run_can_be_confirmed(pytester, project):
     """The results of shards, joined, are replayed; only the fresh runs call."""
     project(UPDATE, BASELINE, "--extract-repeat=3")
-    project("--extract-results=run.jsonl", prompt="two", always=DEAD)
+    project("--extract-report=run.jsonl", prompt="two", always=DEAD)
     result = project(GATE, BASELINE, CONFIRM, "--extract-from=run.jsonl", prompt="two", always=DEAD)
     result.stdout.fnmatch_lines(["WORSE. *", "  confirmed by fresh runs of 4 documents*"])
     assert len((pytester.path / "log").read_text().splitlines()) == 8
@@ -261,7 +261,7 @@ def test_a_hard_rule_needs_no_confirmation(pytester, project):
 def test_fresh_runs_are_no_results_of_the_run(pytester, project):
     project(UPDATE, BASELINE, "--extract-repeat=3")
     result = project(
-        GATE, BASELINE, CONFIRM, "--extract-results=run.jsonl", "--junitxml=junit.xml", prompt="two", always=DEAD
+        GATE, BASELINE, CONFIRM, "--extract-report=run.jsonl", "--junitxml=junit.xml", prompt="two", always=DEAD
     )
     result.stdout.fnmatch_lines(["*36 passed, 4 below their thresholds, 1 verdict: WORSE in *"])
     lines = (pytester.path / "run.jsonl").read_text().splitlines()

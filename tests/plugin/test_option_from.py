@@ -18,12 +18,12 @@ def past_run(pytester: pytest.Pytester, write_case: Write) -> None:
     pytester.makeconftest(ECHO)
     write_case("good")
     write_case("bad", BAD)
-    pytester.runpytest("--extract-results=past.jsonl").assert_outcomes(passed=1, failed=1)
+    pytester.runpytest("--extract-report=past.jsonl").assert_outcomes(passed=1, failed=1)
     pytester.makeconftest("import pytest\n\n@pytest.fixture\ndef extractor():\n    raise RuntimeError('called')\n")
 
 
 def test_the_same_outputs_give_the_same_verdict_without_a_call(pytester: pytest.Pytester) -> None:
-    pytester.runpytest("--extract-from=past.jsonl", "--extract-results=now.jsonl").assert_outcomes(passed=1, failed=1)
+    pytester.runpytest("--extract-from=past.jsonl", "--extract-report=now.jsonl").assert_outcomes(passed=1, failed=1)
     again = pytester.runpytest("--extract-from=now.jsonl", "-n2")
     again.assert_outcomes(passed=1, failed=1)
 
@@ -69,8 +69,8 @@ def test_every_repeat_that_was_measured_decides_again(
 ) -> None:
     write_case("bad", BAD, repeat={"of": 2, "pass": 1})
     pytester.makeconftest(ECHO)
-    pytester.runpytest("--extract-repeat=3", "--extract-results=three.jsonl").assert_outcomes(passed=1, failed=1)
-    result = pytester.runpytest("--extract-from=three.jsonl", "--extract-results=again.jsonl", *args)
+    pytester.runpytest("--extract-repeat=3", "--extract-report=three.jsonl").assert_outcomes(passed=1, failed=1)
+    result = pytester.runpytest("--extract-from=three.jsonl", "--extract-report=again.jsonl", *args)
     result.assert_outcomes(passed=1, failed=1)
     again = {each.case_id: each for each in read_results(pytester.path / "again.jsonl").results}
     assert {name: (len(each.attempts), each.needed) for name, each in again.items()} == {"good": (3, 3), "bad": (3, 2)}
@@ -78,18 +78,18 @@ def test_every_repeat_that_was_measured_decides_again(
 
 def test_the_models_of_the_past_run_are_run(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(ECHO)
-    pytester.runpytest("--extract-model=a", "--extract-model=b", "--extract-results=two.jsonl")
+    pytester.runpytest("--extract-model=a", "--extract-model=b", "--extract-report=two.jsonl")
     result = pytester.runpytest("--extract-from=two.jsonl", "--collect-only", "-q")
     result.stdout.fnmatch_lines(["bad.extract.yaml::bad?a?", "bad.extract.yaml::bad?b?", "good.extract.yaml::good?a?"])
 
 
 def test_an_extractor_that_had_raised_is_broken_again(pytester: pytest.Pytester) -> None:
-    pytester.runpytest("--extract-results=broken.jsonl")
+    pytester.runpytest("--extract-report=broken.jsonl")
     pytester.makeconftest(
         "import pytest\n\n@pytest.fixture\ndef extractor():\n"
         "    def extract(document):\n        raise ValueError('down')\n    return extract\n"
     )
-    pytester.runpytest("--extract-results=broken.jsonl")
+    pytester.runpytest("--extract-report=broken.jsonl")
     result = pytester.runpytest("--extract-from=broken.jsonl")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["BROKEN: broken in the past run: ValueError: down", "2 cases: 2 broken"])

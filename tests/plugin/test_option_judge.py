@@ -73,7 +73,7 @@ def test_a_comparison_that_needs_a_judge_is_an_error_without_one(pytester: pytes
 def test_a_missing_judge_is_said_once_a_session(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
     for number in range(4):
         write_case(f"c{number}", OTHER, schema=SCHEMA, gold=GOLD)
-    text = pytester.runpytest(*args, "--extract-markdown=report.md", "--extract-html=report.html").stdout.str()
+    text = pytester.runpytest(*args, "--extract-report=report.md", "--extract-report=report.html").stdout.str()
     flat = " ".join(text.split())
     assert "4 cases are broken because they need a judge for semantic comparisons and the run has none" in flat
     assert flat.count("--extract-judge-model=PROVIDER/NAME") == 1
@@ -187,7 +187,7 @@ def test_answers_stand_beside_the_recordings_when_the_run_records(
 def test_a_judge_that_is_down_breaks_the_case(pytester: pytest.Pytester, judged: Write, llm_server: LlmServer) -> None:
     llm_server.otherwise = server_error(400)
     judged(OTHER)
-    result = pytester.runpytest(f"--extract-judge-model={MODEL}", "--extract-results=r.jsonl")
+    result = pytester.runpytest(f"--extract-judge-model={MODEL}", "--extract-report=r.jsonl")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["  a, b: the judge could not be asked: *", "1 case: 1 broken"])
     line = json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8"))
@@ -240,7 +240,7 @@ def test_a_field_names_a_judge_of_the_project(pytester: pytest.Pytester, write_c
     own = {"evaluation_config": {"metric_id": "string_semantic", "params": {"judge": "clinical"}}}
     schema = {"type": "object", "properties": {"a": own, "b": {"evaluation_config": "string_semantic"}}}
     write_case("acme", OTHER, schema=schema, gold=GOLD, thresholds={"pass_rate": 0.5})
-    result = pytester.runpytest("-s", "--extract-results=r.jsonl")
+    result = pytester.runpytest("-s", "--extract-report=r.jsonl")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*clinical was asked about a"])
     line = json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8").splitlines()[-1])

@@ -33,7 +33,7 @@ def case(pytester: pytest.Pytester, write_case: Write) -> None:
 
 @pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
 def test_each_mode_is_an_arm(pytester: pytest.Pytester, args: list[str]) -> None:
-    result = pytester.runpytest(*MODES, *args, "-v", "--extract-results=r.jsonl", "--extract-csv=r.csv")
+    result = pytester.runpytest(*MODES, *args, "-v", "--extract-report=r.jsonl", "--extract-report=r.csv")
     result.assert_outcomes(passed=1, failed=1)
     found = {one.arm.mode: one.outcome for one in read_results(pytester.path / "r.jsonl").results}
     assert found == {"prompt": "failed", "structured": "passed"}
@@ -44,7 +44,7 @@ def test_each_mode_is_an_arm(pytester: pytest.Pytester, args: list[str]) -> None
 
 @pytest.mark.parametrize("args", [[], ["--extract-mode=structured"]])
 def test_one_mode_is_no_part_of_the_arm(pytester: pytest.Pytester, args: list[str]) -> None:
-    pytester.runpytest(*args, "--extract-results=r.jsonl")
+    pytester.runpytest(*args, "--extract-report=r.jsonl")
     (one,) = read_results(pytester.path / "r.jsonl").results
     assert (one.arm.mode, one.nodeid) == (None, "a.extract.yaml::a")
     assert one.outcome == ("passed" if args else "failed")

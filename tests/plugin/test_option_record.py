@@ -73,7 +73,7 @@ def test_none_replays_also_where_no_extractor_can_be_made(pytester: pytest.Pytes
     write_case("a")
     pytester.runpytest("--extract-record=once")
     (pytester.path / "no-key").touch()
-    result = pytester.runpytest("--extract-record=none", "--extract-results=r.jsonl")
+    result = pytester.runpytest("--extract-record=none", "--extract-report=r.jsonl")
     result.assert_outcomes(passed=1)
     attempt = json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8"))["attempts"][0]
     assert (attempt["recorded"], attempt["cost_usd"], attempt["usage"]["prompt_tokens"]) == (True, 0.25, 100)
@@ -164,7 +164,7 @@ def test_outputs_that_cannot_be_recorded_are_scored_and_paid_for_and_the_run_is_
     write_case("a")
     write_case("b", {**GOLD, "total": 13})
     result = pytester.runpytest(
-        "--extract-record=once", "--extract-results=r.jsonl", "--extract-html=r.html", "--extract-gate=none", *args
+        "--extract-record=once", "--extract-report=r.jsonl", "--extract-report=r.html", "--extract-gate=none", *args
     )
     result.assert_outcomes(passed=1)
     assert result.ret == pytest.ExitCode.TESTS_FAILED

@@ -25,7 +25,7 @@ def extractor():
 
 def run(pytester: pytest.Pytester, outcomes: list[str], *args: str) -> tuple[pytest.RunResult, int]:
     pytester.makeconftest(FLAKY.format(outcomes=outcomes))
-    result = pytester.runpytest("--extract-concurrency=1", "--extract-results=r.jsonl", *args)
+    result = pytester.runpytest("--extract-concurrency=1", "--extract-report=r.jsonl", *args)
     return result, len((pytester.path / "calls").read_text(encoding="utf-8"))
 
 

@@ -5,9 +5,11 @@ import html
 import os
 import re
 from collections.abc import Callable
+from importlib import resources
 
 import pytest
 
+from pytest_extract.report.formats import FORMATS, Format
 from tests.plugin.conftest import GOLD
 
 pytestmark = pytest.mark.usefixtures("echo")
@@ -22,7 +24,7 @@ def two_cases(write_case: Write) -> None:
 
 
 def written(pytester: pytest.Pytester, option: str, *args: str) -> str:
-    result = pytester.runpytest(f"--extract-{option}=out/report", *args)
+    result = pytester.runpytest(f"--extract-report={option}:out/report", *args)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["reports: *report"])
     return (pytester.path / "out" / "report").read_text(encoding="utf-8")
@@ -52,7 +54,7 @@ def test_html(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize("option", ["html", "markdown"])
 def test_mistakes_in_case_files_are_told(pytester: pytest.Pytester, option: str, args: list[str]) -> None:
     pytester.path.joinpath("odd.extract.yaml").write_text("document: nowhere.txt\nschma: {}\ngold: 1\n")
-    result = pytester.runpytest(f"--extract-{option}=out/report", *args)
+    result = pytester.runpytest(f"--extract-report={option}:out/report", *args)
     result.assert_outcomes(passed=1, failed=1, errors=1)
     text = (pytester.path / "out" / "report").read_text(encoding="utf-8")
     assert "1 case file with mistakes" in text
@@ -62,14 +64,14 @@ def test_mistakes_in_case_files_are_told(pytester: pytest.Pytester, option: str,
 def test_a_run_of_nothing_but_mistakes_has_a_report(pytester: pytest.Pytester) -> None:
     for path in pytester.path.glob("*.extract.yaml"):
         path.write_text("gold: 1\n")
-    pytester.runpytest("--extract-html=r.html").assert_outcomes(errors=2)
+    pytester.runpytest("--extract-report=r.html").assert_outcomes(errors=2)
     assert "2 case files with mistakes" in (pytester.path / "r.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_others_may_read_a_report(pytester: pytest.Pytester) -> None:
     (pytester.path / "plain").touch()
-    pytester.runpytest("--extract-html=r.html")
+    pytester.runpytest("--extract-report=r.html")
     assert (pytester.path / "r.html").stat().st_mode == (pytester.path / "plain").stat().st_mode
 
 
@@ -87,7 +89,7 @@ def test_a_case_without_values_is_a_row_of_csv(pytester: pytest.Pytester) -> Non
         "import pytest\n\n@pytest.fixture\ndef extractor():\n"
         "    def extract():\n        raise ValueError('-2+3 down')\n    return extract\n"
     )
-    pytester.runpytest("--extract-csv=r.csv")
+    pytester.runpytest("--extract-report=r.csv")
     rows = list(csv.DictReader((pytester.path / "r.csv").read_text(encoding="utf-8").splitlines()))
     assert [(row["case"], row["outcome"], row["path"], row["reason"]) for row in rows] == [
         ("bad", "broken", "", "ValueError: -2+3 down"),
@@ -98,14 +100,14 @@ def test_a_case_without_values_is_a_row_of_csv(pytester: pytest.Pytester) -> Non
 @pytest.mark.parametrize("option", ["html", "markdown", "csv"])
 def test_a_folder_that_cannot_be_is_a_usage_error(pytester: pytest.Pytester, option: str) -> None:
     (pytester.path / "file").touch()
-    result = pytester.runpytest(f"--extract-{option}=file/report")
+    result = pytester.runpytest(f"--extract-report={option}:file/report")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*--extract-{option}: cannot write *report: *; name a file that can be written"])
+    result.stderr.fnmatch_lines(["*--extract-report: cannot write *report: *; name a file that can be written"])
 
 
 def test_the_gate_s_word_is_in_the_report(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nextract_gate = suite\nextract_suite_thresholds = pass_rate=0.99\n")
-    pytester.runpytest("--extract-markdown=r.md")
+    pytester.runpytest("--extract-report=r.md")
     assert "suite gate: pass&#95;rate 0.8333 &#60; 0.99" in (pytester.path / "r.md").read_text(encoding="utf-8")
 
 
@@ -117,7 +119,7 @@ def tagged_cases(two_cases: None, write_case: Write) -> None:
 
 @pytest.mark.usefixtures("tagged_cases")
 def test_by_splits_summary_and_reports(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest("--extract-by=kind", "--extract-csv=r.csv", "--extract-markdown=r.md")
+    result = pytester.runpytest("--extract-by=kind", "--extract-report=r.csv", "--extract-report=r.md")
     result.stdout.re_match_lines([r"by kind", r" *kind +cases passed", r" *mail +1 +1 +1 of 1 +100 %", r" *scan +1 +0"])
     assert (
         (pytester.path / "r.csv")
@@ -136,9 +138,15 @@ def test_by_a_tag_that_no_case_has(pytester: pytest.Pytester) -> None:
     assert result.ret == 0
 
 
-FILES = ("results=r.jsonl", "html=h.html", "markdown=m.md", "csv=c.csv", "comment=n.md", "code-quality=q.json")
-NAMES = [each.partition("=")[2] for each in FILES]
-ALL_FILES = [f"--extract-{each}" for each in FILES]
+@pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
+def test_the_manual_has_every_format(kind: Format) -> None:
+    page = (resources.files("pytest_extract.docs") / "reports.md").read_text(encoding="utf-8")
+    assert f"| `{kind.example}` | {kind.help} |" in page
+
+
+FILES = ("r.jsonl", "h.html", "m.md", "c.csv", "gitlab:q.json")
+NAMES = [each.removeprefix("gitlab:") for each in FILES]
+ALL_FILES = [f"--extract-report={each}" for each in FILES]
 
 
 def texts(pytester: pytest.Pytester) -> list[str]:
@@ -159,7 +167,7 @@ def test_reports_of_an_earlier_run_do_not_survive_a_run_without_a_result(
     if how == "skipped":
         result.assert_outcomes(skipped=2)
         result.stdout.fnmatch_lines(["no case ran: 2 cases skipped"])
-    result.stdout.fnmatch_lines(["reports: *h.html, *m.md, *c.csv*"])
+    result.stdout.fnmatch_lines(["reports: *r.jsonl, *h.html, *m.md, *c.csv, *q.json"])
     assert all(old != new for old, new in zip(before, texts(pytester), strict=True))
     assert (pytester.path / "r.jsonl").read_bytes() == b""
     assert "bad.extract.yaml::bad" not in "".join(texts(pytester))
@@ -172,6 +180,6 @@ def test_a_run_that_selects_no_case_says_whose_the_reports_are(pytester: pytest.
     before = texts(pytester)
     result = pytester.runpytest(*args, *ALL_FILES)
     result.assert_outcomes(passed=1, deselected=2 if "-k" in args else 0)
-    result.stdout.fnmatch_lines(["no case ran: *r.jsonl, *h.html, *m.md, *c.csv, *n.md, *q.json are of an earlier run"])
+    result.stdout.fnmatch_lines(["no case ran: *r.jsonl, *h.html, *m.md, *c.csv, *q.json are of an earlier run"])
     assert texts(pytester) == before
     pytester.runpytest("--collect-only", *ALL_FILES).stdout.no_fnmatch_line("no case ran*")

@@ -28,7 +28,7 @@ def lines(pytester: pytest.Pytester, name: str = "r.jsonl") -> list[dict[str, An
 def test_every_case_is_a_line(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
     write_case("good", tags={"supplier": "acme"})
     write_case("bad", BAD)
-    pytester.runpytest("--extract-results=out/r.jsonl", *args).assert_outcomes(passed=1, failed=1)
+    pytester.runpytest("--extract-report=out/r.jsonl", *args).assert_outcomes(passed=1, failed=1)
     found = {line["case_id"]: line for line in lines(pytester, "out/r.jsonl")}
     assert found.keys() == {"good", "bad"}
     good, bad = found["good"], found["bad"]
@@ -47,8 +47,8 @@ def test_every_case_is_a_line(pytester: pytest.Pytester, write_case: Write, args
 @pytest.mark.usefixtures("echo")
 def test_a_second_run_starts_the_file_again(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("good")
-    pytester.runpytest("--extract-results=r.jsonl")
-    pytester.runpytest("--extract-results=r.jsonl")
+    pytester.runpytest("--extract-report=r.jsonl")
+    pytester.runpytest("--extract-report=r.jsonl")
     assert len(lines(pytester)) == 1
 
 
@@ -61,7 +61,7 @@ def test_a_second_run_starts_the_file_again(pytester: pytest.Pytester, write_cas
 def test_a_run_without_results_takes_none_away(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
     write_case("good")
     pytester.makepyfile(test_a="def test_a(): pass")
-    pytester.makeini("[pytest]\nextract_results = r.jsonl\n")
+    pytester.makeini("[pytest]\nextract_report = r.jsonl\n")
     pytester.runpytest()
     pytester.runpytest(*args)
     assert len(lines(pytester)) == 1
@@ -70,9 +70,9 @@ def test_a_run_without_results_takes_none_away(pytester: pytest.Pytester, write_
 def test_a_path_that_cannot_be_written_is_a_usage_error(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("good")
     pytester.mkdir("taken")
-    result = pytester.runpytest("--extract-results=taken")
+    result = pytester.runpytest("--extract-report=jsonl:taken")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--extract-results: cannot write *taken*"])
+    result.stderr.fnmatch_lines(["*--extract-report: cannot write *taken*"])
 
 
 def test_hostile_values_get_through_xdist(pytester: pytest.Pytester, write_case: Write) -> None:
@@ -92,7 +92,7 @@ def test_hostile_values_get_through_xdist(pytester: pytest.Pytester, write_case:
     )
     write_case("a")
     write_case("b")
-    result = pytester.runpytest("-n2", "--extract-results=r.jsonl")
+    result = pytester.runpytest("-n2", "--extract-report=r.jsonl")
     result.assert_outcomes(failed=2)
     assert len(lines(pytester)) == 2
     assert "\x1b[31m" not in result.stdout.str()
@@ -112,7 +112,7 @@ def test_a_worker_that_dies_breaks_its_case_only(pytester: pytest.Pytester, writ
     write_case("boom", "boom")
     for name in ("a", "b", "c"):
         write_case(name)
-    result = pytester.runpytest("-n2", "--extract-results=r.jsonl")
+    result = pytester.runpytest("-n2", "--extract-report=r.jsonl")
     found = {line["case_id"]: line for line in lines(pytester)}
     assert found.keys() == {"a", "b", "c", "boom"}
     assert {name: line["outcome"] for name, line in found.items() if name != "boom"} == dict.fromkeys("abc", "passed")
@@ -141,7 +141,7 @@ def test_a_killed_run_keeps_what_had_ended(pytester: pytest.Pytester, write_case
         "pytest",
         "-p",
         "no:randomly",
-        "--extract-results=r.jsonl",
+        "--extract-report=r.jsonl",
         "--extract-concurrency=1",
     ]
     with subprocess.Popen(command, cwd=pytester.path, stdout=subprocess.DEVNULL) as process:
@@ -159,7 +159,7 @@ def test_a_killed_run_keeps_what_had_ended(pytester: pytest.Pytester, write_case
 def test_a_full_disk_turns_the_run_red_but_does_not_end_it(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("a")
     write_case("b")
-    result = pytester.runpytest("--extract-results=/dev/full")
+    result = pytester.runpytest("--extract-report=jsonl:/dev/full")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["2 cases: 2 passed*", "--extract-results: /dev/full is not complete: *"])
+    result.stdout.fnmatch_lines(["2 cases: 2 passed*", "--extract-report: /dev/full is not complete: *"])

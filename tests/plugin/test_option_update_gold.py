@@ -177,7 +177,7 @@ def test_no_mark_and_no_threshold_makes_an_update_green(
     pytester: pytest.Pytester, write_case: Write, keys: dict[str, object]
 ) -> None:
     write_case("acme", NEW, **keys)
-    result = pytester.runpytest("--extract-update-gold=fix", "--extract-results=r.jsonl")
+    result = pytester.runpytest("--extract-update-gold=fix", "--extract-report=r.jsonl")
     assert "passed" not in result.parseoutcomes()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     record = json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8"))

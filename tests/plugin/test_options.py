@@ -25,13 +25,13 @@ def test_defaults(pytester: pytest.Pytester) -> None:
 def test_options_of_the_command_line(pytester: pytest.Pytester) -> None:
     given = settings(
         pytester, "--extract-model=a/b", "--extract-model=c", "--extract-repeat=3", "--extract-budget=2.5",
-        "--extract-dry-run", "--extract-results=out/r.jsonl",
+        "--extract-dry-run", "--extract-report=out/r.jsonl",
     )  # fmt: skip
     assert given.model == ("a/b", "c")
     assert given.repeat == 3
     assert given.budget == 2.5
     assert given.dry_run
-    assert given.results == pytester.path / "out" / "r.jsonl"
+    assert [(each.format.name, each.path) for each in given.report] == [("jsonl", pytester.path / "out" / "r.jsonl")]
 
 
 def test_ini_twins_and_the_command_line_wins(pytester: pytest.Pytester) -> None:
@@ -119,7 +119,10 @@ def test_a_path_counts_from_where_it_is_written(pytester: pytest.Pytester, monke
         pytest.param(["--extract-model= "], "--extract-model: ' ' must not be empty", id="empty"),
         pytest.param(["--extract-prompt=p.md"], "--extract-prompt: no such file: *p.md", id="prompt"),
         pytest.param(["--extract-from=r.jsonl"], "--extract-from: no such file: *r.jsonl", id="from"),
-        pytest.param(["--extract-from=conf.txt", "--extract-results=conf.txt"], "--extract-results: *conf.txt is what --extract-from reads*", id="same-file"),
+        pytest.param(["--extract-from=conf.txt", "--extract-report=csv:conf.txt"], "--extract-report: *conf.txt is what --extract-from reads*", id="same-file"),
+        pytest.param(["--extract-report=r.html", "--extract-report=html:r.html"], "--extract-report: *r.html is given twice", id="twice-written"),
+        pytest.param(["--extract-report=r.htm"], "--extract-report: 'r.htm' must end in .html, *; did you mean '.html'*", id="suffix"),
+        pytest.param(["--extract-report=gitlab:"], "--extract-report: 'gitlab:' must end in *gitlab:FILE*", id="no-file"),
         pytest.param(["--extract-model=a", "--extract-model=a"], "--extract-model: a is given twice", id="twice"),
     ],
 )  # fmt: skip

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_extract.report.formats import FORMATS
+
 OUTPUTS = {
-    "html": ["--extract-html={}/r.html"],
-    "markdown": ["--extract-markdown={}/r.md"],
-    "csv": ["--extract-csv={}/r.csv"],
-    "results": ["--extract-results={}/r.jsonl"],
+    **{each.name: [f"--extract-report={each.name}:{{}}/r"] for each in FORMATS},
     "baseline": ["--extract-baseline={}/b.json", "--extract-update-baseline", "--extract-force"],
     "recordings": ["--extract-record=once", "--extract-recordings={}/r"],
 }
@@ -42,7 +41,8 @@ def test_what_cannot_be_written_is_not_paid_for(
     before = sorted(pytester.path.iterdir())
     result = pytester.runpytest("-pno:cacheprovider", *(each.format(place) for each in OUTPUTS[option]), *args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*--extract-{option}: cannot write *{place}/*: *; name a f* that can be written"])
+    name = option if option in {"baseline", "recordings"} else "report"
+    result.stderr.fnmatch_lines([f"*--extract-{name}: cannot write *{place}/*: *; name a f* that can be written"])
     assert [path for path in sorted(pytester.path.iterdir()) if path not in before and path.name != "__pycache__"] == []
 
 
@@ -50,10 +50,12 @@ def test_all_that_cannot_be_written_is_told_at_once(pytester: pytest.Pytester, w
     write_case("a")
     (pytester.path / "file").touch()
     pytester.mkdir("folder")
-    result = pytester.runpytest("--extract-html=folder", "--extract-csv=file/r.csv", "--extract-results=new/r.jsonl")
+    result = pytester.runpytest(
+        "--extract-report=csv:folder", "--extract-report=file/r.csv", "--extract-report=new/r.jsonl"
+    )
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["*--extract-html: cannot write *folder: it is a folder; *", "*--extract-csv: cannot write *r.csv: *"]
+        ["*--extract-report: cannot write *folder: it is a folder; *", "*--extract-report: cannot write *r.csv: *"]
     )
     assert not (pytester.path / "new").exists()
 
@@ -68,5 +70,5 @@ def test_folders_that_are_not_there_are_made_when_they_are_needed(
     assert not (pytester.path / "new" / "html").exists()
     pytester.runpytest(*args).assert_outcomes(passed=1)
     found = {path.parent.name for path in (pytester.path / "new").rglob("*") if path.is_file()}
-    assert found >= {"html", "markdown", "csv", "results", "baseline"}
+    assert found >= {*OUTPUTS} - {"recordings"}
     assert any((pytester.path / "new" / "recordings").rglob("*.json"))

@@ -32,7 +32,7 @@ HANGING = {*VALID, "type_safety", "required_key_recall", "key_match"} - {*SAME}
 def imported(pytester: pytest.Pytester, dataset: str, source: Path) -> dict[str, CaseResult]:
     pytester.makeconftest(GOLD_BACK)
     assert main(["import", dataset, str(source), str(pytester.path / "cases")]) == 0
-    result = pytester.runpytest("cases", "--extract-results=r.jsonl", "-q")
+    result = pytester.runpytest("cases", "--extract-report=r.jsonl", "-q")
     results = read_results(pytester.path / "r.jsonl").results
     result.assert_outcomes(passed=len(results))
     return {each.nodeid.removeprefix("cases/"): each for each in results}
@@ -116,7 +116,7 @@ def test_sob_records_score_as_published(pytester: pytest.Pytester) -> None:
     )
     pytester.makeconftest(GOLD_BACK.replace("case.gold", "case.document.text"))
     assert main(["import", "sob", str(pytester.path / "records.jsonl"), str(pytester.path / "cases")]) == 0
-    pytester.runpytest("cases", "--extract-results=r.jsonl", "--extract-gate=none", "--extract-judge=exact", "-q")
+    pytester.runpytest("cases", "--extract-report=r.jsonl", "--extract-gate=none", "--extract-judge=exact", "-q")
     found = {int(each.case_id.split("-")[0]): each for each in read_results(pytester.path / "r.jsonl").results}
     names = {"json_pass": "schema_compliance", "value_accuracy": "leaf_value_em", "perfect": "strict_json_em"}
     for number, vector in enumerate(vectors, start=1):

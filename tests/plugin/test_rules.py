@@ -111,7 +111,7 @@ def test_a_broken_rule_fails_the_case_and_is_in_every_report(suite, tmp_path):
     pytester = suite(
         case(id="acme", rules=[SUM, {"rule": "start <= end", "name": "period"}], thresholds={"pass_rate": 0})
     )
-    options = [f"--extract-{kind}={tmp_path / kind}" for kind in ("csv", "markdown", "html", "results")]
+    options = [f"--extract-report={kind}:{tmp_path / kind}" for kind in ("csv", "markdown", "html", "jsonl")]
     result = pytester.runpytest_inprocess(*options, f"--junitxml={tmp_path / 'junit.xml'}")
     result.assert_outcomes(failed=1)
     broken = "sum(items[].total) = 1,240, total = 1,250 (off by 10)"
@@ -133,7 +133,7 @@ def test_a_broken_rule_fails_the_case_and_is_in_every_report(suite, tmp_path):
     junit = (tmp_path / "junit.xml").read_text()
     assert 'rule.period" value="1 unchecked"' in junit
     assert 'rules_held" value="0.333333"' in junit
-    (read,) = read_results(tmp_path / "results").results
+    (read,) = read_results(tmp_path / "jsonl").results
     (attempt,) = read.attempts
     assert [breach.what for breach in attempt.breaches] == [f"rules.{SUM}", "rules.period"]
     assert [(rule.name, rule.status, rule.left) for rule in attempt.score.rules] == [
@@ -179,9 +179,9 @@ def test_the_regression_verdict_names_a_rule_that_is_newly_broken(suite, pyteste
     )
     output = {**late, "total": "1,250.00", "start": GOLD["start"]}
     results = tmp_path / "now.jsonl"
-    options = ["--extract-baseline=base.json", "--extract-gate=regression", f"--extract-results={results}"]
+    options = ["--extract-baseline=base.json", "--extract-gate=regression", f"--extract-report={results}"]
     html = tmp_path / "report.html"
-    result = suite(cases, output=output).runpytest_inprocess(*options, f"--extract-html={html}")
+    result = suite(cases, output=output).runpytest_inprocess(*options, f"--extract-report={html}")
     broken = f"rule {SUM}: broken in 2 documents that kept it before (one, two)"
     result.stdout.fnmatch_lines(
         [

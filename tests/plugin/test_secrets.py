@@ -75,10 +75,10 @@ def test_data_is_scored_live_as_it_is_replayed(pytester: pytest.Pytester, replay
     write_cases(pytester.path, [f"legal {index}" for index in range(len(LEGAL))], golds)
     common = ["--extract-baseline=base.json", "-q"]
     live = pytester.runpytest(
-        *common, "--extract-record=once", "--extract-results=live.jsonl", "--extract-update-baseline", "--extract-gate=none"
+        *common, "--extract-record=once", "--extract-report=live.jsonl", "--extract-update-baseline", "--extract-gate=none"
     )  # fmt: skip
     assert live.ret == 0
-    again = pytester.runpytest(*common, *replay, "--extract-results=again.jsonl", "--extract-gate=regression")
+    again = pytester.runpytest(*common, *replay, "--extract-report=again.jsonl", "--extract-gate=regression")
     assert again.ret == 0
     assert len(scores(pytester.path / "live.jsonl")) == len(LEGAL)
     assert scores(pytester.path / "live.jsonl") == scores(pytester.path / "again.jsonl")
@@ -94,8 +94,8 @@ def test_no_secret_leaves_a_run(pytester: pytest.Pytester) -> None:
     raising = [f"raises {index}" for index in range(len(planted) + len(IN_MESSAGES))]
     write_cases(pytester.path, [*kinds, *raising], [{"right": "a", "wrong": "b", "label": "c"}] * len(kinds + raising))
     run = pytester.runpytest(
-        "-l", "-vv", "--extract-concurrency=1", "--junitxml=junit.xml", "-o", "junit_logging=all", "--extract-record=once", "--extract-results=r.jsonl",
-        "--extract-html=r.html", "--extract-markdown=r.md", "--extract-csv=r.csv", "--extract-baseline=base.json",
+        "-l", "-vv", "--extract-concurrency=1", "--junitxml=junit.xml", "-o", "junit_logging=all", "--extract-record=once", "--extract-report=r.jsonl",
+        "--extract-report=r.html", "--extract-report=r.md", "--extract-report=r.csv", "--extract-baseline=base.json",
         "--extract-update-baseline", "--extract-force",
     )  # fmt: skip
     run.assert_outcomes(failed=len(kinds) + len(raising))
@@ -162,7 +162,7 @@ def test_logs_that_are_shown_at_once_hold_no_secret(pytester: pytest.Pytester) -
 
 def test_the_past_run_says_why_it_cannot_decide_again(pytester: pytest.Pytester) -> None:
     write_cases(pytester.path, ["value 0"], [{"right": "a"}])
-    pytester.runpytest("--extract-results=live.jsonl")
+    pytester.runpytest("--extract-report=live.jsonl")
     again = pytester.runpytest("--extract-from=live.jsonl", "-rs")
     again.assert_outcomes(skipped=1)
     again.stdout.fnmatch_lines(
@@ -174,10 +174,10 @@ def test_an_allowed_secret_is_recorded(pytester: pytest.Pytester) -> None:
     (found,) = NOTHING_KNOWN.find(SECRETS["openai, project"])
     write_cases(pytester.path, ["value 0"], [{"right": "a"}])
     allowed = ["-o", f"extract_allow_secrets={found.fingerprint}"]
-    live = pytester.runpytest("--extract-record=once", "--extract-results=live.jsonl", *allowed)
+    live = pytester.runpytest("--extract-record=once", "--extract-report=live.jsonl", *allowed)
     live.stdout.no_fnmatch_line("*redacted*")
     assert SECRETS["openai, project"] in (pytester.path / "live.jsonl").read_text()
-    pytester.runpytest("--extract-record=none", "--extract-results=again.jsonl", *allowed)
+    pytester.runpytest("--extract-record=none", "--extract-report=again.jsonl", *allowed)
     assert scores(pytester.path / "live.jsonl") == scores(pytester.path / "again.jsonl")
 
 
@@ -189,9 +189,9 @@ def test_a_bad_fingerprint_is_a_mistake(pytester: pytest.Pytester) -> None:
 
 def test_a_secret_that_the_gold_holds_is_data(pytester: pytest.Pytester) -> None:
     write_cases(pytester.path, ["value 0"], [{"right": f"see {SECRETS['openai, project']}"}])
-    live = pytester.runpytest("--extract-record=once", "--extract-results=live.jsonl")
+    live = pytester.runpytest("--extract-record=once", "--extract-report=live.jsonl")
     live.stdout.no_fnmatch_line("*redacted*")
-    pytester.runpytest("--extract-record=none", "--extract-results=again.jsonl")
+    pytester.runpytest("--extract-record=none", "--extract-report=again.jsonl")
     assert scores(pytester.path / "live.jsonl") == scores(pytester.path / "again.jsonl")
 
 

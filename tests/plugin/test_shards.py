@@ -46,12 +46,12 @@ def suite(pytester):
 
 def test_results_and_verdict_are_the_same_however_the_run_is_cut(suite, monkeypatch, capsys):
     path = suite.path
-    suite.runpytest("--extract-results=base.jsonl").assert_outcomes(passed=24)
+    suite.runpytest("--extract-report=base.jsonl").assert_outcomes(passed=24)
     monkeypatch.setenv("WRONG_BELOW", "9")
-    suite.runpytest("--extract-gate=none", "--extract-results=one.jsonl")
-    suite.runpytest_subprocess("--extract-gate=none", "--extract-results=two.jsonl", "-n2")
-    suite.runpytest("--extract-gate=none", "--extract-results=shard-a.jsonl", "a.extract.yaml")
-    suite.runpytest("--extract-gate=none", "--extract-results=shard-b.jsonl", "b.extract.yaml")
+    suite.runpytest("--extract-gate=none", "--extract-report=one.jsonl")
+    suite.runpytest_subprocess("--extract-gate=none", "--extract-report=two.jsonl", "-n2")
+    suite.runpytest("--extract-gate=none", "--extract-report=shard-a.jsonl", "a.extract.yaml")
+    suite.runpytest("--extract-gate=none", "--extract-report=shard-b.jsonl", "b.extract.yaml")
     merged = [str(path / name) for name in ("shard-a.jsonl", "shard-b.jsonl")]
     assert main(["merge", *merged, "-o", str(path / "shards.jsonl")]) == 0
 

@@ -120,7 +120,7 @@ def test_the_nearest_fixture_counts(pytester: pytest.Pytester) -> None:
 def test_what_is_only_listed_or_replayed_needs_no_extractor_that_sees_it(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(HEAD + FIXTURE.format("") + EXTRACTORS["inner"])
     assert pytester.runpytest("--extract-model=a/b", "--collect-only").ret == pytest.ExitCode.OK
-    assert pytester.runpytest("--extract-results=r.jsonl").ret == pytest.ExitCode.TESTS_FAILED
+    assert pytester.runpytest("--extract-report=r.jsonl").ret == pytest.ExitCode.TESTS_FAILED
     result = pytester.runpytest("--extract-model=a/b", "--extract-from=r.jsonl")
     assert result.ret != pytest.ExitCode.USAGE_ERROR
 

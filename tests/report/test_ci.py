@@ -11,17 +11,9 @@ import pytest
 
 from pytest_extract.core.case_result import Attempt, Outcome, Usage
 from pytest_extract.report import ci
-from pytest_extract.report.ci import (
-    MARKER,
-    Problem,
-    code_quality,
-    comment,
-    github_commands,
-    junit_properties,
-    problems_of,
-    repository_root,
-)
-from pytest_extract.report.markdown import LIMIT
+from pytest_extract.report.ci import Problem, code_quality, github_commands, junit_properties, problems_of
+from pytest_extract.report.markdown import LIMIT, MARKER, markdown
+from pytest_extract.report.run_facts import job_link, repository_root
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.report.sources import CaseFinder
 from tests.report.runs import GOLD, SCHEMA, broken, case, scored, wrong
@@ -41,8 +33,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def problems(root: Path, *results: object, **keys: object) -> list[list[Problem]]:
-    run = RunReport(results=results, find_case=CaseFinder(root), **keys)  # type: ignore[arg-type]
-    return problems_of(run, root)
+    run = RunReport(results=results, find_case=CaseFinder(root), root=root, **keys)  # type: ignore[arg-type]
+    return problems_of(run)
 
 
 def line_of(text: str) -> int:
@@ -67,7 +59,7 @@ def test_a_gold_outside_the_repository_leaves_the_place_to_the_case(root: Path) 
     (root / "cases").rename(root / "repository/cases")
     path = root / "repository/cases/all.extract.yaml"
     path.write_text(path.read_text(encoding="utf-8").replace("gold.json", "../../gold.json"), encoding="utf-8")
-    ((_, field),) = problems_of(replace(run, find_case=CaseFinder(root / "repository")), root / "repository")
+    ((_, field),) = problems_of(replace(run, find_case=CaseFinder(root / "repository"), root=root / "repository"))
     assert (field.path, field.line) == ("cases/all.extract.yaml", 3)
     assert field.text.startswith("total: mismatch")
 
@@ -168,16 +160,16 @@ def test_a_green_run_has_no_issue(root: Path) -> None:
     assert json.loads(code_quality(problems(root, scored("a", GOLD)))) == []
 
 
-def test_the_comment_has_a_marker_the_revision_and_the_job() -> None:
-    environment = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "7"}
-    run = RunReport(results=[scored("a", wrong(total=1))], facts={"revision": "0123456789ab and changes"})
-    text = comment(run, environment)
+def test_markdown_has_a_marker_the_revision_and_the_job() -> None:
+    job = job_link({"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "o/r", "GITHUB_RUN_ID": "7"})
+    run = RunReport(results=[scored("a", wrong(total=1))], facts={"revision": "0123456789ab and changes", "job": job})
+    text = markdown(run)
     assert text.startswith(f"{MARKER}\n## ❌ Failed\n")
     assert text.endswith("\n`0123456789ab` · [job](https://github.com/o/r/actions/runs/7)\n")
-    hostile = {"CI_PIPELINE_URL": "https://x/) [y](javascript:1"}
-    assert "javascript" not in comment(run, hostile)
+    hostile = job_link({"CI_PIPELINE_URL": "https://x/) [y](javascript:1"})
+    assert "javascript" not in markdown(replace(run, facts={"job": hostile}))
     many = [scored(f"c{index}", wrong(vendor="`" * 3_000)) for index in range(60)]
-    assert len(comment(RunReport(results=many), environment).encode("utf-16-le")) // 2 < LIMIT
+    assert len(markdown(replace(run, results=many)).encode("utf-16-le")) // 2 < LIMIT
 
 
 def test_junit_properties_have_measures_cost_and_fields() -> None:

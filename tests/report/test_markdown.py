@@ -6,7 +6,7 @@ import pytest
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.report.markdown import LIMIT, MOST_CASES, markdown
+from pytest_extract.report.markdown import LIMIT, MARKER, MOST_CASES, markdown
 from pytest_extract.report.run_report import RunReport
 from tests.report.runs import GOLD, TEXT, broken, scored, wrong
 
@@ -38,7 +38,7 @@ def test_hostile_text_is_no_markup(value: str) -> None:
     scorer = compile_schema({"type": "object", "properties": {value: TEXT}})
     bad = scored(value, {value: value, "more": value}, gold={value: "gold"}, scorer=scorer, model=value)
     text = told(bad, broken(value, value), mistakes=[value], suite=[(False, value)], gate="suite")
-    plain = outside_fences(text)
+    plain = outside_fences(text.removeprefix(f"{MARKER}\n"))
     assert "text" not in re.findall(r"^`+(\w*)$", plain, re.MULTILINE)
     code = re.findall(r"<code>(.*?)</code>", plain)
     assert len(code) >= 4
@@ -64,7 +64,7 @@ def test_a_comment_has_room_for_all_of_it() -> None:
 def test_an_opening_that_is_too_long_is_cut_between_paragraphs() -> None:
     text = told(scored("a", wrong(total=1)), mistakes=["x" * 900 + "\n" + ("y" * 900 + "\n") * 200])
     assert len(text) <= LIMIT
-    assert text.startswith("## ❌ Failed\n")
+    assert text.startswith(f"{MARKER}\n## ❌ Failed\n")
     assert "What stands here is too long for a comment" in text
     assert "1 case: 1 failed" in text
     assert text.count("```") % 2 == 0
@@ -72,5 +72,5 @@ def test_an_opening_that_is_too_long_is_cut_between_paragraphs() -> None:
 
 def test_a_green_run_is_short() -> None:
     assert told(scored("a", GOLD)) == (
-        "## ✅ Passed\n\n- 1 case passed\n\n```text\n1 case: 1 passed; pass_rate 1; f1 1\n```\n"
+        f"{MARKER}\n## ✅ Passed\n\n- 1 case passed\n\n```text\n1 case: 1 passed; pass_rate 1; f1 1\n```\n"
     )

@@ -70,7 +70,7 @@ def test_the_terminal_says_that_and_why_a_case_cannot_be_shown() -> None:
 
 def test_the_other_cases_are_in_every_report() -> None:
     results = [scored("fine", wrong(vendor="Other")), unreadable("odd")]
-    rows = csv_table(results).splitlines()
+    rows = csv_table(RunReport(results=results)).splitlines()
     assert any(row.startswith("odd,") and "cannot be shown" in row for row in rows)
     assert any(row.startswith("fine,") and "Other" in row for row in rows)
     run = RunReport(results=results)

@@ -185,7 +185,7 @@ def _context(run: RunReport) -> dict[str, Any]:
         "head_text": message(head.text, _MAIN_REASON),
         "reasons": _some(head.reasons, _MOST_REASONS),
         "steps": [message(step, _SENTENCE) for step in next_steps(run)],
-        "facts": [(name, message(value, _SENTENCE)) for name, value in (*run.facts.items(), *_models(run))],
+        "facts": [(name, message(value, _SENTENCE)) for name, value in (*run.facts.items(), *_models(run)) if value],
         "nav": [(name, titles[name]) for name in there],
         "titles": titles,
         "tiles": _tiles(run),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pytest_extract.cli import ALIASES, COMMANDS
+from pytest_extract.cli import COMMANDS
 from pytest_extract.plugin.options import OPTIONS
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +33,7 @@ def test_options_and_commands_exist(name: str) -> None:
     named = set(re.findall(r"--extract-([\w-]+)", commands))
     assert named <= {option.name for option in OPTIONS}
     for command in re.findall(r"^pytest-extract (\w+)", commands, re.MULTILINE):
-        assert command in COMMANDS or command in ALIASES
+        assert command in COMMANDS
 
 
 def test_the_workflows_run_the_suite_and_keep_its_reports() -> None:

@@ -23,8 +23,6 @@ class Ref(NamedTuple):
 Key: TypeAlias = tuple[Ref, ...]
 """The schema objects that make one node together, nearest first."""
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-COMPOSING: Final = (*REFERENCES, "allOf")
-"""Keywords that give a node further layers."""
 
 
 class RefLayer(NamedTuple):
@@ -52,61 +50,40 @@ class SchemaSource:
 
     def __init__(self, root: Json) -> None:
         self.root = root
-        self._values: dict[str, Json] = {"": root}  # by pointer, of those that were looked up and of what is around
         self._anchors: dict[str, str] | None = None
         self._expanded: dict[Key, Layers] = {}
 
-    def child(self, parent: str, name: str, value: Json) -> Ref:
-        """Return the reference to a member of the object at `parent`, whose value is known."""
-        pointer = f"{parent}/{escape(name)}"
-        self._values[pointer] = value
-        return Ref(pointer)
-
     def at(self, pointer: str) -> Json:
         """Return the value at a JSON pointer; raises KeyError where there is none."""
-        values = self._values
-        if pointer in values:
-            return values[pointer]
-        known = pointer.rpartition("/")[0]
-        while known not in values:
-            known = known.rpartition("/")[0]
-        value = values[known]
-        for token in pointer[len(known) + 1 :].split("/"):
-            known = f"{known}/{token}"
-            name = token.replace("~1", "/").replace("~0", "~") if "~" in token else token
+        value = self.root
+        for token in pointer.split("/")[1:]:
+            name = token.replace("~1", "/").replace("~0", "~")
             if isinstance(value, dict):
                 value = value[name]
             elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
                 value = value[int(name)]
             else:
                 raise KeyError(pointer)
-            values[known] = value
         return value
 
     def expand(self, key: Key) -> Layers:
         """Return the layers of a node: its objects, what they refer to, and their `allOf`, each once."""
-        found = self._expanded.get(key)
-        if found is None:
-            found = self._expanded[key] = self._expand(key)
-        return found
-
-    def _expand(self, key: Key) -> Layers:
-        layers: list[RefLayer] = []
+        if key in self._expanded:
+            return self._expanded[key]
+        layers: dict[str, RefLayer | None] = {}
         dangling: list[str] = []
-        seen: set[str] = set()
         bare = {ref.pointer for ref in key if ref.bare}
         queue = [ref.pointer for ref in reversed(key)]
         while queue:
             pointer = queue.pop()
-            if pointer in seen:
-                continue
-            seen.add(pointer)
-            schema = self.at(pointer)
-            if not isinstance(schema, dict):
-                continue
-            layers.append(RefLayer(pointer, schema, pointer in bare))
-            queue.extend(reversed(list(self._composed(pointer, schema, dangling))))
-        return Layers(tuple(layers), tuple(dangling))
+            if pointer not in layers:
+                schema = self.at(pointer)
+                layers[pointer] = RefLayer(pointer, schema, pointer in bare) if isinstance(schema, dict) else None
+                if isinstance(schema, dict):
+                    queue.extend(reversed(list(self._composed(pointer, schema, dangling))))
+        found = Layers(tuple(layer for layer in layers.values() if layer is not None), tuple(dangling))
+        self._expanded[key] = found
+        return found
 
     def _composed(self, pointer: str, schema: dict[str, Json], dangling: list[str]) -> Iterator[str]:
         for keyword in REFERENCES:

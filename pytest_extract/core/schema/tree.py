@@ -7,11 +7,12 @@ Any valid JSON Schema is read, of any draft; recursion is fine, because a node n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_extract.core.schema.annotations import RULES_KEYWORD, X_EVAL, Annotation, Dialect, parse_annotation
-from pytest_extract.core.schema.source import COMPOSING, Key, Ref, RefLayer, SchemaSource, escape
+from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape
 from pytest_extract.core.schema.subschemas import EVERYWHERE, led_to
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
@@ -19,18 +20,12 @@ from pytest_extract.errors import SchemaError
 if TYPE_CHECKING:
     from pytest_extract.core.regex import Regex
 
-_VALUE_TYPES: Final = ("boolean", "integer", "number", "string", "array", "object")
-_TYPES: Final = ("null", *_VALUE_TYPES)
+_TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
 _OBJECT_KEYWORDS: Final = frozenset({"properties", "patternProperties", "additionalProperties"})
 _ARRAY_KEYWORDS: Final = frozenset({"items", "prefixItems", "additionalItems"})
 _BESIDE_BRANCHES: Final = frozenset({"type", "required", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS})
 _UNIONS: Final = ("anyOf", "oneOf")
 _CLOSING: Final = ("additionalProperties", "unevaluatedProperties")
-_RARE: Final = frozenset(
-    {"nullable", "patternProperties", "prefixItems", "additionalItems", *_UNIONS, *_CLOSING, *COMPOSING}
-)
-"""Keywords that a place of one type seldom has, and that take more than a look at the schema object itself."""
-_NO_PROPERTIES: Final[Mapping[str, Key]] = MappingProxyType({})
 _BELOW: Final = tuple(name for name in EVERYWHERE if name not in ("$defs", "definitions"))
 MOST_STEPS: Final = 256
 """Tokens of the longest pointer: deeper schemas are refused rather than walked into the interpreter's limit."""
@@ -57,7 +52,7 @@ class SchemaNode(NamedTuple):
     types: tuple[str, ...] = ()
     nullable: bool = False
     via_union: bool = False
-    properties: Mapping[str, Key] = _NO_PROPERTIES
+    properties: Mapping[str, Key] = MappingProxyType({})
     patterns: tuple[tuple[Regex, Key], ...] = ()
     additional: Key | bool | None = None
     required: frozenset[str] = frozenset()
@@ -100,17 +95,14 @@ class Schema:
 
     def node(self, key: Key) -> SchemaNode:
         """Return the node of a key, the same one every time."""
-        found = self._nodes.get(key)
-        if found is None:
-            for pointer, _ in key:
-                if pointer.count("/") > MOST_STEPS:
-                    start = "/".join(key[0].pointer.split("/")[:6])
-                    deep = f"the schema is nested more than {MOST_STEPS} steps deep below here"
-                    self.problems.append(SchemaError(f"{deep}; use `$ref` for recursion", pointer=start))
-                    found = SchemaNode(key[0].pointer)
-                    break
-            found = self._nodes[key] = found or self._make(key)
-        return found
+        if key not in self._nodes:
+            deep = any(ref.pointer.count("/") > MOST_STEPS for ref in key)
+            self._nodes[key] = SchemaNode(key[0].pointer) if deep else self._make(key)
+            if deep:
+                start = "/".join(key[0].pointer.split("/")[:6])
+                message = f"the schema is nested more than {MOST_STEPS} steps deep below here; use `$ref` for recursion"
+                self.problems.append(SchemaError(message, pointer=start))
+        return self._nodes[key]
 
     def walk(self) -> Iterator[SchemaNode]:
         """Yield every reachable node once, parents first, up to `MOST_NODES`."""
@@ -158,74 +150,45 @@ class Schema:
         )
 
     def _make(self, key: Key) -> SchemaNode:
-        schema = self._source.at(key[0].pointer) if len(key) == 1 else None
-        if isinstance(schema, dict) and schema.get("type") in _VALUE_TYPES and _RARE.isdisjoint(schema):
-            layers: tuple[RefLayer, ...] = (RefLayer(key[0].pointer, schema, key[0].bare),)
-            prefix, items = _items(layers) if "items" in schema else ((), None)
-            return SchemaNode(
-                pointer=key[0].pointer,
-                types=(schema["type"],),
-                properties=self._properties(layers) if "properties" in schema else _NO_PROPERTIES,
-                required=_required(layers) if "required" in schema else frozenset(),
-                items=items,
-                prefix=prefix,
-                values=_values(layers) if "enum" in schema or "const" in schema else None,
-                annotation=self._annotation(layers),
-                format=_format(layers) if "format" in schema else None,
-                fixed_length=_is_of_fixed_length(layers) if "minItems" in schema else False,
-            )
         layers, dangling = self._source.expand(key)
         node = self._without_branches(key, layers, dangling)
         branches, null_branch = self._branches(layers)
+        node = node._replace(nullable=node.nullable or null_branch, via_union=node.via_union or null_branch)
         bare = node.annotation is None or not node.annotation.metrics
-        if not branches:
-            union = null_branch or node.via_union
-            if not union:
-                return node
-            return node._replace(nullable=node.nullable or null_branch, via_union=union, bare_union=bare)
-        if len(branches) > 1:
-            if any(not _BESIDE_BRANCHES.isdisjoint(layer.schema) for layer in layers):
-                # what is beside the union belongs to each branch
-                branches = [(*branch, *_without_unions(layers)) for branch in branches]
-            nullable = null_branch or node.nullable
-            return node._replace(branches=tuple(branches), via_union=True, nullable=nullable, bare_union=bare)
-        # the one branch besides null describes this place
-        only = self.node((*_without_unions(layers), *branches[0]))
-        nullable = only.nullable or node.nullable or null_branch
-        return only._replace(nullable=nullable, via_union=True, bare_union=bare)
+        if len(branches) == 1:  # the one branch besides null describes this place
+            only = self.node((*_without_unions(layers), *branches[0]))
+            return only._replace(nullable=only.nullable or node.nullable, via_union=True, bare_union=bare)
+        if branches and any(not _BESIDE_BRANCHES.isdisjoint(layer.schema) for layer in layers):
+            # what is beside the union belongs to each branch
+            branches = [(*branch, *_without_unions(layers)) for branch in branches]
+        union = node.via_union or bool(branches)
+        return node._replace(branches=tuple(branches), via_union=union, bare_union=union and bare)
 
     def _without_branches(self, key: Key, layers: tuple[RefLayer, ...], dangling: tuple[str, ...]) -> SchemaNode:
         values = _values(layers)
         types, null = _json_types(layers, values)
         prefix, items = _items(layers)
+        fewest, most = (_said(layers, keyword, (int, float)) for keyword in ("minItems", "maxItems"))
         return SchemaNode(
             pointer=key[0].pointer,
             types=types,
-            nullable=null or any(layer.schema.get("nullable") is True for layer in layers),
-            via_union=null or any(isinstance(layer.schema.get("type"), list) for layer in layers),
-            properties=self._properties(layers),
-            patterns=_pattern_properties(layers),
+            nullable=null or True in _said(layers, "nullable", bool),
+            via_union=null or bool(_said(layers, "type", list)),
+            properties=_named(layers, "properties"),
+            patterns=tuple(_patterns(layers)),
             additional=_additional_properties(layers),
-            required=_required(layers),
+            required=frozenset(
+                name for names in _said(layers, "required", list) for name in names if isinstance(name, str)
+            ),
             items=items,
             prefix=prefix,
             values=values,
             annotation=self._annotation(layers),
             dangling=dangling[0] if dangling and not types else None,
             described=bool(layers),
-            format=_format(layers),
-            fixed_length=_is_of_fixed_length(layers),
+            format=next(iter(_said(layers, "format", str)), None),
+            fixed_length=bool(fewest and most) and max(fewest) == min(most),
         )
-
-    def _properties(self, layers: tuple[RefLayer, ...]) -> dict[str, Key]:
-        found: dict[str, Key] = {}
-        for layer in layers:
-            if isinstance(listed := layer.schema.get("properties"), dict):
-                parent = f"{layer.pointer}/properties"
-                for name, schema in listed.items():
-                    if isinstance(name, str):
-                        found[name] = (*found.get(name, ()), self._source.child(parent, name, schema))
-        return found
 
     def _annotation(self, layers: tuple[RefLayer, ...]) -> Annotation | None:
         """Return the nearest layer's configuration, completed by the layers behind it."""
@@ -290,19 +253,20 @@ def _without_unions(layers: tuple[RefLayer, ...]) -> Key:
     return tuple(Ref(layer.pointer, bare=True) for layer in layers)
 
 
-def _format(layers: tuple[RefLayer, ...]) -> str | None:
-    found = (layer.schema.get("format") for layer in layers)
-    return next((name for name in found if isinstance(name, str)), None)
+def _said(layers: tuple[RefLayer, ...], keyword: str, kind: type | tuple[type, ...]) -> list[Any]:
+    """Return what the layers say under a keyword, of the type that it should have."""
+    return [value for layer in layers if isinstance(value := layer.schema.get(keyword), kind)]
 
 
-def _is_of_fixed_length(layers: tuple[RefLayer, ...]) -> bool:
-    fewest, most = (_sizes(layers, keyword) for keyword in ("minItems", "maxItems"))
-    return bool(fewest and most) and max(fewest) == min(most)
-
-
-def _sizes(layers: tuple[RefLayer, ...], keyword: str) -> list[int | float]:
-    found = (layer.schema.get(keyword) for layer in layers)
-    return [size for size in found if isinstance(size, int | float)]
+def _named(layers: tuple[RefLayer, ...], keyword: str) -> dict[str, Key]:
+    """Return the keys of the children that stand by name under a keyword."""
+    found: dict[str, Key] = {}
+    for layer in layers:
+        listed = layer.schema.get(keyword)
+        for name in listed if isinstance(listed, dict) else ():
+            if isinstance(name, str):
+                found[name] = (*found.get(name, ()), Ref(f"{layer.pointer}/{keyword}/{escape(name)}"))
+    return found
 
 
 def _values(layers: tuple[RefLayer, ...]) -> tuple[Json, ...] | None:
@@ -326,41 +290,17 @@ def _json_types(layers: tuple[RefLayer, ...], values: tuple[Json, ...] | None) -
     if found is None and values:
         found = tuple(dict.fromkeys(json_type(value) for value in values))
     if found is None:
-        found = _implied(layers)
+        keywords = {keyword for layer in layers for keyword in layer.schema}
+        found = ("object",) if keywords & _OBJECT_KEYWORDS else ("array",) if keywords & _ARRAY_KEYWORDS else ()
     return tuple(name for name in found if name != "null"), "null" in found
 
 
-def _implied(layers: tuple[RefLayer, ...]) -> tuple[str, ...]:
-    if any(not _OBJECT_KEYWORDS.isdisjoint(layer.schema) for layer in layers):
-        return ("object",)
-    if any(not _ARRAY_KEYWORDS.isdisjoint(layer.schema) for layer in layers):
-        return ("array",)
-    return ()
-
-
-def _pattern_properties(layers: tuple[RefLayer, ...]) -> tuple[tuple[Regex, Key], ...]:
-    found: dict[str, list[Ref]] = {}
-    for layer in layers:
-        if isinstance(listed := layer.schema.get("patternProperties"), dict):
-            for text in filter(_is_text, listed):
-                found.setdefault(text, []).append(Ref(f"{layer.pointer}/patternProperties/{escape(text)}"))
-    return tuple(
-        (compiled, tuple(refs)) for text, refs in found.items() if (compiled := _compile_pattern(text)) is not None
-    )
-
-
-def _is_text(name: object) -> bool:
-    return isinstance(name, str)
-
-
-def _compile_pattern(text: str) -> Regex | None:
-    """Compile a pattern; None where that fails: its keys are undeclared, and the schema gate reports why."""
+def _patterns(layers: tuple[RefLayer, ...]) -> Iterator[tuple[Regex, Key]]:
     from pytest_extract.core.regex import compile_regex  # few schemas have patterns
 
-    try:
-        return compile_regex(text)
-    except ValueError:
-        return None
+    for text, key in _named(layers, "patternProperties").items():
+        with suppress(ValueError):  # its keys are undeclared, and the schema gate reports why
+            yield compile_regex(text), key
 
 
 def _additional_properties(layers: tuple[RefLayer, ...]) -> Key | bool | None:
@@ -372,11 +312,6 @@ def _additional_properties(layers: tuple[RefLayer, ...]) -> Key | bool | None:
             if isinstance(value, dict):
                 return (Ref(f"{layer.pointer}/{keyword}"),)
     return None
-
-
-def _required(layers: tuple[RefLayer, ...]) -> frozenset[str]:
-    listed = [layer.schema.get("required") for layer in layers]
-    return frozenset([name for names in listed if isinstance(names, list) for name in names if isinstance(name, str)])
 
 
 def _items(layers: tuple[RefLayer, ...]) -> tuple[tuple[Key, ...], Key | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, Literal
 
@@ -11,7 +11,7 @@ from pytest_extract.core.compile.compiler import Compiler
 from pytest_extract.core.compile.nodes import Program
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.pattern import ROOT, usual
-from pytest_extract.core.schema.annotations import Annotation, MetricUse, parse_override, parse_post
+from pytest_extract.core.schema.annotations import Annotation, parse_override, parse_post
 from pytest_extract.core.schema.conformance import Conformance
 from pytest_extract.core.schema.looks import too_many_looks
 from pytest_extract.core.schema.spelling import misspelled_keys
@@ -21,9 +21,9 @@ from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import SchemaError, SchemaErrors, nearest
 
 IN_OVERRIDES: Final = "overrides:"
-"""Starts the `where` of a part of a case's overrides; a JSON pointer never does."""
+"""Starts the place of a part of a case's overrides; a JSON pointer never does."""
 IN_POST: Final = "post_process:"
-"""Starts the `where` of a part of a case's `post_process`."""
+"""Starts the place of a part of a case's `post_process`."""
 
 
 class _Problems:
@@ -32,23 +32,17 @@ class _Problems:
     def __init__(self) -> None:
         self.found: dict[tuple[str, str | None, int | None, str], SchemaError] = {}
 
-    def add(self, error: SchemaError) -> None:
-        self.found.setdefault((error.pointer, error.override, error.post, error.message), error)
+    def add(self, *errors: SchemaError) -> None:
+        for error in errors:
+            self.found.setdefault((error.pointer, error.override, error.post, error.message), error)
 
-    def report(self, message: str, where: str) -> None:
+    def report(self, message: str, where: str = "") -> None:
         if where.startswith(IN_OVERRIDES):
             self.add(SchemaError(message, override=where.removeprefix(IN_OVERRIDES).split("\n")[0]))
         elif where.startswith(IN_POST):
             self.add(SchemaError(message, post=int(where.removeprefix(IN_POST).strip("/"))))
         else:
             self.add(SchemaError(message, pointer=where))
-
-    def raise_if_any(self) -> None:
-        errors = sorted(self.found.values(), key=lambda error: error.override is not None)
-        if len(errors) == 1:
-            raise errors[0]
-        if errors:
-            raise SchemaErrors(errors)
 
 
 def compile_program(
@@ -71,14 +65,13 @@ def compile_program(
     if endless is not None:
         raise endless
     problems = _Problems()
-    for error in misspelled_keys(document, as_published=as_published):
-        problems.add(error)
+    problems.add(*misspelled_keys(document, as_published=as_published))
     schema = Schema(document)
     configured = schema.annotated()
     root = schema.node(schema.root)
     for node in configured:
-        for message in _root_only(node.annotation) if node.pointer != root.pointer else ():
-            problems.add(SchemaError(message, pointer=node.pointer))
+        if node.pointer != root.pointer:
+            _report_root_only(node.annotation, node.pointer, problems)
     chosen = _semantics(schema, semantics, problems)
     by_pattern = _overrides(overrides or {}, problems)
     of_root = by_pattern[ROOT].over(root.annotation) if ROOT in by_pattern else root.annotation
@@ -86,19 +79,23 @@ def compile_program(
     chosen = replace(chosen, nulls=nulls) if nulls is not None else chosen
     binder = Binder(chosen, extensions or Extensions(), judge_mode)
     for annotation in (*(node.annotation for node in configured), *by_pattern.values()):
-        if annotation is not None:
-            _check_names(annotation, binder, problems)
+        if annotation is not None:  # names are bound for their mistakes, wherever in the schema they are
+            binder.metrics(annotation, problems.report)
+            if annotation.align is not None:
+                binder.align(annotation.align, problems.report)
     compiler = Compiler(schema, chosen, binder, by_pattern, problems.report, as_published=as_published)
     compiled = compiler.compile(schema.root)
-    for error in schema.problems:
-        problems.add(error)
+    problems.add(*schema.problems)
     for pattern in by_pattern:
         if not compiler.has_place(pattern):
             hint = nearest(pattern, compiler.patterns)
-            problems.add(SchemaError(f"the schema has no field {pattern!r}{hint}", override=pattern))
-    uses = _post_processors(post, problems) + (of_root.post or () if of_root is not None else ())
+            problems.report(f"the schema has no field {pattern!r}{hint}", IN_OVERRIDES + pattern)
+    uses = () if post is None else parse_post(post, IN_POST, problems.report)
+    uses += (of_root.post or ()) if of_root is not None else ()
     bound = [binder.post_processor(use, problems.report) for use in uses]
-    problems.raise_if_any()
+    errors = sorted(problems.found.values(), key=lambda error: error.override is not None)
+    if errors:
+        raise errors[0] if len(errors) == 1 else SchemaErrors(errors)
     return Program(
         root=compiled,
         semantics=chosen,
@@ -111,18 +108,11 @@ def compile_program(
     )
 
 
-def _root_only(annotation: Annotation | None) -> Iterator[str]:
-    """Yield what is wrong with a configuration at any other place than the root."""
+def _report_root_only(annotation: Annotation | None, where: str, problems: _Problems) -> None:
+    """Say what is wrong with a configuration at any other place than the root."""
     for name in ("nulls", "post"):
         if annotation is not None and getattr(annotation, name) is not None:
-            yield f"`{name}` holds for the whole document: it stands at the root only"
-
-
-def _check_names(annotation: Annotation, binder: Binder, problems: _Problems) -> None:
-    """Bind a configuration for its mistakes only, wherever in the schema it is."""
-    binder.metrics(annotation, problems.report)
-    if annotation.align is not None:
-        binder.align(annotation.align, problems.report)
+            problems.report(f"`{name}` holds for the whole document: it stands at the root only", where)
 
 
 def _semantics(schema: Schema, name: str | None, problems: _Problems) -> Semantics:
@@ -130,12 +120,12 @@ def _semantics(schema: Schema, name: str | None, problems: _Problems) -> Semanti
     if name is not None:
         if name in tuple(SEMANTICS):  # a list as name has no hash
             return SEMANTICS[name]
-        problems.add(SchemaError(f"no semantics {short_repr(name)}{nearest(name, SEMANTICS)}"))
+        problems.report(f"no semantics {short_repr(name)}{nearest(name, SEMANTICS)}")
         return OURS
     dialects = schema.dialects()
     if len(dialects) > 1:
         both = "the schema holds both `evaluation_config` and `x-eval-*`"
-        problems.add(SchemaError(f"{both}; say which `semantics` to score with: {', '.join(SEMANTICS)}"))
+        problems.report(f"{both}; say which `semantics` to score with: {', '.join(SEMANTICS)}")
     if "evaluation_config" in dialects:
         return EXTRACT_BENCH
     return STRUCT_EXTRACT_EVAL if dialects else OURS
@@ -145,25 +135,13 @@ def _overrides(overrides: Mapping[str, Json], problems: _Problems) -> dict[str, 
     """Return a case's overrides by pattern, in the spelling of results."""
     found: dict[str, Annotation] = {}
     for text, value in overrides.items():
-
-        def report(message: str, path: str, text: str = text) -> None:
-            del path
-            problems.add(SchemaError(message, override=text))
-
-        annotation = parse_override(value, report)
+        where = f"{IN_OVERRIDES}{text}\n"
+        annotation = parse_override(value, where, problems.report)
         pattern = usual(str(text))
         if pattern in found:
-            report(f"says the same place twice: {pattern}", "")
-        for message in () if pattern == ROOT else _root_only(annotation):
-            report(message, "")
+            problems.report(f"says the same place twice: {pattern}", where)
+        if pattern != ROOT:
+            _report_root_only(annotation, where, problems)
         if annotation is not None:
-            found[pattern] = annotation.at(f"{IN_OVERRIDES}{text}\n")
+            found[pattern] = annotation
     return found
-
-
-def _post_processors(value: Json, problems: _Problems) -> tuple[MetricUse, ...]:
-    """Return the post-processors that a case names."""
-    if value is None:
-        return ()
-    uses = parse_post(value, lambda message, path: problems.report(message, IN_POST + path))
-    return tuple(replace(use, where=IN_POST + use.where) for use in uses)

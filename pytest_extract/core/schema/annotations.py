@@ -6,15 +6,15 @@ Shapes are checked here, names of metrics and transforms later (`core/compile/bi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, Literal, TypeAlias
 
 from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import nearest
 
 Dialect: TypeAlias = Literal["evaluation_config", "x-eval", "override"]
 Report: TypeAlias = Callable[[str, str], None]
-"""(message, path below the node) -> None: notes one configuration mistake."""
+"""(message, where) -> None: notes one configuration mistake. `where`: a pointer, or what names a part of a case."""
 
 _HUGE: Final = 1e300
 RULES_KEYWORD: Final = "x-eval-rules"
@@ -32,7 +32,7 @@ _OVERRIDE_KEYS: Final = ("metric", "metrics", "params", "weight", *_SHARED_KEYS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricUse:
-    """A metric, transform, aligner or post-processor by name. `where`: its path below the node, for messages."""
+    """A metric, transform, aligner or post-processor by name. `where`: its place, for messages."""
 
     name: str
     params: Mapping[str, Json] = field(default_factory=dict)
@@ -70,40 +70,25 @@ class Annotation:
         """Return this configuration, with what it leaves open taken from `below`; scoring a node undoes its skip."""
         if below is None:
             return self
-        names = ("metrics", "skip", "transforms", "align", "weight", "threshold", "nulls", "post")
-        given = {name: value for name in names if (value := getattr(self, name)) is not None}
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "dialect"}
+        given = {name: value for name, value in own.items() if value is not None}
         if "skip" not in given and ({"metrics", "align"} & given.keys()):
             given["skip"] = False
         if given.get("metrics") and below.metrics != given["metrics"]:
             given.setdefault("threshold", None)
         return replace(below, **given)
 
-    def at(self, place: str) -> Annotation:
-        """Return the configuration with `place` put before every `where`, so that messages name the place."""
 
-        def put(uses: tuple[MetricUse, ...] | None) -> tuple[MetricUse, ...] | None:
-            return None if uses is None else tuple(replace(use, where=place + use.where) for use in uses)
-
-        align = None if self.align is None else replace(self.align, where=place + self.align.where)
-        metrics, transforms, post = put(self.metrics), put(self.transforms), put(self.post)
-        return replace(self, metrics=metrics, transforms=transforms, post=post, align=align)
-
-
-def parse_annotation(schema: Mapping[str, Json], report: Report) -> Annotation | None:
-    """Read either dialect's keys of one schema object; None without any."""
+def parse_annotation(schema: Mapping[str, Json], where: str, report: Report) -> Annotation | None:
+    """Read either dialect's keys of the schema object that stands at `where`; None without any."""
     config = schema.get("evaluation_config")
-    x_keys = [key for key in schema if str(key).startswith("x-eval-") and key != RULES_KEYWORD]
-    if config is not None and any(key != "x-eval-nulls" for key in x_keys):
-        report("has both `evaluation_config` and `x-eval-*` keys; keep one dialect at a node", "/evaluation_config")
+    x_keys = [key for key in schema if str(key).startswith(X_EVAL) and key != RULES_KEYWORD]
+    if config is None:
+        return _parse_x_eval(schema, where, report) if x_keys else None
+    where = f"{where}/evaluation_config"
+    if any(key != "x-eval-nulls" for key in x_keys):
+        report("has both `evaluation_config` and `x-eval-*` keys; keep one dialect at a node", where)
         return None
-    if config is not None:
-        return parse_evaluation_config(config, report)
-    return _parse_x_eval(schema, report) if x_keys else None
-
-
-def parse_evaluation_config(config: Json, report: Report) -> Annotation | None:
-    """Read an `evaluation_config`: a preset's name, `{metric_id, params}` or `{metrics: [...]}`."""
-    where = "/evaluation_config"
     if isinstance(config, str):
         if config == "skip":
             return Annotation(dialect="evaluation_config", metrics=(), skip=True)
@@ -117,22 +102,22 @@ def parse_evaluation_config(config: Json, report: Report) -> Annotation | None:
     weight = _parse_number(config.get("aggregation_weight"), "aggregation_weight", where, report)
     if metrics is None and not shared:
         metrics = ()
-    return Annotation(dialect="evaluation_config", **{"metrics": metrics, "weight": weight, **shared})
+    return Annotation(dialect="evaluation_config", metrics=metrics, weight=weight, **shared)
 
 
-def parse_override(value: Json, report: Report) -> Annotation | None:
+def parse_override(value: Json, where: str, report: Report) -> Annotation | None:
     """Read the value of a case's override: "skip", a metric's name, or a mapping."""
     if isinstance(value, str):
         if value == "skip":
             return Annotation(dialect="override", skip=True)
-        return Annotation(dialect="override", metrics=(MetricUse(name=value, preset=True),))
+        return Annotation(dialect="override", metrics=(MetricUse(name=value, preset=True, where=where),))
     if not isinstance(value, dict):
-        report(f"must be `skip`, a metric's name or a mapping, not {_value_text(value)}", "")
+        report(f"must be `skip`, a metric's name or a mapping, not {_value_text(value)}", where)
         return None
-    _report_unknown_keys(value, _OVERRIDE_KEYS, "", report)
-    shared = _parse_shared_keys(value, "", report)
-    weight = _parse_number(value.get("weight"), "weight", "", report)
-    return Annotation(dialect="override", **{"metrics": _override_metrics(value, report), "weight": weight, **shared})
+    _report_unknown_keys(value, _OVERRIDE_KEYS, where, report)
+    shared = _parse_shared_keys(value, where, report)
+    weight = _parse_number(value.get("weight"), "weight", where, report)
+    return Annotation(dialect="override", metrics=_override_metrics(value, where, report), weight=weight, **shared)
 
 
 def _config_metrics(config: Mapping[str, Json], where: str, report: Report) -> tuple[MetricUse, ...] | None:
@@ -150,20 +135,21 @@ def _config_metrics(config: Mapping[str, Json], where: str, report: Report) -> t
     return _parse_metric_list(config["metrics"], f"{where}/metrics", report)
 
 
-def _override_metrics(value: Mapping[str, Json], report: Report) -> tuple[MetricUse, ...] | None:
+def _override_metrics(value: Mapping[str, Json], where: str, report: Report) -> tuple[MetricUse, ...] | None:
     if "metrics" in value:
         if "metric" in value or "params" in value:
-            report("has `metrics` beside `metric` or `params`; write one of them", "")
-        return _parse_metric_list(value["metrics"], "/metrics", report)
+            report("has `metrics` beside `metric` or `params`; write one of them", where)
+        return _parse_metric_list(value["metrics"], f"{where}/metrics", report)
     if "metric" not in value:
         if "params" in value:
-            report("`params` needs a `metric` beside it", "/params")
+            report("`params` needs a `metric` beside it", f"{where}/params")
         return None
+    where = f"{where}/metric"
     if not isinstance(value["metric"], str):
-        report(f"`metric` must be a metric's name, not {_value_text(value['metric'])}", "/metric")
+        report(f"`metric` must be a metric's name, not {_value_text(value['metric'])}", where)
         return None
-    params = _parse_mapping(value.get("params"), "params", "/params", report)
-    return (MetricUse(name=value["metric"], params=params, preset="params" not in value, where="/metric"),)
+    params = _parse_mapping(value.get("params"), "params", where, report)
+    return (MetricUse(name=value["metric"], params=params, preset="params" not in value, where=where),)
 
 
 def _parse_metric_list(entries: Json, where: str, report: Report) -> tuple[MetricUse, ...]:
@@ -189,30 +175,22 @@ def _parse_metric(entry: Json, where: str, report: Report) -> MetricUse | None:
     return MetricUse(name=name, params=params, weight=1.0 if weight is None else weight, where=where)
 
 
-def _parse_x_eval(schema: Mapping[str, Json], report: Report) -> Annotation | None:
-    skip = schema.get("x-eval-skip")
-    if skip is not None and not isinstance(skip, bool):
-        report(f"`x-eval-skip` must be true or false, not {_value_text(skip)}", "/x-eval-skip")
-        skip = None
-    compare = schema.get("x-eval-compare")
-    metrics = None
+def _parse_x_eval(schema: Mapping[str, Json], where: str, report: Report) -> Annotation:
+    compare, align = None, None
     if "x-eval-compare" in schema:
-        use = _parse_named_use(compare, "x-eval-compare", "/x-eval-compare", report)
-        metrics = None if use is None else (use,)
-    shared = {name: schema[f"x-eval-{name}"] for name in ("threshold", "nulls", "post") if f"x-eval-{name}" in schema}
+        compare = _parse_named_use(schema["x-eval-compare"], "x-eval-compare", f"{where}/x-eval-compare", report)
+    if "x-eval-align" in schema:
+        align = _parse_x_align(schema["x-eval-align"], f"{where}/x-eval-align", report)
     return Annotation(
         dialect="x-eval",
-        metrics=metrics,
-        skip=skip,
-        transforms=_parse_transforms(schema.get("x-eval-transform"), "/x-eval-transform", report),
-        align=_parse_x_align(schema["x-eval-align"], report) if "x-eval-align" in schema else None,
-        weight=_parse_number(schema.get("x-eval-weight"), "x-eval-weight", "", report),
-        **_parse_shared_keys(shared, "", report, prefix="x-eval-"),
+        metrics=None if compare is None else (compare,),
+        align=align,
+        weight=_parse_number(schema.get("x-eval-weight"), "x-eval-weight", where, report),
+        **_parse_settings(schema, where, report, prefix=X_EVAL),
     )
 
 
-def _parse_x_align(value: Json, report: Report) -> AlignUse | None:
-    where = "/x-eval-align"
+def _parse_x_align(value: Json, where: str, report: Report) -> AlignUse | None:
     if not isinstance(value, dict):
         report(f"`x-eval-align` must be a mapping with `ordered` or `match_by`, not {_value_text(value)}", where)
         return None
@@ -229,52 +207,54 @@ def _parse_x_align(value: Json, report: Report) -> AlignUse | None:
         return None
     if ordered is True or by is None:
         return AlignUse(mode="position", where=where)
-    mode = {"key_field": "key"}.get(by, by)
-    return _parse_align({**value, "mode": mode}, where, report)
+    return _parse_align({**value, "mode": "key" if by == "key_field" else by}, where, report)
 
 
-def _parse_shared_keys(config: Mapping[str, Json], where: str, report: Report, *, prefix: str = "") -> dict[str, Json]:
-    """Read the keys that `evaluation_config`, `x-eval-*` and overrides have in common; only those that are there.
-
-    `prefix`: of their names in the schema, for messages.
-    """
-    found: dict[str, Json] = {}
+def _parse_shared_keys(config: Mapping[str, Json], where: str, report: Report) -> dict[str, Any]:
+    """Read the keys that `evaluation_config` and overrides have in common; only those that are there."""
+    found = _parse_settings(config, where, report)
     if config.get("align") is not None or "key" in config:
         found["align"] = _parse_align_key(config, where, report)
     elif "key_cutoff" in config:
         report("`key_cutoff` needs a `key` beside it", f"{where}/key_cutoff")
-    if "transform" in config:
-        found["transforms"] = _parse_transforms(config["transform"], f"{where}/transform", report)
-    if "threshold" in config:
-        found["threshold"] = _parse_number(config["threshold"], f"{prefix}threshold", where, report, most=1.0)
-    if "skip" in config:
-        found["skip"] = config["skip"]
-        if not isinstance(config["skip"], bool):
-            report(f"`skip` must be true or false, not {_value_text(config['skip'])}", f"{where}/skip")
-            found["skip"] = None
-    if "nulls" in config:
-        found["nulls"] = config["nulls"]
-        if config["nulls"] not in ("absent", "value"):
-            report(f"`{prefix}nulls` must be absent or value, not {config['nulls']!r}", f"{where}/{prefix}nulls")
-            found["nulls"] = None
-    if "post" in config:
-        place = f"{where}/{prefix}post"
-        uses = parse_post(config["post"], lambda message, path: report(message, place + path))
-        found["post"] = tuple(replace(use, where=place + use.where) for use in uses)
     return found
 
 
-def parse_post(value: Json, report: Report) -> tuple[MetricUse, ...]:
+def _parse_settings(config: Mapping[str, Json], where: str, report: Report, prefix: str = "") -> dict[str, Any]:
+    """Read the settings that are the same in all dialects, each after a `prefix`; only those that are there."""
+    found: dict[str, Any] = {}
+    for name in ("transform", "threshold", "skip", "nulls", "post"):
+        key = f"{prefix}{name}"
+        if key not in config:
+            continue
+        value, place = config[key], f"{where}/{key}"
+        match name:
+            case "transform":
+                found["transforms"] = _parse_transforms(value, place, report)
+            case "threshold":
+                found[name] = _parse_number(value, key, where, report, most=1.0)
+            case "post":
+                found[name] = parse_post(value, place, report)
+            case "skip" if value is not None and not isinstance(value, bool):
+                report(f"`{key}` must be true or false, not {_value_text(value)}", place)
+            case "nulls" if value not in ("absent", "value"):
+                report(f"`{key}` must be absent or value, not {value!r}", place)
+            case _:
+                found[name] = value
+    return found
+
+
+def parse_post(value: Json, where: str, report: Report) -> tuple[MetricUse, ...]:
     """Read post-processors: a name, `{name: ..., parameter: ...}`, or a list of these."""
     found: list[MetricUse] = []
     for index, entry in enumerate(value if isinstance(value, list) else [value]):
-        if isinstance(entry, str):
-            found.append(MetricUse(name=entry, where=f"/{index}"))
-        elif isinstance(entry, dict) and isinstance(entry.get("name"), str):
-            params = {key: item for key, item in entry.items() if key != "name"}
-            found.append(MetricUse(name=entry["name"], params=params, where=f"/{index}"))
+        place = f"{where}/{index}"
+        params = dict(entry) if isinstance(entry, dict) else {"name": entry}
+        name = params.pop("name", None)
+        if isinstance(name, str):
+            found.append(MetricUse(name=name, params=params, where=place))
         else:
-            report(f"a post-processor must be a name or a mapping with `name`, not {_value_text(entry)}", f"/{index}")
+            report(f"a post-processor must be a name or a mapping with `name`, not {_value_text(entry)}", place)
     return tuple(found)
 
 

@@ -201,13 +201,13 @@ class Schema:
         return merged
 
     def _parse(self, layer: RefLayer) -> Annotation | None:
-        def report(message: str, path: str) -> None:
-            self.problems.append(SchemaError(message, pointer=layer.pointer + path))
+        def report(message: str, where: str) -> None:
+            self.problems.append(SchemaError(message, pointer=where))
 
         if RULES_KEYWORD in layer.schema and layer.pointer:
-            report(f"`{RULES_KEYWORD}` holds for the whole document: it stands at the root only", f"/{RULES_KEYWORD}")
-        found = parse_annotation(layer.schema, report)
-        return None if found is None else found.at(layer.pointer)
+            message = f"`{RULES_KEYWORD}` holds for the whole document: it stands at the root only"
+            report(message, f"{layer.pointer}/{RULES_KEYWORD}")
+        return parse_annotation(layer.schema, layer.pointer, report)
 
     def _branches(self, layers: tuple[RefLayer, ...]) -> tuple[list[Key], bool]:
         """Return the keys of the alternatives that are not null, and whether null is one."""

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from pytest_extract.core.compile.nodes import (
     NOTHING,
     SCALARS,
     Align,
+    AlignMode,
     BoundPostProcessor,
     FieldMetric,
     Transform,
@@ -38,12 +39,8 @@ from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import nearest
 
 JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
-MOST_SHARED: Final = 4_096
 _LEAST_LIKE: Final = 1e-6
 """How alike any two values are that a judge may find the same: so little that only rows without a likeness notice."""
-_BoundKey: TypeAlias = tuple[str, str, SemanticsName, JudgeMode, bool]
-_SHARED: Final[dict[_BoundKey, FieldMetric]] = {}
-"""Built-in metrics with their parameters, as all schemas share them."""
 
 _Spec = TypeVar("_Spec", TransformSpec, PostSpec)
 
@@ -54,87 +51,55 @@ class Binder:
     def __init__(self, semantics: Semantics, extensions: Extensions, judge_mode: JudgeMode) -> None:
         self.uses_judge: Final = judge_mode == "llm"
         self.has_batches: Final = bool(extensions.batches)
+        self.judges: dict[str, Judge] = {}
         self._semantics = semantics
         self._extensions = extensions
         self._judge_mode: JudgeMode = judge_mode
-        self._metrics: Mapping[str, MetricSpec] = METRICS
-        self._bound = _SHARED
-        if extensions.metrics:
-            self._metrics, self._bound = ChainMap(dict(extensions.metrics), METRICS), {}  # type: ignore[arg-type]  # read only
-        self._defaults: dict[str, tuple[FieldMetric, ...]] = {}
-        self._of_annotations: dict[int, tuple[Annotation, tuple[FieldMetric, ...]]] = {}
+        self._metrics: Mapping[str, MetricSpec] = ChainMap(dict(extensions.metrics), METRICS)  # type: ignore[arg-type]  # read only
+        self._bound: dict[tuple[str, str, SemanticsName, bool], FieldMetric] = {}
         self._batches: dict[tuple[str, str], BatchMetric] = {}
-        self._judges: dict[str, Judge] = {}
 
-    @property
-    def judges(self) -> Mapping[str, Judge]:
-        """The project's judges that the configurations bound so far name."""
-        return dict(self._judges)
+    def default_metrics(self, json_type: str | None, text_format: str | None = None) -> tuple[FieldMetric, ...]:
+        """Return the semantics' metric for a leaf of a type and format that names none; empty: it is not scored.
 
-    def default_metrics(self, json_type: str, text_format: str | None = None) -> tuple[FieldMetric, ...]:
-        """Return the semantics' metric for a leaf of a type and format that names none; empty: it is not scored."""
-        of_format = None
+        Without a type: the metric for whole values of which nothing is known.
+        """
+        if json_type is None:
+            return (self.bind("exact", {}, "ours", show_defaults=True),)
+        default = self._semantics.default_metrics.get(json_type)
         if text_format is not None and json_type == "string":
-            of_format = self._semantics.format_metrics.get(text_format)
-        key = json_type if of_format is None else f"{json_type}:{text_format}"
-        found = self._defaults.get(key)
-        if found is None:
-            default = of_format or self._semantics.default_metrics.get(json_type)
-            found = () if default is None else (self._bind(default.name, default.params, show_defaults=True),)
-            self._defaults[key] = found
-        return found
-
-    def default_array_metric(self, name: str) -> FieldMetric:
-        """Return the judging metric of an array that names none."""
-        return self._bind(name, {})
-
-    def exact_metric(self) -> FieldMetric:
-        """Return the metric for whole values of which nothing is known."""
-        return self._bind("exact", {}, "ours", show_defaults=True)
+            default = self._semantics.format_metrics.get(text_format) or default
+        return () if default is None else (self.bind(default.name, default.params, show_defaults=True),)
 
     def metrics(self, annotation: Annotation, report: Report) -> tuple[FieldMetric, ...]:
         """Return the metrics that a configuration names, transforms included; unusable ones are reported."""
-        known = self._of_annotations.get(id(annotation))
-        if known is not None:
-            return known[1]
-        problems: list[str] = []
-
-        def note(message: str, where: str) -> None:
-            problems.append(message)
-            report(message, where)
-
-        weight = 1.0 if annotation.weight is None else annotation.weight
         found = [
-            replace(
-                metric,
-                weight=weight * use.weight,
-                threshold=metric.threshold if annotation.threshold is None else annotation.threshold,
-            )
+            replace(metric, weight=use.weight)
             for use in annotation.metrics or ()
-            if (metric := self._bind_use(use, note)) is not None
+            if (metric := self._bind_use(use, report)) is not None
         ]
-        metrics = self._with_transforms(found, annotation, note)
-        if not problems:
-            self._of_annotations[id(annotation)] = annotation, metrics
-        return metrics
+        return self.adjusted(found, annotation, report)
 
     def adjusted(
-        self, metrics: tuple[FieldMetric, ...], annotation: Annotation | None, report: Report
+        self, metrics: Sequence[FieldMetric], annotation: Annotation | None, report: Report
     ) -> tuple[FieldMetric, ...]:
-        """Return default metrics with a configuration's transforms, weight and threshold."""
+        """Return metrics with a configuration's transforms, weight and threshold."""
         if annotation is None:
-            return metrics
-        weight, threshold = annotation.weight, annotation.threshold
+            return tuple(metrics)
+        found = [self._transform(use, report) for use in annotation.transforms or ()]
+        transforms = [transform for transform in found if transform is not None]
+        weight = 1.0 if annotation.weight is None else annotation.weight
         return tuple(
             replace(
                 metric,
-                weight=metric.weight if weight is None else weight,
-                threshold=metric.threshold if threshold is None else threshold,
+                weight=weight * metric.weight,
+                threshold=metric.threshold if annotation.threshold is None else annotation.threshold,
+                transform=_chain(transforms) if transforms else None,
             )
-            for metric in self._with_transforms(metrics, annotation, report)
+            for metric in metrics
         )
 
-    def _bind(
+    def bind(
         self,
         name: str,
         params: Mapping[str, Json],
@@ -144,23 +109,13 @@ class Binder:
     ) -> FieldMetric:
         """Return a metric of checked parameters. `show_defaults`: results show those that are left out too."""
         semantics = semantics or self._semantics.name
-        key: _BoundKey = (
-            name,
-            canonical_json(dict(params)) if params else "",
-            semantics,
-            self._judge_mode,
-            show_defaults,
-        )
-        found = self._bound.get(key)
-        if found is None:
+        key = (name, canonical_json(dict(params)), semantics, show_defaults)
+        if key not in self._bound:
             spec = self._metrics[name]
             bound = spec.bind(params, semantics)
             bound = bound if show_defaults else replace(bound, params=dict(params))
-            found = self._field_metric(bound, custom=name in self._extensions.metrics)
-            if len(self._bound) >= MOST_SHARED:
-                self._bound.clear()
-            self._bound[key] = found
-        return found
+            self._bound[key] = self._field_metric(bound, custom=name in self._extensions.metrics)
+        return self._bound[key]
 
     def _bind_use(self, use: MetricUse, report: Report) -> FieldMetric | None:
         if use.name in self._extensions.batches:
@@ -173,17 +128,14 @@ class Binder:
             known = {*self._metrics, *self._extensions.batches, *(("skip",) if use.preset else ())}
             report(f"no metric {name!r}{nearest(name, known)}", use.where)
             return None
-        problems = check_params(params, spec.params, f"metric {name!r}")
-        for problem in problems:
-            report(problem, use.where)
-        if problems:
+        if _checked_params(replace(use, params=params), spec.params, f"metric {name!r}", report) is None:
             return None
-        metric = self._bind(name, params)
+        metric = self.bind(name, params)
         if (judge := metric.metric.judge) and judge not in self._extensions.judges:
             report(f"no judge {judge!r}{nearest(judge, self._extensions.judges)}", use.where)
             return None
         if judge and self.uses_judge:
-            self._judges[judge] = self._extensions.judges[judge].judge
+            self.judges[judge] = self._extensions.judges[judge].judge
         return metric
 
     def _bind_batch(self, use: MetricUse, report: Report) -> FieldMetric | None:
@@ -237,17 +189,6 @@ class Binder:
         # texts that need no judge are equal for fuzzy too; only other values need a look at both
         return replace(metric, compare=compare, judged=False, key=None, matrix=matrix)
 
-    def _with_transforms(
-        self, metrics: Sequence[FieldMetric], annotation: Annotation, report: Report
-    ) -> tuple[FieldMetric, ...]:
-        """Return the metrics with a configuration's transforms put before them."""
-        found = [self._transform(use, report) for use in annotation.transforms or ()]
-        transforms = [transform for transform in found if transform is not None]
-        if not transforms:
-            return tuple(metrics)
-        chain = _chain(transforms)
-        return tuple(replace(metric, transform=chain) for metric in metrics)
-
     def _transform(self, use: MetricUse, report: Report) -> Transform | None:
         table = {**TRANSFORMS, **self._extensions.transforms}
         named = _named_in(table, use, "transform", report)
@@ -273,11 +214,9 @@ class Binder:
             report(f"aligning by {use.mode} takes no parameters", f"{use.where}/params")
         if use.key_cutoff is not None and use.mode != "key":
             report("`key_cutoff` has a meaning only when rows are aligned by key", f"{use.where}/key_cutoff")
-        modes: dict[str, Literal["position", "key", "best_fit", "multiset", "judge"]] = {
-            "position": "position", "key": "key", "hungarian": "best_fit", "best_fit": "best_fit",
-            "multiset": "multiset", "judge": "judge" if self.uses_judge else "best_fit",
-        }  # fmt: skip
-        return Align(mode=modes[use.mode], key=use.key, key_cutoff=use.key_cutoff)
+        by_fit = use.mode == "hungarian" or (use.mode == "judge" and not self.uses_judge)
+        mode = cast("AlignMode", "best_fit" if by_fit else use.mode)
+        return Align(mode=mode, key=use.key, key_cutoff=use.key_cutoff)
 
     def post_processor(self, use: MetricUse, report: Report) -> BoundPostProcessor | None:
         """Return a post-processor with its parameters."""
@@ -307,9 +246,6 @@ def _checked_params(use: MetricUse, known: Sequence[Param], owner: str, report: 
 
 
 def _chain(transforms: Sequence[Transform]) -> Transform:
-    if len(transforms) == 1:
-        return transforms[0]
-
     def apply(value: Json) -> Json:
         for transform in transforms:
             value = transform(value)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from threading import RLock
-from typing import Final
+from typing import Final, NamedTuple
 
 from pytest_extract.core.compile.bind import Binder
 from pytest_extract.core.compile.nodes import (
     Align,
-    AlignMode,
     Array,
     ArrayMetric,
     FieldMetric,
@@ -46,12 +45,23 @@ DEEPEST_ROW: Final = 4
 _SCALAR_TYPES: Final = ("string", "number", "integer", "boolean", "null")
 
 
+class _Place(NamedTuple):
+    """A place that is compiled: what its schema says, the configuration that holds, and its pattern.
+
+    `field`: whether its results are field results too.
+    """
+
+    schema: SchemaNode
+    annotation: Annotation | None
+    pattern: str
+    field: bool
+
+
 class Compiler:
     """Compiles one schema. `patterns`: every place compiled so far; `judged`: whether any of them needs a judge.
 
     `added`: choices without a metric of their own, which have no field result under a semantics without `union_fields`.
     They get one all the same unless results are to be `as_published`: a case must not pass whatever stands there.
-    `field` of a method: whether the place's results are field results too.
     """
 
     def __init__(
@@ -106,7 +116,7 @@ class Compiler:
         self._made += 1
         self._open[key] = pattern
         try:
-            node = self._place(self._schema.node(key), pattern, field=field)
+            node = self._node(self._schema.node(key), pattern, field=field)
         finally:
             del self._open[key]
         self.patterns[pattern] = node
@@ -132,26 +142,20 @@ class Compiler:
             found.node()
         return True
 
-    def _annotation_for(self, schema: SchemaNode, pattern: str) -> Annotation | None:
-        """Return the configuration that holds at a place: the case's override, completed by the schema's own."""
+    def _node(self, schema: SchemaNode, pattern: str, *, field: bool) -> Node:
         override = self._overrides.get(pattern)
-        return schema.annotation if override is None else override.over(schema.annotation)
-
-    def _place(self, schema: SchemaNode, pattern: str, *, field: bool) -> Node:
-        annotation = self._annotation_for(schema, pattern) if self._overrides else schema.annotation
+        annotation = schema.annotation if override is None else override.over(schema.annotation)
         if not self._semantics.union_fields:
-            override = self._overrides.get(pattern)
-            if "anyOf[" in pattern or (schema.bare_union and (override is None or override.metrics is None)):
+            own = override is not None and override.metrics is not None
+            if "anyOf[" in pattern or (schema.bare_union and not own):
                 field = field and not self._as_published
                 self.added.append(pattern)
-        if annotation is None:
-            if len(schema.types) == 1 and schema.types[0] in _SCALAR_TYPES and not schema.branches:
-                return self._default_leaf(schema, None, pattern, field=field)
-        elif annotation.skip:
-            return self._skipped(schema, annotation, pattern, field=field)
-        elif annotation.align is not None:
+        place = _Place(schema, annotation, pattern, field)
+        if annotation is not None and annotation.skip:
+            return self._skipped(place, annotation, everything=override is not None and override.skip is True)
+        if annotation is not None and annotation.align is not None:
             self._check_align(schema, annotation.align)
-        return self._scored(schema, annotation, pattern, field=field)
+        return self._scored(place)
 
     def _check_align(self, schema: SchemaNode, align: AlignUse) -> None:
         """Only an array is aligned, and by key only one of objects."""
@@ -173,52 +177,52 @@ class Compiler:
 
     # --- skipped places
 
-    def _skipped(self, schema: SchemaNode, annotation: Annotation, pattern: str, *, field: bool) -> Node:
-        override = self._overrides.get(pattern)
-        policy = "all" if override is not None and override.skip else self._semantics.skipped_container
+    def _skipped(self, place: _Place, annotation: Annotation, *, everything: bool) -> Node:
+        """Compile a skipped place. `everything`: what is below it is not scored either, whatever the semantics."""
+        pattern, field = place.pattern, place.field
+        policy = "all" if everything else self._semantics.skipped_container
         if policy == "as_property":
-            if self._has_children(schema) and annotation.metrics is None:
-                node = self._scored(schema, annotation, pattern, field=field)
+            if self._has_children(place.schema) and annotation.metrics is None:
+                node = self._scored(place)
                 return node if isinstance(node, RecursiveRef) else node._replace(skipped=True)
             return Skip(pattern=pattern, field=field, always=True)
         if policy == "own_metrics" and annotation.dialect == "evaluation_config":
-            if schema.types == ("object",) and not schema.via_union and self._has_children(schema):
-                return self._scored(schema, replace(annotation, skip=None, metrics=None), pattern, field=field)
+            if place.schema.types == ("object",) and not place.schema.via_union and self._has_children(place.schema):
+                return self._scored(place._replace(annotation=replace(annotation, skip=None, metrics=None)))
             return Skip(pattern=pattern, field=field, never=True)
-        self._register_below(schema, pattern)
-        return Skip(pattern=pattern, field=field)
-
-    def _register_below(self, schema: SchemaNode, pattern: str) -> None:
-        """Register the places below a skipped one, so that an override of them is no unknown field."""
+        # the places below are known, so that an override of them is no unknown field
         kept = self.judged, self._report
         self._report = lambda _message, _where: None
-        self._scored(schema, None, pattern, field=False)
+        self._scored(place._replace(annotation=None, field=False))
         self.judged, self._report = kept
+        return Skip(pattern=pattern, field=field)
 
     # --- scored places
 
-    def _scored(self, schema: SchemaNode, annotation: Annotation | None, pattern: str, *, field: bool) -> Node:
+    def _scored(self, place: _Place) -> Node:
         """Compile a place that is not skipped."""
-        metrics = self._metrics_of(annotation)
+        schema, annotation, pattern, field = place
+        metrics: tuple[FieldMetric, ...] = ()
+        if annotation is not None and annotation.metrics:
+            metrics = self._note_judge(self._binder.metrics(annotation, self._report))
         named = annotation is not None and annotation.metrics is not None
         if annotation is not None and named and not metrics:
             asks_for_none = schema.types == ("array",) and annotation.align is None  # by `metrics: []`
             if annotation.metrics or asks_for_none:  # or all of its metrics were reported
                 return Skip(pattern=pattern, field=field, never=True, asked=False)
-        if schema.types == ("array",) or (metrics and any(metric.metric.aligns for metric in metrics)):
-            array = self._array(schema, annotation, metrics, pattern, field=field)
+        if schema.types == ("array",) or any(metric.metric.aligns for metric in metrics):
+            array = self._array(place, metrics)
             if array is not None:
                 return array
         if schema.types == ("object",) and (self._semantics.bare_object == "object" or self._has_children(schema)):
             if not metrics or (self._semantics.object_metrics == "add" and self._is_container(schema)):
-                return self._object(schema, metrics, pattern, field=field)
-            below = self._object(schema, (), pattern, field=field)
-            return self._leaf(schema, metrics, pattern, field=field, structure=below)
+                return self._object(place, metrics)
+            return self._leaf(place, metrics, self._object(place, ()))
         if named:
-            return self._leaf(schema, metrics, pattern, field=field)
+            return self._leaf(place, metrics)
         if schema.branches or len(schema.types) > 1:
-            return self._union(schema, annotation, pattern, field=field)
-        return self._default_leaf(schema, annotation, pattern, field=field)
+            return self._union(place)
+        return self._default_leaf(place)
 
     def _has_children(self, schema: SchemaNode) -> bool:
         """Whether a container is scored by what is in it."""
@@ -231,79 +235,65 @@ class Compiler:
         """Whether the rules of objects and arrays hold for a container at this place."""
         return self._semantics.nullable_containers or not schema.via_union
 
-    def _metrics_of(self, annotation: Annotation | None) -> tuple[FieldMetric, ...]:
-        """Return the metrics that a configuration names, transforms included."""
-        if annotation is None or not annotation.metrics:
-            return ()
-        return self._note_judge(self._binder.metrics(annotation, self._report))
-
     def _note_judge(self, metrics: tuple[FieldMetric, ...]) -> tuple[FieldMetric, ...]:
         self.judged = self.judged or any(metric.metric.judged for metric in metrics)
         return metrics
 
-    def _adjusted(self, metrics: tuple[FieldMetric, ...], annotation: Annotation | None) -> tuple[FieldMetric, ...]:
-        """Return default metrics with a configuration's transforms, weight and threshold."""
-        return self._note_judge(self._binder.adjusted(metrics, annotation, self._report))
+    def _default(self, place: _Place, name: str | None, text_format: str | None) -> tuple[FieldMetric, ...]:
+        """Return the metric of a JSON type that names none (None: of any), as the place's configuration has it."""
+        metrics = self._binder.default_metrics(name, text_format)
+        return self._note_judge(self._binder.adjusted(metrics, place.annotation, self._report))
 
-    def _leaf(
-        self,
-        schema: SchemaNode,
-        metrics: tuple[FieldMetric, ...],
-        pattern: str,
-        *,
-        field: bool,
-        structure: Node | None = None,
-    ) -> Leaf | Skip:
+    def _leaf(self, place: _Place, metrics: tuple[FieldMetric, ...], structure: Node | None = None) -> Leaf | Skip:
         """Compile a value that is compared as one."""
         if not metrics:
-            return Skip(pattern=pattern, field=field, never=True, asked=False)
-        semantics = self._semantics
-        is_container = self._is_container(schema)
+            return Skip(pattern=place.pattern, field=place.field, never=True, asked=False)
+        semantics, types = self._semantics, place.schema.types
+        is_container = self._is_container(place.schema)
         return Leaf(
-            pattern=pattern,
+            pattern=place.pattern,
             checks=metrics,
-            field=field,
-            types=frozenset(schema.types) if semantics.enforce_types and is_container and schema.types else None,
+            field=place.field,
+            types=frozenset(types) if semantics.enforce_types and is_container and types else None,
             structure=structure if semantics.missing_container == "leaves" else None,
-            empty_absent=semantics.nulls == "absent" and is_container and schema.types == ("array",),
+            empty_absent=semantics.nulls == "absent" and is_container and types == ("array",),
         )
 
-    def _default_leaf(self, schema: SchemaNode, annotation: Annotation | None, pattern: str, *, field: bool) -> Node:
+    def _default_leaf(self, place: _Place) -> Node:
         """Compile a leaf without a metric of its own."""
+        schema = place.schema
         if not self._semantics.default_metrics and schema.dangling is None:
             wanted = "`x-eval-compare`, or `x-eval-skip: true`"
             self._report(f"a leaf needs {wanted} under the semantics {self._semantics.name}", schema.pointer)
-            return Skip(pattern=pattern, field=field, never=True)
+            return Skip(pattern=place.pattern, field=place.field, never=True)
         json_type = schema.types[0] if schema.types else "null" if schema.nullable else None
-        if json_type in _SCALAR_TYPES and json_type is not None:
-            metrics = self._adjusted(self._binder.default_metrics(json_type, schema.format), annotation)
-            return self._leaf(schema, metrics, pattern, field=field)
-        return self._any_value(annotation, pattern, field=field, text_format=schema.format)
+        if json_type in _SCALAR_TYPES:
+            return self._leaf(place, self._default(place, json_type, schema.format))
+        return self._any_value(place, schema.format)
 
-    def _any_value(
-        self, annotation: Annotation | None, pattern: str, *, field: bool, text_format: str | None = None
-    ) -> Leaf:
+    def _any_value(self, place: _Place, text_format: str | None = None) -> Leaf:
         """Compile a value of which the schema says no type: compared by the type that gold has."""
-        found = {name: self._binder.default_metrics(name, text_format) for name in _SCALAR_TYPES}
-        by_type = {name: self._adjusted(metrics, annotation) for name, metrics in found.items() if metrics}
-        exact = self._adjusted((self._binder.exact_metric(),), annotation)
-        return Leaf(pattern=pattern, checks=exact, by_type=by_type, field=field)
+        found = {name: self._default(place, name, text_format) for name in _SCALAR_TYPES}
+        by_type = {name: metrics for name, metrics in found.items() if metrics}
+        exact = self._default(place, None, None)
+        return Leaf(pattern=place.pattern, checks=exact, by_type=by_type, field=place.field)
 
-    def _union(self, schema: SchemaNode, annotation: Annotation | None, pattern: str, *, field: bool) -> Node:
-        if not schema.branches:
-            if not self._semantics.default_metrics:
-                return self._default_leaf(schema, annotation, pattern, field=field)
-            if not {"object", "array"} & {*schema.types}:
-                return self._any_value(annotation, pattern, field=field, text_format=schema.format)
-            options = [schema._replace(types=(name,)) for name in schema.types]
-            branches = [(option, self._scored(option, annotation, pattern, field=field)) for option in options]
+    def _union(self, place: _Place) -> Node:
+        schema, _, pattern, field = place
+        if schema.branches:
+            # a branch that leads back to its own union adds nothing
+            keys = [key for key in schema.branches if self._open.get(key) != pattern]
+            if not keys:
+                return self._any_value(place)
+            branches = [(self._schema.node(key), self._branch(key, pattern, field=field)) for key in keys]
             return Union(pattern=pattern, branches=tuple(branches), field=field)
-        # a branch that leads back to its own union adds nothing
-        keys = [key for key in schema.branches if self._open.get(key) != pattern]
-        if not keys:
-            return self._any_value(annotation, pattern, field=field)
-        branches = [(self._schema.node(key), self._branch(key, pattern, field=field)) for key in keys]
-        return Union(pattern=pattern, branches=tuple(branches), field=field)
+        if not self._semantics.default_metrics:
+            return self._default_leaf(place)
+        if not {"object", "array"} & {*schema.types}:
+            return self._any_value(place, schema.format)
+        options = [schema._replace(types=(name,)) for name in schema.types]
+        scored = [(option, self._scored(place._replace(schema=option))) for option in options]
+        return Union(pattern=pattern, branches=tuple(scored), field=field)
 
     def _branch(self, key: Key, pattern: str, *, field: bool) -> Node:
         """Compile an alternative; a choice in a choice at once, else a choice could wait for itself."""
@@ -313,17 +303,17 @@ class Compiler:
 
     # --- objects
 
-    def _object(self, schema: SchemaNode, metrics: tuple[FieldMetric, ...], pattern: str, *, field: bool) -> Object:
+    def _object(self, place: _Place, metrics: tuple[FieldMetric, ...]) -> Object:
+        schema, _, pattern, field = place
         properties = [
             _property(name, self.compile(key, property_pattern(pattern, name), field=field), field=field)
             for name, key in schema.properties.items()
         ]
-        patterns, other, extra = [], None, self._semantics.undeclared_keys
-        if schema.patterns or isinstance(schema.additional, tuple):
-            further = any_property_pattern(pattern)
-            patterns = [(regex, self.compile(key, further, field=field)) for regex, key in schema.patterns]
-            if isinstance(schema.additional, tuple) and extra != "hallucinate":
-                other, extra = self.compile(schema.additional, further, field=field), "compare"
+        further, extra = any_property_pattern(pattern), self._semantics.undeclared_keys
+        patterns = [(regex, self.compile(key, further, field=field)) for regex, key in schema.patterns]
+        other = None
+        if isinstance(schema.additional, tuple) and extra != "hallucinate":
+            other, extra = self.compile(schema.additional, further, field=field), "compare"
         return Object(
             pattern=pattern,
             entries=tuple(properties),
@@ -332,7 +322,7 @@ class Compiler:
             other=other,
             extra=extra,
             checks=metrics,
-            descend=not (metrics and any(metric.metric.judged for metric in metrics)),
+            descend=not any(metric.metric.judged for metric in metrics),
             groups=self._sibling_groups(properties, schema) if self._binder.has_batches else (),
             field=field,
         )
@@ -353,16 +343,9 @@ class Compiler:
 
     # --- arrays
 
-    def _array(
-        self,
-        schema: SchemaNode,
-        annotation: Annotation | None,
-        metrics: tuple[FieldMetric, ...],
-        pattern: str,
-        *,
-        field: bool,
-    ) -> Node | None:
+    def _array(self, place: _Place, metrics: tuple[FieldMetric, ...]) -> Node | None:
         """Compile an array, or what `array_llm` compares as a list; None where it is compared as one value."""
+        schema, annotation, pattern, field = place
         semantics = self._semantics
         judging = next((metric for metric in metrics if metric.metric.aligns), None)
         whole = tuple(metric for metric in metrics if not metric.metric.aligns)
@@ -372,13 +355,23 @@ class Compiler:
             if whole and not (aligned and semantics.array_metrics == "add"):
                 # only where a missing array is a result for each leaf, its rows matter
                 leaves = rows and semantics.missing_container == "leaves"
-                below = self._array(schema, None, (), pattern, field=field) if leaves else None
-                return self._leaf(schema, whole, pattern, field=field, structure=below)
+                return self._leaf(place, whole, self._array(place._replace(annotation=None), ()) if leaves else None)
             if not rows:
                 return None
-            judging = self._default_judging(annotation)
-        listed = self._listed(schema)
-        prefix, items = self._rows(listed, pattern, field=field and semantics.array_result is None)
+            if semantics.default_array_metric is not None and (annotation is None or annotation.metrics is None):
+                named = (self._binder.bind(semantics.default_array_metric, {}),)
+                (judging,) = self._note_judge(self._binder.adjusted(named, annotation, self._report))
+        # of a union, the branch that is an array describes the list
+        branches = () if schema.types == ("array",) else map(self._schema.node, schema.branches)
+        listed = next((branch for branch in branches if branch.types == ("array",)), schema)
+        as_fields = field and semantics.array_result is None
+        prefix = tuple(
+            self.compile(key, place_pattern(pattern, index), field=as_fields) for index, key in enumerate(listed.prefix)
+        )
+        if listed.items is None:
+            items: Node = self._any_value(_Place(schema, None, items_pattern(pattern), as_fields))
+        else:
+            items = self.compile(listed.items, items_pattern(pattern), field=as_fields)
         is_fixed = listed.fixed_length and not isinstance(items, Object)
         in_place = is_fixed or (is_row(pattern) and _holds_values(items))
         align = self._align(annotation, items, judging, is_tuple=bool(prefix), in_place=in_place)
@@ -400,38 +393,8 @@ class Compiler:
             equal_first=align.mode not in ("custom", "judge") and not first_of_key and not whole,
         )
 
-    def _default_judging(self, annotation: Annotation | None) -> FieldMetric | None:
-        """Return the judging metric that an array has which names no metrics."""
-        name = self._semantics.default_array_metric
-        if name is None or (annotation is not None and annotation.metrics is not None):
-            return None
-        return self._adjusted((self._binder.default_array_metric(name),), annotation)[0]
-
-    def _listed(self, schema: SchemaNode) -> SchemaNode:
-        """Return what describes the list: of a union, the branch that is an array."""
-        if schema.types == ("array",):
-            return schema
-        branches = (self._schema.node(key) for key in schema.branches)
-        return next((branch for branch in branches if branch.types == ("array",)), schema)
-
-    def _rows(self, schema: SchemaNode, pattern: str, *, field: bool) -> tuple[tuple[Node, ...], Node]:
-        """Compile the places of a tuple and the rows after them."""
-        prefix = [
-            self.compile(key, place_pattern(pattern, index), field=field) for index, key in enumerate(schema.prefix)
-        ]
-        below = items_pattern(pattern)
-        if schema.items is None:
-            return tuple(prefix), self._any_value(None, below, field=field)
-        return tuple(prefix), self.compile(schema.items, below, field=field)
-
     def _align(
-        self,
-        annotation: Annotation | None,
-        items: Node,
-        judging: FieldMetric | None,
-        *,
-        is_tuple: bool,
-        in_place: bool,
+        self, annotation: Annotation | None, items: Node, judging: FieldMetric | None, *, is_tuple: bool, in_place: bool
     ) -> Align:
         """Choose how rows are paired; `in_place`: coordinates and cells mean something by where they stand."""
         named = None if annotation is None else annotation.align
@@ -441,30 +404,18 @@ class Compiler:
                 return found
         if is_tuple:
             return Align(mode="position")
-        mode: AlignMode
-        if judging is not None or (named is not None and named.mode == "judge"):
-            mode = "judge"
-        elif in_place and self._semantics.scalars_array == "multiset":
-            mode = "position"
-        elif isinstance(items, Leaf | Skip) and not items.skipped:
-            mode = self._semantics.scalars_array
-        else:
-            mode = self._semantics.objects_array
-        if mode != "judge":
-            return Align(mode=mode)
+        if judging is None and (named is None or named.mode != "judge"):
+            scalars = isinstance(items, Leaf | Skip) and not items.skipped
+            mode = self._semantics.scalars_array if scalars else self._semantics.objects_array
+            return Align(mode="position" if in_place and self._semantics.scalars_array == "multiset" else mode)
         if not self._binder.uses_judge:
             return Align(mode="best_fit")
         self.judged = True
+        align = Align(mode="judge", metrics=dict(_metric_names(items)))
         if judging is None:
-            return Align(mode="judge", metrics=dict(_metric_names(items)))
+            return align
         metric = judging.metric
-        return Align(
-            mode="judge",
-            instructions=metric.instructions,
-            judge=metric.judge,
-            options=metric.options,
-            metrics=dict(_metric_names(items)),
-        )
+        return align._replace(instructions=metric.instructions, judge=metric.judge, options=metric.options)
 
     def _array_result(
         self, annotation: Annotation | None, judging: FieldMetric | None, align: Align

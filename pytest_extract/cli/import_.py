@@ -63,9 +63,9 @@ def run(args: argparse.Namespace) -> int:
         golds = "1 gold holds" if made.uncompared == 1 else f"{made.uncompared} golds hold"
         gates += f"; {golds} values that are compared with nothing, as told above"
     files = ", ".join(str(path) for path in made.files if path.suffix == ".yaml")
-    print_text(f"{made.cases} cases in {files}{gates}")
+    print_text(f"{len(made.records)} cases in {files}{gates}")
     if made.judged:
-        needs = "1 case has" if made.judged == 1 else f"{made.judged:,} of {plural(made.cases, 'case')} have"
+        needs = "1 case has" if made.judged == 1 else f"{made.judged:,} of {plural(len(made.records), 'case')} have"
         text = f"{needs} fields whose values only a judge can compare, if they are not equal"
         print_text(f"{text}: {GIVE_A_JUDGE}")
     if made.responses:

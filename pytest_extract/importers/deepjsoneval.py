@@ -12,8 +12,7 @@ from pytest_extract.importers.files import (
     Imported,
     ImportFolder,
     Record,
-    SchemaCheck,
-    gold_problem,
+    checked,
     json_lines,
     plain_id,
     workbook_rows,
@@ -42,9 +41,7 @@ def _record(path: Path, number: int, row: dict[str, Any]) -> Record:
     keys: dict[str, Json] = {
         "id": plain_id(str(row.get("id", number))), "text": row["text"], "schema": schema, "gold": gold, "tags": tags,
     }  # fmt: skip
-    check = SchemaCheck.of(schema)
-    problem = gold_problem(schema, gold)
-    return Record(keys=keys, problem=problem, uncompared=check.uncompared(gold), judged=check.judged)
+    return checked(keys, schema, gold)
 
 
 def _inner(path: Path, number: int, key: str, text: str) -> Json:

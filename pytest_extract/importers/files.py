@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -31,26 +32,7 @@ class Responses:
     records: tuple[Mapping[str, Json], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """What an import made: files, cases, the cases whose gold breaks its own schema; `notes` for the user.
-
-    `uncompared`: the cases whose gold holds values that no comparison reaches, each told in a note.
-    `judged`: the cases with fields that only a judge can compare.
-    `responses`: what models answered, a case file each, where the dataset has that.
-    """
-
-    files: tuple[Path, ...]
-    cases: int
-    broken: int
-    uncompared: int = 0
-    judged: int = 0
-    notes: tuple[str, ...] = ()
-    responses: tuple[Responses, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(NamedTuple):
     """One case of a dataset: its keys, and what is wrong with its gold under its own schema, if anything is.
 
     `uncompared`: the gold values that no comparison reaches. `judged`: some field needs a judge.
@@ -58,10 +40,38 @@ class Record:
     """
 
     keys: Mapping[str, Json]
-    problem: str | None = None
-    uncompared: Uncompared | None = None
-    judged: bool = False
+    problem: str | None
+    uncompared: Uncompared | None
+    judged: bool
     responses: tuple[Mapping[str, Json], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an import made: files and cases; `notes` for the user, one a gold with values that no comparison reaches.
+
+    `responses`: what models answered, a case file each, where the dataset has that.
+    """
+
+    files: tuple[Path, ...]
+    records: tuple[Record, ...]
+    notes: tuple[str, ...] = ()
+    responses: tuple[Responses, ...] = ()
+
+    @property
+    def broken(self) -> int:
+        """How many golds break their own schema."""
+        return sum(record.problem is not None for record in self.records)
+
+    @property
+    def uncompared(self) -> int:
+        """How many golds hold values that no comparison reaches."""
+        return sum(record.uncompared is not None for record in self.records)
+
+    @property
+    def judged(self) -> int:
+        """How many cases have fields that only a judge can compare."""
+        return sum(record.judged for record in self.records)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,36 +114,32 @@ class ImportFolder:
         write_atomic(path, text)
         self.written.append(path)
 
-
-def gold_problem(schema: Json, gold: Json) -> str | None:
-    """Say where a gold breaks its schema first, and in how many places; or that the schema is none."""
-    validator = Validator(schema)
-    if validator.problem is not None:
-        return f"the schema is no valid JSON Schema: {validator.problem}"
-    if validator.is_valid(gold):
-        return None
-    first, *more = validator.errors(gold, limit=1_000)
-    places = f" (and {len(more)} more)" if more else ""
-    return one_line(f"{first.path}: {first.message}{places}")
-
-
-class SchemaCheck(NamedTuple):
-    """What the compiled schema of a dataset says: the gold values that no comparison reaches, and if it needs a judge.
-
-    Nothing is said of a schema that cannot be compiled, which `check` reports with its place.
-    """
-
-    uncompared: Callable[[Json], Uncompared | None] = lambda _gold: None
-    judged: bool = False
-
-    @classmethod
-    def of(cls, schema: Json) -> SchemaCheck:
-        """Compile a published schema."""
+    def copy(self, name: str, file: Path) -> None:
+        """Copy a file below the folder; raises StoreError."""
+        path = self.folder / name
         try:
-            scorer = compile_schema(schema)
-        except SchemaError:
-            return cls()
-        return cls(GoldCheck(scorer.program).uncompared, scorer.needs_judge)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, path)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def checked(
+    keys: Mapping[str, Json], schema: Json, gold: Json, responses: tuple[Mapping[str, Json], ...] = ()
+) -> Record:
+    """Make a case of a gold that is held against its schema; a schema that cannot be compiled is told by `check`."""
+    uncompared, judged = None, False
+    with suppress(SchemaError):
+        scorer = compile_schema(schema)
+        uncompared, judged = GoldCheck(scorer.program).uncompared(gold), scorer.needs_judge
+    validator, problem = Validator(schema), None
+    if validator.problem is not None:
+        problem = f"the schema is no valid JSON Schema: {validator.problem}"
+    elif not validator.is_valid(gold):
+        first, *more = validator.errors(gold, limit=1_000)
+        places = f" (and {len(more)} more)" if more else ""
+        problem = one_line(f"{first.path}: {first.message}{places}")
+    return Record(keys, problem, uncompared, judged, responses)
 
 
 def plain_id(name: str) -> str:
@@ -212,35 +218,25 @@ def write_datasets(target: ImportFolder, name: str, records: Sequence[Record], *
     target.check(f"{part}{suffix}" for part in there for suffix in (".jsonl", ".extract.yaml"))
     golds = {one.keys["id"]: one.keys["gold"] for one in records}
     for part in there:
-        for identity, old in _golds_there(target.folder / f"{part}.jsonl"):
+        for identity, old in list(_golds_there(target.folder / f"{part}.jsonl")):
             target.replace_gold(f"{target.folder / part}.jsonl: {identity}", old, golds.get(identity, MISSING))
     responses: list[Responses] = []
     for part, found in there.items():
         lines = [json.dumps(_line(target, part, one), ensure_ascii=True) for one in found]
         target.write(f"{part}.jsonl", "\n".join(lines) + "\n")
         target.write(f"{part}.extract.yaml", _case_file(part, found, heading))
-        answered = tuple(each for one in found for each in _bulk_records(one))
+        answered = tuple({**_columns(one.keys), **response} for one in found for response in one.responses)
         if answered:
             gates = None if part == name else {"schema": False}
             responses.append(Responses(file=target.written[-1], gates=gates, records=answered))
-    broken = len(parts[f"{name}-broken-golds"])
     notes = tuple(f"{one.keys['id']}: {one.uncompared}" for one in records if one.uncompared is not None)
-    return Imported(
-        files=tuple(target.written),
-        cases=len(records),
-        broken=broken,
-        uncompared=len(notes),
-        judged=sum(one.judged for one in records),
-        notes=notes,
-        responses=tuple(responses),
-    )
+    return Imported(files=tuple(target.written), records=tuple(records), notes=notes, responses=tuple(responses))
 
 
-def _bulk_records(record: Record) -> Iterable[dict[str, Json]]:
-    """Yield the answers to a case as records for `bulk`."""
-    case = {name: record.keys[name] for name in ("id", "modality", "tags") if name in record.keys}
-    texts = {name: json.dumps(record.keys[name]) for name in ("schema", "gold")}
-    return ({**case, **texts, **response} for response in record.responses)
+def _columns(keys: Mapping[str, Json]) -> dict[str, Json]:
+    """Return what `bulk` reads of a case beside an answer."""
+    case = {name: keys[name] for name in ("id", "modality", "tags") if name in keys}
+    return case | {name: json.dumps(keys[name]) for name in ("schema", "gold")}
 
 
 @contextmanager
@@ -252,17 +248,13 @@ def reading_replaced() -> Iterator[None]:
         raise StoreError(f"{error}; it cannot be shown, so it is not replaced: move the file away") from error
 
 
-def _golds_there(path: Path) -> list[tuple[Json, Json]]:
-    """Return id and gold of the cases of a dataset that is there; a text names a file, as in every dataset."""
-    found: list[tuple[Json, Json]] = []
-    if not path.exists():
-        return found
+def _golds_there(path: Path) -> Iterator[tuple[Json, Json]]:
+    """Yield id and gold of the cases of a dataset that is there; a text names a file, as in every dataset."""
     with reading_replaced():
-        for _, row in json_lines(path):
+        for _, row in json_lines(path) if path.exists() else ():
             gold = row.get("gold")
             file = path.parent / gold if isinstance(gold, str) else None
-            found.append((row.get("id"), json_file_value(file) if file is not None and file.is_file() else gold))
-    return found
+            yield row.get("id"), json_file_value(file) if file is not None and file.is_file() else gold
 
 
 def _line(target: ImportFolder, name: str, record: Record) -> dict[str, Json]:

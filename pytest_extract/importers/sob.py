@@ -16,8 +16,7 @@ from pytest_extract.importers.files import (
     Imported,
     ImportFolder,
     Record,
-    SchemaCheck,
-    gold_problem,
+    checked,
     json_lines,
     plain_id,
     write_datasets,
@@ -67,7 +66,7 @@ def import_sob(source: Path, target: ImportFolder, *, modality: str | None = Non
             group.append(record)
         else:
             shared = tuple({**response, "id": group[0].keys["id"]} for response in record.responses)
-            groups.append([replace(record, responses=shared)])
+            groups.append([record._replace(responses=shared)])
         models.add(model)
     heading = ("SOB", *(() if documents else (RESPONSES,)))
     made = write_datasets(target, NAME, [_case_of(group) for group in groups], heading=heading)
@@ -88,7 +87,8 @@ def _case_of(records: Sequence[Record]) -> Record:
     responses = tuple(
         {"schema": json.dumps(record.keys["schema"]), **response} for record in records for response in record.responses
     )
-    return replace(usual, keys={**usual.keys, "id": first.keys["id"], "tags": tags}, responses=responses)
+    keys = {**usual.keys, "id": first.keys["id"], "tags": tags}
+    return usual._replace(keys=keys, responses=responses)
 
 
 def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tuple[Record, str | None]:
@@ -97,7 +97,6 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
     if "json_schema" not in given or "ground_truth" not in output:
         raise CaseFileError("a record of SOB has input.json_schema and output.ground_truth", path=path, line=number)
     schema, gold = given["json_schema"], output["ground_truth"]
-    problem = gold_problem(schema, gold) if isinstance(schema, dict | bool) else "the schema is none"
     text = next((given[name] for name in _TEXTS if isinstance(given.get(name), str)), None)
     keys: dict[str, Json] = {
         "id": plain_id(f"{number}-{metadata['record_id']}") if metadata.get("record_id") else str(number),
@@ -109,14 +108,11 @@ def _record(path: Path, number: int, row: dict[str, Any], modality: str) -> tupl
     }
     if isinstance(given.get("question"), str):
         keys["question"] = given["question"]
-    check = SchemaCheck.of(keys["schema"])
     responses: tuple[dict[str, Json], ...] = ()
     if "candidate_response" in output:
         response = {"output": output["candidate_response"], "model": metadata.get("model_id"), "tags": keys["tags"]}
         responses = (response,)
-    uncompared = check.uncompared(gold)
-    record = Record(keys=keys, problem=problem, uncompared=uncompared, judged=check.judged, responses=responses)
-    return record, text
+    return checked(keys, schema, gold, responses), text
 
 
 def _part(row: dict[str, Any], name: str) -> dict[str, Any]:

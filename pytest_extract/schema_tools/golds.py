@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -15,6 +15,8 @@ from pytest_extract.core.values import FieldPath, Json, Step, json_type
 from pytest_extract.errors import SchemaErrors, nearest
 
 Severity: TypeAlias = Literal["error", "warning"]
+_Path: TypeAlias = tuple[Step, ...]
+_Finding: TypeAlias = tuple[Severity, _Path, str]
 DEEPEST = 256
 """Levels of a gold that are looked into."""
 
@@ -66,97 +68,69 @@ def validate_golds(
         pass
     if tree.problems:
         raise SchemaErrors(tree.problems)
+    checker = _Checker(tree, id_field, warn_missing=warn_missing, strict_types=strict_types)
     problems: list[GoldProblem] = []
     for index, gold in enumerate(golds):
-        checker = _Checker(tree, index, id_field, warn_missing=warn_missing, strict_types=strict_types)
-        problems.extend(checker.record_problems(gold))
+        record_id: Json = index
+        found: Iterable[_Finding] = checker.node(Schema.root, gold, ())
+        if id_field is not None:
+            record_id = gold.get(id_field) if isinstance(gold, dict) else None
+            if isinstance(record_id, bool) or not isinstance(record_id, str | int):
+                got = f"must be a string or an integer, not {json_type(record_id)}"
+                found = [("error", (id_field,), f"the id {'is missing' if record_id is None else got}")]
+                record_id = index
+        problems += (
+            GoldProblem(severity=severity, record=index, record_id=record_id, path=FieldPath(path), message=message)
+            for severity, path, message in found
+        )
     return tuple(problems)
 
 
 class _Checker:
-    """Checks one gold."""
-
-    def __init__(
-        self, tree: Schema, record: int, id_field: str | None, *, warn_missing: bool, strict_types: bool
-    ) -> None:
+    def __init__(self, tree: Schema, id_field: str | None, *, warn_missing: bool, strict_types: bool) -> None:
         self._tree = tree
-        self._record = record
-        self._record_id: str | int = record
         self._id_field = id_field
         self._warn_missing = warn_missing
-        self._strict = strict_types
+        self._strict_types = strict_types
 
-    def record_problems(self, gold: Json) -> Iterator[GoldProblem]:
-        """Yield the problems of the whole gold."""
-        if self._id_field is not None:
-            found = gold.get(self._id_field) if isinstance(gold, dict) else None
-            if isinstance(found, bool) or not isinstance(found, str | int):
-                got = "is missing" if found is None else f"must be a string or an integer, not {json_type(found)}"
-                yield self._problem("error", (self._id_field,), f"the id {got}")
-                return
-            self._record_id = found
-        yield from self._node(Schema.root, gold, ())
-
-    def _problem(self, severity: Severity, path: tuple[Step, ...], message: str) -> GoldProblem:
-        return GoldProblem(
-            severity=severity,
-            record=self._record,
-            record_id=self._record_id,
-            path=FieldPath(path),
-            message=message,
-        )
-
-    def _node(self, key: Key, value: Json, path: tuple[Step, ...]) -> Iterator[GoldProblem]:
+    def node(self, key: Key, value: Json, path: _Path) -> Iterator[_Finding]:
+        """Yield what is wrong with a value, and with what is in it."""
         node = self._tree.node(key)
         if value is None or len(path) > DEEPEST:
             return
-        if node.branches:
-            yield from self._branches(node, value, path)
+        kind = json_type(value)
+        if node.branches:  # the branch counts, among those of the value's type, that has the fewest errors
+            fitting = [branch for branch in node.branches if _admits(self._tree.node(branch), kind)]
+            found = [list(self.node(branch, value, path)) for branch in fitting or node.branches]
+            yield from min(found, key=lambda some: (sum(severity == "error" for severity, _, _ in some), len(some)))
+        elif not _admits(node, kind):
+            container = (node.properties or node.items is not None) and not _as_a_whole(node)
+            if self._strict_types or container:
+                message = f"{' or '.join(node.types)} expected, got {kind}"
+                yield "error" if self._strict_types else "warning", path, message
+        elif _as_a_whole(node):
             return
-        wrong = self._wrong_type(node, value, path)
-        if wrong is not None:
-            yield wrong
-        elif not _as_a_whole(node):
-            yield from self._inside(node, value, path)
-
-    def _branches(self, node: SchemaNode, value: Json, path: tuple[Step, ...]) -> Iterator[GoldProblem]:
-        """Yield the problems against the branch, among those of the value's type, that has the fewest errors."""
-        kind = json_type(value)
-        fitting = [branch for branch in node.branches if _admits(self._tree.node(branch), kind)]
-        found = [list(self._node(branch, value, path)) for branch in fitting or node.branches]
-        yield from min(found, key=lambda problems: (sum(p.severity == "error" for p in problems), len(problems)))
-
-    def _wrong_type(self, node: SchemaNode, value: Json, path: tuple[Step, ...]) -> GoldProblem | None:
-        kind = json_type(value)
-        if _admits(node, kind):
-            return None
-        message = f"{' or '.join(node.types)} expected, got {kind}"
-        if self._strict:
-            return self._problem("error", path, message)
-        container = (node.properties or node.items is not None) and not _as_a_whole(node)
-        return self._problem("warning", path, message) if container else None
-
-    def _inside(self, node: SchemaNode, value: Json, path: tuple[Step, ...]) -> Iterator[GoldProblem]:
-        if isinstance(value, dict) and (node.properties or node.patterns):
+        elif isinstance(value, dict) and (node.properties or node.patterns):
             yield from self._object(node, value, path)
         elif isinstance(value, list):
             for index, item in enumerate(value):
-                key = node.prefix[index] if index < len(node.prefix) else node.items
-                if key is not None:
-                    yield from self._node(key, item, (*path, index))
+                row = node.prefix[index] if index < len(node.prefix) else node.items
+                if row is not None:
+                    yield from self.node(row, item, (*path, index))
 
-    def _object(self, node: SchemaNode, value: dict[str, Json], path: tuple[Step, ...]) -> Iterator[GoldProblem]:
+    def _object(self, node: SchemaNode, value: dict[str, Json], path: _Path) -> Iterator[_Finding]:
         for name, item in value.items():
-            key = _key_of(node, name)
+            matching = next((key for pattern, key in node.patterns if pattern.search(name)), node.additional)
+            key = node.properties.get(name, matching)
             if isinstance(key, tuple):
-                yield from self._node(key, item, (*path, name))
+                yield from self.node(key, item, (*path, name))
             elif key is not True and not (name == self._id_field and not path):
                 hint = nearest(name, node.properties)
-                yield self._problem("error", (*path, name), f"the schema declares no such field{hint}")
+                yield "error", (*path, name), f"the schema declares no such field{hint}"
         for name in node.properties if self._warn_missing else ():
             if name not in value:
                 need = "required" if name in node.required else "declared"
-                yield self._problem("warning", (*path, name), f"{need} by the schema, but not there")
+                yield "warning", (*path, name), f"{need} by the schema, but not there"
 
 
 def _admits(node: SchemaNode, kind: str) -> bool:
@@ -165,19 +139,10 @@ def _admits(node: SchemaNode, kind: str) -> bool:
     return not node.types or bool(fitting & set(node.types))
 
 
-def _key_of(node: SchemaNode, name: str) -> Key | bool | None:
-    if name in node.properties:
-        return node.properties[name]
-    pattern = next((key for pattern, key in node.patterns if pattern.search(name)), None)
-    return pattern if pattern is not None else node.additional
-
-
 def _as_a_whole(node: SchemaNode) -> bool:
     """Whether the node's own configuration compares it as one value; in evaluation_config also, whether it skips it.
 
     struct-extract-eval looks into what it skips, and through metrics of containers extract-bench scores what is inside.
     """
     said = node.annotation
-    if said is None:
-        return False
-    return bool(said.metrics if said.dialect == "x-eval" else said.skip)
+    return said is not None and bool(said.metrics if said.dialect == "x-eval" else said.skip)

@@ -45,7 +45,7 @@ DEEPEST_ROW: Final = 4
 _SCALAR_TYPES: Final = ("string", "number", "integer", "boolean", "null")
 
 
-class _Place(NamedTuple):
+class _Spot(NamedTuple):
     """A place that is compiled: what its schema says, the configuration that holds, and its pattern.
 
     `field`: whether its results are field results too.
@@ -150,7 +150,7 @@ class Compiler:
             if "anyOf[" in pattern or (schema.bare_union and not own):
                 field = field and not self._as_published
                 self.added.append(pattern)
-        place = _Place(schema, annotation, pattern, field)
+        place = _Spot(schema, annotation, pattern, field)
         if annotation is not None and annotation.skip:
             return self._skipped(place, annotation, everything=override is not None and override.skip is True)
         if annotation is not None and annotation.align is not None:
@@ -177,7 +177,7 @@ class Compiler:
 
     # --- skipped places
 
-    def _skipped(self, place: _Place, annotation: Annotation, *, everything: bool) -> Node:
+    def _skipped(self, place: _Spot, annotation: Annotation, *, everything: bool) -> Node:
         """Compile a skipped place. `everything`: what is below it is not scored either, whatever the semantics."""
         pattern, field = place.pattern, place.field
         policy = "all" if everything else self._semantics.skipped_container
@@ -199,7 +199,7 @@ class Compiler:
 
     # --- scored places
 
-    def _scored(self, place: _Place) -> Node:
+    def _scored(self, place: _Spot) -> Node:
         """Compile a place that is not skipped."""
         schema, annotation, pattern, field = place
         metrics: tuple[FieldMetric, ...] = ()
@@ -239,12 +239,12 @@ class Compiler:
         self.judged = self.judged or any(metric.metric.judged for metric in metrics)
         return metrics
 
-    def _default(self, place: _Place, name: str | None, text_format: str | None) -> tuple[FieldMetric, ...]:
+    def _default(self, place: _Spot, name: str | None, text_format: str | None) -> tuple[FieldMetric, ...]:
         """Return the metric of a JSON type that names none (None: of any), as the place's configuration has it."""
         metrics = self._binder.default_metrics(name, text_format)
         return self._note_judge(self._binder.adjusted(metrics, place.annotation, self._report))
 
-    def _leaf(self, place: _Place, metrics: tuple[FieldMetric, ...], structure: Node | None = None) -> Leaf | Skip:
+    def _leaf(self, place: _Spot, metrics: tuple[FieldMetric, ...], structure: Node | None = None) -> Leaf | Skip:
         """Compile a value that is compared as one."""
         if not metrics:
             return Skip(pattern=place.pattern, field=place.field, never=True, asked=False)
@@ -259,7 +259,7 @@ class Compiler:
             empty_absent=semantics.nulls == "absent" and is_container and types == ("array",),
         )
 
-    def _default_leaf(self, place: _Place) -> Node:
+    def _default_leaf(self, place: _Spot) -> Node:
         """Compile a leaf without a metric of its own."""
         schema = place.schema
         if not self._semantics.default_metrics and schema.dangling is None:
@@ -271,14 +271,14 @@ class Compiler:
             return self._leaf(place, self._default(place, json_type, schema.format))
         return self._any_value(place, schema.format)
 
-    def _any_value(self, place: _Place, text_format: str | None = None) -> Leaf:
+    def _any_value(self, place: _Spot, text_format: str | None = None) -> Leaf:
         """Compile a value of which the schema says no type: compared by the type that gold has."""
         found = {name: self._default(place, name, text_format) for name in _SCALAR_TYPES}
         by_type = {name: metrics for name, metrics in found.items() if metrics}
         exact = self._default(place, None, None)
         return Leaf(pattern=place.pattern, checks=exact, by_type=by_type, field=place.field)
 
-    def _union(self, place: _Place) -> Node:
+    def _union(self, place: _Spot) -> Node:
         schema, _, pattern, field = place
         if schema.branches:
             # a branch that leads back to its own union adds nothing
@@ -303,7 +303,7 @@ class Compiler:
 
     # --- objects
 
-    def _object(self, place: _Place, metrics: tuple[FieldMetric, ...]) -> Object:
+    def _object(self, place: _Spot, metrics: tuple[FieldMetric, ...]) -> Object:
         schema, _, pattern, field = place
         properties = [
             _property(name, self.compile(key, property_pattern(pattern, name), field=field), field=field)
@@ -343,7 +343,7 @@ class Compiler:
 
     # --- arrays
 
-    def _array(self, place: _Place, metrics: tuple[FieldMetric, ...]) -> Node | None:
+    def _array(self, place: _Spot, metrics: tuple[FieldMetric, ...]) -> Node | None:
         """Compile an array, or what `array_llm` compares as a list; None where it is compared as one value."""
         schema, annotation, pattern, field = place
         semantics = self._semantics
@@ -369,7 +369,7 @@ class Compiler:
             self.compile(key, place_pattern(pattern, index), field=as_fields) for index, key in enumerate(listed.prefix)
         )
         if listed.items is None:
-            items: Node = self._any_value(_Place(schema, None, items_pattern(pattern), as_fields))
+            items: Node = self._any_value(_Spot(schema, None, items_pattern(pattern), as_fields))
         else:
             items = self.compile(listed.items, items_pattern(pattern), field=as_fields)
         is_fixed = listed.fixed_length and not isinstance(items, Object)

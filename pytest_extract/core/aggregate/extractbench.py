@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,22 +10,18 @@ from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.measures.fields import harmonic_mean
 from pytest_extract.core.results import FailureKind, ScoreRecord, Status
-from pytest_extract.core.values import MISSING, Json, Missing, Step
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step
+from pytest_extract.lazy import lazy_pattern
 
 Path: TypeAlias = tuple[Step, ...]
 Row: TypeAlias = Mapping[str, Json]
-"""A field result as in a results file: `path, metric, score, passed`, `status` or `reason`, `gold`, `extracted`."""
+"""A field result as in a results file: `path, metric, status, score, passed, reason, gold, extracted`."""
 Absent: TypeAlias = Literal["both", "gold", "extracted"] | None
 
 _JUDGED: Final = frozenset({"string_semantic", "string_llm", "array_llm"})
 _TYPES: Final = ("string_", "number_", "integer_", "boolean_", "array_")
 _BUCKETS: Final = ("0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0")
-_REASON = re.compile(r"(both|gold|extracted)_(?:missing|null|empty_array|absent)")
-_AGREED = re.compile(r"both are (missing|null|empty|absent: .*)")
-_QUOTED_KEY = re.compile(r'\[("(?:[^"\\]|\\.)*")\]')
-_ERROR = re.compile(r"error(#.*)?")
-_PROPERTIES = re.compile(r"\.?properties\.?")
-_DOTS = re.compile(r"\.{2,}")
+_AGREED: Final = lazy_pattern(r"both are (missing|null|empty|absent: .*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,13 +161,12 @@ class DocumentReport:
 def extract_bench_report(
     rows: Iterable[Row], coverage: ContentCoverage | None = None, added: Collection[str] = ()
 ) -> DocumentReport:
-    """Report on the field results of one document; skipped ones and those inside an anyOf branch are left out.
+    """Report on the field results of one document; skipped ones are left out.
 
     `coverage`: that of the document's values (`content_coverage`). `added`: patterns of fields to leave out, which the
     published program does not rate (`Score.added`).
     """
-    rated = [row for row in rows if row.get("pattern") not in added]
-    kept = [row for row in rated if row.get("status") != "skipped" and "anyOf[" not in str(row["path"])]
+    kept = [row for row in rows if row.get("pattern") not in added and row["status"] != "skipped"]
     failed = [row for row in kept if not row["passed"]]
     cells = Counter(_cell(row) for row in kept)
     return DocumentReport(
@@ -181,40 +174,26 @@ def extract_bench_report(
         passed=len(kept) - len(failed),
         score=sum(row["score"] for row in kept) / len(kept) if kept else 0.0,
         confusion=Confusion(**cells),
-        by_metric=_split((_metric(row), row) for row in kept),
-        by_type=_split((_type(_metric(row)), row) for row in kept),
+        by_metric=_split((str(row["metric"]), row) for row in kept),
+        by_type=_split((_type(str(row["metric"])), row) for row in kept),
         fail_reasons=dict(Counter(_fail_reason(row) for row in failed)),
         fail_prefixes=dict(Counter(_first_key(str(row["path"])) for row in failed)),
-        judged=_judged([row["score"] for row in kept if _metric(row) in _JUDGED]),
+        judged=_judged([row["score"] for row in kept if row["metric"] in _JUDGED]),
         coverage=coverage,
     )
 
 
 def absent_side(row: Row) -> Absent:
-    """Which side of a result has no value: by its published reason, else by its status and values."""
-    reason = _REASON.fullmatch(str(row.get("reason") or ""))
-    if reason is not None:
-        side: Absent = "both" if reason[1] == "both" else "gold" if reason[1] == "gold" else "extracted"
-        return side
-    if _AGREED.fullmatch(str(row.get("reason") or "")):
-        return "both"
-    status = row.get("status")
-    if status == "hallucination":
+    """Which side of a result has no value."""
+    if row["status"] == "hallucination":
         return "gold"
-    if status == "omission":
+    if row["status"] == "omission":
         return "extracted"
-    neither = status is not None and row["passed"] and all(_is_empty(row, side) for side in ("gold", "extracted"))
-    return "both" if neither else None
+    return "both" if _AGREED.fullmatch(str(row.get("reason"))) else None
 
 
 def _first_key(path: str) -> str:
-    """First key of a path: of a published one as its report shows it, of one of ours with the dots that are in it."""
-    quoted = _QUOTED_KEY.match(path)
-    return str(json.loads(quoted[1])) if quoted else report_path(path).split(".")[0]
-
-
-def _is_empty(row: Row, side: str) -> bool:
-    return row.get(side) is None or (row[side] == [] and str(row["metric"]).startswith("array_"))
+    return str(FieldPath.parse(path)[0]) if path != "$" else "$"
 
 
 def _cell(row: Row) -> str:
@@ -222,11 +201,6 @@ def _cell(row: Row) -> str:
     if row["passed"]:
         return "tn" if side == "both" else "tp"
     return "fp" if side == "gold" else "fn"
-
-
-def _metric(row: Row) -> str:
-    metric = str(row["metric"])
-    return "error" if _ERROR.fullmatch(metric) else metric
 
 
 def _type(metric: str) -> str:
@@ -241,9 +215,8 @@ def _split(rows: Iterable[tuple[str, Row]]) -> dict[str, Passed]:
 
 
 def _fail_reason(row: Row) -> str:
-    side, metric = absent_side(row), _metric(row)
-    empty_array = str(row.get("reason") or "").endswith("_empty_array")
-    if side in ("gold", "extracted") and not (empty_array or row.get(str(side)) == []):
+    side, metric = absent_side(row), str(row["metric"])
+    if side in ("gold", "extracted") and row.get(str(side)) != []:
         return f"{side}_absent"
     if metric in _JUDGED:
         return "semantic_mismatch"
@@ -257,12 +230,6 @@ def _judged(scores: Sequence[float]) -> JudgedScores | None:
     return JudgedScores(
         count=len(scores), mean=sum(scores) / len(scores), median=statistics.median(scores), buckets=dict(buckets)
     )
-
-
-def report_path(path: str) -> str:
-    """Path of a published result as its report shows it: `$.properties.a.properties.b` reads `a.b`; the root is `$`."""
-    bare = path.removeprefix("$").removeprefix(".")
-    return _DOTS.sub(".", _PROPERTIES.sub(".", bare)).strip(".") or "$"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
 from pytest_extract.core.aggregate.extractbench import Rates, extract_bench_rates
 from pytest_extract.core.aggregate.run import case_rows
@@ -23,6 +23,7 @@ from pytest_extract.core.mistakes.limit import NamingLimit
 from pytest_extract.core.results import DECLINED, FailureKind, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, Json, json_type
 
+T = TypeVar("T")
 Kind: TypeAlias = Literal["case", "value", "failure"]
 NONE: Final = "(none)"
 """The slice of the cases that do not have the tag, or whose number is unknown."""
@@ -40,12 +41,16 @@ class Dimension:
     """
 
     name: str
-    kind: Kind
     doc: str
     of_case: Callable[[CaseResult], str] | None = None
     of_value: Callable[[FieldResult], str] | None = None
     of_score: Callable[[ScoreRecord], Iterable[str]] | None = None
     size: Callable[[CaseResult], int | None] | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What is counted in a slice."""
+        return "failure" if self.of_score is not None else "value" if self.of_value is not None else "case"
 
 
 NO_OUTPUT: Final = "no output"
@@ -121,7 +126,7 @@ def _json_type_of(result: FieldResult) -> str:
 
 
 def _sized(name: str, doc: str, size: Callable[[CaseResult], int | None]) -> Dimension:
-    return Dimension(name=name, kind="case", doc=doc, of_case=lambda result: _bin(size(result)), size=size)
+    return Dimension(name=name, doc=doc, of_case=lambda result: _bin(size(result)), size=size)
 
 
 def _depth_of(result: CaseResult) -> str:
@@ -132,23 +137,17 @@ def _depth_of(result: CaseResult) -> str:
 DIMENSIONS: Final[Mapping[str, Dimension]] = {
     each.name: each
     for each in (
-        Dimension(
-            name=FIELD, kind="value", doc="the pattern of the field", of_value=lambda result: result.pattern or "$"
-        ),
-        Dimension(name="type", kind="value", doc="the JSON type of the gold value", of_value=_json_type_of),
+        Dimension(name=FIELD, doc="the pattern of the field", of_value=lambda result: result.pattern or "$"),
+        Dimension(name="type", doc="the JSON type of the gold value", of_value=_json_type_of),
         Dimension(
             name="failure",
-            kind="failure",
             doc="how outputs and values fail",
             of_value=lambda result: value_failure(result) or "",
             of_score=_failures_of,
         ),
-        Dimension(
-            name="mistake", kind="failure", doc="the kind of mistake, as far as one is named", of_score=_mistakes_of
-        ),
+        Dimension(name="mistake", doc="the kind of mistake, as far as one is named", of_score=_mistakes_of),
         Dimension(
             name="depth",
-            kind="case",
             doc="the levels of nesting of schema and gold",
             of_case=_depth_of,
             size=_shape_size("depth"),
@@ -156,10 +155,9 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
         _sized("breadth", "the number of fields that the schema declares", _shape_size("fields")),
         _sized("output-size", "the number of values of the gold", _shape_size("values")),
         _sized("response-length", "the characters of the output (mean over the repeats)", _response_length),
-        Dimension(name="modality", kind="case", doc="text, image or audio", of_case=lambda result: result.modality),
+        Dimension(name="modality", doc="text, image or audio", of_case=lambda result: result.modality),
         Dimension(
             name="complexity",
-            kind="case",
             doc="easy, medium or hard",
             of_case=lambda result: result.complexity or NONE,
         ),
@@ -180,7 +178,7 @@ def dimension(name: str) -> Dimension:
     if name in DIMENSIONS:
         return DIMENSIONS[name]
     tag = name.removeprefix(TAG)
-    return Dimension(name=tag, kind="case", doc=f"the tag `{tag}`", of_case=lambda result: tag_text(result.tags, tag))
+    return Dimension(name=tag, doc=f"the tag `{tag}`", of_case=lambda result: tag_text(result.tags, tag))
 
 
 def tags_among(names: Iterable[str]) -> list[str]:
@@ -219,25 +217,53 @@ def tag_text(tags: Mapping[str, Json], name: str) -> str:
     return json.dumps(value, ensure_ascii=False, default=repr)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Slice:
-    """The cases of one slice on one arm.
+    """The cases of one slice on one arm, added up.
 
-    `rates`: ExtractBench's, pooled over fields. `values`: their leaf results. `means`, `weighted`: of each measure over
-    the scored cases, plain and weighted by complexity (empty where no complexity is known).
+    `rates`: ExtractBench's, pooled over fields. `values`: their leaf results. `weight`: of the scored cases, by their
+    complexity.
     """
 
-    outcomes: Mapping[Outcome, int]
-    scored: int
-    rates: Rates
-    values: FieldCounts
-    means: Mapping[str, float]
-    weighted: Mapping[str, float]
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    rates: Rates = field(default_factory=Rates)
+    values: FieldCounts = field(default_factory=FieldCounts)
+    scored: int = 0
+    weight: float = 0.0
+    _sums: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    _weighted: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    def add(self, result: CaseResult, rates: Rates) -> None:
+        """Add a case with its rates."""
+        self.outcomes[result.outcome] += 1
+        self.rates += rates
+        for leaf in _leaves_of(result):
+            self.values.add(leaf, result.nodeid)
+        for row in case_rows([result]):
+            self.scored += 1
+            self.weight += row.weight
+            for name, value in row.measures.items():
+                self._sums[name] += value
+                self._weighted[name] += value * row.weight
 
     @property
     def cases(self) -> int:
         """Number of cases."""
-        return sum(self.outcomes.values())
+        return self.outcomes.total()
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean of each measure over the scored cases."""
+        return {name: total / self.scored for name, total in self._sums.items()}
+
+    @property
+    def weighted(self) -> dict[str, float]:
+        """The means weighted by complexity; empty where no complexity is known."""
+        return {name: total / self.weight for name, total in self._weighted.items()} if self.weight else {}
+
+
+def _leaves_of(result: CaseResult) -> Iterable[FieldResult]:
+    return (leaf for score in result.scores for leaf in score.leaves)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,13 +296,13 @@ class SliceTable:
         return self.labels != [NONE]
 
 
-class Slicer:
+class _Slicer:
     """Splits results by one dimension; each result is read once and not kept."""
 
     def __init__(self, by: str) -> None:
         self._by = dimension(by)
-        self._cells: defaultdict[tuple[str, str], _Cell] = defaultdict(_Cell)
-        self._totals: defaultdict[str, _Cell] = defaultdict(_Cell)
+        self._slices: defaultdict[tuple[str, str], Slice] = defaultdict(Slice)
+        self._totals: defaultdict[str, Slice] = defaultdict(Slice)
         self._values: defaultdict[tuple[str, str], FieldCounts] = defaultdict(FieldCounts)
         self._failures: Counter[tuple[str, str]] = Counter()
         self._outputs: Counter[str] = Counter()
@@ -289,46 +315,50 @@ class Slicer:
         if by.of_score is not None:
             self._failures.update((name, arm) for score in result.scores for name in by.of_score(score))
         elif by.of_value is not None:
-            for leaf in _leaves_of(result.scores):
+            for leaf in _leaves_of(result):
                 self._values[by.of_value(leaf), arm].add(leaf, result.nodeid)
         elif by.of_case is not None:
             rates = extract_bench_rates(result.scores)
-            for cell in (self._cells[by.of_case(result), arm], self._totals[arm]):
-                cell.add(result, rates)
+            for found in (self._slices[by.of_case(result), arm], self._totals[arm]):
+                found.add(result, rates)
             size = None if by.size is None else by.size(result)
             if size is not None and rates.pass_rate is not None:
                 self._sizes.append((arm, float(size), rates.pass_rate))
 
     def table(self) -> SliceTable:
         """Return what was counted."""
-        weights = Counter[str]()  # of slices that stand in the order of their number
+        several = {arm for arm, slices in Counter(arm for _, arm in self._slices).items() if slices > 1}
+        return SliceTable(
+            by=self._by,
+            arms=tuple(sorted(self._outputs)),
+            slices=self._in_order(self._slices),
+            totals={arm: self._totals[arm] for arm in sorted(several)},
+            values=self._in_order({key: found for key, found in self._values.items() if found.records}),
+            failures=self._in_order(self._failures),
+            outputs=dict(self._outputs),
+            correlations=rank_correlations(self._sizes),
+        )
+
+    def _in_order(self, found: Mapping[tuple[str, str], T]) -> dict[tuple[str, str], T]:
+        """Put slices in their order: failures by kind and number, fields by wrong values, others by their names."""
+        number = Counter[str]()
         for (label, _), count in self._failures.items():
-            weights[label] += count
-        for (label, _), found in self._values.items() if self._by.name == FIELD else ():
-            weights[label] += found.total - found.match
+            number[label] += count
+        for (label, _), values in self._values.items() if self._by.name == FIELD else ():
+            number[label] += values.total - values.match
         order = (NO_OUTPUT, PARSE_FAILURE, SCHEMA_FAILURE, *_VALUE_FAILURES.values(), WRONG_TYPE, WRONG_VALUE)
         ranks = {kind: rank for rank, kind in enumerate(order)} if self._by.of_score is not None else {}
 
         def place(key: tuple[str, str]) -> tuple[object, ...]:
             label, arm = key
-            return ranks.get(label.partition(":")[0], len(ranks)), -weights[label], natural_key(label), arm
+            return ranks.get(label.partition(":")[0], len(ranks)), -number[label], natural_key(label), arm
 
-        several = {arm for arm, slices in Counter(arm for _, arm in self._cells).items() if slices > 1}
-        return SliceTable(
-            by=self._by,
-            arms=tuple(sorted(self._outputs)),
-            slices={key: self._cells[key].slice() for key in sorted(self._cells, key=place)},
-            totals={arm: self._totals[arm].slice() for arm in sorted(several)},
-            values={key: self._values[key] for key in sorted(self._values, key=place) if self._values[key].records},
-            failures={key: self._failures[key] for key in sorted(self._failures, key=place)},
-            outputs=dict(self._outputs),
-            correlations=rank_correlations(self._sizes),
-        )
+        return {key: found[key] for key in sorted(found, key=place)}
 
 
 def slice_tables(results: Iterable[CaseResult], names: Sequence[str]) -> list[SliceTable]:
     """Split a run by each of the dimensions and tags, in one pass."""
-    slicers = [Slicer(name) for name in names]
+    slicers = [_Slicer(name) for name in names]
     for result in results if slicers else ():
         for slicer in slicers:
             slicer.add(result)
@@ -338,45 +368,6 @@ def slice_tables(results: Iterable[CaseResult], names: Sequence[str]) -> list[Sl
 def known_tags(results: Iterable[CaseResult]) -> list[str]:
     """Return the names of all tags, in order of appearance."""
     return list(dict.fromkeys(name for result in results for name in result.tags))
-
-
-@dataclass(slots=True)
-class _Cell:
-    """Sums over the cases of one slice on one arm."""
-
-    outcomes: Counter[Outcome] = field(default_factory=Counter)
-    rates: Rates = field(default_factory=Rates)
-    values: FieldCounts = field(default_factory=FieldCounts)
-    sums: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    weighted: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    weight: float = 0.0
-    scored: int = 0
-
-    def add(self, result: CaseResult, rates: Rates) -> None:
-        self.outcomes[result.outcome] += 1
-        self.rates += rates
-        for leaf in _leaves_of(result.scores):
-            self.values.add(leaf, result.nodeid)
-        for row in case_rows([result]):
-            self.scored += 1
-            self.weight += row.weight
-            for name, value in row.measures.items():
-                self.sums[name] += value
-                self.weighted[name] += value * row.weight
-
-    def slice(self) -> Slice:
-        return Slice(
-            outcomes=dict(self.outcomes),
-            scored=self.scored,
-            rates=self.rates,
-            values=self.values,
-            means={name: total / self.scored for name, total in self.sums.items()},
-            weighted={name: total / self.weight for name, total in self.weighted.items()} if self.weight else {},
-        )
-
-
-def _leaves_of(scores: Iterable[ScoreRecord]) -> Iterable[FieldResult]:
-    return (leaf for score in scores for leaf in score.leaves)
 
 
 def natural_key(label: str) -> tuple[bool, list[tuple[bool, int, str]]]:

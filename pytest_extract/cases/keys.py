@@ -21,7 +21,7 @@ from pytest_extract.cases.editor import case_file_schema
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core import arguments
-from pytest_extract.core.rules.entries import RULE_KEYS, entry_problems
+from pytest_extract.core.rules.syntax import RULE_KEYS, entry_problems
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, json_type, path_text, short_repr
 from pytest_extract.errors import ConfigError, nearest

@@ -62,7 +62,7 @@ PUBLIC_MODULES = (
     "pytest_extract.cases",
     "pytest_extract.citations",
     "pytest_extract.cli",
-    "pytest_extract.evidence",
+    "pytest_extract.documents.evidence",
     "pytest_extract.extend",
     "pytest_extract.feedback",
     "pytest_extract.regression",

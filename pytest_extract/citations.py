@@ -12,7 +12,7 @@ from pytest_extract.core.pattern import usual
 from pytest_extract.core.results import FieldResult, is_covered
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.documents import Document
-from pytest_extract.evidence import Box, TextLocation, find_boxes, find_evidence
+from pytest_extract.documents.evidence import Box, TextLocation, find_boxes, find_evidence
 
 __all__ = (
     "CitationCheck",

@@ -308,7 +308,7 @@ def _shape_hint(case: Case, extraction: Extraction, score: Score) -> tuple[str, 
 def _stands_in(document: Document, value: Json) -> bool | None:
     """Whether a value stands in the document; None where that cannot be said."""
     from pytest_extract.documents import DocumentError
-    from pytest_extract.evidence import find_evidence
+    from pytest_extract.documents.evidence import find_evidence
 
     try:
         evidence = find_evidence(document, value, most=1, nearest=False)

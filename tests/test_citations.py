@@ -11,7 +11,7 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.citations import box_overlap, check_citation, check_citations
 from pytest_extract.documents import Box
-from pytest_extract.evidence import find_boxes, find_evidence
+from pytest_extract.documents.evidence import find_boxes, find_evidence
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.run_case import run_case
 from tests.shared_data import shared

@@ -25,7 +25,7 @@ RINGS = (
     ("collector", "errors", "lazy"),
     ("core",),
     ("documents", "extend", "files", "redact", "schema_tools", "sharing"),
-    ("citations", "evidence"),
+    ("citations",),
     ("cases",),
     ("extraction",),
     ("importers", "parquet", "regression", "results"),

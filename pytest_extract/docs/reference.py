@@ -12,7 +12,6 @@ from pytest_extract.cli.explain import metrics_manual as metrics_lines
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.metrics import METRICS
-from pytest_extract.core.mistakes.base import MistakeKind
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.values import Json
@@ -61,11 +60,9 @@ editor. The keys that are needed most often come first.
 _MISTAKES: Final = f"""\
 # Kinds of mistakes
 
-{_WRITTEN} A failing field gets the name of the first
-kind in this table that explains it. Small rules find them in the values, in the rows and keys of the whole output, and
-in the text of the document; no model is asked, and no score changes. A name stands beside the values in the diff, in
-`score.mistakes`, in results files (`attempts[].score.mistakes`) and in the CSV report; the summary counts the kinds,
-and `pytest-extract report RESULTS.jsonl --by mistake` counts them by model.
+{_WRITTEN} A failing field gets the name of the first kind of this table that explains it:
+no model is asked, and no score changes. Names stand in the diff, in `score.mistakes`, in results files and in the CSV
+report; the summary counts them, and `pytest-extract report RESULTS.jsonl --by mistake` does by model.
 
 ```python
 >>> from pytest_extract import score
@@ -78,9 +75,8 @@ total | wrong_digits | the digits 0 and 9 were swapped
 
 ```
 
-The kinds that look values up in the document need its text, which runs of cases have: a value that the document has
-elsewhere is named before its characters are compared. Of an output with more than 1,000 wrong values the first 1,000
-are named; diff and summary say so, and
+Runs of cases look values up in the text of the document, so that a value that stands elsewhere is named before its
+characters are compared. Of more than 1,000 wrong values of one output the first 1,000 are named;
 `report --by mistake` counts the others as `(not named)`.
 """
 
@@ -88,15 +84,13 @@ are named; diff and summary say so, and
 def mistakes_page() -> Iterator[str]:
     """Yield the lines of `mistakes.md`."""
     yield from _MISTAKES.split("\n")
-    kinds = MISTAKE_KINDS.values()
     yield from _table(
-        ("kind", "meaning", "example"), ((f"`{each.name}`", each.doc, _mistake_example(each)) for each in kinds)
+        ("kind", "meaning", "example"),
+        (
+            (f"`{each.name}`", each.doc, f"{_code(each.example.gold)} → {_code(each.example.extracted)}")
+            for each in MISTAKE_KINDS.values()
+        ),
     )
-
-
-def _mistake_example(kind: MistakeKind) -> str:
-    example = kind.example
-    return f"{_code(example.gold)} → {_code(example.extracted)}: {example.text}"
 
 
 def _code(value: Json) -> str:

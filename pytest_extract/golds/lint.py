@@ -25,8 +25,8 @@ from pytest_extract.core.schema.annotations import Dialect
 from pytest_extract.core.schema.published_names import SYSTEMS, not_published
 from pytest_extract.core.values import FieldPath, Json, canonical_json, iter_leaves
 from pytest_extract.documents import DocumentError
+from pytest_extract.documents.evidence import Evidence, TextLocation, find_evidence
 from pytest_extract.errors import CaseFileError, StoreError
-from pytest_extract.evidence import Evidence, TextLocation, find_evidence
 from pytest_extract.extraction.recordings.folder import recording_files
 from pytest_extract.extraction.recordings.store import read_recording
 from pytest_extract.extraction.recordings.use import CaseInputs, inputs_of
@@ -345,8 +345,7 @@ def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
                 total[pattern] += 1
                 labels[_label(path, value)] += 1
                 if not evidence.found:
-                    nearest = evidence.nearest[0] if evidence.nearest else None
-                    unfound.append(_Unfound(case, path, pattern, value, nearest))
+                    unfound.append(_Unfound(case, path, pattern, value, evidence.nearest))
         except DocumentError:
             without_text.append(case.id)
         finally:

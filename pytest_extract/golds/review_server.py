@@ -20,8 +20,8 @@ from typing import Any, Final
 from pytest_extract.cases.gold import read_gold
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.documents import Document, DocumentError
+from pytest_extract.documents.evidence import TextLocation, find_boxes, find_evidence
 from pytest_extract.errors import ExtractError
-from pytest_extract.evidence import TextLocation, find_boxes, find_evidence
 from pytest_extract.golds.review import ACTIONS, Reviewer, ReviewItem, read_typed
 from pytest_extract.report.values import show
 

@@ -11,7 +11,7 @@ from typing import Final
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.field_metadata import Citation
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
-from pytest_extract.core.mistakes.limit import NamingLimit
+from pytest_extract.core.mistakes.output import NamingLimit
 from pytest_extract.core.results import WRONG, Failure, FieldResult, RuleStatus, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
 from pytest_extract.report.findings import (

@@ -8,7 +8,7 @@ from typing import Final
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.evidence import Evidence, MatchLevel, find_evidence
+from pytest_extract.documents.evidence import Evidence, MatchLevel, find_evidence
 from pytest_extract.report.findings import failed_results
 from pytest_extract.report.values import show
 
@@ -69,9 +69,5 @@ def location_text(side: str, evidence: Evidence) -> str:
             f" and {evidence.count - len(evidence.locations)} more" if evidence.count > len(evidence.locations) else ""
         )
         return f"{side} at {'; '.join(map(str, evidence.locations))}{more}"
-    near = (
-        f" (nearest: {show(found.quote, _NEAREST_WIDTH)} at {found})"
-        if (found := next(iter(evidence.nearest), None))
-        else ""
-    )
+    near = f" (nearest: {show(found.quote, _NEAREST_WIDTH)} at {found})" if (found := evidence.nearest) else ""
     return f"{side} stands nowhere in the document{near}"

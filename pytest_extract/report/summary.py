@@ -48,7 +48,7 @@ from pytest_extract.report.totals import (
 from pytest_extract.thresholds import cannot_fail_text
 
 if TYPE_CHECKING:
-    from pytest_extract.core.mistakes.limit import NamingLimit
+    from pytest_extract.core.mistakes.output import NamingLimit
 
 WORST_FIELDS: Final = 10
 _INDENT: Final = 2

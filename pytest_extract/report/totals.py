@@ -20,7 +20,7 @@ from pytest_extract.report.findings import FAILED, failed_results, passing_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
 
 if TYPE_CHECKING:
-    from pytest_extract.core.mistakes.limit import NamingLimit
+    from pytest_extract.core.mistakes.output import NamingLimit
 
 SLOWEST: Final = 3
 _LONGEST_REASON: Final = 90
@@ -353,7 +353,7 @@ class RunTotals:
         """Count the mistakes of the outputs in which some were named."""
         if not scores:
             return
-        from pytest_extract.core.mistakes.limit import NamingLimit
+        from pytest_extract.core.mistakes.output import NamingLimit
 
         for score in scores:
             self.mistakes.update(mistake.kind for mistake in score.mistakes)

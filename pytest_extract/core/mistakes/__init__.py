@@ -37,12 +37,11 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
     named: dict[FieldPath, NamedMistake] = {}
     found: list[NamedMistake] = []
 
-    def add(mistakes: Iterable[NamedMistake]) -> None:
-        for mistake in mistakes:
-            paths = tuple(path for path in mistake.paths if path not in named)
-            if paths:
-                found.append(mistake._replace(paths=paths))
-                named.update(dict.fromkeys(paths, found[-1]))
+    def add(kind: MistakeKind, paths: Iterable[FieldPath], text: str) -> None:
+        new = tuple(dict.fromkeys(path for path in paths if path not in named))
+        if new:
+            found.append(NamedMistake(kind.name, new, text))
+            named.update(dict.fromkeys(new, found[-1]))
 
     value_kinds = [kind for kind in MISTAKE_KINDS.values() if kind.compare is not None]
     failing = len({result.path for result in output.failing})
@@ -51,17 +50,20 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
             break
         with suppress(RecursionError):  # documents nested a thousand levels deep have no names for their mistakes
             if kind.name == "duplicated_row":  # the first that takes rows for missing or invented
-                add(_compared(value_kinds, output, named, several=True))
-            if kind.find is not None:
-                add(kind.find(output))
+                for each in _compared(value_kinds, output, named, several=True):
+                    add(*each)
+            if kind.find is None:
+                for each in _compared((kind,), output, named, several=False):
+                    add(*each)
             else:
-                add(_compared((kind,), output, named, several=False))
+                for paths, text in kind.find(output):
+                    add(kind, paths, text)
     return tuple(found)
 
 
 def _compared(
     kinds: Sequence[MistakeKind], output: ComparedOutput, named: Container[FieldPath], *, several: bool
-) -> Iterator[NamedMistake]:
+) -> Iterator[tuple[MistakeKind, Sequence[FieldPath], str]]:
     """Compare the values of single results, or (`several`) of pairs of rows, each of which is several results."""
     for paths, gold, extracted in output.differences:
         if (len(paths) > 1) is not several or any(path in named for path in paths):
@@ -69,7 +71,7 @@ def _compared(
         for kind in kinds:
             text = kind.compare(gold, extracted) if kind.compare is not None else ""
             if text:
-                yield NamedMistake(kind.name, paths, text)
+                yield kind, paths, text
                 break
 
 

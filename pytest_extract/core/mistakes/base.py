@@ -1,18 +1,19 @@
-"""What a kind of mistake is: a row of the table in `core.mistakes.table`."""
+"""What a kind of mistake is: a rule, a sentence and an example. The table in `core.mistakes.table` has their order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from pytest_extract.core.mistakes.output import ComparedOutput
-from pytest_extract.core.results import NamedMistake
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import FieldPath, Json
 
 CompareValues: TypeAlias = Callable[[Json, Json], str]
 """What went wrong between a gold and an extracted value, in words; "" if it is not this kind of mistake."""
-FindMistakes: TypeAlias = Callable[[ComparedOutput], Iterator[NamedMistake]]
+Found: TypeAlias = tuple[Iterable[FieldPath], str]
+"""The paths of wrong results, and what went wrong at all of them."""
+FindMistakes: TypeAlias = Callable[[ComparedOutput], Iterator[Found]]
 """Mistakes of one kind that only the whole output or the document shows: rows, keys, values of other fields."""
 
 
@@ -41,3 +42,17 @@ class MistakeKind:
     example: MistakeExample
     compare: CompareValues | None = None
     find: FindMistakes | None = None
+
+
+def values_kind(*example: Json) -> Callable[[CompareValues], MistakeKind]:
+    """Make a kind of mistake of a rule for two values: the rule's name and docstring, and an example."""
+    return lambda rule: MistakeKind(
+        name=rule.__name__, doc=rule.__doc__ or "", example=MistakeExample(*example), compare=rule
+    )
+
+
+def output_kind(*example: Json) -> Callable[[FindMistakes], MistakeKind]:
+    """Make a kind of mistake of a rule for the whole output: the rule's name and docstring, and an example."""
+    return lambda rule: MistakeKind(
+        name=rule.__name__, doc=rule.__doc__ or "", example=MistakeExample(*example), find=rule
+    )

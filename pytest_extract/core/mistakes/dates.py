@@ -7,6 +7,7 @@ from typing import Final
 
 from pytest_extract.core.metrics.calendar import PartialDate, full_year, read_iso, read_ordered
 from pytest_extract.core.metrics.equality import fold
+from pytest_extract.core.mistakes.base import values_kind
 from pytest_extract.core.values import Json
 
 _LONGEST: Final = 80
@@ -48,33 +49,17 @@ def are_one_day(gold: Json, extracted: Json) -> bool:
     return any(one.known == other.known for one, other in _date_pairs(gold, extracted))
 
 
+@values_kind("2024-08-02", "August 2, 2024", "the same day in another format")
 def date_format(gold: Json, extracted: Json) -> str:
-    """Name the same day in another format."""
+    """Only the format of the date differs."""
     if not isinstance(gold, str) or not isinstance(extracted, str) or fold(gold) == fold(extracted):
         return ""
     return "the same day in another format" if are_one_day(gold, extracted) else ""
 
 
-_CLOCK: Final = re.compile(r"(\d\d?)(?:[:h](\d\d))?(?::(\d\d))?\s?(?:([ap])\.?m\.?|h|uhr|o'clock)?", re.IGNORECASE)
-
-
-def _seconds(value: Json) -> int | None:
-    """Read a time of day without a date, in seconds."""
-    match = _CLOCK.fullmatch(value.strip()) if isinstance(value, str) and len(value) < 20 else None
-    if match is None or match[0].isdecimal():
-        return None
-    hour, minute, second = (int(part or 0) for part in match.groups()[:3])
-    if match[4]:
-        hour = hour % 12 + (12 if match[4] in "pP" else 0)
-    return hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else None
-
-
+@values_kind("2024-03-15", "2024-03-15T00:00:00", "the time of day was added")
 def time_or_zone(gold: Json, extracted: Json) -> str:
-    """Name a time of day or a time zone that was lost, added or changed beside the right date."""
-    moments = _seconds(gold), _seconds(extracted)
-    if moments[0] is not None and moments[1] is not None and gold != extracted:
-        apart = abs(moments[0] - moments[1])
-        return {0: "the same time in another format", 12 * 3600: "12 hours off: am and pm were confused"}.get(apart, "")
+    """Time of day or time zone lost, added or changed."""
     pair = next(iter(_date_pairs(gold, extracted)), None) if gold != extracted else None
     if pair is None:
         return ""
@@ -91,15 +76,17 @@ def time_or_zone(gold: Json, extracted: Json) -> str:
     return "another time of the same day"
 
 
+@values_kind("2024-03-04", "2024-04-03", "day and month were swapped")
 def day_and_month(gold: Json, extracted: Json) -> str:
-    """Name swapped day and month."""
+    """Day and month of a date swapped."""
     pairs = _date_pairs(gold, extracted)
     swapped = any(one.day is not None and one.known == (other.year, other.day, other.month) for one, other in pairs)
     return "day and month were swapped" if swapped and not are_one_day(gold, extracted) else ""
 
 
+@values_kind("2024-03-15", "2024-03", "only the month was kept")
 def date_part(gold: Json, extracted: Json) -> str:
-    """Name a date of which only a part was extracted, or more than the gold says."""
+    """Only a part of a date, or more than the gold says."""
     one, other = (_known_parts(side) for side in (gold, extracted))
     shorter = min(len(one), len(other))
     if not shorter or len(one) == len(other) or one[:shorter] != other[:shorter]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics.amounts import currency_of
 from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.metrics.locales import LOCALES, NumberStyle, exactly, read_written, scale_of
+from pytest_extract.core.mistakes.base import values_kind
 from pytest_extract.core.mistakes.dates import reads_as_date
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
 
@@ -67,26 +67,27 @@ def _is_short(value: str | float) -> bool:
     return not isinstance(value, int) or value.bit_length() < 200
 
 
-def _pairs_of_amounts(gold: Json, extracted: Json) -> Iterator[tuple[Amount, Amount]]:
-    """Yield two numbers, alone or with a unit or currency, in each style that reads both."""
-    both_numbers = is_number(gold) and is_number(extracted)
-    for style in (_ENGLISH,) if both_numbers else _STYLES:
-        one, other = read_amount(gold, style), read_amount(extracted, style)
-        if one is not None and other is not None:
-            yield one, other
-
-
 def _amounts(gold: Json, extracted: Json) -> tuple[Amount, Amount] | None:
     """Read two numbers with the same unit, or one of them without; None if they are no such numbers, or one is zero."""
-    pair = next(_pairs_of_amounts(gold, extracted), None)
-    if pair is None or not pair[0].value or not pair[1].value:
-        return None
-    around = {each.around for each in pair} - {""}
-    return pair if len(around) < 2 else None
+    for style in (_ENGLISH,) if is_number(gold) and is_number(extracted) else _STYLES:
+        one, other = read_amount(gold, style), read_amount(extracted, style)
+        if one is not None and other is not None:
+            units = {one.around, other.around} - {""}
+            return (one, other) if one.value and other.value and len(units) < 2 else None
+    return None
 
 
+def is_power_of_ten(gold: Json, extracted: Json) -> bool:
+    """Whether one number is 10, 100, 1,000, ... times the other."""
+    pair = _amounts(gold, extracted)
+    ratio = Fraction(1) if pair is None else pair[1].value / pair[0].value
+    factor = max(ratio.numerator, ratio.denominator)
+    return min(ratio.numerator, ratio.denominator) == 1 and re.fullmatch("10{1,12}", str(factor)) is not None
+
+
+@values_kind("00123", 123, "a text of digits became a number, and leading zeros were lost")
 def wrong_type(gold: Json, extracted: Json) -> str:
-    """Name a value that is right but of another type, and a value in place of a list or an object."""
+    """Right value of another type: a number or a boolean as text, a list of one, a joined list."""
     if any(each is MISSING or each is None for each in (gold, extracted)):
         return ""
     if isinstance(gold, dict | list) or isinstance(extracted, dict | list):
@@ -119,8 +120,9 @@ def _wrong_container(gold: Json, extracted: Json) -> str:
     return f"{json_type(extracted)} instead of {json_type(gold)}"
 
 
+@values_kind(1234.5, "1.234,50", "the same number, written otherwise")
 def decimal_separator(gold: Json, extracted: Json) -> str:
-    """Name a separator of thousands read as a decimal one, and the notation of another language."""
+    """Separators of thousands and decimals confused, or the same number written otherwise."""
     if is_number(gold) and is_number(extracted):
         pair = _amounts(gold, extracted)
         if pair is None:
@@ -143,8 +145,9 @@ def decimal_separator(gold: Json, extracted: Json) -> str:
     return "the same number, written otherwise" if len(digits) == 1 and readings[0] & readings[1] else ""
 
 
+@values_kind(0.12, "12 %", "100 times the gold: a percentage where the gold has a fraction")
 def percent_or_fraction(gold: Json, extracted: Json) -> str:
-    """Name a percentage in place of a fraction, and the reverse."""
+    """Percentage in place of a fraction, or the reverse."""
     pair = _amounts(gold, extracted)
     if pair is None:
         return ""
@@ -157,29 +160,29 @@ def percent_or_fraction(gold: Json, extracted: Json) -> str:
     return "a hundredth of the gold: a fraction where the gold has a percentage"
 
 
+@values_kind(-1250, 1250, "the minus was lost")
 def sign(gold: Json, extracted: Json) -> str:
-    """Name a lost or added minus."""
+    """Minus lost or added."""
     pair = _amounts(gold, extracted)
     if pair is None or pair[0].value != -pair[1].value:
         return ""
     return "the minus was lost" if pair[0].value < 0 else "a minus was added"
 
 
+@values_kind(1234, 123400, "100 times the gold")
 def power_of_ten(gold: Json, extracted: Json) -> str:
-    """Name a number that is ten, a hundred, a thousand ... times too large or too small."""
+    """Only a factor of 10, 100, 1,000 ... differs; a scale word was lost."""
     pair = _amounts(gold, extracted)
-    if pair is None:
+    if pair is None or not is_power_of_ten(gold, extracted):
         return ""
     ratio = pair[1].value / pair[0].value
-    factor = max(ratio.numerator, ratio.denominator)
-    if min(ratio.numerator, ratio.denominator) != 1 or factor > 10**12 or not re.fullmatch("10+", str(factor)):
-        return ""
     scaled = ": a word such as million was lost or added" if pair[0].scale != pair[1].scale else ""
-    return f"{factor:,} times the gold{scaled}" if ratio > 1 else f"1/{factor:,} of the gold{scaled}"
+    return (f"{ratio.numerator:,} times the gold" if ratio > 1 else f"1/{ratio.denominator:,} of the gold") + scaled
 
 
+@values_kind(1234.56, 1235, "rounded")
 def rounded(gold: Json, extracted: Json) -> str:
-    """Name a number that was rounded or cut, or has more digits than the gold."""
+    """Only digits at the end were rounded or cut, or added."""
     if not is_number(gold) or not is_number(extracted):
         return ""
     pair = _amounts(gold, extracted)
@@ -215,8 +218,9 @@ def _digits(gold: Json, extracted: Json) -> tuple[str, str] | None:
     return (sides[0][0], sides[1][0]) if sides[0] != sides[1] and sides[0][1] == sides[1][1] else None
 
 
+@values_kind(1109, 1190, "the digits 0 and 9 were swapped")
 def wrong_digits(gold: Json, extracted: Json) -> str:
-    """Name two digits that were swapped, one or two that were lost or added, and one that was misread."""
+    """Two digits swapped, one or two lost or added, or one misread."""
     pair = _digits(gold, extracted)
     if pair is None:
         return ""
@@ -275,8 +279,9 @@ def _is_hollow(value: Json, depth: int = 0) -> bool:
     return value is None or _is_placeholder(value)
 
 
+@values_kind(None, "N/A", "“N/A” stands for no value")
 def placeholder(gold: Json, extracted: Json) -> str:
-    """Name a text such as "N/A", a 0 or an empty list that stands for no value or for the value."""
+    """Text such as "N/A" in place of no value, or of the value."""
     no_gold = gold is None or gold is MISSING or gold == ""
     if _is_placeholder(extracted) and (no_gold or not _is_placeholder(gold)):
         shown = f"“{extracted}”" if extracted.strip() else "an empty text"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.equality import same
-from pytest_extract.core.results import WRONG, ArrayResult, FieldResult
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, iter_leaves
+from pytest_extract.core.results import WRONG, ArrayResult, FieldResult, ScoreRecord
+from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Missing, Step, iter_leaves
 
 FindsValue: TypeAlias = Callable[[Json], bool | None]
 """Whether a value stands in the document; None where that cannot be said (an image, a boolean)."""
@@ -88,29 +88,30 @@ class ComparedOutput:
     @cached_property
     def containers(self) -> Sequence[ContainerPair]:
         """The objects and lists that belong together and have failing results inside, the root first."""
-        return [*self._walk((), self.gold, (), self.extracted)]
-
-    def _walk(self, path: Steps, gold: Json, at: Steps, extracted: Json) -> Iterator[ContainerPair]:
-        stack = [ContainerPair(path, gold, at, extracted)]
+        found: list[ContainerPair] = []
+        stack = [ContainerPair((), self.gold, (), self.extracted)]
         while stack:
             pair = stack.pop()
-            path, gold, at, extracted = pair
-            if path not in self._failing_below:
-                continue
-            if isinstance(gold, dict) and isinstance(extracted, dict):
-                yield pair
-                stack.extend(
-                    ContainerPair((*path, key), value, (*at, key), extracted[key])
-                    for key, value in reversed(gold.items())
-                    if isinstance(value, dict | list) and key in extracted
-                )
-            elif isinstance(gold, list) and isinstance(extracted, list):
-                yield pair
-                stack.extend(
-                    ContainerPair((*path, i), gold[i], (*at, j), extracted[j])
-                    for i, j in reversed(self.rows_of(pair) or self._rows_in_order(pair))
-                    if isinstance(gold[i], dict | list)
-                )
+            is_object = isinstance(pair.gold, dict) and isinstance(pair.extracted, dict)
+            is_list = isinstance(pair.gold, list) and isinstance(pair.extracted, list)
+            if pair.path in self._failing_below and (is_object or is_list):
+                found.append(pair)
+                stack += [each for each in reversed(self.members_of(pair)) if isinstance(each.gold, CONTAINERS)]
+        return found
+
+    def members_of(self, pair: ContainerPair) -> list[ContainerPair]:
+        """Return the values that belong together in two objects, or the rows in two lists.
+
+        Of lists of which nothing has paired a row, which may all have other keys, it is those at one position.
+        """
+        path, gold, at, extracted = pair
+        if isinstance(gold, dict):
+            return [
+                ContainerPair((*path, key), gold[key], (*at, key), extracted[key]) for key in gold if key in extracted
+            ]
+        by_position = [(i, i) for i in range(len(gold))] if len(gold) == len(extracted) else []
+        rows = self.rows_of(pair) or by_position
+        return [ContainerPair((*path, i), gold[i], (*at, j), extracted[j]) for i, j in rows]
 
     def rows_of(self, pair: ContainerPair) -> list[tuple[int, int]]:
         """Return the indices of the rows of two lists that belong together; by position if nothing has paired them."""
@@ -120,41 +121,44 @@ class ComparedOutput:
             return [(index, index) for index in range(min(size, other))]
         return [(i, j) for i, j in array.pairs if i < size and j < other]
 
-    def _rows_in_order(self, pair: ContainerPair) -> list[tuple[int, int]]:
-        """Return the rows of two lists by position, where nothing has paired any: all of them may have other keys."""
-        return [(i, i) for i in range(len(pair.gold))] if len(pair.gold) == len(pair.extracted) else []
+    @cached_property
+    def unpaired_rows(self) -> Sequence[ContainerPair]:
+        """Every gold row of a list that nothing has paired, with each extracted one of these, the nearest first."""
+        found: list[ContainerPair] = []
+        for pair in self.containers:
+            array = self.pairings.get(pair.path) if isinstance(pair.gold, list) else None
+            missing = [] if array is None else [i for i in array.missing if i < len(pair.gold)]
+            extra = [] if array is None else [j for j in array.extra if j < len(pair.extracted)]
+            if len(missing) * len(extra) <= MOST_PAIRS:
+                found += (
+                    ContainerPair((*pair.path, i), pair.gold[i], (*pair.at, j), pair.extracted[j])
+                    for i in missing
+                    for j in sorted(extra, key=lambda each: abs(each - i))
+                )
+        return found
 
     @cached_property
     def differences(self) -> Sequence[ValuePair]:
-        """Pairs of values to compare: of failing results, and of rows that nothing has paired but that are alike.
+        """Pairs of values to compare: of rows that nothing has paired but that are alike, and of failing results.
 
         Of two containers or two rows it is the only value in which they differ.
         """
-        return [*self._unpaired_rows(), *self._failing_values()]
-
-    def _failing_values(self) -> Iterator[ValuePair]:
+        found: list[ValuePair] = []
+        for path, gold, at, extracted in self.unpaired_rows:
+            pair = only_difference(gold, extracted)
+            if pair is not None:
+                found.append(ValuePair(tuple(self.failing_around(path, at)), *pair))
         for result in self.failing:
             pair = only_difference(result.gold, result.extracted)
+            if pair is None and (isinstance(result.gold, CONTAINERS) or isinstance(result.extracted, CONTAINERS)):
+                pair = result.gold, result.extracted
             if pair is not None:
-                yield ValuePair((result.path,), *pair)
-            elif isinstance(result.gold, dict | list) or isinstance(result.extracted, dict | list):
-                yield ValuePair((result.path,), result.gold, result.extracted)
+                found.append(ValuePair((result.path,), *pair))
+        return found
 
-    def _unpaired_rows(self) -> Iterator[ValuePair]:
-        for pair in self.containers:
-            if not isinstance(pair.gold, list) or pair.path not in self.pairings:
-                continue
-            array = self.pairings[pair.path]
-            missing = [i for i in array.missing if i < len(pair.gold)]
-            extra = [j for j in array.extra if j < len(pair.extracted)]
-            if len(missing) * len(extra) > MOST_PAIRS:
-                continue
-            for i in missing:
-                for j in sorted(extra, key=lambda each: abs(each - i)):
-                    found = only_difference(pair.gold[i], pair.extracted[j])
-                    if found is not None:
-                        paths = (*self.failing_at((*pair.path, i)), *self.failing_extra(pair.path, (*pair.at, j)))
-                        yield ValuePair(paths, *found)
+    def failing_from(self, at: Steps) -> list[FieldPath]:
+        """Return the paths of the failing results whose value is from a place of the output or inside it."""
+        return [each.path for each in self.failing if each.matched is not None and each.matched[: len(at)] == at]
 
     def failing_at(self, path: Steps) -> list[FieldPath]:
         """Return the paths of the failing results at a path or inside it."""
@@ -228,3 +232,27 @@ def compared_results(leaves: Iterable[FieldResult], fields: Iterable[FieldResult
         *results,
         *(result for result in fields if result.path not in (wrong if result.status in WRONG else shown)),
     ]
+
+
+class NamingLimit(NamedTuple):
+    """Outputs with more wrong values than mistakes are named for: how many, their wrong values, and those named."""
+
+    outputs: int
+    wrong: int
+    named: int
+
+    @classmethod
+    def of(cls, score: ScoreRecord) -> NamingLimit | None:
+        """Count one output; None if all of its wrong values are named, as far as a rule can."""
+        if not score.mistakes or len(score.leaves) + len(score.fields) <= MOST_NAMED:
+            return None
+        wrong = sum(result.status in WRONG for result in compared_results(score.leaves, score.fields))
+        return cls(1, wrong, MOST_NAMED) if wrong > MOST_NAMED else None
+
+    def __add__(self, other: tuple[int, ...]) -> NamingLimit:  # type: ignore[override]
+        """Add outputs up."""
+        return NamingLimit(*(one + more for one, more in zip(self, other, strict=True)))
+
+    def __str__(self) -> str:
+        where = "" if self.outputs == 1 else f" of {self.outputs:,} outputs"
+        return f"mistakes are named for the first {self.named:,} of {self.wrong:,} wrong values{where}"

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from pytest_extract.core.metrics.equality import fold, same
-from pytest_extract.core.mistakes.numbers import read_amount
+from pytest_extract.core.mistakes.base import Found, output_kind
+from pytest_extract.core.mistakes.numbers import is_power_of_ten, read_amount
 from pytest_extract.core.mistakes.output import ComparedOutput, ContainerPair, Steps, value_key
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.responses import response_in
-from pytest_extract.core.results import FieldResult, NamedMistake
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, canonical_json, path_text
 
-_AS_TEXT: Final = "it stands as JSON in a text"
 MOST_ROWS: Final = 5_000
 """Lists with more rows are not searched for mistakes of rows."""
+Keys: TypeAlias = tuple[str, ...]
 _MOST_PLACES: Final = 3
 """Places of the gold with one value, such as a unit, above which it occurs elsewhere by chance."""
+_BOLT: Final = {"name": "Bolt"}
+_NUT: Final = {"name": "Nut"}
 
 
 def _is_full(value: Json) -> bool:
@@ -30,119 +32,52 @@ def _is_absent(value: Json) -> bool:
     return value is MISSING or value is None
 
 
-def _pattern(path: Steps) -> Steps:
-    """Return a path with "[]" for each index: the place that all rows share."""
-    return tuple(step if isinstance(step, str) else "[]" for step in path)
-
-
-def _named(kind: str, paths: Iterable[FieldPath], text: str) -> Iterator[NamedMistake]:
-    found = tuple(dict.fromkeys(paths))
-    if found:
-        yield NamedMistake(kind, found, text)
+def _grouped(found: Iterable[tuple[Steps, str, Sequence[FieldPath]]], *, counted: str = "") -> Iterator[Found]:
+    """Put together what went wrong at one place in several rows; `counted` says how many these are."""
+    groups: dict[tuple[Steps, str], list[Sequence[FieldPath]]] = defaultdict(list)
+    for place, text, paths in found:
+        groups[tuple(step if isinstance(step, str) else "[]" for step in place), text].append(paths)
+    for (_, text), each in groups.items():
+        rows = counted.format(len(each)) if len(each) > 1 else ""
+        yield (path for paths in each for path in paths), f"{text}{rows}"
 
 
 # --- keys
 
 
-def wrapped(output: ComparedOutput) -> Iterator[NamedMistake]:
-    """Find objects and values that stand under another key, in a list of one or as JSON in a text."""
-    text = _around_all(output.gold, output.extracted)
+@output_kind(
+    {"vendor": "ACME", "total": 12.5},
+    {"result": {"vendor": "ACME", "total": 12.5}},
+    "all of it stands under the key `result`",
+)
+def wrapped(output: ComparedOutput) -> Iterator[Found]:
+    """Value under another key, in a list or as JSON in a text, or without the object around it."""
+    answer = response_in(output.extracted) if response_in(output.gold) is None else None
+    text = _wrapping(output.gold, output.extracted)
+    if answer is not None:
+        text = f"it is a response as a client gives it; the answer in it is {answer}"
     if text:
-        yield from _named("wrapped", (result.path for result in output.failing), text)
+        yield (result.path for result in output.failing), text
         return
-    paths: dict[tuple[Steps, str], list[FieldPath]] = defaultdict(list)
-    for pair in output.containers:
-        path, one, at, other = pair
-        if isinstance(one, dict):
-            text = _around_object(one, other)
-            if text:
-                paths[_pattern(path), text] += output.failing_around(path, at)
-            members = [((*path, key), one[key], (*at, key), other[key]) for key in one if key in other]
-        elif one and other and all(_alike(one[0], _json_inside(row)) for row in other):
-            members = []
-            paths[_pattern((*path, 0)), _AS_TEXT] += output.failing_around(path, at)
-        else:
-            by_position = len(one) == len(other) and not output.rows_of(pair)
-            members = [((*path, i), one[i], (*at, i), other[i]) for i in range(len(one) if by_position else 0)]
-        for place, value, there, found in members:
-            text = _around_value(value, found)
-            if text:
-                paths[_pattern(place), text] += output.failing_around(place, there)
-    for (_, text), places in paths.items():
-        yield from _named("wrapped", places, text)
+    pairs = (each for pair in output.containers for each in (pair, *output.members_of(pair)))
+    yield from _grouped(
+        (path, text, output.failing_around(path, at))
+        for path, gold, at, extracted in pairs
+        if (text := _wrapping(gold, extracted))
+    )
 
 
-def _around_all(gold: Json, extracted: Json) -> str:
-    """Say what stands around a whole output."""
-    answer = response_in(extracted)
-    if answer is not None and response_in(gold) is None:
-        return f"it is a response as a client gives it; the answer in it is {answer}"
-    inner = extracted[0] if isinstance(extracted, list) and len(extracted) == 1 else None
-    if isinstance(gold, dict) and isinstance(inner, dict) and _shares_keys(gold, inner):
-        return "all of it stands in a list of one"
-    if isinstance(gold, list) and isinstance(extracted, dict):
-        key = next((key for key, value in extracted.items() if _alike(gold, _json_inside(value))), None)
-        if key is not None:
-            return f"all of it stands as JSON in a text under the key `{key}`"
-    return _around_value(gold, extracted)
-
-
-def _json_inside(text: Json) -> Json:
-    """Return the object or list that a text holds; None where it holds none, or is none."""
-    if not isinstance(text, str) or not text.lstrip().startswith(("{", "[", "```")):
-        return None
-    value = parse_output(text).value
-    return value if isinstance(value, CONTAINERS) else None
-
-
-def _alike(gold: Json, found: Json) -> bool:
-    """Whether two objects share keys, or two lists have such objects, or none, for rows."""
-    if isinstance(gold, list) and isinstance(found, list):
-        return not gold or not found or not isinstance(gold[0], CONTAINERS) or _alike(gold[0], found[0])
-    return isinstance(gold, dict) and isinstance(found, dict) and _shares_keys(gold, found)
-
-
-def _around_object(gold: dict[str, Json], extracted: dict[str, Json]) -> str:
-    """Say under which keys an object stands, or which object around it is missing."""
-    if _shares_keys(gold, extracted) or any(
-        key in extracted and same(value, extracted[key]) for key, value in gold.items()
-    ):
+def _wrapping(gold: Json, extracted: Json) -> str:
+    """Say under which keys or in which text a value stands, or which object around it is missing."""
+    if _alike(gold, extracted):
         return ""
-    keys = _keys_around(gold, extracted, members=3)
-    if keys:
-        return f"all of it stands under the key `{'.'.join(keys)}`"
-    keys = _keys_around(gold, extracted, members=3, in_texts=True)
-    if keys:
-        return f"all of it stands as JSON in a text under the key `{'.'.join(keys)}`"
-    keys = _keys_around(extracted, gold, members=1)
-    return f"the object `{'.'.join(keys)}` around it is missing" if keys else ""
-
-
-def _keys_around(
-    inner: dict[str, Json], outer: dict[str, Json], *, members: int, in_texts: bool = False
-) -> tuple[str, ...]:
-    """Return the keys, at most three, under which an object with few members holds one with the keys of `inner`.
-
-    `in_texts`: the objects that texts hold count as well.
-    """
-    level: list[tuple[tuple[str, ...], dict[str, Json]]] = [((), outer)]
-    for _ in range(3):
-        values = [((*keys, key), value) for keys, each in level if len(each) <= members for key, value in each.items()]
-        level = []
-        for keys, value in values:
-            inside = value[0] if isinstance(value, list) and len(value) == 1 else value
-            inside = (_json_inside(inside) or inside) if in_texts else inside
-            if isinstance(inside, dict) and keys[0] not in inner:
-                if _shares_keys(inner, inside):
-                    return keys
-                level.append((keys, inside))
-    return ()
-
-
-def _around_value(gold: Json, extracted: Json) -> str:
-    """Say how an object stands for one of its values, or the reverse, or a text for the JSON in it."""
-    if isinstance(gold, CONTAINERS) and _alike(gold, _json_inside(extracted)):
-        return _AS_TEXT
+    for keys, in_text, inner in _nested(extracted):
+        if _alike(gold, inner) and not (isinstance(gold, dict) and keys and keys[0] in gold):
+            under = f" under the key `{'.'.join(keys)}`" if keys else "" if in_text else " in a list of one"
+            return f"all of it stands{' as JSON in a text' * in_text}{under}"
+    for keys, in_text, inner in _nested(gold, members=1):
+        if keys and not in_text and isinstance(extracted, dict) and _alike(extracted, inner):
+            return f"the object `{'.'.join(keys)}` around it is missing"
     for inner, outer, says in (
         (gold, extracted, "the value stands under the key `{}` of an object"),
         (extracted, gold, "the object around its `{}` is missing"),
@@ -154,111 +89,122 @@ def _around_value(gold: Json, extracted: Json) -> str:
     return ""
 
 
-def _shares_keys(gold: dict[str, Json], other: dict[str, Json]) -> bool:
-    shared = gold.keys() & other.keys()
-    return len(shared) * 2 >= len(gold) and len(shared) > (len(gold) > 1)
+def _alike(gold: Json, found: Json) -> bool:
+    """Whether two objects share keys or a value, or two lists have such objects, or none, for rows."""
+    if isinstance(gold, list) and isinstance(found, list):
+        return not gold or not found or not isinstance(gold[0], CONTAINERS) or _alike(gold[0], found[0])
+    if not isinstance(gold, dict) or not isinstance(found, dict):
+        return False
+    shared = gold.keys() & found.keys()
+    halves = len(shared) * 2 >= len(gold) and len(shared) > (len(gold) > 1)
+    return halves or any(same(gold[key], found[key]) for key in shared)
 
 
-def renamed_key(output: ComparedOutput) -> Iterator[NamedMistake]:
-    """Find keys that are written otherwise, or stand one level higher or deeper (`vendor_name` of `vendor.name`)."""
-    paths: dict[tuple[Steps, str, str], list[FieldPath]] = defaultdict(list)
-    for path, gold, at, extracted in output.containers:
-        if not isinstance(gold, dict):
-            continue
-        missing = {key: value for key, value in gold.items() if key not in extracted and _is_full(value)}
-        extra = {key: value for key, value in extracted.items() if key not in gold and _is_full(value)}
-        one, other = _with_members(missing), _with_members(extra)
-        if not one or not other or len(one) * len(other) > MOST_ROWS:
-            continue
-        for old, new in _new_names(one, other):
-            key = (_pattern(path), ".".join(old), ".".join(new))
-            paths[key] += [*output.failing_at((*path, *old)), *output.failing_at((*path, new[0]))]
-            paths[key] += [
-                result.path
-                for result in output.failing
-                if result.matched is not None and result.matched[: len(at) + len(new)] == (*at, *new)
-            ]
-    for (_, old_key, new_key), places in paths.items():
-        what = "in another case," if old_key.lower() == new_key.lower() else "written"
-        yield from _named("renamed_key", places, f"the key `{old_key}` is {what} `{new_key}`")
+def _nested(value: Json, members: int = 3) -> Iterator[tuple[tuple[str, ...], bool, Json]]:
+    """Yield what stands under keys of objects with few members, in lists of one and as JSON in texts.
+
+    Each is yielded with its keys, and whether it stands in a text; four levels deep, the outer ones first.
+    """
+    level: list[tuple[tuple[str, ...], bool, Json]] = [((), False, value)]
+    for _ in range(4):
+        below: list[tuple[tuple[str, ...], bool, Json]] = []
+        for keys, in_text, each in level:
+            if isinstance(each, str) and each.lstrip().startswith(("{", "[", "```")):
+                inner = parse_output(each).value
+                below += [(keys, True, inner)] if isinstance(inner, CONTAINERS) else []
+            elif isinstance(each, list) and len(each) == 1:
+                below.append((keys, in_text, each[0]))
+            elif isinstance(each, dict) and len(each) <= members:
+                below += [((*keys, key), in_text, member) for key, member in each.items()]
+        yield from below
+        level = below
 
 
-def _with_members(values: dict[str, Json]) -> dict[tuple[str, ...], Json]:
-    """Return values by their keys, and after all of them the members of those that are objects."""
-    members: dict[tuple[str, ...], Json] = {
-        (key, inner): value
-        for key, whole in values.items()
-        if isinstance(whole, dict)
-        for inner, value in whole.items()
-        if _is_full(value)
-    }
-    return {**{(key,): value for key, value in values.items()}, **members}
+@output_kind(
+    {"vendor": {"name": "ACME"}, "total": 12.5},
+    {"vendor_name": "ACME", "total": 12.5},
+    "the key `vendor.name` is written `vendor_name`",
+)
+def renamed_key(output: ComparedOutput) -> Iterator[Found]:
+    """Key written otherwise, in another case, or one level higher or deeper."""
+
+    def renamed() -> Iterator[tuple[Steps, str, Sequence[FieldPath]]]:
+        for path, gold, at, extracted in output.containers:
+            if not isinstance(gold, dict):
+                continue
+            missing = _with_members({key: value for key, value in gold.items() if key not in extracted})
+            extra = _with_members({key: value for key, value in extracted.items() if key not in gold})
+            if len(missing) * len(extra) > MOST_ROWS:
+                continue
+            for old, new in _new_names(missing, extra).items():
+                paths = [*output.failing_at((*path, *old)), *output.failing_at((*path, new[0]))]
+                paths += output.failing_from((*at, *new))
+                names = ".".join(old), ".".join(new)
+                how = "in another case," if names[0].lower() == names[1].lower() else "written"
+                yield path, f"the key `{names[0]}` is {how} `{names[1]}`", paths
+
+    yield from _grouped(renamed())
 
 
-def _new_names(
-    missing: dict[tuple[str, ...], Json], extra: dict[tuple[str, ...], Json]
-) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Yield keys with their new ones: the same letters, the same distinctive value, or the last two with one value."""
-    left = {**extra}
-    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+def _with_members(values: dict[str, Json]) -> dict[Keys, Json]:
+    """Return the values that are full by their keys, and after all of them the members of those that are objects."""
+    found: dict[Keys, Json] = {(key,): value for key, value in values.items() if _is_full(value)}
+    for key, whole in values.items():
+        if isinstance(whole, dict):
+            found |= {(key, inner): value for inner, value in whole.items() if _is_full(value)}
+    return found
+
+
+def _new_names(missing: dict[Keys, Json], extra: dict[Keys, Json]) -> dict[Keys, Keys]:
+    """Return keys with their new ones: the same letters, the same distinctive value, or the last two with one value."""
+    found: dict[Keys, Keys] = {}
+
+    def is_free(key: Keys, other: Keys) -> bool:
+        taken = {(new[0], len(new)) for new in found.values()}
+        whole = (other[0], 1) in taken or (len(other) == 1 and (other[0], 2) in taken)
+        return not whole and other not in found.values() and len(key) + len(other) < 4
+
     for key, value in missing.items():
         if key[:1] in found:
             continue
-        candidates = [other for other in left if len(key) + len(other) < 4]  # not from one level below to another
-        new = next((other for other in candidates if _letters(other) == _letters(key)), None)
-        if new is None and (value_key(value) or isinstance(value, dict | list)):
-            equal = [other for other in candidates if same(value, left[other])]
-            new = equal[0] if len(equal) == 1 else None
-        if new is not None:
-            found[key] = new
-            left = {other: each for other, each in left.items() if other[0] != new[0] or len(other) == len(new) > 1}
-            left.pop(new, None)
-    rest, others = [key for key in missing if len(key) == 1 and key not in found], [key for key in left if len(key) < 2]
-    if len(rest) == len(others) == 1 and same(missing[rest[0]], left[others[0]]):
+        candidates = [other for other in extra if is_free(key, other)]
+        new = [other for other in candidates if _letters(other) == _letters(key)]
+        if not new and (value_key(value) or isinstance(value, CONTAINERS)):
+            equal = [other for other in candidates if same(value, extra[other])]
+            new = equal if len(equal) == 1 else []
+        if new:
+            found[key] = new[0]
+    rest = [key for key in missing if len(key) == 1 and key not in found]
+    others = [key for key in extra if len(key) == 1 and is_free(key, key)]
+    if len(rest) == len(others) == 1 and same(missing[rest[0]], extra[others[0]]):
         found[rest[0]] = others[0]
-    yield from found.items()
+    return found
 
 
 def _letters(key: tuple[str, ...]) -> str:
     return re.sub(r"[\W_]", "", "".join(key)).lower()
 
 
-def swapped_fields(output: ComparedOutput) -> Iterator[NamedMistake]:
-    """Find two fields of one object, each with the value of the other; of rows, the columns are named."""
-    swaps: dict[tuple[Steps, str, str], list[FieldPath]] = defaultdict(list)
-    rows: Counter[tuple[Steps, str, str]] = Counter()
-    for path, gold, at, extracted in output.containers:
-        if isinstance(gold, dict):
-            for one, other in _swapped_keys(gold, extracted):
-                key = (_pattern(path), one, other)
-                swaps[key] += [*output.failing_at((*path, one)), *output.failing_at((*path, other))]
-                rows[key] += 1
-        elif max(len(gold), len(extracted)) <= MOST_ROWS:
-            missing, extra = _unpaired(output, ContainerPair(path, gold, at, extracted))
-            for i, j in _rows_with_one_swap(gold, extracted, missing, extra):
-                key = ((*_pattern(path), "[]"), *_swapped_keys(gold[i], extracted[j])[0])
-                swaps[key] += [*output.failing_at((*path, i)), *output.failing_extra(path, (*at, j))]
-                rows[key] += 1
-    for (pattern, one, other), paths in swaps.items():
-        count = rows[pattern, one, other]
-        text = f"`{one}` and `{other}` were swapped{f' in {count:,} rows' if count > 1 else ''}"
-        yield from _named("swapped_fields", paths, text)
+@output_kind(
+    {"ship_to": "Berlin", "bill_to": "Paris"},
+    {"ship_to": "Paris", "bill_to": "Berlin"},
+    "`ship_to` and `bill_to` were swapped",
+)
+def swapped_fields(output: ComparedOutput) -> Iterator[Found]:
+    """Two fields, or two columns of a table, with the value of each other."""
 
+    def swapped() -> Iterator[tuple[Steps, str, Sequence[FieldPath]]]:
+        for path, gold, _, extracted in output.containers:
+            for one, other in _swapped_keys(gold, extracted) if isinstance(gold, dict) else ():
+                paths = [*output.failing_at((*path, one)), *output.failing_at((*path, other))]
+                yield path, f"`{one}` and `{other}` were swapped", paths
+        for path, gold, at, extracted in output.unpaired_rows:
+            if isinstance(gold, dict) and isinstance(extracted, dict) and gold.keys() == extracted.keys():
+                swaps = _swapped_keys(gold, extracted)
+                if len(swaps) == 1 and sum(not same(gold[key], extracted[key]) for key in gold) == 2:
+                    yield path, "`{}` and `{}` were swapped".format(*swaps[0]), output.failing_around(path, at)
 
-def _rows_with_one_swap(
-    gold: Sequence[Json], extracted: Sequence[Json], missing: Sequence[int], extra: Sequence[int]
-) -> Iterator[tuple[int, int]]:
-    """Yield rows without a partner that are the same but for two fields that were swapped."""
-    free = [*extra] if len(missing) * len(extra) <= MOST_ROWS else []
-    for i in missing:
-        for j in free:
-            one, other = gold[i], extracted[j]
-            if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-                differing = sum(not same(one[key], other[key]) for key in one)
-                if differing == 2 and len(_swapped_keys(one, other)) == 1:
-                    yield i, j
-                    free.remove(j)
-                    break
+    yield from _grouped(swapped(), counted=" in {:,} rows")
 
 
 def _swapped_keys(gold: dict[str, Json], extracted: dict[str, Json]) -> list[tuple[str, str]]:
@@ -281,45 +227,39 @@ def _lists(output: ComparedOutput) -> Iterator[tuple[ContainerPair, list[int], l
     """Yield the lists, each with the gold rows without an extracted one, and the extracted rows without a gold one."""
     for pair in output.containers:
         if isinstance(pair.gold, list) and max(len(pair.gold), len(pair.extracted)) <= MOST_ROWS:
-            yield pair, *_unpaired(output, pair)
+            paired, taken = (
+                ({*side} for side in zip(*output.rows_of(pair), strict=True)) if output.rows_of(pair) else ((), ())
+            )
+            missing = [i for i in range(len(pair.gold)) if i not in paired]
+            yield pair, missing, [j for j in range(len(pair.extracted)) if j not in taken]
 
 
-def _unpaired(output: ComparedOutput, pair: ContainerPair) -> tuple[list[int], list[int]]:
-    pairs = output.rows_of(pair)
-    paired, taken = {i for i, _ in pairs}, {j for _, j in pairs}
-    missing = [i for i in range(len(pair.gold)) if i not in paired]
-    return missing, [j for j in range(len(pair.extracted)) if j not in taken]
-
-
-def _moved_rows(output: ComparedOutput, pair: ContainerPair) -> Iterator[NamedMistake]:
+def _moved_rows(output: ComparedOutput, pair: ContainerPair) -> Iterator[Found]:
     """Find up to three rows missing or invented in a list compared by position, so that the rows after them fail."""
-    path, gold, _, extracted = pair
-    count = abs(len(gold) - len(extracted))
-    array = output.pairings.get(path)
-    if not 0 < count <= 3 or (array is not None and any(i != j for i, j in array.pairs)):
+    count = abs(len(pair.gold) - len(pair.extracted))
+    if not 0 < count <= 3 or any(i != j for i, j in output.rows_of(pair)):
         return
-    is_missing = len(gold) > len(extracted)
-    long, short = ([canonical_json(row) for row in side] for side in sorted((gold, extracted), key=len, reverse=True))
+    short, long = ([canonical_json(row) for row in side] for side in sorted((pair.gold, pair.extracted), key=len))
     at = next((i for i, (a, b) in enumerate(zip(long, short, strict=False)) if a != b), len(short))
     if at < len(short) and long[at + count :] == short[at:]:
         where = f"row {at} is" if count == 1 else f"rows {at} to {at + count - 1} are"
-        what = "missing; the rows after stand earlier" if is_missing else "invented; the rows after stand later"
-        kind = "missing_row" if is_missing else "invented_row"
-        yield from _named(kind, output.failing_at(path), f"{where} {what}")
+        lost = len(pair.gold) > len(pair.extracted)
+        what = "missing; the rows after stand earlier" if lost else "invented; the rows after stand later"
+        yield output.failing_at(pair.path), f"{where} {what}"
 
 
-def missing_row(output: ComparedOutput) -> Iterator[NamedMistake]:
-    """Find rows that are missing, and lists that end too early."""
+@output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT]}, "row 1 is missing")
+def missing_row(output: ComparedOutput) -> Iterator[Found]:
+    """Row missing, or the list ends too early."""
     for pair, missing, extra in _lists(output):
         path, gold, _, extracted = pair
         if len(gold) > len(extracted):
             yield from _moved_rows(output, pair)
-        failing = [each for i in missing for each in output.failing_at((*path, i))]
         if len(missing) > 1 and not extra and extracted and missing[0] == len(gold) - len(missing):
-            text = f"the list ends after {len(extracted):,} of {len(gold):,} rows"
-            yield from _named("missing_row", failing, text)
+            failing = (each for i in missing for each in output.failing_at((*path, i)))
+            yield failing, f"the list ends after {len(extracted):,} of {len(gold):,} rows"
         for i in missing:
-            yield from _named("missing_row", output.failing_at((*path, i)), f"row {i} is missing")
+            yield output.failing_at((*path, i)), f"row {i} is missing"
 
 
 _TOTAL: Final = re.compile(
@@ -327,24 +267,28 @@ _TOTAL: Final = re.compile(
 )
 
 
-def invented_row(output: ComparedOutput) -> Iterator[NamedMistake]:
-    """Find rows that are not in the gold, such as the header or the total of a table."""
+@output_kind(
+    {"items": [_BOLT, _NUT]},
+    {"items": [_BOLT, _NUT, {"name": "Total"}]},
+    "row 2 is a total of the table",
+)
+def invented_row(output: ComparedOutput) -> Iterator[Found]:
+    """Row that the gold does not have, such as the header or the total of a table."""
     for pair, _, extra in _lists(output):
         path, gold, at, extracted = pair
         if len(extracted) > len(gold):
             yield from _moved_rows(output, pair)
         for j in extra:
-            failing = output.failing_extra(path, (*at, j))
             row, texts = extracted[j], _texts_in(extracted[j])
-            if isinstance(row, dict) and not any(_is_full(value) for value in row.values()):
-                own = [each for each in output.failing_at(path) if each == path]  # of nulls, the list alone is wrong
-                yield from _named("invented_row", failing or own, f"row {j} is empty")
+            what = "is not in the gold"
+            if isinstance(row, dict) and not any(map(_is_full, row.values())):
+                what = "is empty"
             elif isinstance(row, dict) and len(texts) == len(row) > 1 and _is_header(row, texts):
-                yield from _named("invented_row", failing, f"row {j} is the header of the table")
-            elif any(_TOTAL.match(text) for text in texts):
-                yield from _named("invented_row", failing, f"row {j} is a total of the table")
-            else:
-                yield from _named("invented_row", failing, f"row {j} is not in the gold")
+                what = "is the header of the table"
+            elif any(map(_TOTAL.match, texts)):
+                what = "is a total of the table"
+            own = [each for each in output.failing_at(path) if each == path]  # of nulls, the list alone is wrong
+            yield output.failing_extra(path, (*at, j)) or own, f"row {j} {what}"
 
 
 def _is_header(row: dict[str, Json], texts: Sequence[str]) -> bool:
@@ -353,8 +297,9 @@ def _is_header(row: dict[str, Json], texts: Sequence[str]) -> bool:
     return sum(_letters((text,)) in names for text in texts) * 2 >= len(texts)
 
 
-def duplicated_row(output: ComparedOutput) -> Iterator[NamedMistake]:
-    """Find rows without a partner that are copies of another row."""
+@output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT, _NUT, _BOLT]}, "row 2 is a copy of row 0")
+def duplicated_row(output: ComparedOutput) -> Iterator[Found]:
+    """Row that stands twice."""
     for (path, _, at, extracted), _, extra in _lists(output):
         seen: dict[str, list[int]] = defaultdict(list)
         for j, row in enumerate(extracted if extra else ()):
@@ -362,32 +307,39 @@ def duplicated_row(output: ComparedOutput) -> Iterator[NamedMistake]:
         for j in extra:
             twins = [other for other in seen[canonical_json(extracted[j])] if other != j]
             if twins and _is_full(extracted[j]):
-                text = f"row {j} is a copy of row {twins[0]}"
-                yield from _named("duplicated_row", output.failing_extra(path, (*at, j)), text)
+                yield output.failing_extra(path, (*at, j)), f"row {j} is a copy of row {twins[0]}"
 
 
-def merged_rows(output: ComparedOutput) -> Iterator[NamedMistake]:
-    """Find rows that were merged into one, and rows that were split into several."""
+@output_kind(
+    {"items": [_BOLT, _NUT]},
+    {"items": [{"name": "Bolt Nut"}]},
+    "rows 0 and 1 were merged into one",
+)
+def merged_rows(output: ComparedOutput) -> Iterator[Found]:
+    """Rows merged into one, or one split into several."""
     for pair, missing, extra in _lists(output):
         path, gold, at, extracted = pair
-        pairs = output.rows_of(pair)
-        of_gold, of_extracted = dict(pairs), {j: i for i, j in pairs}
-        if missing and len(missing) * len(extracted) <= MOST_ROWS:
-            theirs = [_texts_in(row) for row in gold]
-            for j, row in enumerate(extracted):
-                parts = _rows_inside(
-                    _texts_in(row), {i: theirs[i] for i in {*missing, of_extracted.get(j, missing[0])}}
-                )
-                failing = [each for i in parts for each in output.failing_at((*path, i))]
-                failing += output.failing_extra(path, (*at, j)) if parts else []
-                yield from _named("merged_rows", failing, f"rows {_listed(parts)} were merged into one")
-        if extra and len(extra) * len(gold) <= MOST_ROWS:
-            ours = [_texts_in(row) for row in extracted]
-            for i, row in enumerate(gold):
-                parts = _rows_inside(_texts_in(row), {j: ours[j] for j in {*extra, of_gold.get(i, extra[0])}})
-                failing = output.failing_at((*path, i)) if parts else []
-                failing += [each for j in parts for each in output.failing_extra(path, (*at, j))]
-                yield from _named("merged_rows", failing, f"row {i} was split into rows {_listed(parts)}")
+        of_gold = dict(output.rows_of(pair))
+        of_extracted = {j: i for i, j in of_gold.items()}
+        for i, parts in _made_of(gold, extracted, extra, of_gold):
+            rows = [each for j in parts for each in output.failing_extra(path, (*at, j))]
+            yield [*output.failing_at((*path, i)), *rows], f"row {i} was split into rows {_listed(parts)}"
+        for j, parts in _made_of(extracted, gold, missing, of_extracted):
+            rows = [each for i in parts for each in output.failing_at((*path, i))]
+            yield [*rows, *output.failing_extra(path, (*at, j))], f"rows {_listed(parts)} were merged into one"
+
+
+def _made_of(
+    rows: Sequence[Json], others: Sequence[Json], loose: Sequence[int], partners: dict[int, int]
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield the rows that are made of two or more other rows: of those without a partner, and of its own partner."""
+    if not loose or len(loose) * len(rows) > MOST_ROWS:
+        return
+    texts = [_texts_in(row) for row in others]
+    for index, row in enumerate(rows):
+        parts = _rows_inside(_texts_in(row), {i: texts[i] for i in {*loose, partners.get(index, loose[0])}})
+        if parts:
+            yield index, parts
 
 
 def _texts_in(row: Json) -> list[str]:
@@ -412,39 +364,41 @@ def _rows_inside(texts: Sequence[str], rows: dict[int, list[str]]) -> list[int]:
 
 
 def _listed(indices: Sequence[int]) -> str:
-    return f"{', '.join(map(str, indices[:-1]))} and {indices[-1]}" if indices else ""
+    return f"{', '.join(map(str, indices[:-1]))} and {indices[-1]}"
 
 
 # --- values of other places
 
 
-def other_value(output: ComparedOutput) -> Iterator[NamedMistake]:
-    """Find values that stand at another place of the gold, or of the document, where the gold's value stands too."""
+@output_kind({"total": 1190, "net": 1000}, {"total": 1000, "net": 1000}, "the value of `net`")
+def other_value(output: ComparedOutput) -> Iterator[Found]:
+    """Value of another field, of another row, or from another place of the document."""
     for result in output.failing:
         key = value_key(result.extracted)
         if not key or _is_part(result.gold, result.extracted):
             continue
         places = [place for place in output.gold_places.get(key, ()) if place != result.path]
         if 0 < len(places) <= _MOST_PLACES:
-            yield NamedMistake("other_value", (result.path,), _other_place(result, places))
-        elif not _is_absent(result.gold) and _stands(output, result.extracted) and _stands(output, result.gold):
-            yield NamedMistake("other_value", (result.path,), "another value of the document")
+            yield (result.path,), _other_place(result.path, places)
+        elif _is_absent(result.gold) or is_power_of_ten(result.gold, result.extracted):
+            continue  # a table in thousands has both
+        elif _stands(output, result.extracted) and _stands(output, result.gold):
+            yield (result.path,), "another value of the document"
 
 
-def _other_place(result: FieldResult, places: Sequence[FieldPath]) -> str:
+def _other_place(own: FieldPath, places: Sequence[FieldPath]) -> str:
     """Name the place of the gold whose value was extracted: the row above or below, or the nearest field."""
-    own = result.path
+
+    def differing(place: FieldPath) -> list[tuple[object, object]]:
+        return [(a, b) for a, b in zip(own, place, strict=False) if a != b]
+
     for place in places:
-        differing = [at for at, (a, b) in enumerate(zip(own, place, strict=False)) if a != b]
-        if len(place) == len(own) and len(differing) == 1:
-            one, other = own[differing[0]], place[differing[0]]
+        if len(place) == len(own) and len(steps := differing(place)) == 1:
+            one, other = steps[0]
             if isinstance(one, int) and isinstance(other, int) and abs(other - one) == 1:
                 return f"the value of the row {'above' if other < one else 'below'}"
-
-    def shared(place: Steps) -> int:
-        return next((at for at, (a, b) in enumerate(zip(place, own, strict=False)) if a != b), len(own))
-
-    return f"the value of `{path_text(max(places, key=lambda each: (shared(each), -len(each))))}`"
+    nearest = min(places, key=lambda place: (len(differing(place)), len(place)))
+    return f"the value of `{path_text(nearest)}`"
 
 
 def _is_part(gold: Json, extracted: Json) -> bool:
@@ -459,31 +413,39 @@ def _is_part(gold: Json, extracted: Json) -> bool:
 
 
 def _stands(output: ComparedOutput, value: Json) -> bool | None:
-    return None if output.in_document is None or isinstance(value, dict | list) else output.in_document(value)
+    return None if output.in_document is None or isinstance(value, CONTAINERS) else output.in_document(value)
 
 
-def not_in_document(output: ComparedOutput) -> Iterator[NamedMistake]:
-    """Find values that are not found in the document, where the gold's value is, or where the gold has none."""
+@output_kind(
+    {"name": "ACME", "total": 5},
+    {"name": "Globex Corporation", "total": 5},
+    "not found in the document; the gold's value is",
+    "ACME, total 5",
+)
+def not_in_document(output: ComparedOutput) -> Iterator[Found]:
+    """Value that is not found in the document."""
     for result in output.failing:
         if _is_absent(result.extracted) or _stands(output, result.extracted) is not False:
             continue
         if _is_absent(result.gold):
-            yield NamedMistake("not_in_document", (result.path,), "not found in the document; the gold has no value")
+            yield (result.path,), "not found in the document; the gold has no value"
         elif _stands(output, result.gold):
-            yield NamedMistake("not_in_document", (result.path,), "not found in the document; the gold's value is")
+            yield (result.path,), "not found in the document; the gold's value is"
 
 
-def missing(output: ComparedOutput) -> Iterator[NamedMistake]:
-    """Find values that were not extracted."""
+@output_kind({"vendor": "ACME", "total": 5}, {"total": 5}, "nothing was extracted")
+def missing(output: ComparedOutput) -> Iterator[Found]:
+    """Nothing extracted where the gold has a value."""
     for result in output.failing:
         if _is_absent(result.extracted) and not _is_absent(result.gold):
             where = "; the gold's value is not found in the document" if _stands(output, result.gold) is False else ""
-            yield NamedMistake("missing", (result.path,), f"nothing was extracted{where}")
+            yield (result.path,), f"nothing was extracted{where}"
 
 
-def invented(output: ComparedOutput) -> Iterator[NamedMistake]:
-    """Find values that were extracted where the gold has none."""
+@output_kind({"vendor": None, "total": 5}, {"vendor": "ACME", "total": 5}, "the gold has no value")
+def invented(output: ComparedOutput) -> Iterator[Found]:
+    """Value extracted where the gold has none."""
     for result in output.failing:
         if _is_absent(result.gold) and not _is_absent(result.extracted):
             where = "; it is found in the document" if _stands(output, result.extracted) else ""
-            yield NamedMistake("invented", (result.path,), f"the gold has no value{where}")
+            yield (result.path,), f"the gold has no value{where}"

@@ -8,6 +8,7 @@ import unicodedata
 from typing import Final
 
 from pytest_extract.core.metrics.equality import fold, is_number
+from pytest_extract.core.mistakes.base import values_kind
 from pytest_extract.core.mistakes.numbers import read_amount
 from pytest_extract.core.values import Json
 
@@ -35,8 +36,9 @@ _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\u
 """Joiners, marks of direction, soft hyphens and the like."""
 
 
+@values_kind("ACME Tools", "ACMETools", "only white space differs")
 def white_space(gold: Json, extracted: Json) -> str:
-    """Name white space that was lost or added, and characters without a width."""
+    """White space lost or added."""
     if _texts(gold, extracted) is None:
         return ""
     one, other = ("".join(text.split()) for text in (gold, extracted))
@@ -45,8 +47,9 @@ def white_space(gold: Json, extracted: Json) -> str:
     return "only characters without a width differ" if _INVISIBLE.sub("", one) == _INVISIBLE.sub("", other) else ""
 
 
+@values_kind("ACME GmbH", "Acme GmbH", "only the case differs")
 def case(gold: Json, extracted: Json) -> str:
-    """Name texts that differ only in upper and lower case."""
+    """Only upper and lower case differ."""
     pair = _texts(gold, extracted)
     return "only the case differs" if pair and pair[0] != pair[1] and pair[0].lower() == pair[1].lower() else ""
 
@@ -85,8 +88,9 @@ def _misread(text: str, page: str) -> str:
         return text
 
 
+@values_kind("Müller", "Muller", "only diacritics, ligatures, dashes or quotation marks differ")
 def marks(gold: Json, extracted: Json) -> str:
-    """Name texts that differ only in diacritics, dashes, quotation marks, ligatures, punctuation or their encoding."""
+    """Only diacritics, dashes, quotation marks, ligatures, punctuation or the encoding differ."""
     pair = _texts(gold, extracted)
     if pair is None:
         return ""
@@ -116,8 +120,9 @@ _MARKDOWN: Final = re.compile(
 _LATEX: Final = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|emph)\{([^{}]*)\}|\$")
 
 
+@values_kind("ACME", "**ACME**", "markup was left in")
 def markup(gold: Json, extracted: Json) -> str:
-    """Name markup of HTML, Markdown or LaTeX, or an entity, that was left in or lost."""
+    """Markup of HTML, Markdown or LaTeX, or an entity, left in or lost."""
     pair = _texts(gold, extracted)
     if pair is None or len(gold) + len(extracted) > _LONGEST_MARKED_UP:
         return ""
@@ -140,8 +145,9 @@ def _within_word(left: str, right: str) -> bool:
     return (left.isalpha() and right.isalpha()) or (left.isdecimal() and right.isdecimal())
 
 
+@values_kind("Delivery to the main entrance only", "Delivery to the main ent", "cut after 24 of 34 characters")
 def truncated(gold: Json, extracted: Json) -> str:
-    """Name a text whose end was cut off: within a word, before an ellipsis, or before five words or more."""
+    """End of a text cut off."""
     pair = _texts(gold, extracted)
     if pair is None:
         return ""
@@ -157,8 +163,9 @@ def truncated(gold: Json, extracted: Json) -> str:
     return f"cut after {len(cut):,} of {len(whole):,} characters"
 
 
+@values_kind("4711", "Invoice No.: 4711", "“Invoice No.:” before the value was kept")
 def affix(gold: Json, extracted: Json) -> str:
-    """Name a label, a title, a unit, a suffix or other words beside the value that were kept, lost or replaced."""
+    """Label, title, unit, suffix or words between others kept or lost, or a unit replaced."""
     pair = _texts(gold, extracted)
     if pair is None:
         return _beside_number(gold, extracted)
@@ -197,8 +204,9 @@ def _beside_number(gold: Json, extracted: Json) -> str:
     return f"{_quoted(written.around)} beside the number was {'kept' if text is extracted else 'lost'}"
 
 
+@values_kind("John Doe", "Doe, John", "the order of first and last name")
 def word_order(gold: Json, extracted: Json) -> str:
-    """Name the same words in another order, such as last and first name."""
+    """Words in another order, such as last and first name."""
     pair = _texts(gold, extracted)
     if pair is None:
         return ""

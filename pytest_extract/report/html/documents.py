@@ -16,8 +16,8 @@ from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
 
 if TYPE_CHECKING:
+    from pytest_extract.documents.evidence import TextLocation
     from pytest_extract.documents.pdf import PageImage
-    from pytest_extract.evidence import TextLocation
 
 PageChoice: TypeAlias = Literal["none", "evidence", "all"]
 """Which pages of PDFs are shown as images."""
@@ -77,7 +77,7 @@ class _Shown:
 
     def place_of(self, location: TextLocation) -> int:
         """Return the number of a place, the same for all values that are found there, and show its page."""
-        from pytest_extract.evidence import MatchLevel
+        from pytest_extract.documents.evidence import MatchLevel
 
         self.pages.add(location.page or 1)
         place = location._replace(level=MatchLevel.FOLDED, similarity=1.0)
@@ -85,7 +85,7 @@ class _Shown:
 
     def places(self) -> list[Json]:
         """Return the places as data: [page, start, end, boxes]; a box is left, top, right and bottom as shares."""
-        from pytest_extract.evidence import find_boxes
+        from pytest_extract.documents.evidence import find_boxes
 
         try:
             boxes = find_boxes(self.document, [*self.locations])
@@ -123,7 +123,7 @@ class CaseEvidence:
         return self.shown.known[key]
 
     def _search(self, value: Json) -> tuple[list[int], int]:
-        from pytest_extract.evidence import find_evidence
+        from pytest_extract.documents.evidence import find_evidence
 
         if self.documents.searches >= MOST_SEARCHES:
             return [], 0
@@ -144,7 +144,7 @@ class CaseEvidence:
 
     def nearest_to(self, value: Json) -> tuple[int, str] | None:
         """Return the place and the text that is most similar to a value that stands nowhere; None if none is."""
-        from pytest_extract.evidence import find_evidence
+        from pytest_extract.documents.evidence import find_evidence
 
         key, known = (type(value), value), self.shown.nearest
         if key not in known:
@@ -153,7 +153,7 @@ class CaseEvidence:
                 return None
             self.nearest_searches += 1
             evidence = find_evidence(self.shown.document, value, most=1)
-            location = None if evidence is None else next(iter(evidence.nearest), None)
+            location = None if evidence is None else evidence.nearest
             known[key] = (
                 None if location is None else (self.shown.place_of(location), show(location.quote, _NEAREST_WIDTH))
             )

@@ -182,7 +182,7 @@ ROWS = [{"sku": "a", "price": 10}, {"sku": "b", "price": 20}]
         pytest.param(
             {"vendor": "ACME", "items": ROWS},
             {"vendor": "ACME", "items": [json.dumps(row) for row in ROWS]},
-            "it stands as JSON in a text",
+            "all of it stands as JSON in a text",
             id="rows",
         ),
         pytest.param(
@@ -221,3 +221,40 @@ def test_a_row_of_nulls_is_named_at_its_list():
 )
 def test_values_that_are_alike_by_chance_have_no_name(gold, extracted):
     assert named({"a": gold, "b": "c"}, {"a": extracted, "b": "c"}) == ()
+
+
+INVOICE_WITH_TAX = {
+    "net": 1190,
+    "total": 1309,
+    "tax": 119,
+    "number": "2024-118",
+    "order": "2024-181",
+    "discount": 1309.5,
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "extracted", "of"),
+    [
+        pytest.param("net", 119, "tax", id="a tenth"),
+        pytest.param("total", 119, "tax", id="a digit less"),
+        pytest.param("total", 1190, "net", id="net for total"),
+        pytest.param("net", 1309, "total", id="total for net"),
+        pytest.param("number", "2024-181", "order", id="two digits swapped"),
+        pytest.param("total", 1309.5, "discount", id="more decimals"),
+    ],
+)
+def test_the_value_of_another_field_is_named_before_its_digits(field, extracted, of):
+    found = named(INVOICE_WITH_TAX, INVOICE_WITH_TAX | {field: extracted})
+    assert [(each.kind, each.text) for each in found] == [("other_value", f"the value of `{of}`")]
+
+
+@pytest.mark.parametrize(("gold", "extracted"), [(1190, 1109), (1309.4, 1309), (1834, 1334), ("RE-118", "RE-181")])
+def test_what_stands_elsewhere_in_the_document_is_named_before_its_digits(gold, extracted):
+    (found,) = named({"total": gold}, {"total": extracted}, in_document=lambda _: True)
+    assert (found.kind, found.text) == ("other_value", "another value of the document")
+
+
+def test_a_number_in_another_unit_of_the_document_keeps_its_name():
+    (found,) = named({"total": 450000}, {"total": 450}, in_document=lambda _: True)
+    assert found.kind == "power_of_ten"

@@ -9,8 +9,8 @@ import pytest
 
 from pytest_extract.core.values import iter_leaves
 from pytest_extract.documents import Document, DocumentError, text_store
+from pytest_extract.documents.evidence import find_boxes, find_evidence
 from pytest_extract.documents.text_store import TextStore, use_text_store
-from pytest_extract.evidence import find_boxes, find_evidence
 from tests.shared_data import shared
 from tests.small_pdf import small_pdf
 

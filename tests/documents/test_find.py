@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.values import iter_leaves
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.evidence import Evidence, MatchLevel, TextLocation, find_evidence
+from pytest_extract.documents.evidence import Evidence, MatchLevel, TextLocation, find_evidence
 from tests.cpu_time import cpu_seconds
 from tests.shared_data import shared
 
@@ -99,26 +99,26 @@ def test_the_nearest_text_is_told(text, value, nearest):
     assert not evidence.found
     assert evidence.locations == ()
     if nearest is None:
-        assert evidence.nearest == ()
+        assert evidence.nearest is None
     else:
-        assert evidence.nearest[0].quote == nearest
-        assert evidence.nearest[0].level is FUZZY
-        assert 0.6 <= evidence.nearest[0].similarity < 1
+        assert evidence.nearest.quote == nearest
+        assert evidence.nearest.level is FUZZY
+        assert 0.6 <= evidence.nearest.similarity < 1
 
 
 def test_a_long_text_that_differs_in_a_word_is_nearest_to_itself():
     words = [f"word{number}" for number in range(300)]
     text = "before " + " ".join(words) + " after"
     evidence = find_evidence(Document(text=text), " ".join([*words[:50], "other", *words[51:100]]))
-    assert evidence.nearest[0].quote.startswith("word0 word1 ")
-    assert evidence.nearest[0].quote.endswith(" word99")
+    assert evidence.nearest.quote.startswith("word0 word1 ")
+    assert evidence.nearest.quote.endswith(" word99")
 
 
 def test_a_very_long_text_is_nearest_to_itself_and_one_beyond_the_limit_is_not_searched():
     words = [f"word{number}" for number in range(4_000)]  # to align it as a whole takes minutes
     document = Document(text=" ".join(["before it", *words, "after it"]))
     value = " ".join([*words[50:1_000], "another", *words[1_001:2_000]])
-    (nearest, *_) = find_evidence(document, value).nearest
+    nearest = find_evidence(document, value).nearest
     assert (nearest.quote[:7], nearest.quote[-8:]) == ("word50 ", "word1999")
     assert find_evidence(document, value + " more" * 5_000) is None
 
@@ -186,7 +186,7 @@ def test_any_value_can_be_searched_in_any_text(text, value):
         evidence = find_evidence(Document(text=text), value)
     except DocumentError:
         return
-    for each in () if evidence is None else (*evidence.locations, *evidence.nearest):
+    for each in () if evidence is None else (*evidence.locations, *filter(None, [evidence.nearest])):
         assert text[each.start : each.end] == each.quote
 
 

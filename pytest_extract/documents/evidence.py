@@ -1,0 +1,403 @@
+"""Evidence: the places in a document where a value stands, and the nearest text if it stands nowhere.
+
+`find_evidence` searches the text of a document: exactly, then folded (white space, case, dashes, quotes, ligatures,
+line breaks inside words; numbers and dates in any notation), then by similarity. `find_boxes` gives the places on the
+page of a PDF.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Final, NamedTuple, TypeAlias
+
+from pytest_extract.core.values import Json
+from pytest_extract.documents import Box, Document, DocumentError
+from pytest_extract.documents.notations import (
+    Notation,
+    date_keys,
+    dates_in,
+    number_key,
+    numbers_in,
+    scaled,
+    table_units_in,
+)
+
+__all__ = ("Box", "Evidence", "MatchLevel", "TextLocation", "find_boxes", "find_evidence")
+
+MOST_LOCATIONS: Final = 20
+"""Locations listed for one value; further ones are counted."""
+LONGEST_SEARCHED: Final = 20_000
+"""Characters of the longest text that is searched for."""
+MOST_MATCHES: Final = 10_000
+"""Matches of one value that are counted."""
+LEAST_LETTERS: Final = 6
+"""Shorter texts are not searched for without their punctuation and spaces."""
+SIMILAR_FROM: Final = 0.6
+"""Least similarity of the nearest text."""
+_SHORT: Final = 8
+_SHORT_SIMILAR_FROM: Final = 0.87
+"""Least similarity of texts of at most `_SHORT` characters."""
+_LONG: Final = 200
+"""Characters of a text up to which it is aligned as a whole: the time grows with the cube of the length."""
+_UNSPACED: Final = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0e7f"
+"""Scripts without spaces between words."""
+_BOUND: Final = re.compile(rf"[^\W_{_UNSPACED}]")
+Span: TypeAlias = tuple[int, int]
+"""Offsets in the text of all pages."""
+
+
+class MatchLevel(StrEnum):
+    """How the text at a location agrees with the value."""
+
+    EXACT = "exact"
+    FOLDED = "folded"
+    FUZZY = "fuzzy"
+
+
+class TextLocation(NamedTuple):
+    """A part of the text of a document.
+
+    `page`, `line` and `column` count from 1; `page` is None for a document without pages. `start` and `end` are offsets
+    in the text of its page (`document.pages`), in characters from 0; `quote` is the text between them. `similarity` is
+    in [0, 1], and 1.0 unless `level` is fuzzy.
+    """
+
+    page: int | None
+    line: int
+    column: int
+    start: int
+    end: int
+    quote: str
+    level: MatchLevel
+    similarity: float = 1.0
+
+    def __str__(self) -> str:
+        page = f"page {self.page}, " if self.page is not None else ""
+        return f"{page}line {self.line}, column {self.column}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Where a value stands in a document.
+
+    `locations`: the exact and folded ones in the order of the text, at most as many as were asked for; `count` counts
+    all of them. `nearest`: if there is none, the most similar part of the text.
+    """
+
+    locations: tuple[TextLocation, ...] = ()
+    count: int = 0
+    nearest: TextLocation | None = None
+
+    @property
+    def found(self) -> bool:
+        """Whether the value stands in the document, exactly or folded."""
+        return self.count > 0
+
+
+def find_evidence(
+    document: Document, value: Json, *, most: int = MOST_LOCATIONS, nearest: bool = True
+) -> Evidence | None:
+    """Return where a text or a number stands in a document; None for a value that is not searched for.
+
+    These are null, booleans, lists, objects, empty texts and those of more than 20,000 characters. With `nearest=False`
+    the most similar part of the text is not searched for. The index of the document is made once and kept until
+    `document.release()`. Raises DocumentError for a document without text: an image, a scanned PDF, a broken file.
+    """
+    index = document.once("evidence", lambda: _TextIndex(document.pages))
+    if not index.folded.text.strip():
+        raise DocumentError(f"{document.path or 'the document'}: has no text (a scan?), so no value can be found in it")
+    found = index.find(value)
+    if found is None:
+        return None
+    if found:
+        return Evidence(locations=tuple(index.location(span, value) for span in found[:most]), count=len(found))
+    similar = index.nearest(value) if nearest else None
+    return Evidence(nearest=None if similar is None else index.location(similar[0], value, similar[1]))
+
+
+def find_boxes(document: Document, locations: Sequence[TextLocation]) -> list[tuple[Box, ...]]:
+    """Return for each location its boxes on the page of a PDF, one for each line of text; none in other documents.
+
+    The PDF is opened once for all locations. Raises DocumentError for a file that cannot be read.
+    """
+    return document.boxes([((location.page or 1) - 1, location.start, location.end) for location in locations])
+
+
+class _TextIndex:
+    """The pages of a document, prepared for searches; what a search needs is made by the first that needs it."""
+
+    def __init__(self, pages: Sequence[str]) -> None:
+        self._pages = tuple(pages)
+        self._text = "\f".join(pages)
+        self._page_starts = list(accumulate((len(page) + 1 for page in pages), initial=0))[:-1]
+        self.folded = _folded_text(self._text)
+
+    @cached_property
+    def _letters(self) -> _DerivedText:
+        return _letters_of(self.folded.text)
+
+    @cached_property
+    def _numbers(self) -> dict[str, list[Notation]]:
+        return _by_key(numbers_in(self._text))
+
+    @cached_property
+    def _table_units(self) -> dict[str, list[Notation]]:
+        return _by_key(table_units_in(self._text))
+
+    @cached_property
+    def _dates(self) -> dict[str, list[Notation]]:
+        return _by_key(dates_in(self._text))
+
+    def location(self, span: Span, value: Json, similarity: float = 1.0) -> TextLocation:
+        """Return the place of a part of the text, which ends with its page."""
+        page = bisect_right(self._page_starts, span[0]) - 1
+        text = self._pages[page]
+        start, end = span[0] - self._page_starts[page], min(span[1] - self._page_starts[page], len(text))
+        level = MatchLevel.EXACT if self._is_exact(span, value) else MatchLevel.FOLDED
+        return TextLocation(
+            page=page + 1 if len(self._pages) > 1 else None,
+            line=text.count("\n", 0, start) + 1,
+            column=start - text.rfind("\n", 0, start),
+            start=start,
+            end=end,
+            quote=text[start:end],
+            level=MatchLevel.FUZZY if similarity < 1 else level,
+            similarity=similarity,
+        )
+
+    def _is_exact(self, span: Span, value: Json) -> bool:
+        """Whether a part of the text is the value but for white space."""
+        text = value if isinstance(value, str) else repr(value).removesuffix(".0")
+        return self._text[slice(*span)].split() == text.split()
+
+    def find(self, value: Json) -> list[Span] | None:
+        """Return where a text or a number stands, in order; None for another value."""
+        if isinstance(value, str):
+            wanted = _folded_text(value).text.strip()
+            return self._find_text(value, wanted) if wanted and len(value) <= LONGEST_SEARCHED else None
+        key = number_key(value)
+        if key is None:
+            return None
+        return [each.span for each in self._numbers.get(key) or self._in_table_units(key)]
+
+    def _in_table_units(self, key: str) -> list[Notation]:
+        """Return the places of a number in a document that says "in thousands" or "in millions" of its tables."""
+        return [
+            place
+            for unit in sorted(self._table_units)
+            if len((less := scaled(key, 1 - len(unit))).replace(".", "").strip("0")) > 2  # fewer digits are everywhere
+            for place in self._numbers.get(less, ())
+        ] + self._table_units.get(key, [])
+
+    def _find_text(self, value: str, wanted: str) -> list[Span]:
+        occurrences = [*self._occurrences(self.folded.text, wanted, self.folded.span)]
+        # Where the value itself stands, texts in another case or with other quotes are others.
+        found = {span for span in occurrences if self._is_exact(span, value)} or {*occurrences}
+        days = date_keys(value)
+        found |= {each.span for key in days for each in self._dates.get(key, ())}
+        if not found:
+            letters = _letters_of(wanted).text
+            if len(letters) >= LEAST_LETTERS:
+                found |= {*self._occurrences(self._letters.text, letters, self._letter_span)}
+        if not found and not days:
+            found |= {each.span for key in _keys_of(value) for each in self._numbers.get(key, ())}
+        widest: list[Span] = []
+        for span in sorted(found, key=lambda span: (span[0], -span[1])):
+            if not widest or span[1] > widest[-1][1]:  # not what lies inside another: a month and a year inside a day
+                widest.append(span)
+        return widest
+
+    def _letter_span(self, start: int, end: int) -> Span:
+        return self.folded.span(*self._letters.span(start, end))
+
+    def _occurrences(
+        self, text: str, wanted: str, span: Callable[[int, int], tuple[int, int]]
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the offsets of each occurrence that does not begin or end inside a word or a number."""
+        at, count = text.find(wanted), 0
+        while at >= 0 and count < MOST_MATCHES:
+            start, end = span(at, at + len(wanted))
+            if self._is_whole(start, end):
+                count += 1
+                yield start, end
+            at = text.find(wanted, at + 1)
+
+    def _is_whole(self, start: int, end: int) -> bool:
+        around = ((start - 1, start, start - 2), (end, end - 1, end + 1))
+        return not any(
+            (self._is_word(outer) and self._is_word(inner) and not self._is_note(inner, outer))
+            or (self._is_digit(inner) and self._at(outer) in {".", ","} and self._is_digit(beyond))
+            for outer, inner, beyond in around
+        )
+
+    def _is_note(self, inner: int, outer: int) -> bool:
+        """Whether a word is followed by the number of a footnote or an affiliation: "Jane Doe1"."""
+        return outer > inner and self._is_digit(outer) and not self._is_digit(inner)
+
+    def _at(self, index: int) -> str:
+        return self._text[index] if 0 <= index < len(self._text) else ""
+
+    def _is_word(self, index: int) -> bool:
+        return _BOUND.match(self._at(index)) is not None
+
+    def _is_digit(self, index: int) -> bool:
+        return self._at(index).isdecimal()
+
+    # --- the nearest text
+
+    def nearest(self, value: Json) -> tuple[Span, float] | None:
+        """Return the part of the text that is most similar to a text or a number, with its similarity."""
+        key = number_key(value)
+        keys = [key] if key is not None else _keys_of(value) if isinstance(value, str) else []
+        if keys:
+            return _nearest_notation(keys, self._numbers)
+        if not isinstance(value, str):
+            return None
+        days = date_keys(value)
+        return _nearest_notation(days, self._dates) if days else self._nearest_text(_folded_text(value).text.strip())
+
+    def _nearest_text(self, wanted: str) -> tuple[Span, float] | None:
+        from rapidfuzz import fuzz
+
+        text = self.folded.text
+        head = fuzz.partial_ratio_alignment(wanted[:_LONG], text)
+        if head is None:
+            return None
+        start, end = head.dest_start, head.dest_end
+        if len(wanted) > _LONG:
+            from_end = max(start + len(wanted) - 2 * _LONG, end)
+            tail = fuzz.partial_ratio_alignment(wanted[-_LONG:], text[from_end : start + len(wanted) + 2 * _LONG])
+            end = end if tail is None else from_end + tail.dest_end
+        start, end = self._whole_words(start, end)
+        similarity = fuzz.ratio(wanted, text[start:end]) / 100
+        if similarity < (SIMILAR_FROM if len(wanted) > _SHORT else _SHORT_SIMILAR_FROM):
+            return None
+        return self.folded.span(start, end), min(similarity, 0.99)
+
+    def _whole_words(self, start: int, end: int) -> tuple[int, int]:
+        """Extend a part of the folded text to whole words, without spaces at its ends."""
+        text = self.folded.text
+        while start > 0 and _BOUND.match(text[start]) and _BOUND.match(text[start - 1]):
+            start -= 1
+        while end < len(text) and _BOUND.match(text[end - 1]) and _BOUND.match(text[end]):
+            end += 1
+        part = text[start:end]
+        return start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())
+
+
+def _nearest_notation(keys: Iterable[str], notations: dict[str, list[Notation]]) -> tuple[Span, float] | None:
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    similar = [
+        (similarity, -notations[other][0].start, notations[other][0].span)
+        for key in keys
+        for other, similarity, _ in process.extract(
+            key, notations.keys(), scorer=OSA.normalized_similarity, score_cutoff=SIMILAR_FROM, limit=1
+        )
+    ]
+    return (max(similar)[2], min(max(similar)[0], 0.99)) if similar else None
+
+
+def _by_key(notations: Iterable[Notation]) -> dict[str, list[Notation]]:
+    found: dict[str, list[Notation]] = defaultdict(list)
+    for notation in notations:
+        for key in notation.keys:
+            if len(found[key]) < MOST_MATCHES:
+                found[key].append(notation)
+    return dict(found)
+
+
+def _keys_of(value: str) -> list[str]:
+    """Return the keys of a text that is one number, with a currency, a unit or a scale at most; [] for others."""
+    notations = [*numbers_in(value)]
+    if not notations or len(value) > 60:
+        return []
+    whole = [each for each in notations if each.end - each.start == max(n.end - n.start for n in notations)]
+    rest = value[: whole[0].start] + value[whole[0].end :]
+    if any(character.isdecimal() for character in rest) or sum(map(str.isalpha, rest)) > 4:
+        return []
+    return [key for each in whole for key in each.keys]
+
+
+_DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+_QUOTES: Final = "\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\u2039\u203a"
+_PLAIN: Final = str.maketrans('"`', "''")
+_LOOK_ALIKE: Final = {ord(each): "-" for each in _DASHES} | {ord(each): "'" for each in _QUOTES}
+_INVISIBLE: Final = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff\ufffe")
+_MARKS: Final = "\u0300-\u036f"
+_PIECES: Final = re.compile(
+    rf"((?:[\x21-\x7e](?![{_MARKS}]))+(?: (?:[\x21-\x7e](?![{_MARKS}]))+)*)|(\s+)|(.[{_MARKS}]*)", re.DOTALL
+)
+"""Plain ASCII words with single spaces between them; white space; another character with its combining marks."""
+_LETTERS: Final = re.compile(r"[^\W_]+")
+
+Piece: TypeAlias = tuple[str, int, int]
+"""A part of a derived text, and the offsets of its origin."""
+
+
+class _DerivedText:
+    """A text made from pieces of another; `span` leads back. A piece as long as its origin is its characters."""
+
+    def __init__(self, pieces: Iterable[Piece]) -> None:
+        parts: list[str] = []
+        self._starts: list[int] = []
+        self._origins: list[tuple[int, int]] = []
+        length = 0
+        for text, start, end in pieces:
+            if text:
+                self._starts.append(length)
+                self._origins.append((start, end))
+                parts.append(text)
+                length += len(text)
+        self.text: Final = "".join(parts)
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the offsets in the origin of the characters from `start` to `end`, of which there is at least one."""
+        return self._origin(start)[0], self._origin(end - 1)[1]
+
+    def _origin(self, at: int) -> tuple[int, int]:
+        piece = bisect_right(self._starts, at) - 1
+        start, end = self._origins[piece]
+        size = (self._starts[piece + 1] if piece + 1 < len(self._starts) else len(self.text)) - self._starts[piece]
+        if size != end - start:
+            return start, end
+        return start + at - self._starts[piece], start + at - self._starts[piece] + 1
+
+
+def _folded_text(text: str) -> _DerivedText:
+    """Fold a text: lower case, equal dashes and quotes, no ligatures, no invisible characters, one space for many."""
+    return _DerivedText(
+        (
+            plain.lower().translate(_PLAIN)
+            if plain is not None
+            else " "
+            if space is not None
+            else _folded_character(other),
+            piece.start(),
+            piece.end(),
+        )
+        for piece in _PIECES.finditer(text)
+        for plain, space, other in (piece.groups(),)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _folded_character(character: str) -> str:
+    if character in _INVISIBLE:
+        return ""
+    text = unicodedata.normalize("NFKC", character).casefold()
+    return unicodedata.normalize("NFC", text).translate(_LOOK_ALIKE).translate(_PLAIN)
+
+
+def _letters_of(text: str) -> _DerivedText:
+    """Keep the letters and digits of a text: neither punctuation, nor spaces, nor hyphens at the end of a line."""
+    return _DerivedText((piece[0], piece.start(), piece.end()) for piece in _LETTERS.finditer(text))

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pytest_extract.core.extensions import (
     MARK,
@@ -36,6 +35,10 @@ __all__ = ["aligner", "batch", "compound", "judge", "metric", "post_processor", 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+Parts: TypeAlias = dict[str, Any]
+"""What all specs have: `name`, `doc`, `params` and `function`."""
+
+
 def metric(
     name: str | None = None,
     *,
@@ -49,19 +52,15 @@ def metric(
     as wrong. `name`: default the function's own; `threshold`: lowest score that passes; `reflexive`: equal values score
     1 without a call; `params`: in place of those that the signature tells.
     """
-    _check_brackets("metric", name)
 
-    def mark(function: F) -> F:
-        known = _params(function, ("gold", "extracted"), f"metric {_name(function, name)!r}", params)
-
+    def spec(function: F, parts: Parts) -> MetricSpec:
         def make(given: Mapping[str, Json], _semantics: str) -> BoundMetric:
             compare: Callable[[Json, Json], float] = partial(function, **given)
-            return BoundMetric(name=_name(function, name), compare=compare, threshold=threshold, reflexive=reflexive)
+            return BoundMetric(name=parts["name"], compare=compare, threshold=threshold, reflexive=reflexive)
 
-        spec = MetricSpec(name=_name(function, name), make=make, doc=_doc(function), params=known, symmetric=False)
-        return _marked(function, spec)
+        return MetricSpec(**parts, make=make, symmetric=False)
 
-    return mark
+    return _marking("metric", name, ("gold", "extracted"), params, spec)
 
 
 def transform(name: str | None = None, *, params: Sequence[Param] | None = None) -> Callable[[F], F]:
@@ -69,17 +68,11 @@ def transform(name: str | None = None, *, params: Sequence[Param] | None = None)
 
     What it raises leaves the value as it is, and the result says why.
     """
-    _check_brackets("transform", name)
 
-    def mark(function: F) -> F:
-        known = _params(function, ("value",), f"transform {_name(function, name)!r}", params)
+    def spec(function: F, parts: Parts) -> TransformSpec:
+        return TransformSpec(**parts, make=lambda given: partial(function, **given))
 
-        def make(given: Mapping[str, Json]) -> Callable[[Json], Json]:
-            return partial(function, **given)
-
-        return _marked(function, TransformSpec(name=_name(function, name), make=make, doc=_doc(function), params=known))
-
-    return mark
+    return _marking("transform", name, ("value",), params, spec)
 
 
 def aligner(name: str | None = None, *, params: Sequence[Param] | None = None) -> Callable[[F], F]:
@@ -87,18 +80,15 @@ def aligner(name: str | None = None, *, params: Sequence[Param] | None = None) -
 
     Pairs are (index in gold, index in extracted), each index at most once; what is in none is missing or invented.
     """
-    _check_brackets("aligner", name)
 
-    def mark(function: F) -> F:
-        known = _params(function, ("gold", "extracted"), f"aligner {_name(function, name)!r}", params)
-
+    def spec(function: F, parts: Parts) -> AlignerSpec:
         def align(gold: list[Json], extracted: list[Json], given: Mapping[str, Json], /) -> Pairs:
             pairs: Pairs = function(gold, extracted, **given)
             return pairs
 
-        return _marked(function, AlignerSpec(name=_name(function, name), align=align, params=known, doc=_doc(function)))
+        return AlignerSpec(**parts, align=align)
 
-    return mark
+    return _marking("aligner", name, ("gold", "extracted"), params, spec)
 
 
 def compound(
@@ -116,24 +106,13 @@ def compound(
     if len(fields) < 2 or (primary is not None and primary not in fields):
         raise ConfigError(f"compound{fields!r}: needs two fields or more, and a `primary` that is one of them")
 
-    def mark(function: F) -> F:
-        known = _params(function, ("gold", "extracted"), f"compound metric {_name(function, name)!r}", params)
-
+    def spec(function: F, parts: Parts) -> BatchMetric:
         def compare(pairs: Sequence[tuple[Json, Json]], **given: Json) -> list[float | None]:
             return [function(gold, extracted, **given) for gold, extracted in pairs]
 
-        spec = BatchMetric(
-            name=_name(function, name),
-            compare=compare,
-            fields=fields,
-            primary=primary,
-            threshold=threshold,
-            params=known,
-            doc=_doc(function),
-        )
-        return _marked(function, spec)
+        return BatchMetric(**parts, compare=compare, fields=fields, primary=primary, threshold=threshold)
 
-    return mark
+    return _marking("compound metric", name, ("gold", "extracted"), params, spec)
 
 
 def batch(
@@ -143,17 +122,11 @@ def batch(
 
     `pairs` are the (gold, extracted) values of all fields that name it; a score of None is not decided.
     """
-    _check_brackets("batch", name)
 
-    def mark(function: F) -> F:
-        known = _params(function, ("pairs",), f"batch metric {_name(function, name)!r}", params)
-        compare: Callable[..., Sequence[float | None]] = function
-        spec = BatchMetric(
-            name=_name(function, name), compare=compare, threshold=threshold, params=known, doc=_doc(function)
-        )
-        return _marked(function, spec)
+    def spec(function: F, parts: Parts) -> BatchMetric:
+        return BatchMetric(**parts, compare=function, threshold=threshold)
 
-    return mark
+    return _marking("batch metric", name, ("pairs",), params, spec)
 
 
 def post_processor(name: str | None = None, *, params: Sequence[Param] | None = None) -> Callable[[F], F]:
@@ -162,22 +135,17 @@ def post_processor(name: str | None = None, *, params: Sequence[Param] | None = 
     It gets a document's leaf results before any number is made of them and returns one for each, in the same order;
     `transformed(result)` gives gold and extracted value as the metric saw them.
     """
-    _check_brackets("post_processor", name)
 
-    def mark(function: F) -> F:
-        known = _params(function, ("results", "transformed"), f"post-processor {_name(function, name)!r}", params)
-
+    def spec(function: F, parts: Parts) -> PostSpec:
         def process(
             results: Sequence[FieldResult], given: Mapping[str, Json], transformed: Transformed, /
         ) -> Sequence[FieldResult]:
             kept: Sequence[FieldResult] = function(results, transformed, **given)
             return kept
 
-        return _marked(
-            function, PostSpec(name=_name(function, name), process=process, params=known, doc=_doc(function))
-        )
+        return PostSpec(**parts, process=process)
 
-    return mark
+    return _marking("post-processor", name, ("results", "transformed"), params, spec)
 
 
 def judge(name: str | None = None) -> Callable[[F], F]:
@@ -186,45 +154,38 @@ def judge(name: str | None = None) -> Callable[[F], F]:
     Answers are as many, in the same order: `Verdict`, `Alignment`, or None for not decided. In pytest it may be async,
     and its answers are kept as those of every judge.
     """
-    _check_brackets("judge", name)
 
-    def mark(function: F) -> F:
-        owner = f"judge {_name(function, name)!r}"
-        if _params(function, ("questions",), owner, None, may_wait=True):
+    def spec(function: F, parts: Parts) -> JudgeSpec:
+        if parts.pop("params"):
+            owner = f"judge {parts['name']!r}"
             raise ConfigError(f"{owner}: takes the questions only; what it is to know besides it closes over")
-        return _marked(function, JudgeSpec(name=_name(function, name), judge=function, doc=_doc(function)))
+        return JudgeSpec(**parts, judge=function)
 
-    return mark
+    return _marking("judge", name, ("questions",), None, spec)
 
 
-def _check_brackets(decorator: str, name: object) -> None:
+def _marking(
+    kind: str,
+    name: Any,
+    values: Sequence[str],
+    params: Sequence[Param] | None,
+    spec: Callable[[F, Parts], Extension],
+) -> Callable[[F], F]:
+    """Return a decorator that leaves a function as it is, but for the mark with what is made of it."""
     if name is not None and not isinstance(name, str):
+        decorator = kind.removesuffix(" metric").replace("-", "_")
         raise ConfigError(f"write `@extend.{decorator}()`, with brackets, above {getattr(name, '__name__', name)!r}")
 
+    def mark(function: F) -> F:
+        own = name or str(getattr(function, "__name__", function))
+        owner = f"{kind} {own!r}"
+        if not inspect.isfunction(function):
+            raise ConfigError(f"{owner}: its decorator stands above a function, not {function!r}")
+        if kind != "judge" and (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
+            raise ConfigError(f"{owner}: cannot be async: scoring waits for nothing; what asks a service is a judge")
+        known = params_of(function, values, owner) if params is None else tuple(params)
+        parts = {"name": own, "doc": inspect.getdoc(function) or "", "params": known, "function": function}
+        setattr(function, MARK, spec(function, parts))
+        return function
 
-def _name(function: Callable[..., object], name: str | None) -> str:
-    return name or str(getattr(function, "__name__", function))
-
-
-def _doc(function: Callable[..., object]) -> str:
-    return inspect.getdoc(function) or ""
-
-
-def _params(
-    function: Callable[..., object],
-    values: Sequence[str],
-    owner: str,
-    params: Sequence[Param] | None,
-    *,
-    may_wait: bool = False,
-) -> tuple[Param, ...]:
-    if not inspect.isfunction(function):
-        raise ConfigError(f"{owner}: a decorator of pytest_extract.extend stands above a function, not {function!r}")
-    if not may_wait and (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
-        raise ConfigError(f"{owner}: cannot be async: scoring waits for nothing; what asks a service is a judge")
-    return tuple(params) if params is not None else params_of(function, values, owner)
-
-
-def _marked(function: F, spec: Extension) -> F:
-    setattr(function, MARK, replace(spec, function=function))
-    return function
+    return mark

@@ -4,42 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from pytest_extract.core.mistakes import compared_results, mistakes_by_path
-from pytest_extract.core.results import WRONG, Failure, FieldResult, Gates, NamedMistake, Status
+from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, Json, Missing
 
 _LONGEST_VALUE: Final = 80
 _MOST_PATHS: Final = 3
 
 
-class ScoredOutput(Protocol):
-    """What feedback is made of: the parts of a `Score`."""
-
-    unread: Failure | None
-
-    @property
-    def fields(self) -> tuple[FieldResult, ...]:
-        """The field results."""
-
-    @property
-    def leaves(self) -> tuple[FieldResult, ...]:
-        """The leaf results."""
-
-    @property
-    def gates(self) -> Gates:
-        """The gates of the output."""
-
-    @property
-    def mistakes(self) -> tuple[NamedMistake, ...]:
-        """The named mistakes."""
-
-
-def feedback_text(score: ScoredOutput, most: int) -> str:
+def feedback_text(score: ScoreRecord, most: int) -> str:
     """Write a score in a few lines: failures first, then up to `most` mistakes with gold and extracted value."""
-    if score.unread is not None:
-        return f"The output could not be read: {score.unread}"
     fields = [result for result in score.fields if result.status is not Status.SKIPPED]
     passed = sum(result.passed for result in fields)
     lines = [f"{passed} of {len(fields)} fields are right."]
@@ -51,7 +27,7 @@ def feedback_text(score: ScoredOutput, most: int) -> str:
     return "\n".join(lines)
 
 
-def _mistake_lines(score: ScoredOutput) -> Iterator[str]:
+def _mistake_lines(score: ScoreRecord) -> Iterator[str]:
     """Yield a line for each named mistake, with all its fields, and for each failing field without a name."""
     named = mistakes_by_path(score.mistakes)
     written: set[int] = set()

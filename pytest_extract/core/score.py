@@ -209,7 +209,9 @@ class Score:
         """Return what is wrong, and how, in a few lines of up to `most` mistakes: for prompt optimizers and people."""
         from pytest_extract.core.feedback import feedback_text
 
-        return feedback_text(self, most)
+        if self.unread is not None:
+            return f"The output could not be read: {self.unread}"
+        return feedback_text(self.record(), most)
 
     def to_dict(self) -> dict[str, Json]:
         """Return plain JSON, as a line of the results file holds it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from pytest_extract.core.case_result import Attempt, CaseResult
 
@@ -51,17 +52,11 @@ class Spending:
         return self._with(other, -1)
 
     def _with(self, other: Spending, sign: int) -> Spending:
-        estimates = self.estimated_usd, other.estimated_usd
-        return Spending(
-            calls=self.calls + sign * other.calls,
-            recorded=self.recorded + sign * other.recorded,
-            unpriced=self.unpriced + sign * other.unpriced,
-            uncounted=self.uncounted + sign * other.uncounted,
-            cost_usd=self.cost_usd + sign * other.cost_usd,
-            estimated_usd=None if estimates[0] is None or estimates[1] is None else estimates[0] + sign * estimates[1],
-            prompt_tokens=self.prompt_tokens + sign * other.prompt_tokens,
-            completion_tokens=self.completion_tokens + sign * other.completion_tokens,
-        )
+        totals: dict[str, Any] = {}
+        for name in (each.name for each in fields(self)):
+            one, more = getattr(self, name), getattr(other, name)
+            totals[name] = None if one is None or more is None else one + sign * more
+        return Spending(**totals)
 
     @property
     def tokens(self) -> int:

@@ -37,27 +37,26 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
     named: dict[FieldPath, NamedMistake] = {}
     found: list[NamedMistake] = []
 
-    def add(kind: MistakeKind, paths: Iterable[FieldPath], text: str) -> None:
-        new = tuple(dict.fromkeys(path for path in paths if path not in named))
-        if new:
-            found.append(NamedMistake(kind.name, new, text))
-            named.update(dict.fromkeys(new, found[-1]))
-
     value_kinds = [kind for kind in MISTAKE_KINDS.values() if kind.compare is not None]
+
+    def found_by(kind: MistakeKind) -> Iterator[tuple[MistakeKind, Iterable[FieldPath], str]]:
+        if kind.name == "duplicated_row":  # the first that takes rows for missing or invented
+            yield from _compared(value_kinds, output, named, several=True)
+        if kind.find is None:
+            yield from _compared((kind,), output, named, several=False)
+        else:
+            yield from ((kind, *each) for each in kind.find(output))
+
     failing = len({result.path for result in output.failing})
     for kind in MISTAKE_KINDS.values():
         if len(named) == failing:
             break
         with suppress(RecursionError):  # documents nested a thousand levels deep have no names for their mistakes
-            if kind.name == "duplicated_row":  # the first that takes rows for missing or invented
-                for each in _compared(value_kinds, output, named, several=True):
-                    add(*each)
-            if kind.find is None:
-                for each in _compared((kind,), output, named, several=False):
-                    add(*each)
-            else:
-                for paths, text in kind.find(output):
-                    add(kind, paths, text)
+            for each, paths, text in found_by(kind):
+                new = tuple(dict.fromkeys(path for path in paths if path not in named))
+                if new:
+                    found.append(NamedMistake(each.name, new, text))
+                    named.update(dict.fromkeys(new, found[-1]))
     return tuple(found)
 
 

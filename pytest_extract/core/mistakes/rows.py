@@ -158,25 +158,24 @@ def _with_members(values: dict[str, Json]) -> dict[Keys, Json]:
 def _new_names(missing: dict[Keys, Json], extra: dict[Keys, Json]) -> dict[Keys, Keys]:
     """Return keys with their new ones: the same letters, the same distinctive value, or the last two with one value."""
     found: dict[Keys, Keys] = {}
-
-    def is_free(key: Keys, other: Keys) -> bool:
-        taken = {(new[0], len(new)) for new in found.values()}
-        whole = (other[0], 1) in taken or (len(other) == 1 and (other[0], 2) in taken)
-        return not whole and other not in found.values() and len(key) + len(other) < 4
-
+    left = {**extra}
     for key, value in missing.items():
         if key[:1] in found:
             continue
-        candidates = [other for other in extra if is_free(key, other)]
+        candidates = [other for other in left if len(key) + len(other) < 4]  # not from one level below to another
         new = [other for other in candidates if _letters(other) == _letters(key)]
         if not new and (value_key(value) or isinstance(value, CONTAINERS)):
-            equal = [other for other in candidates if same(value, extra[other])]
+            equal = [other for other in candidates if same(value, left[other])]
             new = equal if len(equal) == 1 else []
         if new:
             found[key] = new[0]
-    rest = [key for key in missing if len(key) == 1 and key not in found]
-    others = [key for key in extra if len(key) == 1 and is_free(key, key)]
-    if len(rest) == len(others) == 1 and same(missing[rest[0]], extra[others[0]]):
+            left = {
+                other: each
+                for other, each in left.items()
+                if other != new[0] and (other[0] != new[0][0] or len(other) == len(new[0]))
+            }
+    rest, others = [key for key in missing if len(key) == 1 and key not in found], [key for key in left if len(key) < 2]
+    if len(rest) == len(others) == 1 and same(missing[rest[0]], left[others[0]]):
         found[rest[0]] = others[0]
     return found
 

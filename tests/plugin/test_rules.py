@@ -93,7 +93,7 @@ def test_a_gold_may_break_a_rule_that_fails_nothing(suite, keys):
 def test_a_mistake_in_a_rule_has_its_place(suite):
     pytester = suite(case(rules=["start <= end", {"rule": "sum(items[].totl) == total"}, "total = 3", {"rul": "x"}]))
     first = pytester.runpytest_inprocess("--collect-only", "-q")
-    first.stdout.fnmatch_lines(["*a.extract.yaml:25:4: a rule has no key 'rul'; did you mean 'rule'?"])
+    first.stdout.fnmatch_lines(["*a.extract.yaml:25:4: rules[[]3] has no key 'rul'; did you mean 'rule'?"])
     pytester = suite(case(rules=["start <= end", {"rule": "sum(items[].totl) == total"}, "total = 3"]))
     second = pytester.runpytest_inprocess("--collect-only", "-q")
     second.stdout.fnmatch_lines(

@@ -5,7 +5,8 @@ outputs   hostile outputs of models, each in a process of its own: failure kind,
 kills     runs killed at random moments, a full disk, a folder that cannot be written to: nothing lost or damaged
 server    a model server that misbehaves: the outcome of each case, calls and time; a judge that always says yes
 
-Each exits 1 when something is wrong. pytest runs a small slice of each with the other tests (`tests/fuzz/test_*.py`).
+Each exits 1 when something is wrong. pytest runs a small slice of the first three with the other tests; the server, which
+takes minutes, is for the night.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def test_deep_nesting_is_cut_and_says_so() -> None:
         pytest.param("{", "not JSON", id="broken"),
         pytest.param("[1]", "not a result of format 1", id="array"),
         pytest.param('{"format": 99}', "found 99", id="other-version"),
-        pytest.param('{"format": 1}', "not a whole result: KeyError", id="keys-missing"),
+        pytest.param('{"format": 1}', "not a whole result: .*missing.*'case_id'", id="keys-missing"),
         pytest.param("[" * 100_000, "not JSON", id="deep"),
     ],
 )

@@ -125,6 +125,7 @@ class RevisionView:
         if file is None or not file.is_relative_to(root.resolve()):
             return ()
         written = [value for value in vars(settings).values() if isinstance(value, Path)]
+        written += [each.path for each in settings.report]
         known = {path.resolve() for path in (*known, *settings.prompt)}
         return tuple(
             self._shown(path)

@@ -40,7 +40,7 @@ def loaded(folder: Path, names: set[str], *args: str) -> str:
 def test_a_run_without_cases_loads_options_and_nothing_else(tmp_path: Path, args: list[str]) -> None:
     (tmp_path / "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
     found = loaded(tmp_path, {"pytest_extract"}, *args)
-    names = ("", ".lazy", ".plugin", ".plugin.hookspecs", ".plugin.options")
+    names = ("", ".lazy", ".plugin", ".plugin.hookspecs", ".plugin.options", ".report", ".report.formats")
     assert found == f"LOADED {[f'pytest_extract{name}' for name in names]}"
 
 
@@ -71,7 +71,7 @@ plugin.judging plugin.leave plugin.limits plugin.logs plugin.options plugin.pref
 plugin.terminal plugin.transport plugin.write_errors
 redact redact.formats redact.patterns redact.secrets
 regression regression.extractor_sources
-report report.auto_accept report.findings report.lines report.summary report.totals report.values
+report report.auto_accept report.findings report.formats report.lines report.summary report.totals report.values
 results run_case
 schema_tools schema_tools.subschemas
 sharing thresholds

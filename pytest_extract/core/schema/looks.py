@@ -26,16 +26,30 @@ class _Looks(NamedTuple):
 
 def too_many_looks(schema: Json) -> SchemaError | None:
     """Return what is wrong with a schema that would never be done with a single value."""
-    source = SchemaSource(schema)
-    known: dict[str, _Looks] = {}
+    walk = _Walk(SchemaSource(schema), {})
     at_once = frozenset((*REFERENCES, *_SAME_VALUE))
+    try:
+        for pointer, part in schema_objects(schema):
+            if not at_once.isdisjoint(part):
+                walk.looks(pointer, 0)
+    except SchemaError as error:
+        return error
+    return None
 
-    def looks(pointer: str, level: int) -> _Looks:
-        if pointer in known:
-            return known[pointer]
-        known[pointer] = _Looks()  # inside itself a schema is not looked at again
-        places = led_to(source, pointer, _SAME_VALUE) if level <= _LONGEST else []
-        below = [looks(place, level + 1) for place in places]
+
+class _Walk(NamedTuple):
+    """The walk of one schema, with what is known of each of its places."""
+
+    source: SchemaSource
+    known: dict[str, _Looks]
+
+    def looks(self, pointer: str, level: int) -> _Looks:
+        """Count the looks at a value by the schema at a pointer; raises SchemaError where they are too many."""
+        if pointer in self.known:
+            return self.known[pointer]
+        self.known[pointer] = _Looks()  # inside itself a schema is not looked at again
+        places = led_to(self.source, pointer, _SAME_VALUE) if level <= _LONGEST else []
+        below = [self.looks(place, level + 1) for place in places]
         found = _Looks(1 + sum(each.number for each in below), 1 + max((each.steps for each in below), default=0))
         if found.number > MOST_LOOKS:
             often = f"each value is checked {found.number:,} times here or more (at most {MOST_LOOKS:,})"
@@ -44,13 +58,5 @@ def too_many_looks(schema: Json) -> SchemaError | None:
         if level + found.steps > _LONGEST:
             long = f"references lead on from here through more than {_LONGEST} schemas"
             raise SchemaError(f"{long}; refer to the last of them", pointer=pointer)
-        known[pointer] = found
+        self.known[pointer] = found
         return found
-
-    try:
-        for pointer, part in schema_objects(schema):
-            if not at_once.isdisjoint(part):
-                looks(pointer, 0)
-    except SchemaError as error:
-        return error
-    return None

@@ -25,9 +25,9 @@ _WIDTH = 100
 _MANUAL = """\
 # Metrics and transforms
 
-This page is written by `pytest-extract explain --markdown`; `pytest-extract explain NAME` explains one in the terminal.
-A metric compares one gold value with one extracted value and gives a score from 0 to 1; the field passes from the
-metric's threshold on. In a schema a metric is named by either dialect, with parameters where the default is not right:
+This page is written by `pytest-extract explain --markdown`. `pytest-extract explain NAME` explains one in the terminal,
+with all of its worked numbers. A metric gives a gold value and an extracted value a score from 0 to 1; the field passes
+from the metric's threshold on. Either dialect names it, with parameters where the default is not right:
 
 ```json
 {"type": "string", "x-eval-compare": {"date": {"order": "DMY"}}}
@@ -41,6 +41,8 @@ A transform changes both values before they are compared (`x-eval-transform`). E
 
 ```
 """
+_MOST_EXAMPLES = 2
+"""Worked numbers of a metric that its part of the manual shows."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,22 +100,39 @@ def metrics_reference(names: Iterable[str], tables: Tables) -> Iterator[str]:
 
 
 def metrics_manual(names: Iterable[str]) -> Iterator[str]:
-    """Yield the same as a page of the manual (Markdown), its worked numbers as doctests."""
+    """Yield the same as a page of the manual (Markdown), worked numbers as doctests."""
     yield from _MANUAL.split("\n")
-    last = ""
-    for kind, spec in _named_specs(names, {"metric": METRICS, "transform": TRANSFORMS}):
-        if kind != last:
-            yield from (f"## {kind.capitalize()}s", "")
-            last = kind
+    specs = [spec for _, spec in _named_specs(names, {"metric": METRICS, "transform": TRANSFORMS})]
+    metrics = [spec for spec in specs if isinstance(spec, MetricSpec)]
+    transforms = [spec for spec in specs if isinstance(spec, TransformSpec)]
+    explained: dict[tuple[Param, ...], str] = {}
+    yield from ("## Metrics", "") if metrics else ()
+    for spec in metrics:
         yield from (f"### `{spec.name}`", "", spec.doc, "")
-        if spec.params:
-            yield from ("| parameter | default | meaning |", "|---|---|---|")
-            yield from (
-                f"| `{p.name}` | {_markdown_cell(_default_text(p))} | {_markdown_cell(p.doc)} |" for p in spec.params
-            )
-            yield ""
-        if isinstance(spec, MetricSpec | TransformSpec):
-            yield from ("```python", *_doctests(spec), "", "```", "")
+        if spec.params in explained:
+            yield from (f"Parameters as of `{explained[spec.params]}`.", "")
+        elif spec.params:
+            explained[spec.params] = spec.name
+            yield from (*map(_markdown_param, spec.params), "")
+        yield from ("```python", *_doctests(spec), "", "```", "")
+    if transforms:
+        yield from ("## Transforms", "")
+        for transform in transforms:
+            yield f"- `{transform.name}`: {transform.doc}"
+            yield from (f"  {_markdown_param(param)}" for param in transform.params)
+        yield from (
+            "",
+            "```python",
+            *(line for transform in transforms for line in _doctests(transform)),
+            "",
+            "```",
+            "",
+        )
+
+
+def _markdown_param(param: Param) -> str:
+    how = "" if param.default is None and not param.required else f" ({_default_text(param)})"
+    return f"- `{param.name}`{how}: {param.doc}"
 
 
 def _named_specs(names: Iterable[str], tables: Tables) -> Iterator[tuple[str, Extension]]:
@@ -127,21 +146,17 @@ def _named_specs(names: Iterable[str], tables: Tables) -> Iterator[tuple[str, Ex
 
 def _doctests(spec: MetricSpec | TransformSpec) -> Iterator[str]:
     if isinstance(spec, TransformSpec):
-        for before, after, params in spec.examples:
+        for before, after, params in spec.examples[:1]:
             how = f", {dict(params)!r}" if params else ""
             yield f">>> transform_value({spec.name!r}, {before!r}{how})"
             yield from () if after is None else (repr(after),)
         return
-    for example in spec.examples:
+    for example in spec.examples[:_MOST_EXAMPLES]:
         how = f", {dict(example.params)!r}" if example.params else ""
         how += f", semantics={example.semantics!r}" if example.semantics != "ours" else ""
         score = bind_metric(spec.name, example.params, example.semantics).compare(example.gold, example.extracted)
         yield f">>> compare_values({spec.name!r}, {example.gold!r}, {example.extracted!r}{how})"
         yield repr(score)
-
-
-def _markdown_cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _first_sentence(doc: str) -> str:

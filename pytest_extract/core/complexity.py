@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 from urllib.parse import unquote
 
@@ -156,8 +156,8 @@ class _Schema:
         parts = [self.measure(part, level + 1) for part in _subschemas(node, "allOf")]
         parts.extend(self._own(node, level))
         if choices:
-            parts.append(_widest(choices))
-        return _joined(parts) if parts else _Declared()
+            parts.append(_merged(choices, max))
+        return _merged(parts, sum) if parts else _Declared()
 
     def _referenced(self, reference: str, level: int) -> _Declared:
         if reference not in self._known:
@@ -175,31 +175,20 @@ class _Schema:
 
 
 def _object(children: list[_Declared]) -> _Declared:
-    return _Declared(
-        fields=sum(child.fields for child in children),
+    return replace(
+        _merged(children, sum),
         breadth=max(len(children), *(child.breadth for child in children)),
         depth=1 + max(child.depth for child in children),
-        arrays=sum(child.arrays for child in children),
     )
 
 
-def _joined(parts: list[_Declared]) -> _Declared:
-    """Shape of something that is all of the parts at once."""
+def _merged(parts: list[_Declared], how: Callable[[Iterator[int]], int]) -> _Declared:
+    """Shape of something that is all of the parts at once (`how`: sum), or any one of them (max)."""
     return _Declared(
-        fields=sum(part.fields for part in parts),
-        breadth=sum(part.breadth for part in parts),
+        fields=how(part.fields for part in parts),
+        breadth=how(part.breadth for part in parts),
         depth=max(part.depth for part in parts),
-        arrays=sum(part.arrays for part in parts),
-    )
-
-
-def _widest(choices: list[_Declared]) -> _Declared:
-    """Shape of something that is any one of the choices."""
-    return _Declared(
-        fields=max(choice.fields for choice in choices),
-        breadth=max(choice.breadth for choice in choices),
-        depth=max(choice.depth for choice in choices),
-        arrays=max(choice.arrays for choice in choices),
+        arrays=how(part.arrays for part in parts),
     )
 
 

@@ -10,11 +10,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics.base import Param, TransformSpec, check_params, with_defaults
+from pytest_extract.core.metrics.base import Param, Params, TransformSpec, check_params, with_defaults
 from pytest_extract.core.python_values import json_argument
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
@@ -29,21 +29,22 @@ def _not_applicable(name: str, wanted: str, value: Json) -> ValueError:
     return ValueError(f"{name} needs {wanted}, got {equality.a_type(value)}: {equality.short(value)}")
 
 
-def _of_text(name: str, change: Callable[[str], str]) -> Callable[[Mapping[str, Json]], Function]:
-    """Make the maker of a transform of strings without parameters."""
+def _of(name: str, wanted: str, kinds: type | tuple[type, ...], change: Callable[[Any], Json]) -> Function:
+    """Make a transform of values of some types; null stays null."""
 
     def transform(value: Json) -> Json:
         if value is None:
             return None
-        if not isinstance(value, str):
-            raise _not_applicable(name, "a string", value)
+        if not isinstance(value, kinds):
+            raise _not_applicable(name, wanted, value)
         return change(value)
 
-    return lambda _params: transform
+    return transform
 
 
 def _text_row(name: str, change: Callable[[str], str], doc: str, before: str, after: str) -> TransformSpec:
-    return TransformSpec(name=name, make=_of_text(name, change), doc=doc, examples=((before, after, _NONE),))
+    transform = _of(name, "a string", str, change)
+    return TransformSpec(name=name, make=lambda _params: transform, doc=doc, examples=((before, after, _NONE),))
 
 
 def _sort_tokens(text: str) -> str:
@@ -74,17 +75,9 @@ def _alphanumeric_only(text: str) -> str:
 # --- with parameters
 
 
-def _round_digits(params: Mapping[str, Json]) -> Function:
+def _round_digits(params: Params) -> Function:
     digits = int(params["digits"])
-
-    def transform(value: Json) -> Json:
-        if value is None:
-            return None
-        if not isinstance(value, int | float):
-            raise _not_applicable("round_digits", "a number", value)
-        return round(value, digits)
-
-    return transform
+    return _of("round_digits", "a number", (int, float), lambda value: round(value, digits))
 
 
 def _to_bool(value: Json) -> bool:
@@ -103,47 +96,31 @@ _CONVERSIONS: Mapping[str, Function] = MappingProxyType(
 )
 
 
-def _type_convert(params: Mapping[str, Json]) -> Function:
+def _type_convert(params: Params) -> Function:
     wanted = str(params["to"])
     convert = _CONVERSIONS[wanted]
 
-    def transform(value: Json) -> Json:
-        if value is None:
-            return None
+    def change(value: Json) -> Json:
         try:
             return convert(value)
         except (ValueError, TypeError, OverflowError) as error:
             raise _not_applicable("type_convert", f"a value that can become {wanted}", value) from error
 
-    return transform
+    return _of("type_convert", "a value", object, change)
 
 
-def _replace(params: Mapping[str, Json]) -> Function:
-    old, new = str(params["old"]), str(params["new"])
-    return _of_text("replace", lambda text: text.replace(old, new))(params)
+def _replace(params: Params) -> Function:
+    return _of("replace", "a string", str, lambda text: text.replace(params["old"], params["new"]))
 
 
-def _map_values(params: Mapping[str, Json]) -> Function:
+def _map_values(params: Params) -> Function:
     table = {equality.fold_case(key): new for key, new in params["values"].items()}
     return lambda value: table.get(equality.fold_case(value), value) if isinstance(value, str) else value
 
 
-def _null_if(params: Mapping[str, Json]) -> Function:
+def _null_if(params: Params) -> Function:
     blank = {equality.fold_case(text) for text in params["values"]}
     return lambda value: None if isinstance(value, str) and equality.fold_case(value) in blank else value
-
-
-def _sort_items(params: Mapping[str, Json]) -> Function:
-    del params
-
-    def transform(value: Json) -> Json:
-        if value is None:
-            return None
-        if not isinstance(value, list):
-            raise _not_applicable("sort_items", "an array", value)
-        return sorted(value, key=equality.json_text)
-
-    return transform
 
 
 def _check_any_text(value: Json) -> str | None:
@@ -214,7 +191,7 @@ _SPECS = (
     ),
     TransformSpec(
         name="sort_items",
-        make=_sort_items,
+        make=lambda _params: _of("sort_items", "an array", list, lambda items: sorted(items, key=equality.json_text)),
         doc="The items of a list that is compared as one value are sorted (by their JSON text).",
         examples=((["b", "a"], ["a", "b"], {}),),
     ),

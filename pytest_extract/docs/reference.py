@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from pytest_extract.cases.editor import case_file_schema
-from pytest_extract.cli.explain import metrics_manual as metrics_lines
+from pytest_extract.cli.explain import metrics_manual
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.metrics import METRICS
@@ -213,7 +213,7 @@ def _limits(part: Mapping[str, Any]) -> str:
 
 def metrics_page() -> Iterator[str]:
     """Yield the lines of `metrics.md`."""
-    yield from metrics_lines([*METRICS, *TRANSFORMS])
+    yield from metrics_manual([*METRICS, *TRANSFORMS])
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

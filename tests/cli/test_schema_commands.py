@@ -267,7 +267,7 @@ def test_one_entry_as_markdown(capsys):
     assert call(explain, "--markdown", "fuzzy") == 0
     shown = capsys.readouterr().out
     assert "### `fuzzy`\n" in shown
-    assert "| `threshold` | default 0.8 | lowest score that passes |" in shown
+    assert "- `threshold` (default 0.8): lowest score that passes" in shown
     assert ">>> compare_values('fuzzy', 'kitten', 'sitting')\n0.571428" in shown
 
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
-from pytest_extract.core.metrics.exact import equality_of_read, reading_metric
+from pytest_extract.core.metrics.exact import equality_of_read, explain_read, reading_metric
 from pytest_extract.core.metrics.locales import (
     LOCALE,
     NumberStyle,
@@ -51,12 +51,10 @@ def number_reader(params: Params) -> Callable[[Json], Fraction | None]:
 def _make_locale_number(params: Params, _semantics: SemanticsName) -> BoundMetric:
     read, rel, tolerance = number_reader(params), float(params["rel"]), float(params["abs"])
 
-    def explain(gold: Json, extracted: Json) -> str:
-        one, other = read(gold), read(extracted)
-        if one is None or other is None:
-            return f"not a number in {params['locale']!r}: {equality.short(gold if one is None else extracted)}"
-        return f"{decimal_text(one)} expected, got {decimal_text(other)}"
+    def differ(gold: Fraction, extracted: Fraction) -> str:
+        return f"{decimal_text(gold)} expected, got {decimal_text(extracted)}"
 
+    explain = explain_read(read, f"a number in {params['locale']!r}", differ)
     if not (rel or tolerance):
         return equality_of_read(read, explain)
     return reading_metric(read, within(rel, tolerance), explain, near=(float, rel, tolerance))
@@ -198,14 +196,12 @@ def _make_money(params: Params, _semantics: SemanticsName) -> BoundMetric:
     def agree(gold: Money, extracted: Money) -> bool:
         return same_currency(gold, extracted) and admits(gold.amount, extracted.amount)
 
-    def explain(gold: Json, extracted: Json) -> str:
-        one, other = read(gold), read(extracted)
-        if one is None or other is None:
-            return f"not an amount in {params['locale']!r}: {equality.short(gold if one is None else extracted)}"
-        if not same_currency(one, other):
-            return f"currency {one.currency or 'none'} expected, got {other.currency or 'none'}"
-        return f"amount {decimal_text(one.amount)} expected, got {decimal_text(other.amount)}"
+    def differ(gold: Money, extracted: Money) -> str:
+        if not same_currency(gold, extracted):
+            return f"currency {gold.currency or 'none'} expected, got {extracted.currency or 'none'}"
+        return f"amount {decimal_text(gold.amount)} expected, got {decimal_text(extracted.amount)}"
 
+    explain = explain_read(read, f"an amount in {params['locale']!r}", differ)
     # an amount without currency agrees with two that differ, so it takes `require_currency` to make an equality
     if strict and not (rel or tolerance):
         return equality_of_read(read, explain)
@@ -219,26 +215,21 @@ def _check_currency(value: Json) -> str | None:
 
 
 _TOLERANCES = (
-    Param(name="rel", check=check.number(0), default=0.0, doc="tolerance relative to |gold|"),
-    Param(name="abs", check=check.number(0), default=0.0, doc="absolute tolerance"),
+    check.tolerance("rel", "tolerance relative to |gold|"),
+    check.tolerance("abs", "absolute tolerance"),
 )
 
 SPECS = (
     MetricSpec(
         name="locale_number",
         make=_make_locale_number,
-        doc="Numbers as JSON numbers or as texts in declared locales, compared exactly or within a tolerance. "
-        "Brackets and a minus at either end are negative; powers of ten (1.5e6, 1.5 \u00d7 10⁶) count. Texts that "
-        "are no number there are compared as text.",
+        doc="JSON numbers and numbers as texts of declared locales, exactly or within a tolerance. Brackets and a "
+        "minus at either end are negative; powers of ten (1.5 \u00d7 10⁶) count. What is no number there is "
+        "compared as text.",
         params=(
             LOCALE,
             *_TOLERANCES,
-            Param(
-                name="percent",
-                check=check.choice(("number", "fraction")),
-                default="number",
-                doc="whether 12.5 % is the number 12.5 or the fraction 0.125",
-            ),
+            check.one_of("percent", ("number", "fraction"), "whether 12.5 % is the number 12.5 or the fraction 0.125"),
             Param(name="scales", check=check.boolean, default=False, doc="whether words like million count"),
         ),
         examples=(
@@ -253,9 +244,9 @@ SPECS = (
     MetricSpec(
         name="money",
         make=_make_money,
-        doc="Amounts with a currency, as JSON numbers or texts in declared locales: the amounts are equal (within a "
-        "tolerance) and so are the currencies, where both sides name one. Symbols and ISO codes agree, words like "
-        "million count; the sign $ is USD unless `currency` is another dollar.",
+        doc="Numbers as of `locale_number` with a currency: the amounts are equal, and so are the currencies where "
+        "both sides name one. Symbols and ISO codes agree, words like million count; $ is USD unless `currency` is "
+        "another dollar.",
         params=(
             LOCALE,
             *_TOLERANCES,

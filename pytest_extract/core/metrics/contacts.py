@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import unicodedata
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from types import MappingProxyType
 from typing import Final
@@ -14,11 +14,11 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
-from pytest_extract.core.metrics.exact import equality_metric
+from pytest_extract.core.metrics.exact import equality_of_read, explain_read
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
 
-Normal = Callable[[str], Hashable | None]
+Normal = Callable[[str], str | None]
 _LONGEST: Final = 5000
 _LONGEST_HOST: Final = 253
 
@@ -26,25 +26,11 @@ _LONGEST_HOST: Final = 253
 def _normalised(kind: str, normal: Normal) -> BoundMetric:
     """Make an equality over the normal form; a text without one is compared as text."""
 
-    def form(value: Json) -> Hashable | None:
+    def read(value: Json) -> str | None:
         text = str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**20 else value
         return normal(equality.written(text)) if isinstance(text, str) and len(text) <= _LONGEST else None
 
-    def key(value: Json) -> Hashable:
-        found = form(value)
-        return ("text", equality.text_key(value)) if found is None else found
-
-    def explain(gold: Json, extracted: Json) -> str:
-        one, other = form(gold), form(extracted)
-        if one is None or other is None:
-            return f"not {kind}: {equality.short(gold if one is None else extracted)}"
-        return f"{_form_text(one)} expected, got {_form_text(other)}"
-
-    return equality_metric(key, explain)
-
-
-def _form_text(form: Hashable) -> str:
-    return "".join(map(str, form)) if isinstance(form, tuple) else str(form)
+    return equality_of_read(read, explain_read(read, kind, "{} expected, got {}".format))
 
 
 # --- telephone
@@ -61,7 +47,7 @@ _PHONE = re.compile(r"\(?\+?[\d\s().\-/\u2010-\u2013]+")
 def _phone_normal(country: str | None) -> Normal:
     from phonenumbers import NumberParseException, PhoneNumberFormat, format_number, parse
 
-    def normal(text: str) -> Hashable | None:
+    def normal(text: str) -> str | None:
         text = text[label.end() :] if (label := _LABEL.match(text)) else text
         found = _EXTENSION.search(text)
         extension = f" ext. {found[1]}" if found else ""
@@ -141,7 +127,7 @@ def _url_normal(params: Params) -> Normal:
     any_scheme, any_www = bool(params["ignore_scheme"]), bool(params["ignore_www"])
     query, fragment = str(params["query"]), not params["ignore_fragment"]
 
-    def normal(text: str) -> Hashable | None:
+    def normal(text: str) -> str | None:
         text = text.removeprefix("<").removesuffix(">")
         try:
             parts = urlsplit(text if _SCHEME.match(text) and "//" in text else f"//{text}")
@@ -153,10 +139,10 @@ def _url_normal(params: Params) -> Normal:
         scheme = "" if any_scheme else f"{parts.scheme.lower()}://"
         own_port = f":{port}" if port and port != _PORTS.get(parts.scheme.lower() or "http") else ""
         name = host.removeprefix("www.") if any_www else host
-        asked = _query(parts.query, query)
+        asked = _query(parts.query, query).replace("#", "%23")
         last = f"#{parts.fragment}" if fragment and parts.fragment else ""
         who = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-        return (scheme, who, name, own_port, "/", _path(parts.path), asked, last)
+        return f"{scheme}{who}{name}{own_port}/{_path(parts.path)}{asked}{last}"
 
     return normal
 
@@ -181,12 +167,12 @@ def _make_url(params: Params, _semantics: SemanticsName) -> BoundMetric:
 _EMAIL = re.compile(r"(?:e-?mail:\s*|mailto:)?([^@\s<>]+)@([^@\s<>]+)", re.IGNORECASE)
 
 
-def _email_normal(text: str) -> Hashable | None:
+def _email_normal(text: str) -> str | None:
     if text.endswith(">"):
         text = text[text.rfind("<") + 1 : -1]  # Jo Doe <jo@example.com>
     match = _EMAIL.fullmatch(text.partition("?")[0])
     host = None if match is None else _host(match[2])
-    return None if match is None or host is None else (match[1].casefold(), "@", host)
+    return None if match is None or host is None else f"{match[1].casefold()}@{host}"
 
 
 def _make_email(_params: Params, _semantics: SemanticsName) -> BoundMetric:
@@ -197,8 +183,8 @@ SPECS = (
     MetricSpec(
         name="phone",
         make=_make_phone,
-        doc="Telephone numbers, whatever separates their digits and whatever label stands before them: + and 00, or "
-        "the prefixes of a declared `country` for numbers without, give one international form; extensions count.",
+        doc="Telephone numbers in one international form, whatever separates their digits and stands before them: by + "
+        "or 00, or by the prefixes of a declared `country`; extensions count.",
         params=(
             Param(
                 name="country",
@@ -222,11 +208,10 @@ SPECS = (
             Param(name="ignore_scheme", check=check.boolean, default=True, doc="whether http is https and none"),
             Param(name="ignore_www", check=check.boolean, default=False, doc="whether www.x.org is x.org"),
             Param(name="ignore_fragment", check=check.boolean, default=True, doc="whether #part is left out"),
-            Param(
-                name="query",
-                check=check.choice(("ordered", "any_order", "no_tracking", "ignore")),
-                default="any_order",
-                doc="how ?a=1&b=2 counts: ordered, any_order, no_tracking (no utm_source or the like) or ignore",
+            check.one_of(
+                "query",
+                ("any_order", "ordered", "no_tracking", "ignore"),
+                "how ?a=1&b=2 counts: any_order, ordered, no_tracking (no utm_source or the like) or ignore",
             ),
         ),
         examples=(

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Final
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.calendar import LONGEST, PartialDate, compile_format, read_iso, read_ordered
-from pytest_extract.core.metrics.exact import equality_of_read, reading_metric
+from pytest_extract.core.metrics.exact import equality_of_read, explain_read, reading_metric
 from pytest_extract.core.values import Json
 
-Read = Callable[[Json], PartialDate | None]
 
-
-def date_reader(params: Params) -> Read:
+def date_reader(params: Params) -> Callable[[Json], PartialDate | None]:
     """Return what reads a value as the metric `date` with these parameters does: None for what is no date."""
     readers = [compile_format(declared) for declared in check.as_list(params["formats"])] or [read_iso]
     order = params["order"]
@@ -54,11 +53,12 @@ def _make_date(params: Params, _semantics: SemanticsName) -> BoundMetric:
         found = read(value)
         return None if found is None else found.known
 
+    explain = explain_read(read, "a date in the declared forms", _differ)
     if partial == "strict" and not times and not days:
-        return equality_of_read(known, _explain(read))
+        return equality_of_read(known, explain)
     same_parts = partial == "strict" and not times
     near = (lambda found: found.number, 0.0, days) if same_parts else None
-    return reading_metric(read, agree, _explain(read), near=near)
+    return reading_metric(read, agree, explain, near=near)
 
 
 def _same_moment(gold: datetime | None, extracted: datetime | None, zone: Json) -> bool:
@@ -70,19 +70,17 @@ def _same_moment(gold: datetime | None, extracted: datetime | None, zone: Json) 
     return gold == extracted
 
 
-def _explain(read: Read) -> Callable[[Json, Json], str]:
-    def explain(gold: Json, extracted: Json) -> str:
-        one, other = read(gold), read(extracted)
-        if one is None or other is None:
-            return f"not a date in the declared forms: {equality.short(gold if one is None else extracted)}"
-        if len(one.known) != len(other.known):
-            names = ("year", "month", "day")
-            return f"known to the {names[len(other.known) - 1]}, expected to the {names[len(one.known) - 1]}"
-        if one.known == other.known:
-            return _times(one.time, other.time)
-        return f"{_iso_text(one)} expected, got {_iso_text(other)}" + (_days(one, other) if len(one.known) == 3 else "")
-
-    return explain
+def _differ(gold: PartialDate, extracted: PartialDate) -> str:
+    if len(gold.known) != len(extracted.known):
+        names = ("year", "month", "day")
+        return f"known to the {names[len(extracted.known) - 1]}, expected to the {names[len(gold.known) - 1]}"
+    if gold.known == extracted.known:
+        return _times(gold.time, extracted.time)
+    text = f"{_iso_text(gold)} expected, got {_iso_text(extracted)}"
+    if len(gold.known) < 3:
+        return text
+    days = extracted.number - gold.number
+    return f"{text}, {abs(days)} day{'' if abs(days) == 1 else 's'} {'later' if days > 0 else 'earlier'}"
 
 
 def _times(gold: datetime | None, extracted: datetime | None) -> str:
@@ -92,11 +90,6 @@ def _times(gold: datetime | None, extracted: datetime | None) -> str:
         return "times differ"
     clock = "" if gold.replace(tzinfo=None) == extracted.replace(tzinfo=None) else "times differ, and "
     return f"{clock}no time zone expected" if gold.tzinfo is None else f"{clock}the time zone is missing"
-
-
-def _days(gold: PartialDate, extracted: PartialDate) -> str:
-    days = extracted.number - gold.number
-    return f", {abs(days)} day{'' if abs(days) == 1 else 's'} {'later' if days > 0 else 'earlier'}"
 
 
 def _iso_text(value: PartialDate) -> str:
@@ -113,14 +106,15 @@ def _check_format(value: Json) -> str | None:
     return None
 
 
+_WHEN: Final = ("strict", "gold", "either")
+
 SPECS = (
     MetricSpec(
         name="date",
         make=_make_date,
-        doc="Dates that name the same day (month, year, as far as both are known). ISO 8601 is always read unless "
-        "`formats` are declared; other forms need a declared format or order, and a year of two digits a format with "
-        "%y. Months and weekdays may be named in English, German, French, Spanish, Italian, Portuguese and Dutch. "
-        "Texts that are no date (Q3 2024, circa 1900) are compared as text.",
+        doc="The same day, month or year. ISO 8601 is read unless `formats` are declared; other forms need a format or "
+        "an order, and a year of two digits a format with %y. Months and weekdays may be named in English, German, "
+        "French, Spanish, Italian, Portuguese and Dutch. What is no date (Q3 2024) is compared as text.",
         params=(
             Param(
                 name="formats",
@@ -128,19 +122,11 @@ SPECS = (
                 doc="formats to read, as of strptime: %Y %y %m %d %B %b %H %M %S %z",
             ),
             Param(name="order", check=check.choice(("DMY", "MDY", "YMD")), doc="order of other dates: DMY, MDY or YMD"),
-            Param(
-                name="partial",
-                check=check.choice(("strict", "gold", "either")),
-                default="strict",
-                doc="whether 2024-03 agrees with 2024-03-15: never, when gold is the shorter, or always",
+            check.one_of(
+                "partial", _WHEN, "whether 2024-03 agrees with 2024-03-15: never, if gold is shorter, or always"
             ),
             Param(name="time", check=check.boolean, default=False, doc="whether the time of day counts"),
-            Param(
-                name="zone",
-                check=check.choice(("strict", "gold", "either")),
-                default="strict",
-                doc="whether 10:00 without a time zone agrees with 10:00 in any: never, when gold has none, or always",
-            ),
+            check.one_of("zone", _WHEN, "whether 10:00 agrees with 10:00 in any time zone: never, in gold, or always"),
             Param(name="tolerance_days", check=check.integer(0), default=0, doc="days that full dates may differ"),
         ),
         examples=(

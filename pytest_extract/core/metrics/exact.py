@@ -29,6 +29,20 @@ def equality_metric(key: Key, explain: Explain, *, reflexive: bool = True) -> Bo
     )
 
 
+def explain_read(
+    read: Callable[[Json], Read | None], kind: str, explain: Callable[[Read, Read], str]
+) -> Callable[[Json, Json], str]:
+    """Return the reason where two values differ: which could not be read as `kind`, or what `explain` says of both."""
+
+    def reason(gold: Json, extracted: Json) -> str:
+        one, other = read(gold), read(extracted)
+        if one is None or other is None:
+            return f"not {kind}: {equality.short(gold if one is None else extracted)}"
+        return explain(one, other)
+
+    return reason
+
+
 def same_text(gold: Json, extracted: Json) -> float:
     """Compare two values that could not be read: 1.0 when they are the same text or JSON value."""
     return 1.0 if equality.text_key(gold) == equality.text_key(extracted) else 0.0
@@ -136,11 +150,7 @@ _LEVELLED: Mapping[str, Callable[[str], str]] = MappingProxyType(
 
 def _texts_differ(gold: str, extracted: str) -> str:
     """Say in which of the levelled ways two texts differ, in as few as make them equal; else from where on."""
-    if gold.isascii() and extracted.isascii():  # all but white space and case are as they are
-        alike = gold.lower().split() == extracted.lower().split()
-    else:
-        alike = _equal_without(_LEVELLED, gold, extracted)
-    if not alike:
+    if not _equal_without(_LEVELLED, gold, extracted):
         common = min(len(gold), len(extracted))
         continues = gold[:common] == extracted[:common]
         where = common + 1 if continues else next(compress(count(1), map(ne, gold, extracted)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
-from pytest_extract.core.metrics.exact import equal_by, equality_metric, reading_metric, same_text
+from pytest_extract.core.metrics.exact import equal_by, equality_metric, explain_read, reading_metric, same_text
 from pytest_extract.core.values import Json
 
 if TYPE_CHECKING:
@@ -84,16 +84,14 @@ def is_whole(number: Number | Fraction) -> bool:
 
 def explain_with(convert: Convert) -> Callable[[Json, Json], str]:
     """Make the reason of a number metric: which side is no number, or by how much they differ."""
+    explain = explain_read(convert, "a number", _error)
 
-    def explain(gold: Json, extracted: Json) -> str:
-        one, other = convert(gold), convert(extracted)
-        if one is None and other is None:
+    def reason(gold: Json, extracted: Json) -> str:
+        if convert(gold) is None and convert(extracted) is None:
             return "neither is a number, and the texts differ"
-        if one is None or other is None:
-            return f"not a number: {equality.short(gold if one is None else extracted)}"
-        return _error(one, other)
+        return explain(gold, extracted)
 
-    return explain
+    return reason
 
 
 def error_text(error: float, sign: str = "") -> str:
@@ -111,13 +109,12 @@ def _error(gold: Number, extracted: Number) -> str:
     error = gap(gold, extracted)
     try:
         off = f"off by {error_text(float(error))}"
-        return f"{off}, relative error {_ratio_text(float(error) / abs(gold))}" if gold else off
+        ratio = float(error) / abs(gold) if gold else 0.0
     except OverflowError:
         return "off by more than a float can hold"
-
-
-def _ratio_text(ratio: float) -> str:
-    return f"{ratio:,.0f}" if 1e3 <= ratio < 1e15 else f"{ratio:.3g}"
+    if not gold:
+        return off
+    return f"{off}, relative error {ratio:,.0f}" if 1e3 <= ratio < 1e15 else f"{off}, relative error {ratio:.3g}"
 
 
 # --- metrics
@@ -255,7 +252,7 @@ SPECS = (
                 check=check.number(0),
                 doc="relative tolerance; where none is named, 1e-9 for fractions and none between whole numbers",
             ),
-            Param(name="abs", check=check.number(0), default=0.0, doc="absolute tolerance"),
+            check.tolerance("abs", "absolute tolerance"),
         ),
         examples=(
             Example(0.3, 0.1 + 0.2, 1.0),
@@ -306,8 +303,8 @@ SPECS = (
         name="numeric",
         make=_make_numeric,
         doc="struct-extract-eval: equal as numbers, texts included, within `tolerance: {rel, abs}` (rel of |gold|, of "
-        "1 where gold is 0; both must hold). Under its own semantics booleans are numbers, and a text "
-        "that is no number matches nothing, not even itself; under others true is not 1 and equal texts match.",
+        "1 where gold is 0; both must hold). Only under its own semantics booleans are numbers, and a text that is no "
+        "number does not match even itself.",
         params=(Param(name="tolerance", check=_check_tolerance, doc="`{rel: number, abs: number}`, either or both"),),
         examples=(
             Example(100, 101, 1.0, {"tolerance": {"rel": 0.01}}),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Collection
+from typing import Any
 
 from pytest_extract.core.metrics.base import Param
 from pytest_extract.core.values import Json
@@ -12,19 +14,12 @@ from pytest_extract.errors import closest
 Check = Callable[[Json], str | None]
 
 
-def number(minimum: float | None = None, maximum: float | None = None) -> Check:
+def number(minimum: float = -math.inf, maximum: float = math.inf) -> Check:
     """Check for a finite number within bounds."""
-    wanted = f"must be a number{_bounds(minimum, maximum)}"
-
-    def check(value: Json) -> str | None:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
-            return wanted
-        return None if _within(value, minimum, maximum) else wanted
-
-    return check
+    return _bounded("number", (int, float), minimum, maximum)
 
 
-def numeric(minimum: float | None = None, maximum: float | None = None) -> Check:
+def numeric(minimum: float = -math.inf, maximum: float = math.inf) -> Check:
     """Check for a number or a text that is one ("0.5"), as ExtractBench converts them."""
     inner = number(minimum, maximum)
 
@@ -37,35 +32,20 @@ def numeric(minimum: float | None = None, maximum: float | None = None) -> Check
     return check
 
 
-def integer(minimum: int | None = None, maximum: int | None = None) -> Check:
+def integer(minimum: float = -math.inf, maximum: float = math.inf) -> Check:
     """Check for a whole number within bounds."""
-    wanted = f"must be a whole number{_bounds(minimum, maximum)}"
+    return _bounded("whole number", int, minimum, maximum)
+
+
+def _bounded(what: str, kinds: Any, minimum: float, maximum: float) -> Check:
+    bounds = f" of {minimum:g} or more" if maximum == math.inf else f" from {minimum:g} to {maximum:g}"
+    wanted = f"must be a {what}{'' if minimum == -math.inf else bounds}"
 
     def check(value: Json) -> str | None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            return wanted
-        return None if _within(value, minimum, maximum) else wanted
+        is_one = isinstance(value, kinds) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+        return None if is_one and minimum <= value <= maximum else wanted
 
     return check
-
-
-def _finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond every float
-        return False
-
-
-def _bounds(minimum: float | None, maximum: float | None) -> str:
-    if minimum is not None and maximum is not None:
-        return f" from {minimum:g} to {maximum:g}"
-    if minimum is not None:
-        return f" of {minimum:g} or more"
-    return f" of {maximum:g} or less" if maximum is not None else ""
-
-
-def _within(value: float, minimum: float | None, maximum: float | None) -> bool:
-    return (minimum is None or value >= minimum) and (maximum is None or value <= maximum)
 
 
 def boolean(value: Json) -> str | None:
@@ -121,3 +101,13 @@ def as_list(value: Json) -> list[Json]:
 def threshold(default: float, doc: str = "lowest score that passes") -> Param:
     """Make the parameter `threshold`."""
     return Param(name="threshold", check=number(0, 1), default=default, doc=doc)
+
+
+def one_of(name: str, names: Collection[str], doc: str) -> Param:
+    """Make a parameter that is one of some names, the first where none is given."""
+    return Param(name=name, check=choice(names), default=next(iter(names)), doc=doc)
+
+
+def tolerance(name: str, doc: str) -> Param:
+    """Make a parameter that is a number of 0 or more, 0 where none is given."""
+    return Param(name=name, check=number(0), default=0.0, doc=doc)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
-from pytest_extract.core.metrics.exact import reading_metric
+from pytest_extract.core.metrics.exact import explain_read, reading_metric
 from pytest_extract.core.metrics.locales import (
     LOCALE,
     LONGEST,
@@ -140,14 +140,12 @@ def _make_quantity(params: Params, _semantics: SemanticsName) -> BoundMetric:
         admits = of_whole if gold.whole and extracted.whole else of_fractions
         return admits(gold.value, extracted.value) and admits(gold.high, extracted.high)
 
-    def explain(gold: Json, extracted: Json) -> str:
-        one, other = read(gold), read(extracted)
-        if one is None or other is None:
-            return f"not a quantity: {equality.short(gold if one is None else extracted)}"
-        if not one.same_kind(other):
+    def differ(gold: Quantity, extracted: Quantity) -> str:
+        if not gold.same_kind(extracted):
             return "units of different kinds"
-        return f"{one.text} expected, got {other.text} (both in SI base units)"
+        return f"{gold.text} expected, got {extracted.text} (both in SI base units)"
 
+    explain = explain_read(read, "a quantity", differ)
     return reading_metric(read, agree, explain, near=(lambda quantity: float(quantity.value), rel, 0.0))
 
 
@@ -160,10 +158,9 @@ SPECS = (
     MetricSpec(
         name="quantity",
         make=_make_quantity,
-        doc="Numbers with a unit: equal when they are so in base units, within a relative tolerance. So are ranges "
-        "(3.5-5.0 mmol/L), bounds (< 5 ng/ml) and sums (5 ft 11 in). Knows SI units "
-        "with prefixes, common imperial ones, temperatures, data sizes, percent, IU, months and years, and their "
-        "products and quotients; any other word is a unit that agrees with itself only.",
+        doc="Numbers, ranges (3.5-5.0 mmol/L), bounds (< 5 ng/ml) and sums (5 ft 11 in) with a unit: equal in base "
+        "units. Knows SI units with prefixes, imperial ones, temperatures, data sizes, percent, IU, months, years, "
+        "their products and quotients; any other word is a unit that agrees with itself only.",
         params=(
             LOCALE,
             Param(name="unit", check=_check_unit, doc="unit of values that name none"),

@@ -233,9 +233,8 @@ SPECS = (
         name="fuzzy",
         make=_make_fuzzy,
         doc="Normalised Levenshtein similarity of two strings, 1 - edits / length of the longer, after NFC, white "
-        "space folding and casefold. Passes from `threshold` on. Other values by JSON equality. Two texts of 100,000 "
-        "characters that share little take about a second, and the time grows with the square of their length; texts "
-        "that are nearly equal take milliseconds.",
+        "space folding and casefold; other values by JSON equality. Two unlike texts of 100,000 characters take "
+        "about a second, and the time grows with the square of their length; nearly equal ones take milliseconds.",
         params=(
             check.threshold(0.8),
             Param(name="case_sensitive", check=check.boolean, default=False, doc="whether case counts"),
@@ -283,12 +282,7 @@ SPECS = (
         params=(
             check.threshold(0.8),
             Param(name="drop_articles", check=check.boolean, default=True, doc="whether a, an, the are left out"),
-            Param(
-                name="unit",
-                check=check.choice(("word", "character")),
-                default="word",
-                doc="what is counted: word or character",
-            ),
+            check.one_of("unit", ("word", "character"), "what is counted: word or character"),
         ),
         examples=(
             Example("The red house", "Red house!", 1.0),
@@ -317,12 +311,7 @@ SPECS = (
         params=(
             Param(name="max_length", check=check.integer(1), required=True, doc="longest text that scores 1"),
             Param(name="min_length", check=check.integer(0), default=1, doc="shortest text that scores 1"),
-            Param(
-                name="unit",
-                check=check.choice(("characters", "words")),
-                default="characters",
-                doc="what is counted: characters or words",
-            ),
+            check.one_of("unit", ("characters", "words"), "what is counted: characters or words"),
             check.threshold(1.0),
         ),
         examples=(
@@ -335,9 +324,8 @@ SPECS = (
     MetricSpec(
         name="regex",
         make=_make_regex,
-        doc="The extracted string equals the gold or matches `pattern` as a whole, whatever the gold is. The syntax is "
-        "that of JSON Schema's `pattern` (JavaScript's, with the flag `u`); steps are bounded, so no value can make it "
-        "hang.",
+        doc="The extracted string equals the gold or matches `pattern` as a whole, whatever the gold is. Syntax as of "
+        "JSON Schema's `pattern` (JavaScript's, with the flag `u`); no value can make it hang.",
         params=(
             Param(name="pattern", check=_check_pattern, required=True, doc="regular expression"),
             Param(name="search", check=check.boolean, default=False, doc="whether a part that matches is enough"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, Skip
 from pytest_extract.core.engine.batch import finish_batches
@@ -24,6 +24,7 @@ _DEEPEST_BAG: Final = 32
 _NOTHING: Final = Fit(0.0, 0.0)
 _LONG: Final = 40
 """Letters of texts that are first compared only as far as it takes to see that they are not nearly the same."""
+_ROWS_AT_ONCE: Final = 64
 _FEW: Final = 64  # pairs of values that are compared one by one, although the metric could do it at once
 
 
@@ -63,15 +64,6 @@ def pair_fit(run: ScoringContext, node: Node, gold: Value, extracted: Value, pat
 # --- columns
 
 
-class Tables(NamedTuple):
-    """Fits of the distinct cells of a column, as numpy arrays; `ours`, `theirs`: the number of each row's cell."""
-
-    ours: Sequence[int]
-    theirs: Sequence[int]
-    scores: Any
-    weights: Any
-
-
 class Column(Protocol):
     """What rows have at one place, whose fits add up to those of the rows."""
 
@@ -85,8 +77,8 @@ class Column(Protocol):
     def bound(self, i: int, j: int) -> Fit:
         """Return no lower score and no higher weight, which is found faster."""
 
-    def tables(self, least: float = 0.0) -> Tables:
-        """Return the bounds of all cells; scores below `least` may be told as that."""
+    def add_to(self, scores: Any, least: float = 0.0) -> Any:
+        """Add the bounds of all pairs to a matrix, and return their weights; scores below `least` may be as high."""
 
 
 class MetricColumn:
@@ -142,27 +134,31 @@ class MetricColumn:
             f1=self.one_sided.weight < self.weight,
         )
 
-    def tables(self, least: float = 0.0) -> Tables:
-        """Compare the distinct values, all at once where the metric can."""
+    def add_to(self, scores: Any, least: float = 0.0) -> Any:
+        """Compare keys, or the distinct values, all at once where the metric can."""
         import numpy as np
 
-        (golds, ours), (others, theirs) = _distinct(self.gold, _strict), _distinct(self.extracted, _strict)
-        scores = np.zeros((len(golds) + 1, len(others) + 1))  # the last are MISSING
-        weights = np.full(scores.shape, self.weight)
-        weights[-1, :] = weights[:, -1] = self.one_sided.weight
-        weights[-1, -1] = 0.0
-        if golds and others:
-            if self.metric.key is not None:
-                known: dict[Hashable, int] = {}
-                keys = [
-                    [known.setdefault(self.metric.key(one), len(known)) for one in side] for side in (golds, others)
-                ]
-                scores[:-1, :-1] = np.equal.outer(*keys)
-            elif self.metric.matrix is not None and len(golds) * len(others) > _FEW:
-                scores[:-1, :-1] = self.metric.matrix(golds, others, least)
-            else:
-                scores[:-1, :-1] = [[self._compare(one, other) for other in others] for one in golds]
-        return Tables(ours, theirs, scores * self.weight, weights)
+        key, matrix = self.metric.key, self.metric.matrix
+        if key is not None:
+            known: dict[Hashable, int] = {}
+            ours, theirs = (
+                [lacking if value is MISSING else known.setdefault(key(value), len(known)) for value in side]
+                for side, lacking in ((self.gold, -1), (self.extracted, -2))
+            )
+            np.add(scores, self.weight, out=scores, where=np.equal.outer(ours, theirs))
+        else:
+            (golds, ours), (others, theirs) = _distinct(self.gold, _strict), _distinct(self.extracted, _strict)
+            table = np.zeros((len(golds) + 1, len(others) + 1))  # the last are MISSING
+            if golds and others and matrix is not None and len(golds) * len(others) > _FEW:
+                table[:-1, :-1] = matrix(golds, others, least)
+            elif golds and others:
+                table[:-1, :-1] = [[self._compare(one, other) for other in others] for one in golds]
+            _add_cells(scores, ours, theirs, table, self.weight)
+        there, other = (np.array([value is not MISSING for value in side]) for side in (self.gold, self.extracted))
+        if there.all() and other.all():
+            return self.weight
+        one_sided = np.not_equal.outer(there, other) * self.one_sided.weight
+        return np.where(np.logical_and.outer(there, other), self.weight, one_sided)
 
 
 class NodeColumn:
@@ -205,7 +201,7 @@ class NodeColumn:
         found: Counter[Hashable] | None = self.run.known[key]
         return found
 
-    def tables(self, least: float = 0.0) -> Tables:
+    def add_to(self, scores: Any, least: float = 0.0) -> Any:
         """Walk or bound the distinct values."""
         import numpy as np
 
@@ -218,11 +214,19 @@ class NodeColumn:
             for side, rows in ((self.gold, golds), (self.extracted, others))
         ]
         sizes = [np.array([0.0 if bag is None else bag.total() for bag in side]) for side in bags]
-        scores, weights = _shared(*bags), np.maximum.outer(*sizes)
+        table, weights = _shared(*bags), np.maximum.outer(*sizes)
         for a, i in enumerate(golds):
             for b in range(len(others)) if bags[0][a] is None else [b for b, bag in enumerate(bags[1]) if bag is None]:
-                scores[a, b], weights[a, b], _ = self.fit(i, others[b])
-        return Tables(ours, theirs, scores, weights)
+                table[a, b], weights[a, b], _ = self.fit(i, others[b])
+        _add_cells(scores, ours, theirs, table)
+        return weights[np.ix_(ours, theirs)]
+
+
+def _add_cells(scores: Any, ours: Sequence[int], theirs: Sequence[int], table: Any, weight: float = 1.0) -> None:
+    """Add to each pair of rows what a table says of their cells, as many rows at a time as a cache holds."""
+    for start in range(0, len(ours), _ROWS_AT_ONCE):
+        rows = slice(start, start + _ROWS_AT_ONCE)
+        scores[rows] += weight * table[ours[rows]][:, theirs]
 
 
 def _strict(value: Value) -> Hashable:

@@ -121,12 +121,12 @@ def _many(columns: Sequence[Column], height: int, width: int, least: float = 0.0
     """Return the bounds of all pairs at once, as a numpy array; those below `least` may be told as that."""
     import numpy as np
 
-    scores, weights = np.zeros((height, width)), np.zeros((height, width))
+    scores, weights = np.zeros((height, width)), np.zeros((1, 1))
     for column in columns:
-        tables = column.tables(least)
-        scores += tables.scores.take(tables.ours, 0).take(tables.theirs, 1)
-        weights += tables.weights.take(tables.ours, 0).take(tables.theirs, 1)
-    return np.divide(scores, weights, out=np.ones_like(scores), where=weights > 0)
+        weights = weights + column.add_to(scores, least)
+    scores += weights <= 0.0  # nothing is compared: 1.0
+    scores /= np.where(weights > 0.0, weights, 1.0)
+    return scores
 
 
 def _is_odd(run: ScoringContext, obj: Object, row: Json) -> bool:

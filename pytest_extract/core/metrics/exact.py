@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import compress, count
 from operator import ne
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric, Compare, Example, MetricSpec, Params, SemanticsName
@@ -17,6 +17,7 @@ from pytest_extract.core.values import Json
 Key = Callable[[Json], Hashable]
 Explain = Callable[[Json, Json], str]
 Read = TypeVar("Read")
+_ROWS_AT_ONCE: Final = 64
 
 
 def equality_metric(key: Key, explain: Explain, *, reflexive: bool = True) -> BoundMetric:
@@ -75,8 +76,7 @@ def reading_metric(
         del least
         ours, theirs = [*map(read, gold)], [*map(read, extracted)]
         scores = np.zeros((len(ours), len(theirs)))
-        can_agree = np.ones(scores.shape, bool) if near is None else _are_near(ours, theirs, *near)
-        for i, j in np.argwhere(can_agree).tolist():
+        for i, j in np.ndindex(scores.shape) if near is None else _near_pairs(ours, theirs, *near):
             scores[i, j] = score(gold[i], ours[i], extracted[j], theirs[j])
         return scores
 
@@ -89,9 +89,10 @@ def reading_metric(
     )
 
 
-def _are_near(
+def _near_pairs(
     ours: Sequence[Read | None], theirs: Sequence[Read | None], size: Callable[[Read], float], rel: float, least: float
-) -> Any:
+) -> list[tuple[int, int]]:
+    """Return the places of values that are near enough to agree, looking at as many at a time as a cache holds."""
     import numpy as np
 
     def rough(value: Read | None) -> float:
@@ -101,10 +102,15 @@ def _are_near(
             return math.nan
 
     left, right = (np.array([*map(rough, side)], np.float64) for side in (ours, theirs))
+    found: list[tuple[int, int]] = []
     with np.errstate(all="ignore"):
-        largest = np.maximum.outer(abs(left), abs(right))
-        # floats lose far less than 1e-9 of their size; what no float is near (NaN) is never too far
-        return ~(abs(np.subtract.outer(left, right)) > np.maximum(rel * largest, least) + 1e-9 * largest)
+        for start in range(0, len(left), _ROWS_AT_ONCE):
+            some = left[start : start + _ROWS_AT_ONCE]
+            largest = np.maximum.outer(abs(some), abs(right))
+            bound = np.maximum(rel * largest, least) + 1e-9 * largest  # floats lose far less than that of their size
+            too_far = abs(np.subtract.outer(some, right)) > bound  # what no float is near (NaN) never is
+            found += [(start + i, j) for i, j in np.argwhere(~too_far).tolist()]
+    return found
 
 
 def equality_of_read(read: Callable[[Json], Hashable | None], explain: Explain) -> BoundMetric:

@@ -19,7 +19,7 @@ from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import budget_of, started_session
 from pytest_extract.plugin.terminal import write_lines
-from pytest_extract.report.lines import Line, Span, Style, line, plural, render_error, safe_prose, text_of
+from pytest_extract.report.lines import Line, Span, Style, line, listed, plural, render_error, safe_prose, text_of
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
 if TYPE_CHECKING:
@@ -380,11 +380,10 @@ def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Lin
         lines += _first_lines([f"{nodeid}: as {name}" for nodeid, name in renamed.items()], config)
     unknown = dict.fromkeys(name for one in selections.values() if not one.live for name in one.unknown)
     if unknown:
-        named = ", ".join([*unknown][:_MOST_UNKNOWN])
-        more = f" and {len(unknown) - _MOST_UNKNOWN} more" if len(unknown) > _MOST_UNKNOWN else ""
         what = "changed and belongs" if len(unknown) == 1 else "changed and belong"
         it = "it" if len(unknown) == 1 else "them"
-        text = f"{named}{more} {what} to nothing known: declare {it} in extract_files if the extractor reads {it}"
+        named = listed([*unknown], _MOST_UNKNOWN)
+        text = f"{named} {what} to nothing known: declare {it} in extract_files if the extractor reads {it}"
         lines.append(line(Span(safe_prose(text), "warn")))
     return lines
 
@@ -445,10 +444,8 @@ def _redacted_lines(redacted: Sequence[Iterable[tuple[str, str, str]]]) -> list[
             secrets.setdefault(place, set()).add((kind, fingerprint))
     lines = []
     for place, found in secrets.items():
-        kinds = sorted({kind for kind, _ in found})
-        shown = ", ".join(kinds[:_MOST_KINDS])
-        more = f" and {len(kinds) - _MOST_KINDS} more kinds" if len(kinds) > _MOST_KINDS else ""
-        text = f"{plural(len(found), 'secret')} ({shown}{more}) in {plural(cases[place], place)}"
+        kinds = listed(sorted({kind for kind, _ in found}), _MOST_KINDS, "kinds")
+        text = f"{plural(len(found), 'secret')} ({kinds}) in {plural(cases[place], place)}"
         lines.append(line(Span("redacted", "head"), ": ", Span(safe_prose(text), "warn")))
     return lines
 

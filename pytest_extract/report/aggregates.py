@@ -15,9 +15,10 @@ from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json
-from pytest_extract.report.lines import Line, Span, line, percent, plural, prose, safe_prose, score_number, text_table
+from pytest_extract.report.lines import Line, Span, line, percent, plural, safe_prose, score_number
 from pytest_extract.report.slices import NO_ARM, RATES, counts_record, rate_cells, rates_record
 from pytest_extract.report.summary import emptiness_lines
+from pytest_extract.report.table import Table
 from pytest_extract.report.totals import EmptinessTotals
 
 MOST_FIELDS: Final = 20
@@ -31,12 +32,12 @@ def arm_report_lines(run: RunAggregate, standing: Standing, *, width: int = 100,
     most = None if verbosity else MOST_FIELDS
     parts = (
         [_arm_heading(run, standing)],
-        _measure_table(run),
+        _measure_table(run, width),
         _pattern_table(run.fields, width, most),
         emptiness_lines(EmptinessTotals.of(standing.results), width=width, verbosity=verbosity),
         _extract_bench_lines(run.rates),
-        _sob_table(run, standing),
-        _deepjson_table(run),
+        _sob_table(run, standing, width),
+        _deepjson_table(run, width),
         _complexity_table(standing.results, width, None if verbosity else MOST_CASES),
     )
     return [each for part in parts if part for each in (*part, line())][:-1]
@@ -49,30 +50,22 @@ def _arm_heading(run: RunAggregate, standing: Standing) -> Line:
     return line(Span(f"{name}{plural(run.cases, 'case')}", "head"), f": {', '.join(counts)}")
 
 
-def _heading(text: str) -> Line:
-    return line(Span(text, "head"))
-
-
-def _estimate_text(found: Estimate | None) -> str:
+def _estimate_cells(found: Estimate | None) -> tuple[str, str]:
     if found is None:
-        return f"{'-':>8} {'':<16}"
-    between = f"{score_number(found.low)} - {score_number(found.high)}"
-    return f"{score_number(found.mean):>8} {between:<16}"
+        return "-", ""
+    return score_number(found.mean), f"{score_number(found.low)} - {score_number(found.high)}"
 
 
-def _measure_table(run: RunAggregate) -> list[Line]:
+def _measure_table(run: RunAggregate, width: int) -> list[Line]:
     if not run.measures:
         return []
     weighted = any(means.weighted for means in run.measures.values())
-    head = f"{'measure':<20} {'mean':>8} {'95 %':<16}" + (f" {'weighted':>8} {'95 %':<16}" if weighted else "")
-    lines = [
-        _heading("measures: means over cases; weighted: easy 1, medium 2, hard 3"),
-        line(Span(head, "dim"), indent=2),
+    rows = [
+        (name, *_estimate_cells(means.plain), *(_estimate_cells(means.weighted) if weighted else ()))
+        for name, means in run.measures.items()
     ]
-    for name, means in run.measures.items():
-        text = f"{name:<20} {_estimate_text(means.plain)}" + (f" {_estimate_text(means.weighted)}" if weighted else "")
-        lines.append(line(text.rstrip(), indent=2))
-    return lines
+    title = "measures: means over cases; weighted: easy 1, medium 2, hard 3"
+    return Table(("measure", "mean", "95 %", *(("weighted", "95 %") if weighted else ())), rows, title).lines(width)
 
 
 def _pattern_table(counts_of: Mapping[str, FieldCounts], width: int, most: int | None) -> list[Line]:
@@ -81,8 +74,8 @@ def _pattern_table(counts_of: Mapping[str, FieldCounts], width: int, most: int |
     rows = sorted(counts_of.items(), key=lambda row: row[1].mean_score)  # worst first
     heads = ("field", "score", "precision", "recall", "f1", "match", "mism.", "omit.", "halluc.", "undec.")
     cells = [(pattern, *_pattern_cells(counts)) for pattern, counts in rows[:most]]
-    lines = [_heading("fields, worst first: leaf results over all cases"), *text_table(heads, cells, width)]
-    return [*lines, *_unlisted_line(len(rows), most, "field")]
+    title = "fields, worst first: leaf results over all cases"
+    return Table(heads, cells, title, _unlisted_notes(len(rows), most, "field")).lines(width)
 
 
 def _pattern_cells(counts: FieldCounts) -> list[str]:
@@ -91,10 +84,10 @@ def _pattern_cells(counts: FieldCounts) -> list[str]:
     return [*map(score_number, shares), *(f"{count:,}" for count in numbers)]
 
 
-def _unlisted_line(count: int, most: int | None, noun: str) -> list[Line]:
+def _unlisted_notes(count: int, most: int | None, noun: str) -> list[str]:
     if most is None or count <= most:
         return []
-    return [line(Span(f"and {plural(count - most, f'more {noun}')}; -v lists all", "dim"), indent=2)]
+    return [f"and {plural(count - most, f'more {noun}')}; -v lists all"]
 
 
 def _extract_bench_lines(rates: Rates) -> list[Line]:
@@ -104,7 +97,7 @@ def _extract_bench_lines(rates: Rates) -> list[Line]:
     passed = _rate_text(rates.pass_rate, rates.passed, rates.fields, "field")
     accuracy = _rate_text(rates.accuracy_on_valid, rates.passed, rates.valid_fields, "field")
     lines = [
-        _heading(_POOLED),
+        line(Span(_POOLED, "head")),
         line(f"valid rate {valid}, pass rate {passed}, accuracy on valid {accuracy}", indent=2),
     ]
     if rates.failures:
@@ -117,34 +110,27 @@ def _rate_text(rate: float | None, part: int, whole: int, noun: str) -> str:
     return "-" if rate is None else f"{percent(rate)} ({part:,} of {plural(whole, noun)})"
 
 
-def _sob_table(run: RunAggregate, standing: Standing) -> list[Line]:
+def _sob_table(run: RunAggregate, standing: Standing, width: int) -> list[Line]:
     summary, row = run.sob, standing.row
     if summary is None or row is None:
         return []
     weighted = run.sob_weighted
-    head = f"{'category':<28} {'mean':>8} {'95 %':<16}" + (f" {'weighted':>8} {'95 %':<16}" if weighted else "")
-    lines = [_heading("SOB"), line(Span(head, "dim"), indent=2)]
-    for name, found in summary.categories.items():
-        text = f"{name:<28} {_estimate_text(found)}" + (
-            f" {_estimate_text(weighted.categories[name])}" if weighted else ""
-        )
-        lines.append(line(text.rstrip(), indent=2))
+    rows = [
+        (name, *_estimate_cells(found), *(_estimate_cells(weighted.categories[name]) if weighted else ()))
+        for name, found in summary.categories.items()
+    ]
     columns = f"mean of {len(row.columns)} columns {score_number(row.raw)}, coverage {percent(standing.coverage)}"
-    text = f"overall {score_number(standing.overall)}: {columns}"
-    return [*lines, line(text, indent=2)]
+    heads = ("category", "mean", "95 %", *(("weighted", "95 %") if weighted else ()))
+    overall = line(f"overall {score_number(standing.overall)}: {columns}", indent=2)
+    return [*Table(heads, rows, "SOB").lines(width), overall]
 
 
-def _deepjson_table(run: RunAggregate) -> list[Line]:
+def _deepjson_table(run: RunAggregate, width: int) -> list[Line]:
     if not run.by_depth:
         return []
-    head = f"{'depth':<14}" + "".join(f" {name:>10}" for name in DEEPJSON)
-    lines = [_heading("DeepJSONEval: by depth of nesting"), line(Span(head, "dim"), indent=2)]
     names = {"medium": "3-4 (medium)", "hard": "5+ (hard)", "all": "all"}
-    for level, means in run.by_depth.items():
-        lines.append(
-            line(f"{names[level]:<14}" + "".join(f" {score_number(means[name]):>10}" for name in DEEPJSON), indent=2)
-        )
-    return lines
+    rows = [(names[level], *(score_number(means[name]) for name in DEEPJSON)) for level, means in run.by_depth.items()]
+    return Table(("depth", *DEEPJSON), rows, "DeepJSONEval: by depth of nesting").lines(width)
 
 
 def _complexity_table(results: Sequence[CaseResult], width: int, most: int | None) -> list[Line]:
@@ -156,8 +142,8 @@ def _complexity_table(results: Sequence[CaseResult], width: int, most: int | Non
     heads = ("case", "class", *(name.replace("_", " ") for name in _SHAPE))
     names = _case_names(shaped[:most])
     rows = [(name, one.complexity or "", *_shape_cells(one)) for name, one in zip(names, shaped[:most], strict=True)]
-    lines = [_heading(f"complexity of the cases: {classes}"), *text_table(heads, rows, width)]
-    return [*lines, *_unlisted_line(len(shaped), most, "case")]
+    notes = _unlisted_notes(len(shaped), most, "case")
+    return Table(heads, rows, f"complexity of the cases: {classes}", notes).lines(width)
 
 
 def _shape_cells(result: CaseResult) -> list[str]:
@@ -202,16 +188,12 @@ def leaderboard_lines(
         (_ranked_name(place, each), *_count_cells(each, runs[each.arm]))
         for place, each in enumerate(standings, start=1)
     ]
-    return [
-        *prose(title, "head", indent=0, width=width),
-        *text_table(heads, ranked, width),
-        line(),
-        *prose(_POOLED, "head", indent=0, width=width),
-        *text_table(("   arm", *RATES), pooled, width),
-        line(),
-        line(Span("cases; pass_rate and f1: means over cases", "head")),
-        *text_table(("   arm", *_HEADS), counted, width),
-    ]
+    tables = (
+        Table(heads, ranked, title),
+        Table(("   arm", *RATES), pooled, _POOLED),
+        Table(("   arm", *_HEADS), counted, "cases; pass_rate and f1: means over cases"),
+    )
+    return join_blocks(table.lines(width) for table in tables)
 
 
 def _ranked_name(place: int, standing: Standing) -> str:

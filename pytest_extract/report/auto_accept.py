@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pytest_extract.core.aggregate.auto_accept import CONFIDENCE, AutoAcceptDecision, Shown
-from pytest_extract.report.lines import Line, Span, Style, line, number_text, percent, plural, prose, safe_prose
+from pytest_extract.report.lines import Line, Span, Style, line, listed, number_text, percent, plural, prose, safe_prose
 
 _STYLES: Final[dict[Shown | None, Style]] = {
     Shown.HOLDS: "good",
@@ -55,9 +55,6 @@ def auto_accept_lines(decisions: Sequence[AutoAcceptDecision], *, width: int) ->
     for decision in decisions:
         lines += prose(auto_accept_text(decision), _STYLES[decision.shown], indent=0, width=width)
         if decision.wrong:
-            listed = decision.wrong.most_common(_MOST_PATTERNS)
-            named = ", ".join(f"{safe_prose(pattern)} {count:,}" for pattern, count in listed)
-            left = len(decision.wrong) - len(listed)
-            more = f", and {plural(left, 'more field')}" if left else ""
-            lines.append(line(Span(f"accepted and wrong: {named}{more}"), indent=2))
+            wrong = [f"{safe_prose(pattern)} {count:,}" for pattern, count in decision.wrong.most_common()]
+            lines.append(line(Span(f"accepted and wrong: {listed(wrong, _MOST_PATTERNS, 'fields')}"), indent=2))
     return lines

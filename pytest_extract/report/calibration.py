@@ -9,7 +9,8 @@ from typing import Final
 from pytest_extract.core.aggregate.bootstrap import Estimate
 from pytest_extract.core.aggregate.calibration import Calibration
 from pytest_extract.core.values import Json
-from pytest_extract.report.lines import Line, Span, line, number_text, plural, safe_prose, text_table
+from pytest_extract.report.lines import Line, number_text, plural, safe_prose
+from pytest_extract.report.table import Table
 
 _HEADS: Final = ("", "values", "confidence", "right", "95 %", "calibration error", "95 %")
 
@@ -21,7 +22,7 @@ def calibration_lines(arm: str, parts: Mapping[str, Calibration], *, width: int)
     title = f"{safe_prose(arm)}: confidence" if arm else "confidence"
     head = f"{title} of {number_text(overall[1].values)} values in {plural(overall[1].cases, 'case')}"
     cells = [(safe_prose(name) or "all", *_cells(each)) for name, each in rows]
-    return [line(Span(head, "head")), *text_table(_HEADS, cells, width)]
+    return Table(_HEADS, cells, head).lines(width)
 
 
 def _cells(part: Calibration) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ from pytest_extract.report.lines import (
     Style,
     left_part,
     line,
+    listed,
     number_text,
     padded,
     plural,
@@ -284,10 +285,10 @@ def _failed_fields(failed: Sequence[FieldResult], counted: Sequence[FieldResult]
         return []
     names = [
         f"{field.path} ({plural(inside[field.path], 'wrong value')})" if inside[field.path] else str(field.path)
-        for field in failed[:_MOST_FIELDS]
+        for field in failed
     ]
-    more = f" and {len(failed) - _MOST_FIELDS:,} more" if len(failed) > _MOST_FIELDS else ""
-    return prose(f"{plural(len(failed), 'failed field')}: {', '.join(names)}{more}", "plain", indent=2, width=width)
+    text = f"{plural(len(failed), 'failed field')}: {listed(names, _MOST_FIELDS)}"
+    return prose(text, "plain", indent=2, width=width)
 
 
 _NO_VALUES: Final = frozenset({"max_cost_usd", "max_latency_s"})
@@ -303,10 +304,6 @@ def _concerns(result: FieldResult, place: str) -> bool:
         return True
     path = str(result.path)
     return any(place.startswith((f"{around}.", f"{around}[")) for around in (_INDEX.sub("[]", path), path))
-
-
-def _always(finding: Finding) -> bool:  # noqa: ARG001  # one of the answers of `_counts_toward`
-    return True
 
 
 def _counts_toward(breaches: Sequence[Breach], failed: Sequence[FieldResult]) -> Callable[[Finding], bool]:
@@ -326,7 +323,7 @@ def _counts_toward(breaches: Sequence[Breach], failed: Sequence[FieldResult]) ->
         elif breach.what == "pass_rate":
             fields = True
         else:
-            return _always
+            return lambda _: True
     paths = {tuple(field.path) for field in failed} if fields else set()
     above = {path[:size] for path in paths for size in range(len(path))}
 
@@ -556,9 +553,8 @@ def counts_text(
     if score.vacuous:
         counts.append(f"{score.vacuous:,} absent on both sides")
     if score.reordered:
-        lists = ", ".join(safe_prose(str(path)) for path in score.reordered[:_MOST_REORDERED])
-        more = len(score.reordered) - _MOST_REORDERED
-        counts.append(f"{order_text(len(score.reordered))} ({lists}{f' and {more:,} more' if more > 0 else ''})")
+        lists = listed([safe_prose(str(path)) for path in score.reordered], _MOST_REORDERED)
+        counts.append(f"{order_text(len(score.reordered))} ({lists})")
     if score.rules:
         held = sum(rule.status is RuleStatus.HELD for rule in score.rules)
         counts.append(f"{held:,} of {plural(len(score.rules), 'rule')} {'holds' if held == 1 else 'hold'}")

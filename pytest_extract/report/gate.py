@@ -19,7 +19,8 @@ from pytest_extract.regression.flakiness import FlakyField, flaky_fields, repeat
 from pytest_extract.regression.gate import Answer, GateDecision
 from pytest_extract.regression.multiple_testing import Subject, TestResult
 from pytest_extract.regression.reasons import broken_text, call_text, interval_text, spent_text
-from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, safe_prose, shorten, text_table
+from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, safe_prose, shorten
+from pytest_extract.report.table import Table
 from pytest_extract.report.values import show
 
 MOST: Final = 10
@@ -168,7 +169,7 @@ def tag_lines(arm: ArmComparison, decision: GateDecision, width: int = 100, most
             )
             for effect in effects[:most]
         ]
-        lines += text_table((tag, "cases", "before", "after", "p"), rows, width)
+        lines += Table((tag, "cases", "before", "after", "p"), rows).lines(width)
         lines += _more_rows_line(len(effects), most, f"{safe_prose(tag)} value")
     return lines
 

@@ -1,4 +1,4 @@
-"""Text as lines of styled spans, safe to print, and as tables; whoever shows a line maps its styles to colours."""
+"""Text as lines of styled spans, safe to print; whoever shows a line maps its styles to colours."""
 
 from __future__ import annotations
 
@@ -240,32 +240,19 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
 
 
-_TABLE_INDENT: Final = 2
-_NARROWEST_NAME: Final = 24
-"""Names are not shortened below this width; in a narrower column each has a line of its own."""
+def first_of(texts: Sequence[str], most: int, noun: str = "") -> list[str]:
+    """Return the first `most` texts, and one that counts the others: `… and 3 more`, `… and 1 more line`."""
+    left = len(texts) - most
+    if left <= 0:
+        return [*texts]
+    return [*texts[:most], f"… and {plural(left, f'more {noun}') if noun else f'{left:,} more'}"]
 
 
-def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[Line]:
-    """Write a table: names in the first column, figures in the others.
-
-    If the names do not fit beside the figures, each has a line of its own above its figures.
-    """
-    wide = [max([len(head), *(len(row[index]) for row in rows)]) for index, head in enumerate(heads)][1:]
-    names = [safe_prose(name) for name in (heads[0], *(row[0] for row in rows))]
-    longest = max(map(text_width, names))
-    room = width - _TABLE_INDENT - sum(each + 1 for each in wide)
-    stacked = room < min(longest, _NARROWEST_NAME)
-    lines: list[Line] = []
-    for index, (name, cells) in enumerate(zip(names, (heads, *rows), strict=True)):
-        figures = "".join(f" {cell:>{size}}" for cell, size in zip(cells[1:], wide, strict=True))
-        style: Style = "plain" if index else "dim"
-        if stacked:
-            lines.append(line(Span(shorten(name, width - _TABLE_INDENT), style), indent=_TABLE_INDENT))
-            lines.append(line(Span(figures[1:], style), indent=2 * _TABLE_INDENT))
-        else:
-            column = min(longest, room)
-            lines.append(line(Span(f"{padded(shorten(name, column), column)}{figures}", style), indent=_TABLE_INDENT))
-    return lines
+def listed(names: Sequence[str], most: int, nouns: str = "") -> str:
+    """Name the first `most` in a sentence, and count the others: `a, b and 3 more`."""
+    left = len(names) - most
+    named = ", ".join(names[:most])
+    return f"{named} and {left:,} more{nouns and f' {nouns}'}" if left > 0 else named
 
 
 _PACKAGE: Final = Path(__file__).parents[1]

@@ -7,16 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from pytest_extract.core.aggregate.slices import SliceTable
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.diff import DiffOptions, case_lines
-from pytest_extract.report.findings import FAILED
 from pytest_extract.report.gate import gate_lines, repeat_lines
 from pytest_extract.report.lines import Line, line, percent, plural, printed, prose, safe_prose, shorten, text_of
 from pytest_extract.report.run_report import RunReport, headline
-from pytest_extract.report.slices import slice_rows
+from pytest_extract.report.slices import slice_table
 from pytest_extract.report.summary import summary_lines
-from pytest_extract.report.totals import PatternCounts, worst_patterns
+from pytest_extract.report.table import Table
+from pytest_extract.report.totals import PatternCounts, failed_text, worst_patterns
 
 MARKER: Final = "<!-- pytest-extract -->"
 """First line: a job finds the comment of an earlier run on a change by it, and replaces it."""
@@ -81,7 +80,9 @@ def _summary_paragraphs(run: RunReport) -> Iterator[str]:
     if run.judged is not None:
         yield _fenced(gate_lines(run.judged, width=_WIDTH))
     yield _field_table(worst_patterns(run.totals.fields))
-    yield from (_slice_table(table, run.view) for table in run.slices if table.is_known)
+    for slices in run.slices:
+        if slices.is_known:
+            yield _table(slice_table(slices, view=run.view, most=MOST_FIELDS))
     lines = summary_lines(
         run.results,
         totals=run.totals,
@@ -110,21 +111,26 @@ def _utf16_length(text: str) -> int:
 def _field_table(bad: Sequence[tuple[str, PatternCounts]]) -> str:
     if not bad:
         return ""
-    rows = ["", "| field | wrong | cases | how |", "|---|---:|---:|---|"]
-    for name, tally in bad[:MOST_FIELDS]:
-        how = ", ".join(f"{count:,} {status}" for status, count in tally.statuses.most_common() if status in FAILED)
-        wrong = f"{tally.wrong:,} of {tally.total:,} ({percent(tally.wrong / tally.total)})"
-        rows.append(f"| {_code(shorten(name, _LONGEST))} | {wrong} | {len(tally.cases):,} | {how} |")
+    rows = [
+        (
+            name,
+            f"{tally.wrong:,} of {tally.total:,} ({percent(tally.wrong / tally.total)})",
+            f"{len(tally.cases):,}",
+            failed_text(tally),
+        )
+        for name, tally in bad[:MOST_FIELDS]
+    ]
     left = len(bad) - MOST_FIELDS
-    return "\n".join([*rows, *(["", f"{plural(left, 'more field')} failed."] if left > 0 else []), ""])
+    notes = [f"{plural(left, 'more field')} failed"] if left > 0 else []
+    return _table(Table(("field", "wrong", "cases", "how"), rows, notes=notes))
 
 
-def _slice_table(table: SliceTable, view: str) -> str:
-    found = slice_rows(table, view=view, most=MOST_FIELDS)
-    head, *others = (_code(name) if _escape_markup(name) != name else name for name in found.heads)
+def _table(table: Table) -> str:
+    """Write a table; its names are those of documents and models."""
+    head, *others = map(_sentence, table.heads)
     rows = ["", f"| {head} | {' | '.join(others)} |", f"|---|{'---:|' * len(others)}"]
-    rows += [f"| {_code(shorten(name, _LONGEST))} | {' | '.join(cells)} |" for name, *cells in found.rows]
-    return "\n".join([*rows, *(["", *(f"{_sentence(note)}." for note in found.notes)] if found.notes else []), ""])
+    rows += [f"| {_code(shorten(name, _LONGEST))} | {' | '.join(cells)} |" for name, *cells in table.rows]
+    return "\n".join([*rows, *(["", *(f"{_sentence(note)}." for note in table.notes)] if table.notes else []), ""])
 
 
 def _fenced(lines: Sequence[Line]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.aggregate.extractbench import Rates
@@ -13,18 +12,8 @@ from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
-from pytest_extract.report.lines import (
-    Line,
-    Span,
-    line,
-    percent,
-    plural,
-    prose,
-    safe_prose,
-    score_number,
-    shorten,
-    text_table,
-)
+from pytest_extract.report.lines import Line, percent, plural, safe_prose, score_number, shorten
+from pytest_extract.report.table import Table
 
 MOST_SLICES: Final = 50
 """Rows of a table; further slices are counted."""
@@ -38,19 +27,8 @@ VIEWS: Final = ("extract-bench", "struct-extract-eval", "sob", "deepjsoneval")
 """Systems whose numbers a table of slices can show."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextRows:
-    """A table of slices as text: a title, column heads (the first is the slice), rows, and notes below."""
-
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-
-
-def slice_rows(table: SliceTable, *, view: str = VIEWS[0], most: int | None = MOST_SLICES) -> TextRows:
-    """Write a table of slices as rows of text; `view`: the system whose numbers the slices of cases show."""
-    title = f"by {table.by.name}"
+def slice_table(table: SliceTable, *, view: str = VIEWS[0], most: int | None = MOST_SLICES) -> Table:
+    """Write slices as a table of text; `view`: the system whose numbers the slices of cases show."""
     totals: list[tuple[str, ...]] = []
     if table.by.kind == "failure":
         heads, rows = _failure_rows(table)
@@ -67,7 +45,7 @@ def slice_rows(table: SliceTable, *, view: str = VIEWS[0], most: int | None = MO
         notes.append(
             f"rank correlation of {table.by.name} with the pass rate of a case: {correlation_text(table.correlations)}"
         )
-    return TextRows(title=title, heads=(table.by.name, *heads), rows=(*shown, *totals), notes=tuple(notes))
+    return Table((table.by.name, *heads), (*shown, *totals), f"by {table.by.name}", notes)
 
 
 def correlation_text(correlations: Mapping[str, float]) -> str:
@@ -85,13 +63,7 @@ def slice_lines(
     tables: Sequence[SliceTable], *, width: int, view: str = VIEWS[0], most: int | None = MOST_SLICES
 ) -> list[Line]:
     """Write tables of slices as lines."""
-    lines: list[Line] = []
-    for table in tables:
-        found = slice_rows(table, view=view, most=most)
-        lines.append(line(Span(safe_prose(found.title), "head")))
-        lines += text_table(found.heads, found.rows, width)
-        lines += [each for note in found.notes for each in prose(note, "dim", indent=2, width=width)]
-    return lines
+    return [each for table in tables for each in slice_table(table, view=view, most=most).lines(width)]
 
 
 def unknown_tag_notes(tables: Sequence[SliceTable], tags: Sequence[str]) -> list[str]:

@@ -20,7 +20,8 @@ from pytest_extract.core.aggregate.sob import (
 from pytest_extract.core.values import Json
 from pytest_extract.importers.sob_results import SobRun
 from pytest_extract.report.aggregates import SOB_COLUMNS
-from pytest_extract.report.lines import Line, Span, line, plural, prose, text_table
+from pytest_extract.report.lines import Line, line, plural
+from pytest_extract.report.table import Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,7 @@ def sob_lines(tables: SobTables, *, width: int) -> list[Line]:
         for place, row in enumerate(tables.board, start=1)
     ]  # fmt: skip
     heads = ("   model", "overall", *SOB_COLUMNS.values(), "modalities")
-    lines = [*prose(title, "head", indent=0, width=width), *text_table(heads, rows, width)]
+    lines = Table(heads, rows, title).lines(width)
     for modality in MODALITY_WEIGHTS:
         found = {model: each for (kind, model), each in tables.summaries.items() if kind == modality}
         if found:
@@ -84,15 +85,14 @@ def _modality_lines(modality: str, found: Mapping[str, tuple[SobSummary, SobSumm
     for index, name in enumerate(("plain", "weighted by complexity")):
         heads = ("model", *_SHORT.values())
         rows = [(model, *(_cell(both[index].metrics[key].mean) for key in _SHORT)) for model, both in ranked]
-        lines += [line(Span(f"{modality}: metrics, {name} ({count})", "head")), *text_table(heads, rows, width)]
+        lines += Table(heads, rows, f"{modality}: metrics, {name} ({count})").lines(width)
     for index, name in enumerate(("plain", "weighted by complexity")):
         rows = [
             (f"{model}: {category}", *_estimate(both[index].categories[category]))
             for model, both in ranked
             for category in CATEGORIES
         ]
-        title = f"{modality}: categories, {name}"
-        lines += [line(Span(title, "head")), *text_table(("category", "mean", "95 % interval"), rows, width)]
+        lines += Table(("category", "mean", "95 % interval"), rows, f"{modality}: categories, {name}").lines(width)
     return lines
 
 

@@ -12,12 +12,12 @@ from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.report.auto_accept import auto_accept_lines
-from pytest_extract.report.findings import FAILED
 from pytest_extract.report.lines import (
     Line,
     Span,
     Style,
     line,
+    listed,
     padded,
     percent,
     plural,
@@ -26,9 +26,9 @@ from pytest_extract.report.lines import (
     score_number,
     shorten,
     text_of,
-    text_table,
     text_width,
 )
+from pytest_extract.report.table import Table
 from pytest_extract.report.totals import (
     BY_EMPTINESS,
     MEASURES,
@@ -41,6 +41,7 @@ from pytest_extract.report.totals import (
     RuleTotals,
     RunTotals,
     WrappedTotals,
+    failed_text,
     order_text,
     totals_of,
     worst_patterns,
@@ -99,7 +100,7 @@ def summary_lines(
     totals = totals_of(results) if totals is None else totals
     lines = [_cases_line(totals, expected)]
     if len(totals.arms) > 1:
-        lines += _arm_table(totals.arms, width)
+        lines += arm_table(totals.arms).lines(width)
     if fields:
         most = None if verbosity >= 2 else WORST_FIELDS
         lines += _worst_field_lines(totals.fields, width, most=most, diffs=diffs)
@@ -133,16 +134,16 @@ def _cases_line(totals: RunTotals, expected: int) -> Line:
     return line(*parts)
 
 
-def _arm_table(arms: Mapping[str, ArmTotals], width: int) -> list[Line]:
-    heads = ("", "cases", "passed", "failed", "broken", "not run", *MEASURES, "cost")
+def arm_table(arms: Mapping[str, ArmTotals]) -> Table:
+    """Write the arms of a run as a table: counts of outcomes, means and cost."""
     rows = []
     for label, arm in sorted(arms.items()):
         counts, means = arm.outcomes, arm.means
-        outcomes = [counts[each] for each in (Outcome.PASSED, Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_RUN)]
-        figures = [f"{count:,}" for count in (counts.total(), *outcomes)]
+        figures = [f"{count:,}" for count in (counts.total(), *(counts[each] for each in _OUTCOME_STYLE))]
         scores = [score_number(means[name]) if name in means else "-" for name in MEASURES]
         rows.append((label, *figures, *scores, arm.spending.cost_text))
-    return text_table(heads, rows, width)
+    outcomes = [str(each).replace("_", " ") for each in _OUTCOME_STYLE]
+    return Table(("", "cases", *outcomes, *MEASURES, "cost"), rows)
 
 
 def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most: int | None, diffs: bool) -> list[Line]:
@@ -161,7 +162,7 @@ def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most:
     wide = max(map(text_width, names))
     lines = [line(Span("worst fields", "head"))]
     for name, count, (_, tally) in zip(names, counts, shown, strict=True):
-        kinds = ", ".join(f"{count} {status}" for status, count in tally.statuses.most_common() if status in FAILED)
+        kinds = failed_text(tally)
         wrong, _, cases = count.partition(" in ")
         row = line(f"{padded(name, wide)}  ", Span(wrong, "bad"), f" in {cases}", indent=_INDENT)
         fits = text_width(text_of(row)) + len(kinds) + 2 <= width
@@ -230,11 +231,8 @@ def known_lines(known: KnownTotals) -> list[Line]:
         count = f"{plural(known.values, 'value')} in {plural(known.cases, 'case')}"
         lines.append(line(Span("known failures", "head"), f": {count}, not in the verdict"))
     if known.stale:
-        more = f", and {len(known.stale) - _MOST_KNOWN:,} more" if len(known.stale) > _MOST_KNOWN else ""
-        names = safe_prose(", ".join(known.stale[:_MOST_KNOWN]))
-        lines.append(
-            line(Span("known failures that pass now", "warn"), f": {names}{more} (take out of known_failures)")
-        )
+        names = safe_prose(listed(known.stale, _MOST_KNOWN))
+        lines.append(line(Span("known failures that pass now", "warn"), f": {names} (take out of known_failures)"))
     return lines
 
 
@@ -259,9 +257,8 @@ def order_lines(lists: Mapping[str, int]) -> list[Line]:
     if not lists:
         return []
     ranked = sorted(lists.items(), key=lambda item: -item[1])
-    more = f" and {len(ranked) - _MOST_LISTS:,} more places" if len(ranked) > _MOST_LISTS else ""
-    named = ", ".join(f"{pattern} ({count:,})" for pattern, count in ranked[:_MOST_LISTS])
-    return [line(Span("order", "head"), f": {order_text(sum(lists.values()))}: {safe_prose(named)}{more}")]
+    named = listed([f"{pattern} ({count:,})" for pattern, count in ranked], _MOST_LISTS, "places")
+    return [line(Span("order", "head"), f": {order_text(sum(lists.values()))}: {safe_prose(named)}")]
 
 
 def rule_lines(totals: RuleTotals, *, width: int, verbosity: int = 0) -> list[Line]:
@@ -284,8 +281,7 @@ def rule_lines(totals: RuleTotals, *, width: int, verbosity: int = 0) -> list[Li
             text = ", ".join(f"{_RULE_WORDS[status]} {counts[status]:,}" for status in RuleStatus if counts[status])
             text = f"{text} of {plural(counts.total(), 'output')}"
         cases = totals.cases[name]
-        more = f" and {len(cases) - _MOST_RULE_CASES:,} more" if len(cases) > _MOST_RULE_CASES else ""
-        where = f" ({', '.join(cases[:_MOST_RULE_CASES])}{more})" if cases else ""
+        where = f" ({listed(cases, _MOST_RULE_CASES)})" if cases else ""
         lines += prose(f"{name}: {text}{where}", "plain" if name in kept else "warn", indent=2, width=width)
     return lines
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pytest_extract.core.aggregate.thresholds import ALL_FIELDS, PartCounts, ThresholdProposal, thresholds_by_field
 from pytest_extract.core.values import Json
 from pytest_extract.report.auto_accept import share_text
-from pytest_extract.report.lines import Line, Span, line, percent, plural, prose, safe_prose, text_table
+from pytest_extract.report.lines import Line, Span, line, percent, plural, prose, safe_prose
+from pytest_extract.report.table import Table
 
 _HEADS = ("field", "confidence", "right", "at least", "coverage", "checked: right", "at least", "coverage", "")
 
@@ -25,7 +26,7 @@ def threshold_lines(
     lines = [*prose(head, "head", indent=0, width=width)]
     found = [each for each in proposals if each.threshold is not None]
     if found:
-        lines += text_table(_HEADS, [_row(each, precision) for each in found], width)
+        lines += Table(_HEADS, [_row(each, precision) for each in found]).lines(width)
     for each in proposals:
         if each.threshold is None:
             lines += prose(_without_threshold_text(each, precision), "warn", indent=2, width=width)

@@ -90,6 +90,11 @@ def add_leaf_results(patterns: dict[str, PatternCounts], result: CaseResult) -> 
         tally.arms[label][status] += count
 
 
+def failed_text(tally: PatternCounts) -> str:
+    """Count the failures of a field by their status: `2 mismatch, 1 omission`."""
+    return ", ".join(f"{count:,} {status}" for status, count in tally.statuses.most_common() if status in FAILED)
+
+
 def worst_patterns(found: Mapping[str, PatternCounts]) -> list[tuple[str, PatternCounts]]:
     """Return the patterns with failures, sorted by lost score, then by share of failures, then by name."""
     bad = ((name, tally) for name, tally in found.items() if tally.wrong)

@@ -3,14 +3,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.report.lines import text_of, text_table
+from pytest_extract.report.lines import text_of
+from pytest_extract.report.table import Table
 
 HEADS = ("arm", "cases", "f1")
 ROWS = [("openai/gpt-4o", "20", "0.9123"), ("a much longer name of a model or of a prompt", "1,234", "1")]
 
 
 def told(width: int) -> list[str]:
-    return [text_of(each) for each in text_table(HEADS, ROWS, width)]
+    return [text_of(each) for each in Table(HEADS, ROWS).lines(width)]
 
 
 def test_figures_stand_in_columns() -> None:
@@ -45,6 +46,6 @@ names = st.text(max_size=60)
 
 @given(st.lists(st.tuples(names, st.text("0123456789", max_size=9), st.text("0123456789", max_size=9)), max_size=5))
 def test_no_line_is_longer_than_the_window(rows: list[tuple[str, str, str]]) -> None:
-    for each in text_table(HEADS, rows, 40):
+    for each in Table(HEADS, rows).lines(40):
         assert text_of(each).isprintable()
         assert len(text_of(each)) <= 40

@@ -29,7 +29,7 @@ from pytest_extract.report.html.text import (
     styled,
     styled_lines,
 )
-from pytest_extract.report.lines import number_text, plural, render_error, safe_prose, score_number, shorten
+from pytest_extract.report.lines import first_of, number_text, plural, render_error, safe_prose, score_number, shorten
 from pytest_extract.report.totals import BY_EMPTINESS, MEASURES, UncomparedCase, case_means, mostly_empty
 from pytest_extract.report.value_diff import (
     SideBySide,
@@ -234,7 +234,7 @@ def _body(result: CaseResult, place: CasePlace, documents: PageDocuments, *, mat
 def _parts(result: CaseResult, place: CasePlace, documents: PageDocuments, *, matches: bool) -> dict[str, Json]:
     bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
     listed = bad[:_MOST_REPEATS] or result.attempts[:1]  # a green case may have failing fields
-    evidence = documents.of_case(result) if any(_is_read(attempt) for attempt in listed) else None
+    evidence = documents.of_case(result) if any(attempt.score is not None for attempt in listed) else None
     finder = evidence if isinstance(evidence, CaseEvidence) else None
     body: dict[str, Json] = {"facts": _facts(result), "bounds": _missed_bounds(result)}
     if len(result.attempts) > 1:
@@ -250,15 +250,9 @@ def _parts(result: CaseResult, place: CasePlace, documents: PageDocuments, *, ma
     return body
 
 
-def _is_read(attempt: Attempt) -> bool:
-    return attempt.score is not None
-
-
 def _missed_bounds(result: CaseResult) -> list[str]:
     if result.breaches:
-        items = [message(breach.message) for breach in result.breaches[:_MOST_TEXTS]]
-        left = len(result.breaches) - len(items)
-        return [*items, f"… and {plural(left, 'more bound')}"] if left > 0 else items
+        return first_of([message(breach.message) for breach in result.breaches], _MOST_TEXTS, "bound")
     errors = {attempt.error for attempt in result.attempts}
     if result.why and result.outcome is not Outcome.PASSED and result.why not in errors:
         return [message(result.why)]
@@ -305,10 +299,7 @@ def _attempt(
         data["title"] = f"Repeat {attempt.index + 1} of {len(result.attempts)}: {outcome_text(attempt.outcome)}"
         data["bounds"] = [message(breach.message) for breach in attempt.breaches[:_MOST_TEXTS]]
     if attempt.error is not None:
-        lines = attempt.error.splitlines()
-        left = len(lines) - _MOST_TEXTS
-        shown = [message(each) for each in lines[:_MOST_TEXTS]]
-        data["error"] = "\n".join([*shown, f"… {plural(left, 'more line')}"] if left > 0 else shown)
+        data["error"] = "\n".join(first_of([*map(message, attempt.error.splitlines())], _MOST_TEXTS, "line"))
     if attempt.score is not None:
         data |= _score(attempt.score, result.known, worse, attempt.output, evidence, matches=matches)
     data["notes"] = [f"Note: {message(note)}" for note in attempt.notes[:_MOST_TEXTS]]

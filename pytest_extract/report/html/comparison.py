@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -23,7 +23,7 @@ from pytest_extract.report.gate import (
     uncompared_case_text,
 )
 from pytest_extract.report.html.text import VALUE_WIDTH, Anchors, message, short_name, styled
-from pytest_extract.report.lines import percent, plural, text_of
+from pytest_extract.report.lines import first_of, percent, plural, text_of
 from pytest_extract.report.value_diff import side_by_side
 from pytest_extract.report.values import show
 
@@ -70,9 +70,8 @@ def comparison_context(judged: GateDecision | None, anchors: Anchors, *, is_gate
     }
 
 
-def _listed(texts: Sequence[str]) -> list[str]:
-    left = len(texts) - MOST
-    return [*map(message, texts[:MOST]), *([f"… and {left:,} more"] if left > 0 else [])]
+def _listed(texts: Iterable[str]) -> list[str]:
+    return first_of([*map(message, texts)], MOST)
 
 
 def _arm_context(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -> dict[str, Any]:
@@ -96,7 +95,7 @@ def _arm_context(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -
         "apart": [
             {
                 "title": f"{plural(len(rows), 'case')} {kind}",
-                "cases": _listed([*map(uncompared_case_text, rows)]),
+                "cases": _listed(map(uncompared_case_text, rows)),
             }
             for kind in UNCOMPARED_KINDS
             if (rows := arm.of_kind(kind))

@@ -29,16 +29,17 @@ from pytest_extract.report.html.cases import HEAT_COLUMNS, CasePlace, case_data,
 from pytest_extract.report.html.comparison import broken_fields, comparison_context
 from pytest_extract.report.html.documents import PageDocuments
 from pytest_extract.report.html.text import ICONS, ORDER, anchor, message, outcome_text, short_name
-from pytest_extract.report.lines import percent, plural, safe_prose, score_number, shorten, text_of
+from pytest_extract.report.lines import first_of, percent, plural, safe_prose, score_number, shorten, text_of
 from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
-from pytest_extract.report.slices import NO_ARM, slice_rows
-from pytest_extract.report.summary import adjustment_lines, failure_lines, wrapped_lines
+from pytest_extract.report.slices import NO_ARM, slice_table
+from pytest_extract.report.summary import adjustment_lines, arm_table, failure_lines, wrapped_lines
+from pytest_extract.report.table import Table
 from pytest_extract.report.totals import (
-    MEASURES,
     ArmTotals,
     PatternCounts,
     RunTotals,
     counted_total,
+    failed_text,
     worst_patterns,
     wrong_count,
 )
@@ -167,7 +168,7 @@ def _context(run: RunReport) -> dict[str, Any]:
         "mistakes": _mistakes(run.mistakes),
         "compared": comparison_context(run.judged, anchors, is_gate=run.gate == "regression"),
         "fields": _fields(bad, totals.fields, arms),
-        "slices": [slice_rows(table, view=run.view) for table in run.slices if table.is_known],
+        "slices": [slice_table(table, view=run.view) for table in run.slices if table.is_known],
         "plots": _plots(run),
         "arms": _arms(totals.arms),
         "more": _more(run),
@@ -233,8 +234,7 @@ def _sentence(head: Headline) -> str:
 
 
 def _some(texts: Sequence[str], most: int) -> list[str]:
-    left = len(texts) - most
-    return [*(message(text, _SENTENCE) for text in texts[:most]), *([f"… and {left:,} more"] if left > 0 else [])]
+    return first_of([message(text, _SENTENCE) for text in texts], most)
 
 
 def _places(
@@ -324,14 +324,13 @@ def _fields(
 
 def _field_row(name: str, tally: PatternCounts, arms: Sequence[str]) -> dict[str, Any]:
     share = tally.wrong / tally.total
-    how = ", ".join(f"{count:,} {status}" for status, count in tally.statuses.most_common() if status in FAILED)
     return {
         "name": short_name(name),
         "wrong": f"{tally.wrong:,} of {tally.total:,}",
         "share": percent(share),
         "width": f"{share * 100:.1f}%",
         "cases": plural(len(tally.cases), "case"),
-        "how": how,
+        "how": failed_text(tally),
         "arms": [_arm_share(tally, arm) for arm in arms],
     }
 
@@ -347,22 +346,13 @@ def _plots(run: RunReport) -> list[plots.Plot]:
     return [*([over_runs] if over_runs else []), *plots.size_plots(run.results)]
 
 
-def _arms(arms: Mapping[str, ArmTotals]) -> dict[str, Any] | None:
+def _arms(arms: Mapping[str, ArmTotals]) -> Table | None:
     if len(arms) < 2:
         return None
-    left = len(arms) - MOST_ARMS
-    return {
-        "heads": ["cases", *(outcome_text(outcome) for outcome in ORDER), *MEASURES, "cost"],
-        "rows": [_arm_row(label, arm) for label, arm in sorted(arms.items())[:MOST_ARMS]],
-        "more": f"{plural(left, 'more arm')} left out." if left > 0 else "",
-    }
-
-
-def _arm_row(label: str, arm: ArmTotals) -> tuple[str, list[str]]:
-    counts, means = arm.outcomes, arm.means
-    cells = [f"{counts.total():,}", *(f"{counts[outcome]:,}" for outcome in ORDER)]
-    cells += [score_number(means[name]) if name in means else "-" for name in MEASURES]
-    return short_name(label) or NO_ARM, [*cells, arm.spending.cost_text]
+    table, left = arm_table(arms), len(arms) - MOST_ARMS
+    rows = [(short_name(label) or NO_ARM, *cells) for label, *cells in table.rows[:MOST_ARMS]]
+    notes = [f"{plural(left, 'more arm')} left out"] if left > 0 else []
+    return Table(("arm", *table.heads[1:]), rows, "", notes)
 
 
 def _more(run: RunReport) -> list[str]:
@@ -413,9 +403,7 @@ def _plain_cases(run: RunReport) -> dict[str, Any]:
     for result in run.results:
         if result.outcome is not Outcome.PASSED and len(shown) < MOST_WITHOUT_SCRIPTS:
             lines = [text_of(line) for line in case_lines(result, DiffOptions(width=100))] or [result.why or ""]
-            left = len(lines) - _MOST_TEXT_LINES
-            texts = [shorten(safe_prose(line), 300) for line in lines[:_MOST_TEXT_LINES]]
-            more = [f"… {plural(left, 'more line')}"] if left > 0 else []
-            shown.append((f"{short_name(result.nodeid)}: {outcome_text(result.outcome)}", "\n".join([*texts, *more])))
+            texts = first_of([shorten(safe_prose(line), 300) for line in lines], _MOST_TEXT_LINES, "line")
+            shown.append((f"{short_name(result.nodeid)}: {outcome_text(result.outcome)}", "\n".join(texts)))
     left = run.totals.cases - run.totals.outcomes[Outcome.PASSED] - len(shown)
     return {"cases": shown, "left": f"{plural(left, 'more case')} not green." if left > 0 else ""}

@@ -107,8 +107,8 @@ def report_file(text: str) -> ReportFile:
     if suffix not in suffixes:
         names = ", ".join(each.name for each in FORMATS)
         raise ValueError(
-            f"must end in {', '.join(suffixes)}{closest(suffix, suffixes)}; or put the format before the file, as in "
-            f"{FORMATS[-1].example} (formats: {names})"
+            f"must end in {', '.join(suffixes)}, or begin with a format, as {FORMATS[-1].example} does (formats: {names})"
+            f"{closest(suffix, suffixes)}"
         )
     return ReportFile(suffixes[suffix], Path(text))
 

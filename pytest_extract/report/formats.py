@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pytest_extract.errors import ConfigError, NotWritten, StoreError, closest
-from pytest_extract.files import check_file, write_atomic
-
 if TYPE_CHECKING:
     from pytest_extract.report.lines import Line
     from pytest_extract.report.run_report import RunReport
@@ -34,22 +31,28 @@ class Format(NamedTuple):
         return f"{self.name}:FILE" if self.suffix is None else f"FILE{self.suffix}"
 
 
+def _write_text(path: Path, text: str) -> None:
+    from pytest_extract.files import write_atomic  # an option reads this table in runs without a case, too
+
+    write_atomic(path, text)
+
+
 def _write_html(path: Path, run: RunReport) -> None:
     from pytest_extract.report.html.page import page
 
-    write_atomic(path, page(run))
+    _write_text(path, page(run))
 
 
 def _write_markdown(path: Path, run: RunReport) -> None:
     from pytest_extract.report.markdown import markdown
 
-    write_atomic(path, markdown(run))
+    _write_text(path, markdown(run))
 
 
 def _write_csv(path: Path, run: RunReport) -> None:
     from pytest_extract.report.csv_table import csv_table
 
-    write_atomic(path, csv_table(run))
+    _write_text(path, csv_table(run))
 
 
 def _write_results(path: Path, run: RunReport) -> None:
@@ -73,7 +76,7 @@ def _find_pyarrow() -> object:
 def _write_gitlab(path: Path, run: RunReport) -> None:
     from pytest_extract.report.ci import code_quality, problems_of
 
-    write_atomic(path, code_quality(problems_of(run)))
+    _write_text(path, code_quality(problems_of(run)))
 
 
 FORMATS: Final = (
@@ -105,16 +108,21 @@ def report_file(text: str) -> ReportFile:
     suffix = Path(text).suffix.lower()
     suffixes = {each.suffix: each for each in FORMATS if each.suffix is not None}
     if suffix not in suffixes:
+        from pytest_extract.errors import closest
+
         names = ", ".join(each.name for each in FORMATS)
         raise ValueError(
-            f"must end in {', '.join(suffixes)}, or begin with a format, as {FORMATS[-1].example} does (formats: {names})"
-            f"{closest(suffix, suffixes)}"
+            f"must end in {', '.join(suffixes)}, or begin with a format, as {FORMATS[-1].example} does "
+            f"(formats: {names}){closest(suffix, suffixes)}"
         )
     return ReportFile(suffixes[suffix], Path(text))
 
 
 def report_problems(files: Iterable[ReportFile]) -> list[str]:
     """Say which reports cannot be written, found out by trying; nothing of that stays."""
+    from pytest_extract.errors import ConfigError, NotWritten
+    from pytest_extract.files import check_file
+
     problems = []
     for each in files:
         try:
@@ -132,6 +140,7 @@ def write_reports(files: Iterable[ReportFile], run: RunReport, *, live: bool = F
 
     `live`: those of a live format are there already.
     """
+    from pytest_extract.errors import StoreError
     from pytest_extract.report.lines import Span, line, render_error
 
     written, problems = [], []

@@ -71,7 +71,7 @@ plugin.judging plugin.leave plugin.limits plugin.logs plugin.options plugin.pref
 plugin.terminal plugin.transport plugin.write_errors
 redact redact.formats redact.patterns redact.secrets
 regression regression.extractor_sources
-report report.auto_accept report.findings report.formats report.lines report.summary report.totals report.values
+report report.auto_accept report.findings report.formats report.lines report.summary report.table report.totals report.values
 results run_case
 schema_tools schema_tools.subschemas
 sharing thresholds

@@ -109,7 +109,7 @@ def test_known_failures_are_told_and_those_that_pass_named() -> None:
 def test_of_many_known_failures_that_pass_a_few_are_named() -> None:
     fields = [f"f{number}" for number in range(8)]
     line = told(case("a", attempt(1.0, *(leaf(name, "match", 1.0) for name in fields)), known=tuple(fields)))[-1]
-    assert line.endswith("f4 (a), and 3 more (take out of known_failures)")
+    assert line.endswith("f4 (a) and 3 more (take out of known_failures)")
 
 
 @pytest.mark.parametrize(("verbosity", "shown"), [(0, 10), (1, 10), (2, 15)])

@@ -229,7 +229,7 @@ SPECS = (
         params=(
             LOCALE,
             *_TOLERANCES,
-            check.one_of("percent", ("number", "fraction"), "whether 12.5 % is the number 12.5 or the fraction 0.125"),
+            check.any_of("percent", ("number", "fraction"), "whether 12.5 % is the number 12.5 or the fraction 0.125"),
             Param(name="scales", check=check.boolean, default=False, doc="whether words like million count"),
         ),
         examples=(

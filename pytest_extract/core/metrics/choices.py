@@ -82,7 +82,7 @@ _VALUES = Param(name="values", check=check.any_list, required=True, doc="the lis
 
 _OF_SETS = (
     check.threshold(1.0),
-    check.one_of("measure", tuple(_MEASURES), "the score: f1, jaccard, recall or precision of the items"),
+    check.any_of("measure", tuple(_MEASURES), "the score: f1, jaccard, recall or precision of the items"),
     Param(name="case_sensitive", check=check.boolean, default=True, doc="whether case counts"),
     Param(name="separator", check=check.text, doc='a string value is split here ("," or ";")'),
 )

@@ -208,7 +208,7 @@ SPECS = (
             Param(name="ignore_scheme", check=check.boolean, default=True, doc="whether http is https and none"),
             Param(name="ignore_www", check=check.boolean, default=False, doc="whether www.x.org is x.org"),
             Param(name="ignore_fragment", check=check.boolean, default=True, doc="whether #part is left out"),
-            check.one_of(
+            check.any_of(
                 "query",
                 ("any_order", "ordered", "no_tracking", "ignore"),
                 "how ?a=1&b=2 counts: any_order, ordered, no_tracking (no utm_source or the like) or ignore",

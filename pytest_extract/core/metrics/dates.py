@@ -122,11 +122,11 @@ SPECS = (
                 doc="formats to read, as of strptime: %Y %y %m %d %B %b %H %M %S %z",
             ),
             Param(name="order", check=check.choice(("DMY", "MDY", "YMD")), doc="order of other dates: DMY, MDY or YMD"),
-            check.one_of(
+            check.any_of(
                 "partial", _WHEN, "whether 2024-03 agrees with 2024-03-15: never, if gold is shorter, or always"
             ),
             Param(name="time", check=check.boolean, default=False, doc="whether the time of day counts"),
-            check.one_of("zone", _WHEN, "whether 10:00 agrees with 10:00 in any time zone: never, in gold, or always"),
+            check.any_of("zone", _WHEN, "whether 10:00 agrees with 10:00 in any time zone: never, in gold, or always"),
             Param(name="tolerance_days", check=check.integer(0), default=0, doc="days that full dates may differ"),
         ),
         examples=(

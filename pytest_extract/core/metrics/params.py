@@ -103,7 +103,7 @@ def threshold(default: float, doc: str = "lowest score that passes") -> Param:
     return Param(name="threshold", check=number(0, 1), default=default, doc=doc)
 
 
-def one_of(name: str, names: Collection[str], doc: str) -> Param:
+def any_of(name: str, names: Collection[str], doc: str) -> Param:
     """Make a parameter that is one of some names, the first where none is given."""
     return Param(name=name, check=choice(names), default=next(iter(names)), doc=doc)
 

@@ -282,7 +282,7 @@ SPECS = (
         params=(
             check.threshold(0.8),
             Param(name="drop_articles", check=check.boolean, default=True, doc="whether a, an, the are left out"),
-            check.one_of("unit", ("word", "character"), "what is counted: word or character"),
+            check.any_of("unit", ("word", "character"), "what is counted: word or character"),
         ),
         examples=(
             Example("The red house", "Red house!", 1.0),
@@ -311,7 +311,7 @@ SPECS = (
         params=(
             Param(name="max_length", check=check.integer(1), required=True, doc="longest text that scores 1"),
             Param(name="min_length", check=check.integer(0), default=1, doc="shortest text that scores 1"),
-            check.one_of("unit", ("characters", "words"), "what is counted: characters or words"),
+            check.any_of("unit", ("characters", "words"), "what is counted: characters or words"),
             check.threshold(1.0),
         ),
         examples=(

@@ -40,7 +40,7 @@ _SECTIONS: Final[Mapping[str, Mapping[str, Command]]] = MappingProxyType(
         },
         "runs": {
             "report": Command("report", "report on a run: measures, fields, the published systems' numbers"),
-            "compare": Command("compare", "compare two results files: not worse (0), worse (1), cannot tell (3)"),
+            "compare": Command("compare", "compare two results files: PASS (0), WORSE (1), UNDECIDED (3)"),
             "merge": Command("merge", "join the results files of a run that was cut into shards"),
             "leaderboard": Command("leaderboard", "rank the models and prompts of results files"),
         },

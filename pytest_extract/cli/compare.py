@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,25 +15,20 @@ from pytest_extract.core.aggregate.slices import slice_name
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
+from pytest_extract.regression.resolution import Resolution, resolutions
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import SharedParts, Snapshot
 from pytest_extract.results import ResultsReader
 
 _RULES: Final = {
-    "alpha": (float, "how often the gate may say worse without a true change (default 0.05)"),
-    "margin": (float, "a drop of this size must be excluded for 'not worse' (default 0.05)"),
+    "alpha": (float, "how often the gate may say WORSE without a true change (default 0.05)"),
+    "margin": (float, "PASS needs that a fall of the mean by this is excluded (default: it says what is excluded)"),
     "measure": (str, "judge this measure (pass_rate, f1, ...) and not the share of passed fields"),
-    "min-drop": (float, "a fall of less than this is never 'worse', however sure (default 0.005)"),
-    "unseen-loss": (float, "what a case that was not seen may lose at worst (1 is strictest; default: see the manual)"),
-    "max-lost": (float, "share of cases that an outage may take before the answer is 'cannot tell' (default 0.1)"),
-    "max-gone": (float, "share of BEFORE's cases that AFTER may lack before the answer is 'cannot tell' (default 0.5)"),
+    "max-dead": (int, "hard rule: at most so many cases that were right and now are dead (default: see the manual)"),
     "max-regressed": (int, "hard rule: at most so many regressed fields"),
     "max-drop": (float, "hard rule: the measure falls by at most this"),
-    "max-pattern-drop": (float, "hard rule: no field pattern falls by more than this"),
-    "max-broken-rise": (float, "hard rule: the share of broken runs rises by at most this"),
     "max-cost-rise": (float, "hard rule: the mean cost of a call rises by at most this share (0.2: a fifth)"),
     "max-latency-rise": (float, "hard rule: the mean latency of a call rises by at most this share"),
-    "ratchet-slack": (float, "hard rule: no field pattern is further below the best rate of the baseline A than this"),
 }
 
 
@@ -46,13 +42,13 @@ class Side(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
-    parser.description = "Compare two runs, field by field. Exit status: 0 not worse, 1 worse, 2 usage, 3 cannot tell."
+    parser.description = "Compare two runs, field by field. Exit status: 0 PASS, 1 WORSE, 2 usage, 3 UNDECIDED."
     parser.add_argument("before", type=Path, metavar="A", help="results file, or baseline")
     parser.add_argument("after", type=Path, metavar="B", help="results file")
     parser.add_argument("--before-arm", metavar="ARM", help="compare this arm (model, prompt) of A only")
     parser.add_argument("--after-arm", metavar="ARM", help="compare this arm (model, prompt) of B only")
     parser.add_argument(
-        "--inconclusive", choices=("pass", "warn", "fail"), help="exit status of 'cannot tell': 0, 0 or 1 (default 3)"
+        "--inconclusive", choices=("pass", "warn", "fail"), help="exit status of UNDECIDED: 0, 0 or 1 (default 3)"
     )
     for name, (kind, text) in _RULES.items():
         parser.add_argument(f"--{name}", type=kind, help=text)
@@ -63,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TAG",
         help="judge each value of this tag (or depth, breadth, modality, ...) too",
     )
-    parser.add_argument("--no-statistics", action="store_true", help="judge by the hard rules alone")
     parser.add_argument("--allow-drafts", action="store_true", help="count cases whose golds nobody has reviewed")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="show every changed field and case")
@@ -73,17 +68,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, print, and return the exit status."""
     try:
-        judged, warnings = _evaluate_files(args)
+        judged, shown, warnings = _evaluate_files(args)
     except ExtractError as error:
         print_note("compare", str(error))
         return EXIT_USAGE
     for warning in warnings:
         print_note("compare", warning)
-    _print_comparison(judged, args)
+    _print_comparison(judged, shown, args)
     return exit_status(judged, args.inconclusive)
 
 
-def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
+def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[Resolution], list[str]]:
     rules = rules_from(args)
     shared = SharedParts()
     before, after = (
@@ -91,18 +86,20 @@ def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[str]]:
     )
     if after.baseline is not None:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
-    if rules.ratchet_slack is not None and before.baseline is None:
-        raise ConfigError(f"{args.before}: --ratchet-slack needs a baseline as A")
     _check_names(rules.by, before.snapshot, after.snapshot)
+    earlier = pick_arm(before.snapshot, args.before_arm)
     judged = evaluate_gate(
-        pick_arm(before.snapshot, args.before_arm),
+        earlier,
         pick_arm(after.snapshot, args.after_arm),
         rules,
-        best=before.baseline,
         same_run=args.before_arm == args.after_arm and _is_same_run(before, after),
     )
     torn = [path for path, side in ((args.before, before), (args.after, after)) if side.run and side.run.torn]
-    return judged, [f"{path}: the last line is cut off (a killed run?); its case is left out" for path in torn]
+    return (
+        judged,
+        resolutions(earlier, rules),
+        [f"{path}: the last line is cut off (a killed run?); its case is left out" for path in torn],
+    )
 
 
 def _check_names(by: Iterable[str], *snapshots: Snapshot) -> None:
@@ -124,7 +121,6 @@ def rules_from(args: argparse.Namespace) -> Rules:
     given = {name: value for name in names if (value := getattr(args, name)) is not None}
     return Rules(
         **given,
-        statistics=not args.no_statistics,
         allow_drafts=args.allow_drafts,
         by=tuple(dict.fromkeys(map(slice_name, args.by))),
     )
@@ -165,12 +161,15 @@ def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:
     return {key: state for key, state in states.items() if key.arm == arm}
 
 
-def _print_comparison(judged: GateDecision, args: argparse.Namespace) -> None:
+def _print_comparison(judged: GateDecision, shown: Sequence[Resolution], args: argparse.Namespace) -> None:
     if args.json:
         from pytest_extract.regression.comparison_json import decision_record
 
-        write_json(decision_record(judged), None)
+        write_json(decision_record(judged) | {"shows": [asdict(each) for each in shown]}, None)
         return
+    from pytest_extract.regression.reasons import resolution_text
     from pytest_extract.report.gate import gate_lines
+    from pytest_extract.report.lines import line, safe_prose
 
-    print_lines(gate_lines(judged, width=terminal_width(100), verbosity=args.verbose))
+    lines = gate_lines(judged, width=terminal_width(100), verbosity=args.verbose)
+    print_lines([*lines, *(line(safe_prose(f"{resolution_text(each)}."), indent=2) for each in shown)])

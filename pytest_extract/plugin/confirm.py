@@ -31,6 +31,7 @@ from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.transport import take_fresh_result
 from pytest_extract.regression.changes import Comparison
+from pytest_extract.regression.collapse import Weight
 from pytest_extract.regression.compare import compare_arms, match_arms, match_cases
 from pytest_extract.regression.confirmation import (
     FIRST_SHARE,
@@ -38,6 +39,7 @@ from pytest_extract.regression.confirmation import (
     Spent,
     confirm,
     held_runs,
+    may_have_fallen,
     plan_arm,
     rests_on_few,
 )
@@ -45,7 +47,7 @@ from pytest_extract.regression.field_matching import changed_digests, same_diges
 from pytest_extract.regression.gate import Answer, GateDecision, decide_confirmed
 from pytest_extract.regression.git_tree import last_commit_of
 from pytest_extract.regression.multiple_testing import run_tests
-from pytest_extract.regression.reasons import advice_texts, is_in_doubt
+from pytest_extract.regression.reasons import advice_texts
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, snapshot
 from pytest_extract.report.lines import render_error
@@ -101,9 +103,9 @@ def confirm_decision(session: pytest.Session) -> None:
     rules = rules_of(settings)
     states = snapshot(evidence(run_results, rules))
     sides = _sides(session, run_results, states)
-    level = rules.alpha * FIRST_SHARE if sides.any and rules.statistics else None
+    level = rules.alpha * FIRST_SHARE if sides.any else None
     first = first_decision(config, run_results, level=level)
-    if first is None or not rules.statistics:
+    if first is None:
         return
     try:
         plans = _plans(first, sides, rules, most)
@@ -124,10 +126,7 @@ def _with_reason(first: GateDecision, why: str) -> GateDecision:
 
 
 def _without_advice_to_confirm(first: GateDecision, more: Sequence[str]) -> GateDecision:
-    undecided = first.answer is Answer.CANNOT_TELL
-    advice = advice_texts(
-        first.comparison, first.effects, first.tests, first.broken, first.rules, undecided=undecided, confirm=False
-    )
+    advice = advice_texts(first, undecided=first.answer is Answer.UNDECIDED, confirm=False)
     return replace(first, advice=(*advice, *more))
 
 
@@ -209,11 +208,12 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
 
     Raises _Unconfirmed, with the reason, where it does and nothing can run again.
     """
-    effects = [effect for effect in first.effects if is_in_doubt(effect, first.tests, rules)]
-    if first.answer is Answer.NOT_WORSE or first.by_rule:
+    effects = [effect for effect in first.effects if may_have_fallen(effect.arm, first)]
+    if first.by_rule:
         return []
     if first.answer is Answer.WORSE:
-        fallen = {test.arm for test in first.tests if test.significant and test.fall >= rules.min_drop}
+        fallen = {test.arm for test in first.tests if test.significant}
+        fallen |= {each.arm for each in first.collapses if each.weight is Weight.WORSE}
         effects = [effect for effect in first.effects if effect.arm in fallen]
         if not all(rests_on_few(first.tests, effect, rules, most) for effect in effects):
             return []
@@ -235,7 +235,7 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
             found.append(sides.why_not)
     plans = [plan for plan in found if isinstance(plan, ArmPlan)]
     reasons = [why for why in found if isinstance(why, str)]
-    if reasons and (not plans or first.answer is Answer.WORSE):
+    if reasons and first.answer is not Answer.PASS and (not plans or first.answer is Answer.WORSE):
         raise _Unconfirmed("; ".join(dict.fromkeys(reasons)))
     return plans
 

@@ -101,16 +101,17 @@ def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
     compared = settings.gate == "regression" or settings.baseline is not None
     if not (compared or len(run_results.totals.arms) > 1) or run_results.forecasts:
         return _Conclusion()
-    from pytest_extract.plugin.regression import gate_decision, gate_fails, write_baseline
+    from pytest_extract.plugin.regression import gate_decision, gate_fails, report_to_junit, write_baseline
 
     decision = gate_decision(session.config, run_results)
+    report_to_junit(session.config, decision, settings)
     if decision is not None:
         session.config.hook.pytest_extract_verdict(config=session.config, verdict=decision)
     baseline = write_baseline(session, run_results)
     lines: tuple[Line, ...] = ()
     if baseline is not None:
-        written, text = baseline
-        lines = (line(Span(text, "good" if written else "bad")),)
+        written, texts = baseline
+        lines = (line(Span(texts[0], "good" if written else "bad")), *(line(text, indent=2) for text in texts[1:]))
     green = not gate_fails(decision, settings) and (baseline is None or baseline[0])
     return _Conclusion(decision=decision, lines=lines, green=green)
 

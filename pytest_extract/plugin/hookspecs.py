@@ -32,6 +32,6 @@ def pytest_extract_result(item: pytest.Item, result: CaseResult) -> None:
 def pytest_extract_verdict(config: pytest.Config, verdict: GateDecision) -> None:
     """Do something with the verdict of the regression gate, once, before it is shown.
 
-    `verdict.answer` is `worse`, `not worse` or `cannot tell`; `verdict.reasons` are its sentences. Under xdist,
+    `verdict.answer` is `WORSE`, `PASS` or `UNDECIDED`; `verdict.reasons` are its sentences. Under xdist,
     called in the controller.
     """

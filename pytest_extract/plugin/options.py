@@ -353,8 +353,8 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "confirm",
-            "Where the regression gate cannot tell, and before it says worse by few cases, run up to N cases that fell "
-            "again on both sides (10 without a number): these runs decide.",
+            "Where a fall may be noise, and before the regression gate says WORSE by few cases, run up to N cases that "
+            "fell again on both sides (10 without a number): these runs decide.",
             _cases_to_confirm,
             alone="10",
             metavar="N",

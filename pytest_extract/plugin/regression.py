@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -17,11 +18,13 @@ from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
-from pytest_extract.regression.gate import GateDecision, evaluate_base, evaluate_run, exit_status
+from pytest_extract.regression.gate import Answer, GateDecision, evaluate_base, evaluate_run, exit_status
+from pytest_extract.regression.reasons import resolution_text
+from pytest_extract.regression.resolution import resolutions
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import reviewed_results, snapshot
-from pytest_extract.report.gate import answer_word, verdict_lines
-from pytest_extract.report.lines import Line, Span, line, plural
+from pytest_extract.report.gate import verdict_lines
+from pytest_extract.report.lines import Line, Span, line, plural, text_of
 
 _BASELINE = pytest.StashKey[Baseline]()
 _CONFIRMED = pytest.StashKey[GateDecision]()
@@ -144,29 +147,52 @@ def decision_lines(decision: GateDecision | None, settings: Settings, *, verbosi
 
 
 def decision_word(decision: GateDecision | None, settings: Settings) -> str | None:
-    """Return the word for pytest's last line where the gate decides about the run and the answer is no plain PASS."""
+    """Return the word for pytest's last line, where the gate decides about the run."""
     if settings.gate != "regression" or settings.update_baseline:
         return None
-    word = "UNDECIDED" if decision is None else answer_word(decision)
-    return None if word == "PASS" else word
+    if decision is None:
+        return "UNDECIDED"
+    dead = sum(len(each.cases) for each in decision.collapses)
+    told = decision.answer is Answer.PASS and dead
+    return f"{decision.answer}, {plural(dead, 'document')} died" if told else str(decision.answer)
 
 
-def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bool, str] | None:
-    """Write the baseline under `--extract-update-baseline`; return whether that worked, and a sentence for people."""
+def report_to_junit(config: pytest.Config, decision: GateDecision | None, settings: Settings) -> None:
+    """Add a test `regression gate` to the JUnit file: it fails as the run does, and is skipped if undecided."""
+    from _pytest.junitxml import xml_key
+
+    xml = config.stash.get(xml_key, None)
+    word = decision_word(decision, settings)
+    if xml is None or word is None:
+        return
+    text = "\n".join(map(text_of, decision_lines(decision, settings, verbosity=0)))
+    name = "regression gate"
+    undecided = word.startswith("UNDECIDED")
+    outcome: Literal["passed", "failed", "skipped"] = "skipped" if undecided else "passed"
+    outcome = "failed" if gate_fails(decision, settings) else outcome
+    where = ("", None, name)
+    longrepr = ("", 0, text) if outcome == "skipped" else text if outcome == "failed" else None
+    xml.pytest_runtest_logreport(pytest.TestReport(name, where, {}, outcome, longrepr, "call"))
+    xml.pytest_runtest_logreport(pytest.TestReport(name, where, {}, "passed", None, "teardown"))
+
+
+def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bool, list[str]] | None:
+    """Write the baseline under `--extract-update-baseline`; return whether that worked, and sentences for people."""
     settings = run_results.settings
     if not settings.update_baseline or settings.baseline is None:
         return None
-    results = evidence(run_results, rules_of(settings))
+    rules = rules_of(settings)
+    results = evidence(run_results, rules)
     completed = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not session.shouldfail
     why = {"completed": completed, "ci": in_ci(os.environ), "force": settings.force}
     refused = refusal(results, **why)
     if refused is not None:
-        return False, f"baseline not written: {refused}"
+        return False, [f"baseline not written: {refused}"]
     try:
         gone = _deleted_cases(settings.baseline, session.config.rootpath)
         stored = update_baseline(settings.baseline, results, **why, gone=gone)
     except StoreError as error:
-        return False, str(error)
+        return False, [str(error)]
     states = [state for state in snapshot(results).values() if not state.lost]
     new = len(states)
     kept, counts = len(stored.cases) - new, plural(new, "case")
@@ -182,7 +208,7 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
         text += (
             "; one run of each case: with --extract-repeat=3 the gate finds more, and this run's luck counts for less"
         )
-    return True, text
+    return True, [text, *map(resolution_text, resolutions(stored.cases, rules))]
 
 
 def _deleted_cases(baseline: Path, root: Path) -> list[str]:

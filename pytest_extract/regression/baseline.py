@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import StoreError
+from pytest_extract.regression.resolution import resolutions
+from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import (
     CaseKey,
     CaseState,
@@ -32,18 +34,25 @@ _DIGITS: Final = 16  # of a digest: enough to tell contents apart, short enough 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """Accepted results: one state a case and arm, and per arm the best rate that each field pattern ever had."""
+    """Accepted results: one state a case and arm."""
 
     cases: Mapping[CaseKey, CaseState]
-    best: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def dump_baseline(baseline: Baseline) -> str:
     """Text of the file: sorted, a line for each pattern and each failing field, the same for the same results."""
-    record: dict[str, Json] = {"kind": KIND, "version": VERSION, "best": baseline.best, "cases": {}}
+    record: dict[str, Json] = {"kind": KIND, "version": VERSION, "shows": _shown(baseline.cases), "cases": {}}
     for key, state in sorted(baseline.cases.items()):
         record["cases"].setdefault(key.case, {})[key.arm] = _state_to_json(state)
     return _sorted_json(record, 0) + "\n"
+
+
+def _shown(cases: Snapshot) -> Json:
+    """Return the smallest falls that each arm shows, for readers of the file; other rules make it other falls."""
+    return {
+        each.arm: {what: None if fall is None else round(fall, 4) for what, fall in asdict(each.now).items()}
+        for each in resolutions(cases, Rules())
+    }
 
 
 def load_baseline(text: str) -> Baseline:
@@ -82,43 +91,23 @@ def _baseline_from_json(record: Mapping[str, Any]) -> Baseline:
             for case, arms in record["cases"].items()
             for arm, entry in arms.items()
         }
-        best = {arm: {pattern: float(rate) for pattern, rate in rates.items()} for arm, rates in record["best"].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(
             f"a damaged baseline ({type(error).__name__}: {error}); "
             "remove it and write it anew with --extract-update-baseline"
         ) from error
-    return Baseline(cases=cases, best=best)
+    return Baseline(cases=cases)
 
 
 def updated_baseline(old: Baseline | None, run: Snapshot, *, gone: Iterable[str] = ()) -> Baseline:
     """Merge a run's results into a baseline: cases that were not run, or were lost, keep their entry.
 
-    `gone`: cases (`file::id`) that no longer exist and are to be dropped. The best rates only ever rise, except for
-    patterns whose cases are all gone.
+    `gone`: cases (`file::id`) that no longer exist and are to be dropped.
     """
     dropped = set(gone)
     cases = {key: state for key, state in (old.cases if old else {}).items() if key.case not in dropped}
     cases.update({key: as_stored(state) for key, state in run.items() if not state.lost})
-    best: dict[str, dict[str, float]] = {}
-    for arm in sorted({key.arm for key in cases}):
-        now = pattern_rates([state for key, state in cases.items() if key.arm == arm])
-        before = (old.best if old else {}).get(arm, {})
-        best[arm] = {pattern: max(rate, before.get(pattern, 0.0)) for pattern, rate in sorted(now.items())}
-    return Baseline(cases=cases, best=best)
-
-
-def pattern_rates(states: Iterable[CaseState]) -> dict[str, float]:
-    """Share of passed fields of each pattern over all runs of the cases, in [0, 1], rounded to 6 digits."""
-    of: dict[str, float] = {}
-    failed: dict[str, float] = {}
-    for state in states:
-        for pattern, shape in state.patterns.items():
-            of[pattern] = of.get(pattern, 0.0) + shape.of
-        for entry in state.failing.values():
-            failed[entry.pattern] = failed.get(entry.pattern, 0.0) + 1 - sum(entry.runs) / len(entry.runs)
-            of[entry.pattern] = of.get(entry.pattern, 0.0) + entry.invented
-    return {pattern: round(1 - failed.get(pattern, 0.0) / count, 6) for pattern, count in of.items() if count}
+    return Baseline(cases=cases)
 
 
 def as_stored(state: CaseState) -> CaseState:

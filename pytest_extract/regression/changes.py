@@ -82,7 +82,6 @@ class CaseComparison:
     runs_complete: Runs | None = None
     failed_whole: tuple[int, int] = (0, 0)
     measure_runs: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
-    noise: float | None = None
     runs_broken: Runs | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
     cost_usd: tuple[float, float] | None = None

@@ -184,7 +184,6 @@ def _case_row(
         runs_complete=pairs.complete() if any(map(any, whole)) else overall,
         failed_whole=(sum(whole[0]), sum(whole[1])),
         measure_runs=_measure_runs(was, now, measures),
-        noise=pairs.noise(),
         runs_broken=_runs_broken(was, now),
         errors=now.errors,
         cost_usd=_both(was.cost_usd, now.cost_usd) if not now.replayed else None,

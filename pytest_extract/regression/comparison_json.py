@@ -109,16 +109,27 @@ def _effect_record(effect: Effect) -> dict[str, Json]:
         "fell": list(effect.fell),
         "rose": effect.rose,
         "failed_whole": list(effect.failed_whole),
-        "assumed": effect.assumed,
         "bounds": None if effect.bounds is None else asdict(effect.bounds),
-        "needs": None if effect.needs is None else asdict(effect.needs),
     }
 
 
 def _test_record(test: TestResult | None) -> dict[str, Json] | None:
     if test is None:
         return None
-    names = ("p", "adjusted", "luck", "counted", "decidable", "needed", "mcnemar", "changed", "regressed", "fixed")
+    names = (
+        "p",
+        "adjusted",
+        "luck",
+        "significant",
+        "doubtful",
+        "counted",
+        "decidable",
+        "needed",
+        "mcnemar",
+        "changed",
+        "regressed",
+        "fixed",
+    )
     return {name: getattr(test, name) for name in names}
 
 

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison
-from pytest_extract.regression.effects import Effect, measure_effect
+from pytest_extract.regression.effects import Effect, Facts, measure_effect
 from pytest_extract.regression.multiple_testing import (
+    OVERALL_SHARE,
+    SMALLEST_FALL,
     Subject,
     TestResult,
     open_cases,
@@ -38,6 +40,7 @@ CALLS_OF_A_CASE: Final = 4
 """Calls for each case of the most: two runs on both sides. Fewer cases may have more runs each."""
 _FEWEST_RUNS: Final = 2
 _EVEN: Final = 0.5  # a fall that luck gives more often than this is not worth a call
+_SUSPICIOUS: Final = 0.15  # a fall that luck gives less often than this is looked into, where calls are granted
 _SPARE: Final = 10.0  # a fall in every run should be significant at a tenth of the level: some runs will not fall
 _STRONG: Final = 50.0  # p of a fall below alpha / this needs no confirmation, on however few cases it rests
 
@@ -82,8 +85,8 @@ class Spent:
 class Confirmation:
     """What the fresh runs show: their tests, worst first, and the change of each arm over the cases run again.
 
-    `fallen`: the tests that are beyond noise, and whose fall is at least `min_drop` of the suite. `enough`: so many
-    cases were run again that a fall in all of them is beyond noise.
+    `fallen`: the tests that are beyond noise, and whose fall is at least `SMALLEST_FALL` of the suite. `enough`: so
+    many cases were run again that a fall in all of them is beyond noise.
     """
 
     plans: tuple[ArmPlan, ...]
@@ -100,7 +103,7 @@ class Confirmation:
         return sum(len(plan.cases) for plan in self.plans)
 
 
-def suspects_of(arm: str, tests: Sequence[TestResult], rules: Rules) -> tuple[TestResult, ...]:
+def suspects_of(arm: str, tests: Sequence[TestResult]) -> tuple[TestResult, ...]:
     """Return what may have fallen in an arm: the mean over all fields, and what else luck gives least often.
 
     The more improbable one, as the gate weighs them, is the first; empty where luck explains every fall.
@@ -110,9 +113,18 @@ def suspects_of(arm: str, tests: Sequence[TestResult], rules: Rules) -> tuple[Te
     others = sorted(
         (test for test in own if test.subject is not Subject.OVERALL), key=lambda test: (test.luck, -test.drop)
     )
-    share = rules.overall_share
-    weighed = [(test.luck / share, test) for test in overall] + [(test.luck / (1 - share), test) for test in others[:1]]
+    weighed = [(test.luck / OVERALL_SHARE, test) for test in overall]
+    weighed += [(test.luck / (1 - OVERALL_SHARE), test) for test in others[:1]]
     return tuple(test for _, test in sorted(weighed, key=lambda pair: pair[0]))
+
+
+def may_have_fallen(arm: str, facts: Facts) -> bool:
+    """Whether fresh runs of an arm are worth their calls, where they are asked for: less than a doubt is enough.
+
+    What chooses may be anything, because the fresh runs alone decide.
+    """
+    dead = any(each.arm == arm for each in facts.collapses)
+    return dead or any(test.arm == arm and test.drop > 0 and test.luck <= _SUSPICIOUS for test in facts.tests)
 
 
 def fallen_cases(arm: ArmComparison, suspect: Suspect, rules: Rules) -> list[str]:
@@ -151,7 +163,7 @@ def plan_arm(
     `among`: the cases that can be run again, all of them by default. At most `most` cases, and four calls for each of
     these in all, so that fewer cases have more runs.
     """
-    found = suspects_of(arm.label, tests, rules)
+    found = suspects_of(arm.label, tests)
     if not found:
         return "nothing fell by more than luck gives every other time"
     suspects = tuple((test.subject, test.name) for test in found)
@@ -188,14 +200,16 @@ def plan_arm(
 
 def _level(rules: Rules) -> float:
     """Return the level of the stricter of the two tests of a confirmation."""
-    return rules.alpha * (1 - FIRST_SHARE) * min(rules.overall_share, 1 - rules.overall_share)
+    return rules.alpha * (1 - FIRST_SHARE) * min(OVERALL_SHARE, 1 - OVERALL_SHARE)
 
 
 def rests_on_few(tests: Sequence[TestResult], effect: Effect, rules: Rules, most: int) -> bool:
-    """Whether an arm is worse by no more than chance of the order of alpha, and on no more cases than can run again."""
-    found = [test for test in tests if test.arm == effect.arm and test.significant and test.fall >= rules.min_drop]
-    strong = any(test.adjusted <= rules.alpha / _STRONG for test in found)
-    return bool(found) and not strong and len(effect.fell) <= most
+    """Whether an arm that is worse is so by no more than chance of the order of alpha, on few cases.
+
+    So many can run again.
+    """
+    strong = any(test.arm == effect.arm and test.adjusted <= rules.alpha / _STRONG for test in tests)
+    return not strong and len(effect.fell) <= most
 
 
 def held_runs(states: Mapping[str, CaseState]) -> dict[str, int]:
@@ -217,17 +231,13 @@ def confirm(first: Comparison, plans: Sequence[ArmPlan], fresh: Comparison, spen
     def falls(test: TestResult) -> bool:
         """Whether the fall is beyond noise, and large enough with no fall of all the other cases of the suite."""
         again, all_of = _size(fresh, test), max(1, _size(first, test))
-        return test.significant and test.fall * again / all_of >= rules.min_drop
+        return test.significant and test.fall * again / all_of >= SMALLEST_FALL
 
     return Confirmation(
         plans=tuple(plans),
         comparison=fresh,
         tests=found.results,
-        effects=tuple(
-            replace(measure_effect(arm, rules, intervals.get(arm.label)), needs=None)
-            for arm in fresh.arms
-            if arm.compared
-        ),
+        effects=tuple(measure_effect(arm, rules, intervals.get(arm.label)) for arm in fresh.arms if arm.compared),
         fallen=tuple(test for test in found.results if falls(test)),
         enough=any(
             math.prod(1 / math.comb(sum(row.runs), row.runs[1]) for row in arm.compared) <= _level(rules)

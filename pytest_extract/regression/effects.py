@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from pytest_extract.core.aggregate.slices import NONE, natural_key, tag_text
 from pytest_extract.core.stats.interval import Bounds, unseen_drop_bound
-from pytest_extract.core.stats.power import Needs, Sample, needs
 from pytest_extract.core.stats.runs import Runs
-from pytest_extract.regression.changes import ArmComparison, CaseComparison
-from pytest_extract.regression.multiple_testing import Interval, open_cases, overall_runs
+from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison
+from pytest_extract.regression.collapse import Collapse, Weight, find_collapse
+from pytest_extract.regression.multiple_testing import Interval, TestResult, open_cases, overall_runs, run_tests
 from pytest_extract.regression.rules import Rules
 
-_HALF: Final = 0.5
+_UNSEEN_LOSS: Final = 1.0
+"""What a case that was never seen may lose: any answer can fail as a whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,6 @@ class Effect:
     where no case is left). `bounds` is None without such cases: nothing can have become worse.
     `runs`: fewest and most runs of a case before and after. `fell`: cases that fell, the worst first; `rose`: how many
     did the opposite. `failed_whole`: number of runs that failed as a whole before and after.
-    `assumed`: the bound of the drop takes for granted that no answer fails as a whole, as none ever did.
     """
 
     arm: str
@@ -40,8 +40,6 @@ class Effect:
     fell: tuple[str, ...] = ()
     rose: int = 0
     failed_whole: tuple[int, int] = (0, 0)
-    assumed: bool = False
-    needs: Needs | None = None
 
     @property
     def drop(self) -> float:
@@ -124,27 +122,19 @@ def measure_effect(arm: ArmComparison, rules: Rules, interval: Interval | None) 
     )
     shapes = [row.runs for row in rows]
     whole = (sum(row.failed_whole[0] for row in rows), sum(row.failed_whole[1] for row in rows))
-    bounds, assumed = None, False
-    if open_rows and rules.statistics and interval is not None:
-        bounds, assumed = _bounds([-loss for loss, _ in losses], sum(whole), rules, interval)
-    effect = Effect(
+    changes = [-loss for loss, _ in losses]
+    return Effect(
         arm=arm.label,
         measure=rules.measure or "fields right",
         cases=len(rows),
         before=before,
         after=after,
-        bounds=bounds,
+        bounds=_bounds(changes, rules, interval) if open_rows and interval is not None else None,
         runs=_least_and_most(shapes),
         fell=tuple(case for loss, case in losses if loss > 0),
         rose=sum(loss < 0 for loss, _ in losses),
         failed_whole=whole,
-        assumed=assumed,
     )
-    if bounds is None or bounds.worst < rules.margin:
-        return effect
-    unseen = _HALF if assumed else 1.0
-    unseen = unseen if rules.unseen_loss is None else rules.unseen_loss
-    return replace(effect, needs=_needs(arm, rows, [-loss for loss, _ in losses], unseen, rules))
 
 
 def mean_levels(runs: Sequence[Runs], rules: Rules) -> tuple[float, float]:
@@ -161,54 +151,20 @@ def _least_and_most(shapes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int],
     return (min(before), max(before)), (min(after), max(after))
 
 
-def _bounds(changes: Sequence[float], failed_whole: int, rules: Rules, interval: Interval) -> tuple[Bounds, bool]:
-    """Return the bounds of the change, and whether the bound of the drop assumes that no answer fails as a whole.
-
-    The strict bound counts on an unseen case that loses everything. Where that is all that stands against "not worse",
-    and no answer ever failed as a whole, the mild one counts, and the verdict says so.
-    """
+def _bounds(changes: Sequence[float], rules: Rules, interval: Interval) -> Bounds:
     confidence = 1 - rules.alpha
-
-    def worst(unseen: float) -> float:
-        least = unseen_drop_bound(
-            changes, unseen_loss=unseen, confidence=confidence, resamples=rules.resamples, seed=rules.seed
-        )
-        return max(least, interval.worst) if math.isfinite(interval.worst) else least
-
-    bound, assumed = worst(1.0 if rules.unseen_loss is None else rules.unseen_loss), False
-    if rules.unseen_loss is None and not failed_whole and bound >= rules.margin:
-        bound, assumed = worst(_HALF), True
-    found = Bounds(
+    worst = unseen_drop_bound(changes, unseen_loss=_UNSEEN_LOSS, confidence=confidence)
+    return Bounds(
         change=math.fsum(changes) / len(changes),
         low=max(interval.low, -1.0),
         high=min(interval.high, 1.0),
         interval=interval.confidence,
-        worst=bound,
+        worst=max(worst, interval.worst) if math.isfinite(interval.worst) else worst,
         confidence=confidence,
     )
-    return found, assumed
 
 
-def _needs(
-    arm: ArmComparison, rows: Sequence[CaseComparison], changes: Sequence[float], unseen_loss: float, rules: Rules
-) -> Needs | None:
-    noises = [row.noise for row in rows if row.noise is not None]
-    sample = Sample(
-        changes=changes,
-        repeats=min(min(row.runs) for row in rows),
-        noise=sum(noises) / len(noises) if noises and rules.measure is None else None,
-    )
-    return needs(
-        sample,
-        margin=rules.margin,
-        alpha=rules.alpha * rules.overall_share,
-        confidence=1 - rules.alpha,
-        unseen_loss=unseen_loss,
-        cost_per_call=arm.cost_usd,
-    )
-
-
-def count_broken_runs(arm: ArmComparison, rules: Rules) -> BrokenRuns | None:
+def count_broken_runs(arm: ArmComparison) -> BrokenRuns | None:
     """Test whether more runs broke than before; None where none did."""
     rows = [(row, row.runs_broken) for row in arm.cases if row.runs_broken is not None]
     if not any(any(runs.before) or any(runs.after) for _, runs in rows):
@@ -219,7 +175,7 @@ def count_broken_runs(arm: ArmComparison, rules: Rules) -> BrokenRuns | None:
         from pytest_extract.core.stats.permutation import Permutations
 
         shapes = [runs.shape for runs in varying]
-        permutations = Permutations(shapes, [dict(enumerate(varying))], lanes=rules.permutations, seed=rules.seed)
+        permutations = Permutations(shapes, [dict(enumerate(varying))])
         p = permutations.p_value(permutations.statistics[0].as_large())
     kinds: Counter[str] = Counter()
     for row, _ in rows:
@@ -248,3 +204,48 @@ def call_changes(arm: ArmComparison) -> list[CallChange]:
             before, after = (sum(pair[side] for pair in pairs) / len(pairs) for side in (0, 1))
             found.append(CallChange(arm=arm.label, what=what, cases=len(pairs), before=before, after=after))
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """All that a decision rests on: a comparison and the rules for it, and what is measured and tested."""
+
+    comparison: Comparison
+    rules: Rules
+    tests: tuple[TestResult, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    broken: tuple[BrokenRuns, ...] = ()
+    calls: tuple[CallChange, ...] = ()
+    collapses: tuple[Collapse, ...] = ()
+
+    def arm(self, label: str) -> ArmComparison:
+        """Return the comparison of an arm."""
+        return next(arm for arm in self.comparison.arms if arm.label == label)
+
+    @property
+    def has_died(self) -> bool:
+        """Whether more cases died than luck or the rules allow."""
+        return any(each.weight is Weight.WORSE for each in self.collapses)
+
+    def effect(self, label: str) -> Effect:
+        """Return the change of an arm, some of whose cases are compared."""
+        return next(effect for effect in self.effects if effect.arm == label)
+
+
+def establish_facts(comparison: Comparison, rules: Rules, *, level: float | None = None) -> Facts:
+    """Measure and test a comparison; `level`: as in `run_tests`.
+
+    Raises ConfigError where `rules.measure` names a measure that the cases do not have.
+    """
+    tests = run_tests(comparison, rules, level=level)
+    intervals = {interval.arm: interval for interval in tests.intervals()}
+    arms = comparison.arms
+    return Facts(
+        comparison=comparison,
+        rules=rules,
+        tests=tests.results,
+        effects=tuple(measure_effect(arm, rules, intervals.get(arm.label)) for arm in arms if arm.compared),
+        broken=tuple(found for arm in arms if (found := count_broken_runs(arm)) is not None),
+        calls=tuple(change for arm in arms for change in call_changes(arm)),
+        collapses=tuple(dead for arm in arms if (dead := find_collapse(arm, rules)) is not None),
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -111,25 +110,24 @@ class CasePairs:
 
     def by_pattern(self) -> dict[str, Runs]:
         """Share of wrong fields of each pattern and gate in each run, where two runs differ."""
+        return {name: runs for name, runs in self.failing_patterns().items() if runs.varies}
+
+    def failing_patterns(self) -> dict[str, Runs]:
+        """Share of wrong fields of each pattern and gate in each run, where one failed."""
         grouped: dict[str, list[Pair]] = {}
         for pair in (*self.failing, *self.gates):
             grouped.setdefault(pair.pattern, []).append(pair)
         found: dict[str, Runs] = {}
         for pattern, pairs in grouped.items():
             size = self.sizes.get(pattern, 1)
-            before = tuple(
-                exact_share(sum(not pair.before[run] for pair in pairs), size) for run in range(self.runs[0])
+            before, after = (
+                tuple(exact_share(sum(not side[run] for side in sides), size) for run in range(count))
+                for count, sides in zip(
+                    self.runs, ([pair.before for pair in pairs], [pair.after for pair in pairs]), strict=True
+                )
             )
-            after = tuple(exact_share(sum(not pair.after[run] for pair in pairs), size) for run in range(self.runs[1]))
-            if (runs := Runs(before, after)).varies:
-                found[pattern] = runs
+            found[pattern] = Runs(before, after)
         return found
-
-    def noise(self) -> float | None:
-        """Variance that after - before has from run to run, were each side run once; None without repeats."""
-        overall = self.overall()
-        spreads = [statistics.variance(map(float, side)) for side in (overall.before, overall.after) if len(side) > 1]
-        return 2 * sum(spreads) / len(spreads) if spreads else None
 
     def _gated(self) -> tuple[list[bool], list[bool]]:
         return (

@@ -1,14 +1,14 @@
-"""The regression gate: compares two snapshots and decides "worse", "not worse" or "cannot tell", with reasons.
+"""The regression gate: compares two snapshots and decides WORSE, PASS or UNDECIDED, with reasons.
 
-"Worse" needs evidence beyond noise, or a broken hard rule. "Not worse" needs evidence too: that a drop of the margin
-is excluded. Without either, the answer is "cannot tell". Outages are evidence of neither, and a comparison of nothing
-never passes.
+WORSE needs evidence beyond noise, dead cases, or a broken hard rule. UNDECIDED says that something fell and may be
+noise, or that too much is missing. PASS says which falls are excluded. Outages are evidence of neither, and a
+comparison of nothing never passes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -17,62 +17,48 @@ from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.changes import Comparison
 from pytest_extract.regression.compare import compare, compare_with_arm
 from pytest_extract.regression.confirmation import Confirmation
-from pytest_extract.regression.effects import (
-    BrokenRuns,
-    CallChange,
-    Effect,
-    call_changes,
-    count_broken_runs,
-    measure_effect,
-)
-from pytest_extract.regression.multiple_testing import TestResult, Tests, run_tests
-from pytest_extract.regression.ratchet import RatchetCheck, check_ratchet
+from pytest_extract.regression.effects import Facts, establish_facts
+from pytest_extract.regression.multiple_testing import run_tests
 from pytest_extract.regression.reasons import (
     advice_texts,
     assurance_text,
-    broken_rule_texts,
     confirmed_texts,
     doubt_texts,
-    fallen_text,
+    level_text,
     note_texts,
-    significant_falls,
+    rule_texts,
     unconfirmed_texts,
     warning_texts,
+    worse_texts,
 )
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import Snapshot, snapshot
 
 Inconclusive: TypeAlias = Literal["pass", "warn", "fail"]
-EXIT_NOT_WORSE, EXIT_WORSE, EXIT_USAGE, EXIT_CANNOT_TELL = 0, 1, 2, 3
+EXIT_PASS, EXIT_WORSE, EXIT_USAGE, EXIT_UNDECIDED = 0, 1, 2, 3
 
 
 class Answer(StrEnum):
     """The three answers of the gate."""
 
-    WORSE = "worse"
-    NOT_WORSE = "not worse"
-    CANNOT_TELL = "cannot tell"
+    WORSE = "WORSE"
+    PASS = "PASS"  # noqa: S105  # no password
+    UNDECIDED = "UNDECIDED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateDecision:
-    """The answer of the gate with its reasons, and the comparison, tests and effects that it is decided from.
+class GateDecision(Facts):
+    """The answer of the gate with its reasons, and the facts that it is decided from.
 
-    `warnings`: what a reader of "not worse" has to know. `advice`: what to do next. `confirmation`: fresh runs of the
-    cases that fell, None where there are none. `by_rule`: a hard rule is broken.
+    `warnings`: what a reader of PASS has to know. `advice`: what to do next. `confirmation`: fresh runs of the cases
+    that fell, None where there are none. `by_rule`: a hard rule is broken.
     """
 
     answer: Answer
     reasons: tuple[str, ...]
     notes: tuple[str, ...]
-    comparison: Comparison
-    tests: tuple[TestResult, ...]
-    effects: tuple[Effect, ...]
-    rules: Rules
     warnings: tuple[str, ...] = ()
     advice: tuple[str, ...] = ()
-    broken: tuple[BrokenRuns, ...] = ()
-    calls: tuple[CallChange, ...] = ()
     confirmation: Confirmation | None = None
     by_rule: bool = False
 
@@ -87,27 +73,21 @@ def evaluate_gate(
     after: Snapshot,
     rules: Rules | None = None,
     *,
-    best: Baseline | None = None,
     same_run: bool = False,
     level: float | None = None,
 ) -> GateDecision:
-    """Compare two snapshots and decide. `best`: the baseline with the best accepted rates, for `rules.ratchet_slack`.
+    """Compare two snapshots and decide. `same_run`: both are known to be one and the same run. `level`: as in `decide`.
 
-    `same_run`: both are known to be one and the same run. `level`: as in `decide`. Raises ConfigError if
-    `rules.measure` names a measure that the cases do not have.
+    Raises ConfigError if `rules.measure` names a measure that the cases do not have.
     """
-    rules = rules or Rules()
-    comparison = compare(before, after, same_run=same_run)
-    if best is None or rules.ratchet_slack is None:
-        return decide(comparison, rules, level=level)
-    return decide(comparison, rules, check_ratchet(best, after, slack=rules.ratchet_slack), level=level)
+    return decide(compare(before, after, same_run=same_run), rules, level=level)
 
 
 def evaluate_run(
     results: Sequence[CaseResult], baseline: Baseline, rules: Rules, *, level: float | None = None
 ) -> GateDecision:
     """Compare a run with a baseline and decide (`--extract-gate=regression`)."""
-    return evaluate_gate(baseline.cases, snapshot(results), rules, best=baseline, level=level)
+    return evaluate_gate(baseline.cases, snapshot(results), rules, level=level)
 
 
 def evaluate_base(
@@ -118,110 +98,88 @@ def evaluate_base(
     return decide(compare_with_arm(states, states, base), rules, level=level)
 
 
-def decide(
-    comparison: Comparison,
-    rules: Rules | None = None,
-    ratchet: RatchetCheck | None = None,
-    *,
-    level: float | None = None,
-) -> GateDecision:
-    """Decide on a comparison. Each pattern below its best accepted rate (`ratchet`) is a broken hard rule.
+def decide(comparison: Comparison, rules: Rules | None = None, *, level: float | None = None) -> GateDecision:
+    """Decide on a comparison.
 
-    `level`: the rate of false "worse" answers of the tests, `rules.alpha` by default; less where a confirmation is to
+    `level`: the rate of false WORSE answers of the tests, `rules.alpha` by default; less where a confirmation is to
     have the rest. Raises ConfigError where `rules.measure` names a measure that the cases do not have.
     """
-    rules = rules or Rules()
-    ratchet = ratchet or RatchetCheck()
-    tests = run_tests(comparison, rules, level=level) if rules.statistics else Tests()
-    intervals = {interval.arm: interval for interval in tests.intervals()}
-    effects = tuple(measure_effect(arm, rules, intervals.get(arm.label)) for arm in comparison.arms if arm.compared)
-    broken = tuple(found for arm in comparison.arms if (found := count_broken_runs(arm, rules)) is not None)
-    calls = tuple(change for arm in comparison.arms for change in call_changes(arm))
-    ruled = [
-        *broken_rule_texts(comparison, effects, broken, calls, rules),
-        *map(fallen_text, ratchet.fallen),
-    ]
-    worse = [
-        *ruled,
-        *significant_falls(tests.results, effects, comparison, rules),
-    ]
-    doubts = doubt_texts(comparison, effects, tests.results, broken, rules)
-    warnings: list[str] = []
-    advice: list[str] = []
+    facts = establish_facts(comparison, rules or Rules(), level=level)
+    worse, doubts = worse_texts(facts), doubt_texts(facts)
     if worse:
-        answer, reasons = Answer.WORSE, worse
-        advice = advice_texts(comparison, effects, tests.results, broken, rules, undecided=False)
+        answer, reasons = Answer.WORSE, _with_level(worse, facts)
     elif doubts:
-        answer, reasons = Answer.CANNOT_TELL, doubts
-        advice = advice_texts(comparison, effects, tests.results, broken, rules, undecided=True)
+        answer, reasons = Answer.UNDECIDED, _with_level(doubts, facts)
     else:
-        answer, reasons = Answer.NOT_WORSE, [assurance_text(effect, rules) for effect in effects]
-        warnings = warning_texts(comparison, effects, tests.results, rules)
+        answer, reasons = Answer.PASS, [assurance_text(effect) for effect in facts.effects]
+    found = {field.name: getattr(facts, field.name) for field in fields(Facts)}
+    passed = answer is Answer.PASS
     return GateDecision(
+        **found,
         answer=answer,
         reasons=tuple(reasons),
-        notes=tuple(note_texts(comparison, effects, tests.results, ratchet, rules)),
-        comparison=comparison,
-        tests=tests.results,
-        effects=effects,
-        rules=rules,
-        warnings=tuple(warnings),
-        advice=tuple(advice),
-        broken=broken,
-        calls=calls,
-        by_rule=bool(ruled),
+        notes=tuple(note_texts(facts)),
+        warnings=tuple(warning_texts(facts)) if passed else (),
+        advice=() if passed else tuple(advice_texts(facts, undecided=answer is Answer.UNDECIDED)),
+        by_rule=bool(rule_texts(facts)) or (facts.rules.max_dead is not None and facts.has_died),
     )
+
+
+def _with_level(reasons: Sequence[str], facts: Facts) -> list[str]:
+    """Return the reasons, the first with the numbers of the suite where it has others."""
+    first, *others = reasons
+    if len(facts.effects) != 1 or first.startswith(level_text(facts.effects[0])):
+        return [first, *others]
+    return [f"{level_text(facts.effects[0])}; {first}", *others]
 
 
 def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDecision:
     """Decide by the fresh runs of the cases that fell; `first` is that of the first runs at their part of alpha.
 
-    A fall that they confirm is "worse". One that they do not is not: the answer is "not worse" where nothing else is in
-    doubt, else "cannot tell", because the cases that did not fall were not run again. Where too few cases ran again on
-    both sides, the first runs decide.
+    A fall that they confirm is WORSE. One that they do not is PASS where nothing else is in doubt, but UNDECIDED where
+    the first runs alone would have been WORSE at all of alpha. Where too few cases ran again on both sides, the first
+    runs decide.
     """
-    rules, comparison, effects = first.rules, first.comparison, first.effects
     if not confirmation.enough:
-        missing = unconfirmed_texts(confirmation, rules)
+        missing = unconfirmed_texts(confirmation, first)
         return replace(first, advice=(*first.advice, *missing), confirmation=confirmation)
     if confirmation.fallen:
-        answer, reasons = Answer.WORSE, confirmed_texts(confirmation, comparison, effects, rules)
-        advice = advice_texts(comparison, effects, first.tests, first.broken, rules, undecided=False)
-        return replace(first, answer=answer, reasons=tuple(reasons), advice=tuple(advice), confirmation=confirmation)
-    failed = unconfirmed_texts(confirmation, rules)
-    others = doubt_texts(comparison, effects, (), first.broken, rules)
-    if first.answer is Answer.CANNOT_TELL and not others:
-        warnings = warning_texts(comparison, effects, first.tests, rules)
+        reasons, advice = confirmed_texts(confirmation, first), advice_texts(first, undecided=False)
+        return replace(
+            first, answer=Answer.WORSE, reasons=tuple(reasons), advice=tuple(advice), confirmation=confirmation
+        )
+    failed, others = unconfirmed_texts(confirmation, first), doubt_texts(first, falls=False)
+    alone = run_tests(first.comparison, first.rules).results
+    if not others and first.answer is not Answer.WORSE and not any(test.significant for test in alone):
         return replace(
             first,
-            answer=Answer.NOT_WORSE,
-            reasons=tuple(assurance_text(effect, rules) for effect in effects),
-            warnings=(*failed, *warnings),
+            answer=Answer.PASS,
+            reasons=tuple(assurance_text(effect) for effect in first.effects),
+            warnings=(*failed, *warning_texts(first)),
             advice=(),
             confirmation=confirmation,
         )
-    seen = [f"in the first runs {reason}" for reason in first.reasons] if first.answer is Answer.WORSE else []
-    advice = advice_texts(comparison, effects, first.tests, first.broken, rules, undecided=True, confirm=False)
+    seen, *further = first.reasons
     return replace(
         first,
-        answer=Answer.CANNOT_TELL,
-        reasons=(*(seen or first.reasons)[:1], *failed, *(seen or first.reasons)[1:], *(others if seen else ())),
-        advice=tuple(advice),
+        answer=Answer.UNDECIDED,
+        reasons=(f"in the first runs {seen}", *failed, *further, *(each for each in others if each not in further)),
+        advice=tuple(advice_texts(first, undecided=True, confirm=False)),
         confirmation=confirmation,
     )
 
 
 def exit_status(decision: GateDecision, inconclusive: Inconclusive | None = None) -> int:
-    """Exit status of `compare`: 0 not worse, 1 worse, 3 cannot tell.
+    """Exit status of `compare`: 0 PASS, 1 WORSE, 3 UNDECIDED.
 
     `inconclusive` maps the last to 0 (pass, warn) or 1 (fail); but a comparison of nothing stays 3, or becomes 1.
     """
     match decision.answer, inconclusive:
-        case Answer.NOT_WORSE, _:
-            return EXIT_NOT_WORSE
+        case Answer.PASS, _:
+            return EXIT_PASS
         case (Answer.WORSE, _) | (_, "fail"):
             return EXIT_WORSE
         case _, "pass" | "warn" if not decision.compared_nothing:
-            return EXIT_NOT_WORSE
+            return EXIT_PASS
         case _:
-            return EXIT_CANNOT_TELL
+            return EXIT_UNDECIDED

@@ -2,7 +2,7 @@
 
 The family of one arm, all of it in the same arrangements of the runs (`core.stats.permutation`):
 
-- the mean over all fields, at `overall_share` of alpha;
+- the mean over all fields, at `OVERALL_SHARE` of alpha;
 - the same without answers that failed as a whole, at half of what that leaves;
 - every field pattern, every structural gate and every tag value, by the largest standardized loss (Westfall and Young
   1993, max-T, step-down), at the largest level with which all of these together stay within alpha: as they share
@@ -12,15 +12,17 @@ Lemma: the lanes in which any test is significant at these levels are at most al
 without a change the observed lane is equally likely to be any of them. The same holds for those tests alone whose
 subjects did not change, because fewer tests exceed a critical value less often.
 Arms are corrected for by Bonferroni's method, without those that cannot be significant (Tarone 1990).
+
+A fall is doubtful where the same family finds it at `DOUBT` times alpha, and not at alpha.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.stats.exact import attainable, mcnemar
@@ -31,6 +33,17 @@ from pytest_extract.regression.rules import Rules
 
 if TYPE_CHECKING:
     from pytest_extract.core.stats.permutation import Lanes, Numbers, Statistic
+
+
+OVERALL_SHARE: Final = 0.6
+"""The part of alpha for the test over all fields.
+
+Half of the rest is for the same test without answers that failed as a whole; fields and tags have what these leave.
+"""
+DOUBT: Final = 2.0
+"""At so many times alpha the family finds falls that may be noise (set by `tests/benchmarks/gate_power.py`)."""
+SMALLEST_FALL: Final = 0.005
+"""A fall of less than this is none, however sure."""
 
 
 class Subject(StrEnum):
@@ -54,6 +67,7 @@ class TestResult:
     like this one, for the test to be significant with one run a side; `decidable`: whether any outcome could have been
     significant. `luck`: how often some field would fall as far as this one without a change.
     `mcnemar`: exact McNemar test on the flips, which assumes independent fields; shown, never decisive.
+    `doubtful`: beyond noise at `DOUBT` times alpha only.
     """
 
     arm: str
@@ -73,15 +87,21 @@ class TestResult:
     needed: int | None
     mcnemar: float
     level: float
+    doubtful: bool = False
 
     @property
-    def significant(self) -> bool:
-        """Whether the fall is beyond noise."""
+    def beyond_noise(self) -> bool:
+        """Whether the fall is beyond noise, however small it is."""
         return self.adjusted <= self.level
 
     @property
+    def significant(self) -> bool:
+        """Whether the fall is beyond noise, and large enough to matter."""
+        return self.beyond_noise and self.fall >= SMALLEST_FALL
+
+    @property
     def fall(self) -> float:
-        """The drop that counts against `min_drop`.
+        """The drop that counts against `SMALLEST_FALL`.
 
         Where fewer answers fail as a whole, a fall of the others counts only as far as the mean of all fell too.
         """
@@ -136,13 +156,25 @@ def run_tests(
     """
     alpha = rules.alpha if level is None else level
     families = [
-        _Family(arm, rules, alpha, None if only is None else only.get(arm.label, ()))
+        _Family(arm, rules, None if only is None else only.get(arm.label, ()))
         for arm in comparison.arms
         if arm.compared
     ]
-    kept = attainable([family.smallest / rules.overall_share for family in families], alpha)
+    kept = attainable([family.smallest / OVERALL_SHARE for family in families], alpha)
     arms = max(1, len(kept))
-    tests = [test for family in families for test in family.results(alpha / arms, arms)]
+    tests: list[TestResult] = []
+    for family in families:
+        weak = {
+            (test.subject, test.name): test.adjusted
+            for test in family.results(DOUBT * rules.alpha / arms, arms)
+            if test.adjusted <= DOUBT * rules.alpha and test.fall >= SMALLEST_FALL
+        }
+        for test in family.results(alpha / arms, arms):
+            found = replace(test, adjusted=min(1.0, test.adjusted * rules.alpha / alpha))
+            p = weak.get((test.subject, test.name))
+            if p is not None and not found.beyond_noise:
+                found = replace(found, adjusted=max(p, math.nextafter(rules.alpha, 1)), doubtful=True)
+            tests.append(found)
     return Tests(
         results=tuple(sorted(tests, key=lambda test: (test.adjusted, test.p, test.arm, test.subject, test.name))),
         intervals=lambda: tuple(family.interval(alpha / arms) for family in families),
@@ -188,12 +220,10 @@ class _Member:
 class _Family:
     """The tests of one arm."""
 
-    def __init__(
-        self, arm: ArmComparison, rules: Rules, alpha: float, only: Collection[tuple[Subject, str]] | None
-    ) -> None:
+    def __init__(self, arm: ArmComparison, rules: Rules, only: Collection[tuple[Subject, str]] | None) -> None:
         from pytest_extract.core.stats.permutation import Permutations
 
-        self.arm, self.rules, self.alpha = arm.label, rules, alpha
+        self.arm, self.rules = arm.label, rules
         rows = open_cases(arm.compared)
         self.overall = _Member(
             Subject.OVERALL,
@@ -216,8 +246,6 @@ class _Family:
         self.permutations = Permutations(
             [row.runs for row in rows],
             [member.runs for member in self.members],
-            lanes=rules.permutations,
-            seed=rules.seed,
         )
         for member, statistic in zip(self.members, self.permutations.statistics, strict=True):
             member.statistic = statistic
@@ -225,7 +253,7 @@ class _Family:
 
     def results(self, level: float, arms: int) -> list[TestResult]:
         """Return the results with the family at `level`, as one of so many arms that can be significant."""
-        share = self.rules.overall_share
+        share = OVERALL_SHARE
         heads = [(self.overall, share)]
         if self.complete is not None:
             heads.append((self.complete, (1 - share) / 2))
@@ -242,12 +270,12 @@ class _Family:
     def interval(self, level: float) -> Interval:
         """Return the interval of the overall test with the family at `level`."""
         limits = self.permutations.limits(self.overall.statistic)
-        most = self.permutations.most(self.rules.overall_share * level)
+        most = self.permutations.most(OVERALL_SHARE * level)
         return Interval(
             arm=self.arm,
             low=-limits.upper(most),
             high=-limits.lower(most),
-            confidence=1 - 2 * self.rules.overall_share * level,
+            confidence=1 - 2 * OVERALL_SHARE * level,
             worst=limits.upper(self.permutations.most(self.rules.alpha)),
         )
 
@@ -335,7 +363,7 @@ class _Family:
             fixed=fixed,
             p=p,
             luck=p if luck is None else luck,
-            adjusted=min(1.0, adjusted * self.rules.alpha / self.alpha),
+            adjusted=min(1.0, adjusted),
             counted=self.permutations.counted,
             decidable=decidable,
             needed=needed,

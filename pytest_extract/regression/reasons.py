@@ -1,4 +1,4 @@
-"""The sentences of the regression gate: why an arm is worse, what is in doubt, and what "not worse" rests on."""
+"""The sentences of the regression gate: why an arm is worse, what is in doubt, what PASS excludes, and what to do."""
 
 from __future__ import annotations
 
@@ -7,89 +7,116 @@ from typing import Final
 
 from pytest_extract.core.stats.exact import mcnemar
 from pytest_extract.core.stats.interval import Bounds
-from pytest_extract.core.stats.power import Further, Needs
 from pytest_extract.errors import nearest
-from pytest_extract.regression.changes import ArmComparison, Change, Comparison, FieldChange, RuleChange
+from pytest_extract.regression.changes import ArmComparison, Change, FieldChange, RuleChange
+from pytest_extract.regression.collapse import Collapse, Weight
 from pytest_extract.regression.confirmation import MOST_CONFIRMED, ArmPlan, Confirmation, fallen_cases, plan_arm
-from pytest_extract.regression.effects import BrokenRuns, CallChange, Effect, mean_levels
-from pytest_extract.regression.multiple_testing import Subject, TestResult, open_cases, overall_runs, tag_label
-from pytest_extract.regression.ratchet import FallenPattern, RatchetCheck
-from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.effects import BrokenRuns, CallChange, Effect, Facts, mean_levels
+from pytest_extract.regression.multiple_testing import (
+    SMALLEST_FALL,
+    Subject,
+    TestResult,
+    open_cases,
+    overall_runs,
+    tag_label,
+)
+from pytest_extract.regression.resolution import MORE_CASES, MORE_RUNS, Falls, Resolution
 
-_UNLIKELY: Final = 0.2  # a fall of one field that luck gives less often than this is a doubt, if not yet a proof
-_EVEN: Final = 0.5  # and from here on it is a warning no more
+MOST_LOST: Final = 0.1
+"""Share of cases that may be lost to outages before the answer is UNDECIDED."""
+MOST_GONE: Final = 0.5
+"""Share of the earlier cases that may be missing: the few that remain may not represent the suite."""
 _MOST_NAMED: Final = 5
 _MOST_KINDS: Final = 3
 _MOST_ALIKE: Final = 3
 
 
-def significant_falls(
-    tests: Sequence[TestResult], effects: Sequence[Effect], comparison: Comparison, rules: Rules
-) -> list[str]:
-    """Return the falls that are beyond noise and at least `min_drop`; the fall of all fields first, then the worst."""
-    found = [test for test in tests if test.significant and test.fall >= rules.min_drop]
+# why an arm is worse
+
+
+def worse_texts(facts: Facts) -> list[str]:
+    """Return why the answer is WORSE: falls of the mean, dead cases, other falls beyond noise, broken hard rules."""
+    found = [test for test in facts.tests if test.significant]
+    falls, means = _fall_texts(facts, found), sum(test.subject is Subject.OVERALL for test in found)
+    dead = [_dead_text(each) for each in facts.collapses if each.weight is Weight.WORSE]
+    return [*falls[:means], *dead, *falls[means:], *rule_texts(facts)]
+
+
+def _dead_text(found: Collapse) -> str:
+    """Return `4 of 4 documents died (c0, c1, c2, c3): right before, now unreadable or mostly wrong`."""
+    tags = f", all of {_list_text(found.tags)}" if found.tags else ""
+    count = f"{len(found.cases)} of {_count(found.of, 'document')}"
+    return _with_arm(
+        found.arm, f"{count} died ({_names(found.cases)}){tags}: right before, now unreadable or mostly wrong"
+    )
+
+
+def _fall_texts(facts: Facts, found: Sequence[TestResult]) -> list[str]:
+    """Return a sentence a fall, the worst first; fields that fell by the same in the same documents share one."""
     means = {test.arm for test in found if test.subject is Subject.OVERALL}
-    found = [test for test in found if test.subject is not Subject.COMPLETE or test.arm not in means]
-    found.sort(key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted, -test.drop))
-    texts: dict[str, str] = {}
-    alike: dict[tuple[str, str], list[str]] = {}
-    for test in found:
-        if test.subject is not Subject.PATTERN:
-            texts[_fall_text(test, effects, comparison, rules)] = ""
-            continue
-        arm = next(arm for arm in comparison.arms if arm.label == test.arm)
-        same = f"{_pattern_text(test, arm, name='')} (p {p_text(test.adjusted)} after correction)"
-        names = alike.setdefault((test.arm, same), [])
-        names.append(test.name)
-        texts.setdefault(_with_arm(test.arm, same), "")
-    folded = {_with_arm(arm, same): _with_arm(arm, _list_text(names) + same) for (arm, same), names in alike.items()}
-    return [folded.get(text, text) for text in texts]
+    shown = [test for test in found if test.subject is not Subject.COMPLETE or test.arm not in means]
+    shown.sort(key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted, -test.drop))
+    names: dict[tuple[str, str], list[str]] = {}
+    for test in shown:
+        names.setdefault((test.arm, _fall_text(test, facts)), []).append(test.name)
+    return [
+        _with_arm(arm, f"{_list_text([name for name in alike if name])}{text}") for (arm, text), alike in names.items()
+    ]
+
+
+def _fall_text(test: TestResult, facts: Facts) -> str:
+    """Describe a fall, without the name of the field or tag."""
+    arm, how = facts.arm(test.arm), f"p {p_text(test.adjusted)} after correction"
+    match test.subject:
+        case Subject.OVERALL:
+            effect = facts.effect(test.arm)
+            share = f"{interval_text(effect.bounds)}; {how}" if effect.bounds is not None else how
+            return f"{level_text(effect)} ({share}); {_fell_text(effect)}{_mistakes_text(arm.fields)}"
+        case Subject.COMPLETE:
+            return f"{test.title}: {_points_text(test.drop)} fewer fields right ({how})"
+        case Subject.TAG:
+            return f"{_tag_text(test, facts)} ({how})"
+        case _:
+            return f"{_pattern_text(test, arm)} ({how})"
 
 
 def _list_text(names: Sequence[str]) -> str:
-    """Return `total, tax, date and 4 more fields`."""
-    shown = ", ".join(names[:_MOST_ALIKE])
-    return shown + (f" and {_count(len(names) - _MOST_ALIKE, 'more field')}" if len(names) > _MOST_ALIKE else "")
+    """Return `total, tax, date and 4 more`."""
+    more = f" and {len(names) - _MOST_ALIKE:,} more" if len(names) > _MOST_ALIKE else ""
+    return ", ".join(names[:_MOST_ALIKE]) + more
 
 
-def _fall_text(test: TestResult, effects: Sequence[Effect], comparison: Comparison, rules: Rules) -> str:
-    arm = next(arm for arm in comparison.arms if arm.label == test.arm)
-    how = f"p {p_text(test.adjusted)} after correction"
-    if test.subject is Subject.OVERALL:
-        effect = next(effect for effect in effects if effect.arm == test.arm)
-        share = f"{interval_text(effect.bounds)}; {how}" if effect.bounds is not None else how
-        where = f"{effect.measure}: {_percent_text(effect.after)}, was {_percent_text(effect.before)}"
-        return _with_arm(test.arm, f"{where} ({share}); {_fell_text(effect)}{_mistakes_text(arm.fields)}")
-    if test.subject is Subject.COMPLETE:
-        return _with_arm(test.arm, f"{test.title}: {_points_text(test.drop)} fewer fields right ({how})")
-    return _with_arm(test.arm, f"{_tag_fall_text(test, arm, rules)} ({how})")
+def level_text(effect: Effect) -> str:
+    """Return `fields right 93.1 %, was 93.4 %`."""
+    return f"{effect.measure} {_percent_text(effect.after)}, was {_percent_text(effect.before)}"
 
 
-def _tag_fall_text(test: TestResult, arm: ArmComparison, rules: Rules) -> str:
-    """Return `kind=credit: fields right 20.0 %, was 100.0 %: worse in 4 of 5 documents (c1, c2, ...), better in 0`."""
+def _tag_text(test: TestResult, facts: Facts) -> str:
+    """Return `: fields right 20.0 %, was 100.0 %: worse in 4 of 5 documents (c1, c2, ...), better in 0`."""
+    rules = facts.rules
     tag = next(tag for tag in rules.by if test.name.startswith(f"{tag}="))
     rows = [
-        row for row in open_cases(arm.compared) if row.slices.get(tag) is not None and tag_label(row, tag) == test.name
+        row
+        for row in open_cases(facts.arm(test.arm).compared)
+        if row.slices.get(tag) is not None and tag_label(row, tag) == test.name
     ]
     runs = [overall_runs(row, rules.measure) for row in rows]
     before, after = mean_levels(runs, rules)
-    rates = f"{_percent_text(after)}, was {_percent_text(before)}"
     where = _changed_cases_text(((float(one.loss), row.case) for one, row in zip(runs, rows, strict=True)), len(rows))
-    return f"{test.name}: {rules.measure or 'fields right'} {rates}: {where}"
+    return f": {rules.measure or 'fields right'} {_percent_text(after)}, was {_percent_text(before)}: {where}"
 
 
-def _pattern_text(test: TestResult, arm: ArmComparison, name: str | None = None) -> str:
-    """Return `total: 88.0 % right, was 100.0 %: worse in 6 documents (c1, c2, ...), better in 0`, or with a `name`."""
+def _pattern_text(test: TestResult, arm: ArmComparison) -> str:
+    """Return `: 88.0 % right, was 100.0 %: worse in 6 of 40 documents (c1, c2, ...), better in 0`."""
     row = next(row for row in arm.patterns if row.pattern == test.name)
-    rates = f"{_percent_text(row.after)} right, was {_percent_text(row.before)}"
     losses = (
         (float(each.runs_by_pattern[test.name].loss), each.case)
         for each in arm.compared
         if test.name in each.runs_by_pattern
     )
     mistakes = _mistakes_text(change for change in arm.fields if change.pattern == test.name)
-    shown = test.name if name is None else name
-    return f"{shown}: {rates}: {_changed_cases_text(losses, row.cases)}{mistakes}"
+    rates = f"{_percent_text(row.after)} right, was {_percent_text(row.before)}"
+    return f": {rates}: {_changed_cases_text(losses, row.cases)}{mistakes}"
 
 
 def _mistakes_text(changes: Iterable[FieldChange]) -> str:
@@ -121,24 +148,14 @@ def _changed_cases_text(losses: Iterable[tuple[float, str]], cases: int) -> str:
     ordered = sorted(losses, key=lambda pair: (-pair[0], pair[1]))
     fell = [case for loss, case in ordered if loss > 0]
     rose = sum(loss < 0 for loss, _ in ordered)
-    return f"worse in {len(fell)} of {cases} documents ({_names(fell)}), better in {rose}"
+    return f"worse in {len(fell)} of {_count(cases, 'document')} ({_names(fell)}), better in {rose}"
 
 
 def _fell_text(effect: Effect) -> str:
     names = f" ({_names(effect.fell)})" if effect.fell else ""
     before, after = effect.failed_whole
     whole = f"; {_count(after, 'answer')} failed as a whole, {before} before" if after > before else ""
-    return f"{len(effect.fell)} of {effect.cases} documents fell{names}, {effect.rose} rose{whole}"
-
-
-def _rule_change_text(change: RuleChange) -> str:
-    """Return `rule start <= end: broken in 2 documents that kept it before (c1, c2), kept in 1 that broke it (c3)`."""
-    parts = [
-        f"{verb} {_count(len(cases), 'document')} that {before} it before ({_names(cases)})"
-        for verb, before, cases in (("broken in", "kept", change.broken), ("kept in", "broke", change.mended))
-        if cases
-    ]
-    return f"rule {change.rule}: {', '.join(parts)}"
+    return f"{len(effect.fell)} of {_count(effect.cases, 'document')} fell{names}, {effect.rose} rose{whole}"
 
 
 def _names(cases: Sequence[str]) -> str:
@@ -147,238 +164,167 @@ def _names(cases: Sequence[str]) -> str:
     return ", ".join(shown) + (f" and {len(cases) - len(shown)} more" if len(cases) > len(shown) else "")
 
 
-def broken_rule_texts(
-    comparison: Comparison,
-    effects: Sequence[Effect],
-    broken: Sequence[BrokenRuns],
-    calls: Sequence[CallChange],
-    rules: Rules,
-) -> list[str]:
-    """Return the hard rules that are broken: on fields, the measure, patterns, broken runs, cost and latency."""
-    reasons: list[str] = []
-    regressed = sum(row.regressed for arm in comparison.arms for row in arm.cases)
+def rule_texts(facts: Facts) -> list[str]:
+    """Return the hard rules that are broken: on fields, the measure, cost and latency."""
+    rules, reasons = facts.rules, []
+    regressed = sum(row.regressed for arm in facts.comparison.arms for row in arm.cases)
     if rules.max_regressed is not None and regressed > rules.max_regressed:
-        reasons.append(f"rule: {regressed} regressed fields, at most {rules.max_regressed} allowed")
+        reasons.append(f"rule: {_count(regressed, 'regressed field')}, at most {rules.max_regressed} allowed")
     reasons += [
         f"rule: {_with_arm(effect.arm, effect.measure)} fell by {_points_text(effect.drop)}, "
         f"at most {_points_text(rules.max_drop)} allowed"
-        for effect in effects
+        for effect in facts.effects
         if rules.max_drop is not None and effect.drop > rules.max_drop + 1e-12
     ]
-    for arm in comparison.arms:
-        reasons += [
-            f"rule: {_with_arm(arm.label, row.pattern)} fell by {_points_text(row.before - row.after)}, "
-            f"at most {_points_text(rules.max_pattern_drop)} allowed"
-            for row in arm.patterns
-            if rules.max_pattern_drop is not None and row.before - row.after > rules.max_pattern_drop + 1e-12
-        ]
-    reasons += [
-        f"rule: {broken_text(found)}, a rise of {_points_text(found.after - found.before)}, "
-        f"at most {_points_text(rules.max_broken_rise)} allowed"
-        for found in broken
-        if rules.max_broken_rise is not None and found.after - found.before > rules.max_broken_rise + 1e-12
-    ]
     limits = {"cost": rules.max_cost_rise, "latency": rules.max_latency_rise}
-    for change in calls:
+    for change in facts.calls:
         limit = limits[change.what]
         if limit is not None and change.after > change.before * (1 + limit) + 1e-12:
             reasons.append(f"rule: {call_text(change)}, at most +{_whole_percent(limit)} allowed")
     return reasons
 
 
-def fallen_text(fallen: FallenPattern) -> str:
-    """Say how far a pattern is below its best accepted rate."""
-    where = _with_arm(fallen.arm, fallen.pattern)
-    return f"ratchet: {where} is at {_percent_text(fallen.now)}, its best accepted rate is {_percent_text(fallen.best)}"
+# what is in doubt
 
 
-def doubt_texts(
-    comparison: Comparison,
-    effects: Sequence[Effect],
-    tests: Sequence[TestResult],
-    broken: Sequence[BrokenRuns],
-    rules: Rules,
-) -> list[str]:
-    """Return what keeps the gate from "not worse": bounds, falls of fields, missing cases, broken runs."""
-    if not comparison.pairs:
+def doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
+    """Return what keeps the gate from PASS; `falls`: those of the tests and of dead cases too."""
+    if not facts.comparison.pairs:
         return ["nothing was compared, so there is nothing to be sure of"]
-    doubts = [
-        f"{_with_arm(effect.arm, effect.measure)}: {_percent_text(effect.after)}, was {_percent_text(effect.before)}; "
-        f"{_count(effect.cases, 'case')} cannot exclude a fall of {_points_text(rules.margin)} or more: "
-        f"it may be {_points_text(effect.bounds.worst)} ({_whole_percent(effect.bounds.confidence)} sure)"
-        for effect in effects
-        if rules.statistics and effect.bounds and effect.bounds.worst >= rules.margin
-    ]
-    arms = {arm.label: arm for arm in comparison.arms}
+    doubts: list[str] = []
+    if falls:
+        doubts += [_dead_text(each) for each in facts.collapses if each.weight is Weight.DOUBT]
+        doubts += [
+            f"{text}; it may be noise" for text in _fall_texts(facts, [each for each in facts.tests if each.doubtful])
+        ]
+    margin = facts.rules.margin
     doubts += [
-        f"{_with_arm(test.arm, _pattern_text(test, arms[test.arm]))}; luck gives some field such a fall in "
-        f"{_whole_percent(test.luck)} of comparisons: too little for a proof, too much to ignore"
-        for test in _fallen_fields(tests, rules)
-        if test.luck <= _UNLIKELY
+        _with_arm(effect.arm, f"{excluded_text(effect)}, and a fall of {_points_text(margin)} must be (margin)")
+        for effect in facts.effects
+        if margin is not None and effect.bounds is not None and effect.bounds.worst >= margin
     ]
-    doubts += [doubt for arm in comparison.arms for doubt in _doubts_by_missing_cases(arm, rules)]
-    doubts += [
+    doubts += [doubt for arm in facts.comparison.arms for doubt in _doubts_by_missing_cases(arm)]
+    return doubts + [
         f"{broken_text(found)}: more than chance gives (p {p_text(found.p)}); an outage, or the change itself"
-        for found in broken
-        if _is_rise(found, rules)
+        for found in facts.broken
+        if _is_rise(found, facts)
     ]
-    return doubts
 
 
-def _fallen_fields(tests: Sequence[TestResult], rules: Rules) -> list[TestResult]:
-    """Return the tests of fields that fell by more than the margin, the least probable by luck first."""
-    found = [test for test in tests if test.subject is Subject.PATTERN and test.drop > rules.margin + 1e-12]
-    return sorted(found, key=lambda test: (test.luck, -test.drop, test.name))
-
-
-def _doubts_by_missing_cases(arm: ArmComparison, rules: Rules) -> list[str]:
+def _doubts_by_missing_cases(arm: ArmComparison) -> list[str]:
     """Return the doubts because of lost cases, and of earlier cases that the run does not have."""
     doubts: list[str] = []
     lost = len(arm.of_kind(Change.LOST))
     total = lost + len(arm.compared)
-    if total and lost > rules.max_lost * total:
+    if total and lost > MOST_LOST * total:
         doubts.append(f"{_with_arm(arm.label, f'{lost} of {total} cases')} broke or were not run, on one side or both")
     gone, earlier = arm.gone
-    if rules.statistics and arm.compared and gone > rules.max_gone * earlier:
+    if arm.compared and gone > MOST_GONE * earlier:
         what = _with_arm(arm.label, f"{gone} of {earlier} earlier cases")
-        limit = f"at most {_whole_percent(rules.max_gone)} may be gone"
-        doubts.append(f"{what} are not in this run, and the others do not stand for them ({limit})")
+        doubts.append(f"{what} are not in this run, and the others do not stand for them")
     return doubts
 
 
-def assurance_text(effect: Effect, rules: Rules) -> str:
-    """Say why an arm is not worse."""
-    where = f"{effect.measure}: {_percent_text(effect.after)}, was {_percent_text(effect.before)}"
-    if not rules.statistics:
-        return _with_arm(effect.arm, f"{where}; no rule is broken")
+def _is_rise(broken: BrokenRuns, facts: Facts) -> bool:
+    """Whether more runs broke than before, beyond noise."""
+    return broken.p <= facts.rules.alpha and broken.after > broken.before
+
+
+# what PASS says
+
+
+def assurance_text(effect: Effect) -> str:
+    """Say why an arm is not worse, and what is excluded."""
     if effect.bounds is None:
-        return _with_arm(effect.arm, f"{where}; no result changed, and nothing that the results depend on did")
-    return _with_arm(
-        effect.arm,
-        f"{where}; {_count(effect.cases, 'case')} exclude a fall of {_points_text(rules.margin)} or more "
-        f"(at most {_points_text(effect.bounds.worst)}, {_whole_percent(effect.bounds.confidence)} sure)",
-    )
+        why = "no result changed, and nothing that the results depend on did"
+        return _with_arm(effect.arm, f"{level_text(effect)}; {why}")
+    return _with_arm(effect.arm, f"{level_text(effect)}; no fall found; {excluded_text(effect)}")
 
 
-def warning_texts(
-    comparison: Comparison, effects: Sequence[Effect], tests: Sequence[TestResult], rules: Rules
-) -> list[str]:
-    """Return what "not worse" takes for granted, and the fields of which it cannot say anything."""
-    arms = {arm.label: arm for arm in comparison.arms}
-    fallen = [test for test in _fallen_fields(tests, rules) if test.luck <= _EVEN]
-    found = [
-        f"{_with_arm(test.arm, _pattern_text(test, arms[test.arm]))}: {_too_little_text(test)}" for test in fallen[:3]
-    ]
-    if len(fallen) > 3:
-        found.append(
-            f"{len(fallen) - 3} more fields fell by more than {_points_text(rules.margin)}, which is not beyond noise"
-        )
-    for effect in effects:
-        if effect.assumed and effect.bounds is not None:
-            runs = effect.cases
-            share = 1 - (1 - effect.bounds.confidence) ** (1 / runs)
-            found.append(
-                f"{_with_arm(effect.arm, 'this assumes')} that answers do not begin to fail as a whole: none of {runs} "
-                f"did, which does not exclude that {_percent_text(share)} will"
-            )
-    return found
+def excluded_text(effect: Effect) -> str:
+    """Return `falls of the mean above 3.2 points are ruled out`."""
+    if effect.bounds is None or effect.bounds.worst >= 1:
+        return f"{_count(effect.cases, 'case')} rule out no fall of the mean"
+    return f"falls of the mean above {_points_text(effect.bounds.worst)} are ruled out"
 
 
-def _too_little_text(test: TestResult) -> str:
-    if not test.decidable and test.needed is not None:
-        return f"too few to be sure ({test.needed} would be enough)"
-    return f"luck gives some field such a fall in {_whole_percent(test.luck)} of comparisons"
+def warning_texts(facts: Facts) -> list[str]:
+    """Return what a reader of PASS has to know: cases that died, though not so many that they decide."""
+    return [_dead_text(each) for each in facts.collapses]
 
 
-def advice_texts(
-    comparison: Comparison,
-    effects: Sequence[Effect],
-    tests: Sequence[TestResult],
-    broken: Sequence[BrokenRuns],
-    rules: Rules,
-    *,
-    undecided: bool,
-    confirm: bool = True,
-) -> list[str]:
+# what to do
+
+
+def advice_texts(facts: Facts, *, undecided: bool, confirm: bool = True) -> list[str]:
     """Return what to do next, and what a decision costs where there is none.
 
     `confirm`: to run the cases that fell again is worth naming.
     """
-    found = [_with_arm(effect.arm, f"look first at {_names(effect.fell)}") for effect in effects if effect.fell]
-    if not undecided:
-        return found
-    arms = {arm.label: arm for arm in comparison.arms}
-    for effect in effects if confirm and rules.statistics else ():
-        arm = arms[effect.arm]
-        if is_in_doubt(effect, tests, rules):
-            plan = plan_arm(arm, tests, rules, most=MOST_CONFIRMED)
+    found: list[str] = []
+    for effect in facts.effects:
+        arm = facts.arm(effect.arm)
+        if effect.fell:
+            found.append(_with_arm(effect.arm, f"look first at {_names(effect.fell)}"))
+        if undecided and confirm and is_in_doubt(effect.arm, facts):
+            plan = plan_arm(arm, facts.tests, facts.rules, most=MOST_CONFIRMED)
             if isinstance(plan, ArmPlan):
                 found.append(_with_arm(effect.arm, _confirm_text(plan, arm.cost_usd)))
-    found += [_rerun_text(each, arms[each.arm]) for each in broken if _is_rise(each, rules)]
-    return found + [_with_arm(effect.arm, needs_text(effect.needs)) for effect in effects if effect.needs is not None]
+    return found + [_rerun_text(each, facts) for each in facts.broken if undecided and _is_rise(each, facts)]
 
 
-def _is_rise(broken: BrokenRuns, rules: Rules) -> bool:
-    """Whether more runs broke than before, beyond noise."""
-    return rules.statistics and broken.p <= rules.alpha and broken.after > broken.before
-
-
-def _rerun_text(broken: BrokenRuns, arm: ArmComparison) -> str:
+def _rerun_text(broken: BrokenRuns, facts: Facts) -> str:
     """Return `to see if it is an outage, run c0, c1 and 3 more again: pytest --lf (5 calls, $0.05)`."""
+    arm = facts.arm(broken.arm)
     names = _names([row.case for row in arm.cases if row.runs_broken is not None and any(row.runs_broken.after)])
     price = _money(None if arm.cost_usd is None else broken.cases_after * arm.cost_usd)
     calls = _count(broken.cases_after, "call")
     return _with_arm(broken.arm, f"to see if it is an outage, run {names} again: pytest --lf ({calls}, {price})")
 
 
-def is_in_doubt(effect: Effect, tests: Sequence[TestResult], rules: Rules) -> bool:
-    """Whether a fall of the mean by the margin, or of a field, is not excluded."""
-    if effect.bounds is not None and effect.bounds.worst >= rules.margin:
-        return True
-    return any(test.arm == effect.arm and test.luck <= _UNLIKELY for test in _fallen_fields(tests, rules))
+def is_in_doubt(arm: str, facts: Facts) -> bool:
+    """Whether fresh runs can decide about an arm: a fall of it may be noise."""
+    dead = any(each.arm == arm and each.weight is Weight.DOUBT for each in facts.collapses)
+    return dead or any(test.arm == arm and test.doubtful for test in facts.tests)
 
 
 def _confirm_text(plan: ArmPlan, price: float | None) -> str:
-    """Return `to see if the fall is real: run 5 of them again, --extract-confirm (20 calls, $0.20)`."""
-    calls = plan.calls
-    cost = _money(None if price is None else calls * price)
+    """Return `to see if the fall is real: run 5 cases again, --extract-confirm (20 calls, $0.20)`."""
+    cost = _money(None if price is None else plan.calls * price)
     which = "the case that fell" if len(plan.cases) == 1 else f"{len(plan.cases)} cases that fell"
-    return (
-        f"to see if the fall is real, run {which} again on both sides: pytest --extract-confirm ({calls} calls, {cost})"
-    )
+    calls = f"{plan.calls} calls, {cost}"
+    return f"to see if the fall is real, run {which} again on both sides: pytest --extract-confirm ({calls})"
 
 
-def confirmed_texts(
-    confirmation: Confirmation, comparison: Comparison, effects: Sequence[Effect], rules: Rules
-) -> list[str]:
+# what fresh runs say
+
+
+def confirmed_texts(confirmation: Confirmation, facts: Facts) -> list[str]:
     """Return what fell by the first runs, each followed by what the fresh runs say of it."""
-    arms = {arm.label: arm for arm in comparison.arms}
-    of = {effect.arm: effect for effect in effects}
     ordered = sorted(confirmation.fallen, key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted))
     texts: list[str] = []
-    for arm in dict.fromkeys(test.arm for test in ordered):
-        effect = of[arm]
-        where = f"{effect.measure}: {_percent_text(effect.after)}, was {_percent_text(effect.before)}"
-        texts.append(_with_arm(arm, f"{where}; {_fell_text(effect)}{_mistakes_text(arms[arm].fields)}"))
+    for label in dict.fromkeys(test.arm for test in ordered):
+        effect, arm = facts.effect(label), facts.arm(label)
+        texts.append(_with_arm(label, f"{level_text(effect)}; {_fell_text(effect)}{_mistakes_text(arm.fields)}"))
         for test in ordered:
-            if test.arm == arm:
+            if test.arm == label:
                 if test.subject is Subject.PATTERN:
-                    texts.append(_with_arm(arm, _pattern_text(test, arms[arm])))
-                texts.append(_with_arm(arm, f"confirmed by {_fresh_text(confirmation, test, rules)}"))
+                    texts.append(_with_arm(label, f"{test.name}{_pattern_text(test, arm)}"))
+                texts.append(_with_arm(label, f"confirmed by {_fresh_text(confirmation, test, facts)}"))
     return texts
 
 
-def unconfirmed_texts(confirmation: Confirmation, rules: Rules) -> list[str]:
+def unconfirmed_texts(confirmation: Confirmation, facts: Facts) -> list[str]:
     """Return for each arm whose fresh runs show no fall beyond noise what they show."""
     if not confirmation.enough:
         ran, planned = (sum(len(each.compared) for each in confirmation.comparison.arms), confirmation.planned)
         return [f"not confirmed: {ran} of {planned} cases could run again, too few to show a fall"]
     fallen = {test.arm for test in confirmation.fallen}
     heads = [test for test in confirmation.tests if test.subject is Subject.OVERALL and test.arm not in fallen]
-    return [_with_arm(test.arm, f"not confirmed by {_fresh_text(confirmation, test, rules)}") for test in heads]
+    return [_with_arm(test.arm, f"not confirmed by {_fresh_text(confirmation, test, facts)}") for test in heads]
 
 
-def _fresh_text(confirmation: Confirmation, test: TestResult, rules: Rules) -> str:
+def _fresh_text(confirmation: Confirmation, test: TestResult, facts: Facts) -> str:
     """Return `fresh runs of the 5 documents that fell (2 before, 2 now): fields right 8.0 %, was 96.0 % (...); ...`.
 
     The last part names the documents that fell again.
@@ -392,8 +338,7 @@ def _fresh_text(confirmation: Confirmation, test: TestResult, rules: Rules) -> s
     sides = f"{before} before, {now} now"
     if plan.held:
         sides = f"{now} now, against {before} of the baseline that had no part in choosing them"
-    what = f"fresh runs of {count} documents that fell ({sides})"
-    rates, change = f"{effect.measure} {_percent_text(effect.after)}, was {_percent_text(effect.before)}", ""
+    rates, change = level_text(effect), ""
     if test.subject is Subject.OVERALL and effect.bounds is not None:
         change = f"{interval_text(effect.bounds)}; "
     if test.subject is Subject.PATTERN:
@@ -401,9 +346,12 @@ def _fresh_text(confirmation: Confirmation, test: TestResult, rules: Rules) -> s
         rates = f"{test.name} {_percent_text(row.after)} right, was {_percent_text(row.before)}"
     elif test.subject is not Subject.OVERALL:
         rates = f"{test.title}: {_points_text(test.drop)} fewer fields right"
-    again = fallen_cases(arm, (test.subject, test.name), rules)
+    again = fallen_cases(arm, (test.subject, test.name), facts.rules)
     names = f" ({_names(again)})" if again else ""
-    return f"{what}: {rates} ({change}p {p_text(test.adjusted)} after correction); {len(again)} fell again{names}"
+    return (
+        f"fresh runs of {count} documents that fell ({sides}): {rates} ({change}p {p_text(test.adjusted)} after "
+        f"correction); {len(again)} fell again{names}"
+    )
 
 
 def _range_text(counts: tuple[int, int]) -> str:
@@ -420,99 +368,76 @@ def spent_text(confirmation: Confirmation) -> str:
     return f"the confirmation took {', '.join(parts)}"
 
 
-def needs_text(needs: Needs) -> str:
-    """Describe what would decide: `to decide: 23 to 60 more cases (46 to 120 calls, $0.12 to $0.31)`."""
-    ways = []
-    if needs.repeats is not None:
-        ways.append(_amount_text(needs.repeats, "more run of each case", "more runs of each case"))
-    if needs.cases is not None:
-        ways.append(_amount_text(needs.cases, "more case", "more cases"))
-    if not ways:
-        return "no number of cases or repeats would decide, if the cases seen are like the others"
-    return f"to decide: {', or '.join(ways)}"
+# what the suite can show
 
 
-def _amount_text(amounts: tuple[Further, Further | None], noun: str, nouns: str) -> str:
-    low, high = amounts
-    if high is None:
-        return f"at least {low.count:,} {nouns} ({low.calls:,} calls, {_money(low.cost_usd)})"
-    if low.count == high.count:
-        return f"{low.count:,} {noun if low.count == 1 else nouns} ({low.calls:,} calls, {_money(low.cost_usd)})"
-    cost = _money(low.cost_usd)
-    cost += f" to {_money(high.cost_usd)}" if low.cost_usd is not None else ""
-    return f"{low.count:,} to {high.count:,} {nouns} ({low.calls:,} to {high.calls:,} calls, {cost})"
+def resolution_text(found: Resolution) -> str:
+    """Return what a suite can show, once its baseline is written."""
+    runs = f"{found.runs} run" + "s" * (found.runs != 1)
+    text = f"{_count(found.cases, 'case')} with {runs} of each before and one later show {_falls_text(found.now)}"
+    return _with_arm(
+        found.arm,
+        f"{text}, in 8 of 10 comparisons; {MORE_CASES} cases more: {_falls_text(found.more_cases)}; "
+        f"{MORE_RUNS} runs more: {_falls_text(found.more_runs)}",
+    )
 
 
-def _money(cost: float | None) -> str:
-    return "cost unknown" if cost is None else f"${cost:,.2f}" if cost >= 0.1 or not cost else f"${cost:.2g}"
-
-
-def note_texts(
-    comparison: Comparison,
-    effects: Sequence[Effect],
-    tests: Sequence[TestResult],
-    ratchet: RatchetCheck,
-    rules: Rules,
-) -> list[str]:
-    """Return what the comparison leaves out, and what to do about it."""
-    notes = [note for effect in effects if (note := _trade_note(effect, tests, rules))]
-    lucky = [test for test in _fallen_fields(tests, rules) if test.luck > _EVEN]
-    if lucky:
-        arm = next(arm for arm in comparison.arms if arm.label == lucky[0].arm)
-        which = (
-            f"{_count(len(lucky), 'field')} fell by more than {_points_text(rules.margin)}, which is not beyond noise"
-        )
-        notes.append(f"{which}: {_with_arm(arm.label, _pattern_text(lucky[0], arm))}")
-    notes += [
-        f"{_with_arm(test.arm, test.title)} fell by {_points_text(test.drop)}, beyond noise but less than min_drop "
-        f"({_points_text(rules.min_drop)})"
-        for test in tests
-        if test.significant and 0 < test.drop < rules.min_drop
+def _falls_text(falls: Falls) -> str:
+    """Return `a fall of the mean by 3.1 points or of one field by 14 points`."""
+    parts = [
+        f"{what} by {_points_text(fall)}"
+        for what, fall in (("the mean", falls.mean), ("one field", falls.field))
+        if fall is not None
     ]
-    notes += [
-        f"{_with_arm(test.arm, test.title)} have {_points_text(test.drop)} fewer fields right, beyond noise, but fewer "
-        "answers failed as a whole: the mean of all did not fall by min_drop"
-        for test in tests
-        if test.significant and test.fall < rules.min_drop <= test.drop
-    ]
-    notes += [_with_arm(arm.label, _rule_change_text(change)) for arm in comparison.arms for change in arm.rules]
-    for tag in rules.by:
-        rows = [row for arm in comparison.arms for row in arm.compared]
+    return f"a fall of {' or of '.join(parts)}" if parts else "only a collapse"
+
+
+# notes
+
+
+def note_texts(facts: Facts) -> list[str]:
+    """Return what moved without proof, what the comparison leaves out, and what to do about it."""
+    notes = [note for effect in facts.effects if (note := _trade_note(effect, facts))]
+    dead = {each.arm for each in facts.collapses}
+    arms = [effect.arm for effect in facts.effects if effect.arm not in dead]
+    notes += [note for arm in arms if (note := _unproved_note(arm, facts))]
+    for test in facts.tests:
+        if test.beyond_noise and test.fall < SMALLEST_FALL and test.drop > 0:
+            fewer = f"{_with_arm(test.arm, test.title)} fell by {_points_text(test.drop)}, beyond noise"
+            why = (
+                f"less than {_points_text(SMALLEST_FALL)} is no fall"
+                if test.drop < SMALLEST_FALL
+                else "fewer answers failed as a whole: the mean of all did not fall"
+            )
+            notes.append(f"{fewer}, but {why}")
+    notes += [_with_arm(arm.label, _rule_change_text(change)) for arm in facts.comparison.arms for change in arm.rules]
+    rows = [row for arm in facts.comparison.arms for row in arm.compared]
+    for tag in facts.rules.by:
         if rows and not any(row.slices.get(tag) is not None for row in rows):
             known = {name for row in rows for name in row.slices}
             notes.append(f"no compared case has the tag {tag!r}{nearest(tag, known)}")
-    for arm in comparison.arms:
-        apart = [row for row in arm.cases if row.kind is Change.INCOMPARABLE or row.apart]
-        if apart:
-            causes = ", ".join(sorted({row.why for row in apart if row.why}))
-            notes.append(
-                f"{_with_arm(arm.label, f'{len(apart)} cases')} not or only in part comparable ({causes}); "
-                "score the old outputs under today's schema and gold: --extract-from OLD.jsonl"
-            )
-        gone, earlier = arm.gone
-        if gone:
-            what = _with_arm(arm.label, f"{gone} of {earlier} earlier cases")
-            notes.append(
-                f"{what} are not in this run, and not judged; if they are gone for good, accept that: "
-                "--extract-update-baseline"
-            )
-        if not arm.compared and arm.of_kind(Change.NEW):
-            notes.append(f"{_with_arm(arm.after, 'no earlier result')}: nothing to compare it with yet")
-        if arm.compared and all(row.replayed for row in arm.compared):
-            what = _with_arm(arm.label, "every output was replayed")
-            notes.append(f"{what}: a change of the extractor's code since it was recorded is not judged")
-        if arm.known:
-            notes.append(f"{_with_arm(arm.label, f'{len(arm.known)} known failures')} left out of the verdict")
-    return notes + _unchecked_pattern_notes(ratchet)
+    return notes + [note for arm in facts.comparison.arms for note in _left_out_notes(arm)]
 
 
-def _trade_note(effect: Effect, tests: Sequence[TestResult], rules: Rules) -> str | None:
+def _unproved_note(arm: str, facts: Facts) -> str | None:
+    """Return `fell within noise: f1 by 6.0 points, f2 by 4.0 points and 2 more fields`; None where nothing did."""
+    fallen = [
+        test
+        for test in facts.tests
+        if test.arm == arm and test.subject is Subject.PATTERN and test.fall >= SMALLEST_FALL
+        if not (test.beyond_noise or test.doubtful)
+    ]
+    fallen.sort(key=lambda test: -test.drop)
+    shown = [f"{test.name} by {_points_text(test.drop)}" for test in fallen[:_MOST_KINDS]]
+    more = f" and {_count(len(fallen) - len(shown), 'more field')}" if len(fallen) > len(shown) else ""
+    return _with_arm(arm, f"fell within noise: {', '.join(shown)}{more}") if shown else None
+
+
+def _trade_note(effect: Effect, facts: Facts) -> str | None:
     """Say that many cases lost a little and few gained a lot, where that is beyond noise and the mean is not."""
-    overall = next((test for test in tests if test.arm == effect.arm and test.subject is Subject.OVERALL), None)
-    worse = overall is not None and overall.significant and overall.drop >= rules.min_drop
-    if worse or overall is None or overall.p <= rules.alpha or not effect.rose:
-        return None
-    if mcnemar(len(effect.fell), effect.rose) > rules.alpha:
+    overall = next(test for test in facts.tests if test.arm == effect.arm and test.subject is Subject.OVERALL)
+    alpha = facts.rules.alpha
+    if overall.p <= alpha or not effect.rose or mcnemar(len(effect.fell), effect.rose) > alpha:
         return None
     return _with_arm(
         effect.arm,
@@ -521,20 +446,49 @@ def _trade_note(effect: Effect, tests: Sequence[TestResult], rules: Rules) -> st
     )
 
 
-def _unchecked_pattern_notes(ratchet: RatchetCheck) -> list[str]:
-    count = len(ratchet.unchecked)
-    if not count:
-        return []
-    arm, pattern = ratchet.unchecked[0]
-    return [
-        f"ratchet: {count} patterns not checked ({_with_arm(arm, pattern)}, ...): some of their cases were not scored"
+def _left_out_notes(arm: ArmComparison) -> list[str]:
+    notes: list[str] = []
+    apart = [row for row in arm.cases if row.kind is Change.INCOMPARABLE or row.apart]
+    if apart:
+        causes = ", ".join(sorted({row.why for row in apart if row.why}))
+        notes.append(
+            f"{_with_arm(arm.label, _count(len(apart), 'case'))} not or only in part comparable ({causes}); "
+            "score the old outputs under today's schema and gold: --extract-from OLD.jsonl"
+        )
+    gone, earlier = arm.gone
+    if gone:
+        what = _with_arm(arm.label, f"{gone} of {earlier} earlier cases")
+        notes.append(
+            f"{what} are not in this run, and not judged; if they are gone for good, accept that: "
+            "--extract-update-baseline"
+        )
+    if not arm.compared and arm.of_kind(Change.NEW):
+        notes.append(f"{_with_arm(arm.after, 'no earlier result')}: nothing to compare it with yet")
+    if arm.compared and all(row.replayed for row in arm.compared):
+        what = _with_arm(arm.label, "every output was replayed")
+        notes.append(f"{what}: a change of the extractor's code since it was recorded is not judged")
+    if arm.known:
+        notes.append(f"{_with_arm(arm.label, _count(len(arm.known), 'known failure'))} left out of the verdict")
+    return notes
+
+
+def _rule_change_text(change: RuleChange) -> str:
+    """Return `rule start <= end: broken in 2 documents that kept it before (c1, c2), kept in 1 that broke it (c3)`."""
+    parts = [
+        f"{verb} {_count(len(cases), 'document')} that {before} it before ({_names(cases)})"
+        for verb, before, cases in (("broken in", "kept", change.broken), ("kept in", "broke", change.mended))
+        if cases
     ]
+    return f"rule {change.rule}: {', '.join(parts)}"
+
+
+# numbers
 
 
 def broken_text(found: BrokenRuns) -> str:
     """Return `5 of 50 cases broke, 0 before (5 BadRequestError)`."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.kinds)
-    text = f"{found.cases_after} of {found.cases} cases broke, {found.cases_before} before"
+    text = f"{found.cases_after} of {_count(found.cases, 'case')} broke, {found.cases_before} before"
     return _with_arm(found.arm, text + (f" ({kinds})" if kinds else ""))
 
 
@@ -551,6 +505,10 @@ def _seconds(value: float) -> str:
     if value >= 100:
         return f"{value:,.0f} s"
     return f"{value:.3g} s" if value >= 0.01 else f"{1000 * value:.2g} ms"
+
+
+def _money(cost: float | None) -> str:
+    return "cost unknown" if cost is None else f"${cost:,.2f}" if cost >= 0.1 or not cost else f"${cost:.2g}"
 
 
 def interval_text(bounds: Bounds) -> str:

@@ -31,15 +31,10 @@ MOST_REASONS: Final = 4
 """Further reasons of a verdict that are shown without `-v`."""
 _MOST_TITLED: Final = 3
 """Arms that a title names."""
-_WORDS: Final[Mapping[Answer, str]] = {
-    Answer.WORSE: "WORSE",
-    Answer.NOT_WORSE: "PASS",
-    Answer.CANNOT_TELL: "UNDECIDED",
-}
 ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
     Answer.WORSE: "bad",
-    Answer.NOT_WORSE: "good",
-    Answer.CANNOT_TELL: "warn",
+    Answer.PASS: "good",
+    Answer.UNDECIDED: "warn",
 }
 _KIND_STYLE: Final[Mapping[Change, Style]] = {
     Change.REGRESSED: "bad",
@@ -53,13 +48,6 @@ CHANGED_KINDS: Final = (Change.REGRESSED, Change.FIXED, Change.SHIFTED)
 """Changes of a field, in the order in which reports show them."""
 UNCOMPARED_KINDS: Final = (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)
 """Kinds of cases that are not compared, in the order in which reports show them."""
-
-
-def answer_word(decision: GateDecision) -> str:
-    """Return PASS, PASS with a warning, UNDECIDED or WORSE."""
-    if decision.answer is Answer.NOT_WORSE and decision.warnings:
-        return "PASS with a warning"
-    return _WORDS[decision.answer]
 
 
 def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
@@ -93,7 +81,7 @@ def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
     most = 10**9 if verbosity >= 1 else MOST_REASONS
     style = "warn" if decision.warnings else ANSWER_STYLE[decision.answer]
     first, *others = decision.reasons or ("nothing was compared",)
-    lines = [line(Span(f"{answer_word(decision)}. ", style), Span(safe_prose(_sentence(first)), "head"))]
+    lines = [line(Span(f"{decision.answer}. ", style), Span(safe_prose(_sentence(first)), "head"))]
     lines += [line(safe_prose(_sentence(reason)), indent=2) for reason in others[:most]]
     lines += _more_rows_line(len(others), most, "reason")
     lines += [line(Span(safe_prose(_sentence(warning)), "warn"), indent=2) for warning in decision.warnings]
@@ -203,7 +191,7 @@ def p_cell(test: TestResult | None) -> str:
     """Return the corrected p-value of a row: `too few` where no result of so few cases could be significant."""
     if test is None:
         return ""
-    if test.significant:
+    if test.beyond_noise:
         return f"{test.adjusted:.2g}" if test.adjusted >= 0.001 else "<0.001"
     return f">{test.level:g}" if test.decidable else "too few"
 

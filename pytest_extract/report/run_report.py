@@ -23,11 +23,6 @@ Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]
 
 NOTHING: Final = Spending()
-_WORDS: Final = {
-    Answer.WORSE: "Worse than the baseline",
-    Answer.NOT_WORSE: "Not worse than the baseline",
-    Answer.CANNOT_TELL: "Undecided whether it is worse than the baseline",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,12 +131,12 @@ def _gate_headline(run: RunReport, problems: list[str], doubts: list[str]) -> He
     if run.judged is None:
         return Headline(tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts))
     verdict = run.judged
-    red = exit_status(verdict, run.inconclusive) != 0 and verdict.answer is not Answer.CANNOT_TELL
-    failing = red or bool(problems) or (verdict.answer is Answer.CANNOT_TELL and run.inconclusive == "fail")
-    unsure = verdict.answer is Answer.CANNOT_TELL or bool(doubts)
+    red = exit_status(verdict, run.inconclusive) != 0 and verdict.answer is not Answer.UNDECIDED
+    failing = red or bool(problems) or (verdict.answer is Answer.UNDECIDED and run.inconclusive == "fail")
+    unsure = verdict.answer is Answer.UNDECIDED or bool(doubts)
     text = next(iter(verdict.reasons), "")
     tone: Tone = "bad" if failing or verdict.compared_nothing else "warn" if unsure else "good"
-    return Headline(tone=tone, word=_WORDS[verdict.answer], text=text, reasons=(*problems, *doubts))
+    return Headline(tone=tone, word=str(verdict.answer), text=text, reasons=(*problems, *doubts))
 
 
 def _threshold_headline(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
@@ -192,7 +187,7 @@ def next_steps(run: RunReport) -> list[str]:
             steps.append(
                 "If the change is intended, accept it with `pytest --extract-update-baseline` and commit the baseline."
             )
-    elif run.judged is not None and run.judged.answer is Answer.CANNOT_TELL:
+    elif run.judged is not None and run.judged.answer is Answer.UNDECIDED:
         steps.append("Run again what fell (`--extract-confirm`), or add cases; the reasons say how many.")
     if left := outcomes[Outcome.NOT_RUN]:
         steps.append(f"Raise `--extract-budget` for the {plural(left, 'case')} that did not run.")

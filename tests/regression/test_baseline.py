@@ -15,7 +15,6 @@ from pytest_extract.regression.baseline import (
     dump_baseline,
     load_baseline,
     load_if_baseline,
-    pattern_rates,
     updated_baseline,
 )
 from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
@@ -90,8 +89,8 @@ def test_a_long_value_is_cut_once(value):
         ('{"format": 1}', "not a baseline"),
         ('{"kind": "pytest-extract baseline", "version": 99}', "version 99"),
         ('{"kind": "pytest-extract baseline", "version": 1}', "damaged"),
-        ('{"kind": "pytest-extract baseline", "version": 1, "best": {}, "cases": {"a": {"": {}}}}', "damaged"),
-        ('{"kind": "pytest-extract baseline", "version": 1, "best": {"": {"n": "x"}}, "cases": {}}', "damaged"),
+        ('{"kind": "pytest-extract baseline", "version": 1, "cases": {"a": {"": {}}}}', "damaged"),
+        ('{"kind": "pytest-extract baseline", "version": 1, "cases": []}', "damaged"),
     ],
 )
 def test_what_is_no_baseline_is_refused_with_what_to_do(tmp_path, text, what):
@@ -146,20 +145,13 @@ def test_a_broken_case_keeps_its_old_entry(tmp_path):
     assert update_baseline(path, [broken("c0"), result("c1", FIELDS)], completed=True, ci=False) == old
 
 
-def test_best_rates_only_rise():
-    first = baseline_of(*suite(4, {"n": True}))
-    worse = updated_baseline(first, snapshot(suite(4, {"n": False})))
-    assert worse.best == {"": {"n": 1.0}}
-    assert updated_baseline(baseline_of(*suite(4, {"n": False})), snapshot(suite(4, {"n": True}))).best == {
-        "": {"n": 1.0}
-    }
-
-
-def test_rates_of_patterns():
-    states = snapshot(
-        [result("a", {"i[0].p": True, "i[1].p": False}, {"i[0].p": True, "i[1].p": True}), result("b", {"x": INVENTED})]
-    )
-    assert pattern_rates(states.values()) == {"i[].p": 0.75, "x": 0.0}
+def test_the_file_says_what_its_cases_can_show():
+    steady = json.loads(dump_baseline(baseline_of(*suite(20, FIELDS))))["shows"][""]
+    flaky = [result(f"c{number}", FIELDS, dict.fromkeys(FIELDS, number % 2 == 0)) for number in range(20)]
+    noisy = json.loads(dump_baseline(baseline_of(*flaky)))["shows"][""]
+    assert 0 < steady["mean"] < steady["field"] < 1
+    assert noisy["mean"] > steady["mean"]
+    assert json.loads(dump_baseline(baseline_of(*suite(2, FIELDS))))["shows"][""] == {"mean": None, "field": None}
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,6 @@ def test_all_runs_of_both_sides_count_however_many_each_has(compared):
     assert arm.cases[0].runs == (1, 3)
     assert (arm.cases[0].before, arm.cases[0].after) == (1, Fraction(1, 3))
     assert arm.cases[0].runs_by_pattern["n"] == Runs((0,), (0, 1, 1))
-    assert arm.cases[0].noise == pytest.approx(2 / 3)
 
 
 def test_a_run_that_fails_as_a_whole_is_set_to_the_mean_of_the_others(compared):
@@ -242,12 +241,6 @@ def test_runs_that_broke_are_counted_by_kind_and_cost_and_latency_are_kept(compa
     assert case.runs_broken == Runs((0,), (0, 0, 1))
     assert case.errors == {"RateLimitError": 1}
     assert (case.cost_usd, case.latency_s) == ((0.01, 0.01), (1.0, 2.0))
-
-
-def test_noise_is_measured_where_there_are_repeats(compared):
-    arm = compared([result("a", {"n": True}, {"n": False})], [result("a", {"n": True}, {"n": True})])
-    assert arm.cases[0].noise == pytest.approx(0.5)
-    assert compared([result("a", {"n": True})], [result("a", {"n": True})]).cases[0].noise is None
 
 
 def test_arms_pair_by_label_and_a_lone_arm_with_a_lone_arm():

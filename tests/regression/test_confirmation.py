@@ -25,7 +25,7 @@ from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, FailingField
 from tests.regression.simulate import state, steady, suite
 
-RULES = Rules(resamples=100, permutations=1_000)
+RULES = Rules()
 LEVEL = RULES.alpha * FIRST_SHARE
 
 
@@ -107,8 +107,8 @@ def test_only_cases_that_can_run_again_are_planned():
 
 def test_a_fall_that_the_fresh_runs_show_is_worse():
     first, last = decided(dead(1, 2, 3), {}, dead(1, 2, 3, bits="000"), runs=3)
-    assert (first.answer, last.answer) == (Answer.CANNOT_TELL, Answer.WORSE)
-    assert last.reasons[0].startswith("fields right: 92.5 %, was 100.0 %; 3 of 40 documents fell (01, 02, 03), 0 rose")
+    assert (first.answer, last.answer) == (Answer.UNDECIDED, Answer.WORSE)
+    assert last.reasons[0].startswith("fields right 92.5 %, was 100.0 %; 3 of 40 documents fell (01, 02, 03), 0 rose")
     assert last.reasons[1].startswith(
         "confirmed by fresh runs of 3 documents that fell (3 before, 3 now): fields right 0.0 %, was 100.0 % (change -100"
     )
@@ -117,28 +117,21 @@ def test_a_fall_that_the_fresh_runs_show_is_worse():
 
 def test_a_fall_that_does_not_come_back_is_not_worse():
     first, last = decided(dead(1, 2, 3), {}, {}, runs=3)
-    assert first.answer is last.answer is Answer.CANNOT_TELL  # the mean of forty cases stays open
-    assert any("not confirmed by fresh runs of 3 documents" in reason for reason in last.reasons)
-    assert not any("--extract-confirm" in advice for advice in last.advice)
+    assert (first.answer, last.answer) == (Answer.UNDECIDED, Answer.PASS)
+    assert any("not confirmed by fresh runs of 3 documents" in warning for warning in last.warnings)
+    assert last.advice == ()
 
 
 def test_a_red_on_few_cases_needs_the_fresh_runs():
-    first, last = decided(dead(*range(7)), {}, {}, runs=2)
-    assert (first.answer, last.answer) == (Answer.WORSE, Answer.CANNOT_TELL)
-    assert last.reasons[0].startswith("in the first runs fields right: 82.5 %")
+    first, last = decided({n: {0: "0", 1: "0"} for n in range(7)}, {}, {}, runs=2)
+    assert (first.answer, last.answer) == (Answer.WORSE, Answer.UNDECIDED)
+    assert last.reasons[0].startswith("in the first runs fields right 91.2 %")
 
 
-def test_a_field_in_doubt_that_holds_up_is_a_pass_with_a_warning():
-    steady_cases = 200
-    before, after = run({}, cases=steady_cases), run({n: {0: "0"} for n in range(4)}, cases=steady_cases)
-    rules = replace(RULES, margin=0.015)
-    comparison = compare(before, after)
-    first = decide(comparison, replace(rules, unseen_loss=0.0), level=LEVEL)
-    assert first.answer is Answer.CANNOT_TELL
-    plan = planned(before, after, rules)
-    fresh = [{key: each for key, each in run({}, runs=3, cases=200).items() if key.case in plan.cases}] * 2
-    last = decide_confirmed(first, confirm(comparison, [plan], compare(*fresh), Spent(), rules))
-    assert last.answer is Answer.NOT_WORSE
+def test_a_field_in_doubt_that_holds_up_is_a_pass():
+    first, last = decided({n: {0: "0"} for n in range(4)}, {}, {}, runs=3)
+    assert (first.answer, last.answer) == (Answer.UNDECIDED, Answer.PASS)
+    assert last.reasons[0].startswith("fields right 97.5 %, was 100.0 %; no fall found; falls of the mean above ")
     assert any("not confirmed by fresh runs" in warning for warning in last.warnings)
 
 
@@ -186,17 +179,17 @@ def test_a_red_rests_on_few_cases_only_where_its_p_is_no_smaller_than_luck_of_th
     few = decide(compare(run({}), run(dead(*range(7)))), RULES)
     assert rests_on_few(few.tests, few.effects[0], RULES, 10)
     assert not rests_on_few(few.tests, few.effects[0], RULES, 6)
-    many_runs = decide(compare(run({}, runs=8), run(dead(*range(4), bits="0" * 8), runs=8)), Rules(resamples=100))
+    many_runs = decide(compare(run({}, runs=8), run(dead(*range(4), bits="0" * 8), runs=8)), Rules())
     assert many_runs.answer is Answer.WORSE
     assert not rests_on_few(many_runs.tests, many_runs.effects[0], RULES, 10)
 
 
 def test_a_suspect_is_what_luck_gives_least_often():
     comparison = compare(run({20: {1: "0"}, 21: {1: "0"}}), run({number: {2: "0"} for number in range(8)}))
-    found = suspects_of("", run_tests(comparison, RULES).results, RULES)
+    found = suspects_of("", run_tests(comparison, RULES).results)
     assert (found[0].subject, found[0].name) == (Subject.PATTERN, "f2")
     assert fallen_cases(comparison.arms[0], (Subject.PATTERN, "f2"), RULES) == [f"s::0{number}" for number in range(8)]
-    assert suspects_of("", run_tests(compare(run({}), run({})), RULES).results, RULES) == ()
+    assert suspects_of("", run_tests(compare(run({}), run({})), RULES).results) == ()
 
 
 def test_without_a_change_the_gate_with_its_confirmation_cries_wolf_in_at_most_five_percent():

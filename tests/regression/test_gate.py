@@ -1,4 +1,4 @@
-"""Worse, not worse, cannot tell: each rule, each reason, each exit status."""
+"""WORSE, PASS, UNDECIDED: each rule, each reason, each exit status."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import pytest
 from pytest_extract.core.case_result import Arm
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import ConfigError
-from pytest_extract.regression.baseline import updated_baseline
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.comparison_json import decision_record
 from pytest_extract.regression.effects import tag_effects
-from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, evaluate_run, exit_status
+from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, exit_status
 from pytest_extract.regression.multiple_testing import Subject, run_tests
 from pytest_extract.regression.rules import Rules, read_rule
 from pytest_extract.regression.snapshots import case_state, snapshot
@@ -109,70 +108,56 @@ def test_the_mistake_is_that_of_the_last_failing_run_and_a_fixed_field_has_none(
 def test_one_fixed_and_another_broken_is_worse():
     found = verdict(suite(12, GOOD | {"n": False}), suite(12, BAD))
     assert found.answer is Answer.WORSE
-    assert any(reason.startswith("m:") for reason in found.reasons)
+    assert found.reasons[0].startswith("fields right 75.0 %, was 75.0 %; m: 0.0 % right, was 100.0 %: ")
     assert not any(reason.startswith(("n:", "all fields")) for reason in found.reasons)
 
 
 def test_one_flip_among_many_cases_is_no_regression():
     after = [*suite(59, GOOD), result("c59", BAD)]
-    assert verdict(suite(60, GOOD), after).answer is Answer.NOT_WORSE
+    assert verdict(suite(60, GOOD), after).answer is Answer.PASS
 
 
-@pytest.mark.parametrize("after", [GOOD, BAD, dict.fromkeys(GOOD, False)], ids=["same", "one broken", "all broken"])
-def test_three_cases_cannot_tell_and_say_what_would(after):
-    found = verdict(suite(3, GOOD), suite(3, after))
-    assert found.answer is Answer.CANNOT_TELL
-    assert found.effects[0].needs is not None
-    low, _high = found.effects[0].needs.cases
-    assert low.count > 0
-    assert low.cost_usd == pytest.approx(0.02 * low.count)
-    assert any(advice.startswith("to decide: ") for advice in found.advice)
+@pytest.mark.parametrize(("cases", "excluded"), [(3, "50.0"), (20, "14.3"), (60, "4.9")])
+def test_equal_results_pass_and_say_what_so_few_cases_exclude(cases, excluded):
+    found = verdict(suite(cases, GOOD), suite(cases, GOOD))
+    assert found.answer is Answer.PASS
+    assert found.reasons == (
+        f"fields right 100.0 %, was 100.0 %; no fall found; falls of the mean above {excluded} points are ruled out",
+    )
 
 
-def test_equal_results_of_many_cases_are_not_worse():
-    found = verdict(suite(60, GOOD), suite(60, GOOD))
-    assert found.answer is Answer.NOT_WORSE
-    assert "exclude" in found.reasons[0]
+def test_with_a_margin_pass_needs_that_it_is_excluded():
+    assert verdict(suite(60, GOOD), suite(60, GOOD), margin=0.05).answer is Answer.PASS
+    found = verdict(suite(50, GOOD), suite(50, GOOD), margin=0.05)
+    assert found.answer is Answer.UNDECIDED
+    assert found.reasons[0].endswith("points are ruled out, and a fall of 5.0 points must be (margin)")
 
 
 def test_a_run_held_against_itself_is_not_worse_however_small():
     run = snapshot(suite(3, BAD))
-    assert evaluate_gate(run, run, Rules(), same_run=True).answer is Answer.NOT_WORSE
-
-
-def test_a_few_calls_of_the_same_set_up_cannot_tell_what_a_provider_changed():
-    run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(3, GOOD)]
-    found = evaluate_gate(snapshot(run), snapshot(run), Rules())
-    assert found.answer is Answer.CANNOT_TELL
-    assert found.effects[0].cases == 3
+    assert evaluate_gate(run, run, Rules(), same_run=True).answer is Answer.PASS
 
 
 def test_cases_that_the_change_does_not_touch_say_nothing_about_it():
     run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(3, GOOD)]
     touched = prompt_changed(run[:1]) + run[1:]
     found = evaluate_gate(snapshot(run), snapshot(touched), Rules())
-    assert found.answer is Answer.CANNOT_TELL
     assert found.effects[0].cases == 1
+    assert "1 case rule out no fall" in found.reasons[0] or "above 75.0 points" in found.reasons[0]
 
 
 def test_a_replay_of_recordings_is_not_worse_however_small_and_says_what_it_did_not_see():
     replayed = [result(f"c{number}", attempt(GOOD, recorded=True)) for number in range(3)]
     found = evaluate_gate(snapshot(suite(3, GOOD)), snapshot(replayed), Rules())
-    assert found.answer is Answer.NOT_WORSE
+    assert found.answer is Answer.PASS
     assert any("replayed" in note for note in found.notes)
     other_prompt = evaluate_gate(snapshot(suite(3, GOOD)), snapshot(prompt_changed(replayed)), Rules())
-    assert other_prompt.answer is Answer.CANNOT_TELL
-
-
-def test_cases_that_a_change_does_not_touch_do_not_vouch_for_those_that_it_does():
-    run = [replace(one, digests={**one.digests, "extractor": "7" * 64}) for one in suite(100, GOOD)]
-    touched = prompt_changed(run[:3]) + run[3:]
-    assert evaluate_gate(snapshot(run), snapshot(touched), Rules()).answer is Answer.CANNOT_TELL
+    assert "falls of the mean above 50.0 points are ruled out" in other_prompt.reasons[0]
 
 
 def test_an_outage_of_every_case_compared_nothing_and_is_never_green():
     found = verdict(suite(20, GOOD), [broken(f"c{number}") for number in range(20)])
-    assert (found.answer, found.compared_nothing) == (Answer.CANNOT_TELL, True)
+    assert (found.answer, found.compared_nothing) == (Answer.UNDECIDED, True)
     assert {exit_status(found, how) for how in (None, "pass", "warn")} == {3}
     assert exit_status(found, "fail") == 1
 
@@ -183,7 +168,7 @@ def test_no_results_at_all_compared_nothing():
     assert verdict([], suite(3, GOOD)).compared_nothing
 
 
-@pytest.mark.parametrize(("lost", "answer"), [(4, Answer.NOT_WORSE), (5, Answer.CANNOT_TELL), (20, Answer.CANNOT_TELL)])
+@pytest.mark.parametrize(("lost", "answer"), [(4, Answer.PASS), (5, Answer.UNDECIDED), (20, Answer.UNDECIDED)])
 def test_an_outage_of_some_cases_is_no_regression_but_of_many_leaves_doubt(lost, answer):
     after = suite(100, GOOD)[lost:] + [broken(f"c{number}") for number in range(lost)]
     found = verdict(suite(100, GOOD), after)
@@ -193,26 +178,22 @@ def test_an_outage_of_some_cases_is_no_regression_but_of_many_leaves_doubt(lost,
 @pytest.mark.parametrize(
     ("gone", "rules", "answer"),
     [
-        (0, {}, Answer.NOT_WORSE),
-        (50, {}, Answer.NOT_WORSE),
-        (51, {}, Answer.CANNOT_TELL),
-        (51, {"max_gone": 0.6}, Answer.NOT_WORSE),
-        (51, {"max_gone": 1.0}, Answer.NOT_WORSE),
-        (1, {"max_gone": 0.0}, Answer.CANNOT_TELL),
-        (51, {"statistics": False}, Answer.NOT_WORSE),
+        (0, {}, Answer.PASS),
+        (50, {}, Answer.PASS),
+        (51, {}, Answer.UNDECIDED),
     ],
 )
 def test_cases_that_are_gone_are_noted_and_when_most_are_the_rest_does_not_stand_for_them(gone, rules, answer):
     found = verdict(suite(100, GOOD), suite(100, GOOD)[gone:], **rules)
     assert found.answer is answer
     assert [note.partition(" are ")[0] for note in found.notes] == [f"{gone} of 100 earlier cases"] * bool(gone)
-    if answer is Answer.CANNOT_TELL:
+    if answer is Answer.UNDECIDED:
         assert f"{gone} of 100 earlier cases are not in this run" in found.reasons[0]
 
 
 def test_a_replay_of_a_few_of_the_cases_is_no_proof_for_all():
     replayed = [result(f"c{number}", attempt(GOOD, recorded=True)) for number in range(10)]
-    assert evaluate_gate(snapshot(replayed), snapshot(replayed[:4]), Rules()).answer is Answer.CANNOT_TELL
+    assert evaluate_gate(snapshot(replayed), snapshot(replayed[:4]), Rules()).answer is Answer.UNDECIDED
 
 
 def test_gone_cases_make_a_worse_run_no_better():
@@ -221,21 +202,21 @@ def test_gone_cases_make_a_worse_run_no_better():
 
 def test_new_cases_do_not_make_up_for_those_that_are_gone():
     after = suite(100, GOOD)[60:] + [result(f"new{number}", GOOD) for number in range(60)]
-    assert verdict(suite(100, GOOD), after).answer is Answer.CANNOT_TELL
+    assert verdict(suite(100, GOOD), after).answer is Answer.UNDECIDED
 
 
 def test_an_arm_that_was_not_run_at_all_is_noted():
     arms = [Arm(model="one"), Arm(model="two")]
     before = [each for arm in arms for each in suite(60, GOOD, arm=arm)]
     found = verdict(before, before[:60])
-    assert found.answer is Answer.NOT_WORSE
+    assert found.answer is Answer.PASS
     assert any("60 of 60 earlier cases are not in this run" in note for note in found.notes)
 
 
 def test_a_spent_budget_is_no_regression():
     after = suite(100, GOOD)[30:] + [not_run(f"c{number}") for number in range(30)]
     found = verdict(suite(100, GOOD), after)
-    assert found.answer is Answer.CANNOT_TELL
+    assert found.answer is Answer.UNDECIDED
     assert "30 of 100 cases" in found.reasons[0]
 
 
@@ -259,26 +240,18 @@ def test_fields_of_one_case_are_one_piece_of_evidence():
 @pytest.mark.parametrize(
     ("rules", "broken_fields", "answer"),
     [
-        ({"max_regressed": 0}, 0, Answer.NOT_WORSE),
+        ({"max_regressed": 0}, 0, Answer.PASS),
         ({"max_regressed": 0}, 1, Answer.WORSE),
-        ({"max_regressed": 2}, 2, Answer.NOT_WORSE),
+        ({"max_regressed": 2}, 2, Answer.PASS),
         ({"max_regressed": 2}, 3, Answer.WORSE),
-        ({"max_drop": 0.01}, 4, Answer.NOT_WORSE),
-        ({"max_drop": 0.01}, 5, Answer.WORSE),
-        ({"max_pattern_drop": 0.04}, 4, Answer.NOT_WORSE),
-        ({"max_pattern_drop": 0.04}, 5, Answer.WORSE),
-        ({"max_drop": 0.0}, 0, Answer.NOT_WORSE),
+        ({"max_drop": 0.005}, 2, Answer.PASS),
+        ({"max_drop": 0.005}, 3, Answer.WORSE),
+        ({"max_drop": 0.0}, 0, Answer.PASS),
     ],
 )
-@pytest.mark.parametrize("statistics", [True, False])
-def test_hard_rules(rules, broken_fields, answer, statistics):
+def test_hard_rules(rules, broken_fields, answer):
     after = suite(100, BAD)[:broken_fields] + suite(100, GOOD)[broken_fields:]
-    assert verdict(suite(100, GOOD), after, statistics=statistics, **rules).answer is answer
-
-
-def test_rules_alone_decide_without_statistics():
-    found = verdict(suite(3, GOOD), suite(3, GOOD), statistics=False, max_regressed=0)
-    assert (found.answer, found.tests) == (Answer.NOT_WORSE, ())
+    assert verdict(suite(100, GOOD), after, **rules).answer is answer
 
 
 def test_a_named_measure_can_be_judged():
@@ -299,19 +272,11 @@ def test_an_unknown_measure_is_a_mistake_with_the_nearest_name():
         ("alpha", 1.0),
         ("margin", -0.1),
         ("margin", float("nan")),
-        ("overall_share", 1.0),
-        ("min_drop", 1.5),
-        ("max_broken_rise", -0.1),
         ("max_cost_rise", -0.1),
         ("max_latency_rise", float("nan")),
-        ("unseen_loss", 1.5),
-        ("max_lost", -1),
-        ("max_gone", 1.5),
         ("max_drop", float("nan")),
-        ("ratchet_slack", 2),
         ("max_regressed", -1),
-        ("resamples", 5),
-        ("permutations", 5),
+        ("max_dead", -1),
     ],
 )
 def test_settings_out_of_range_are_refused(name, value):
@@ -355,7 +320,7 @@ def test_a_new_arm_has_nothing_to_be_held_against_and_says_so():
     before = suite(60, GOOD, arm=Arm(model="a"))
     after = suite(60, GOOD, arm=Arm(model="a")) + suite(60, BAD, arm=Arm(model="b"))
     found = verdict(before, after)
-    assert found.answer is Answer.NOT_WORSE
+    assert found.answer is Answer.PASS
     assert any("[b]" in note for note in found.notes)
 
 
@@ -363,39 +328,21 @@ def test_what_is_not_comparable_is_told_with_the_way_out():
     before = suite(60, GOOD)
     after = [replace(one, digests={**one.digests, "gold": "e" * 64}) for one in suite(60, GOOD | {"m": ("x", "y")})]
     found = verdict(before, after)
-    assert found.answer is Answer.NOT_WORSE
+    assert found.answer is Answer.PASS
     assert any("gold changed" in note and "--extract-from" in note for note in found.notes)
-
-
-def test_the_ratchet_holds_what_was_once_reached():
-    baseline = updated_baseline(None, snapshot(suite(10, GOOD)))
-    lower = updated_baseline(baseline, snapshot(suite(10, BAD)))
-    again = suite(10, BAD)
-    assert evaluate_run(again, lower, Rules(statistics=False)).answer is Answer.NOT_WORSE
-    found = evaluate_run(again, lower, Rules(statistics=False, ratchet_slack=0.0))
-    assert found.answer is Answer.WORSE
-    assert found.reasons == ("ratchet: m is at 0.0 %, its best accepted rate is 100.0 %",)
-    assert evaluate_run(again, lower, Rules(statistics=False, ratchet_slack=1.0)).answer is Answer.NOT_WORSE
-
-
-def test_the_ratchet_does_not_judge_a_selection():
-    baseline = updated_baseline(None, snapshot([*suite(9, GOOD), result("c9", BAD)]))
-    found = evaluate_run([result("c9", BAD)], baseline, Rules(statistics=False, ratchet_slack=0.0))
-    assert found.answer is Answer.NOT_WORSE
-    assert any("not checked" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
     ("answer", "inconclusive", "status"),
     [
-        (Answer.NOT_WORSE, None, 0),
-        (Answer.NOT_WORSE, "fail", 0),
+        (Answer.PASS, None, 0),
+        (Answer.PASS, "fail", 0),
         (Answer.WORSE, None, 1),
         (Answer.WORSE, "pass", 1),
-        (Answer.CANNOT_TELL, None, 3),
-        (Answer.CANNOT_TELL, "pass", 0),
-        (Answer.CANNOT_TELL, "warn", 0),
-        (Answer.CANNOT_TELL, "fail", 1),
+        (Answer.UNDECIDED, None, 3),
+        (Answer.UNDECIDED, "pass", 0),
+        (Answer.UNDECIDED, "warn", 0),
+        (Answer.UNDECIDED, "fail", 1),
     ],
 )
 def test_exit_status(answer, inconclusive, status):
@@ -423,10 +370,10 @@ def test_a_few_cases_that_fail_in_every_run_are_proven_by_their_runs(cases, runs
     before, after = repeated(cases, runs[0]), repeated(cases, runs[1], dead=4)
     found = verdict(before, after)
     assert found.answer is Answer.WORSE
-    assert found.reasons[0].startswith("fields right: ")
-    assert "4 of" in found.reasons[0]
+    assert found.reasons[0].startswith("fields right 9")
+    assert any(test.significant for test in found.tests)
     single = verdict(repeated(cases, 1), repeated(cases, 1, dead=4))
-    assert single.answer is not Answer.WORSE
+    assert not any(test.significant for test in single.tests)
 
 
 def test_all_runs_of_a_baseline_count_against_one_run_of_now():
@@ -464,12 +411,11 @@ def test_the_interval_that_is_shown_leaves_out_no_change_exactly_if_the_mean_is_
         assert (found.effects[0].bounds.high < 0) == (overall.adjusted <= 0.05)
 
 
-def test_a_sure_fall_of_less_than_min_drop_is_a_note():
+def test_a_sure_fall_of_less_than_half_a_point_is_a_note():
     before, after = suite(400, wide()), [result(f"c{n}", wide({n % 20} if n < 30 else ())) for n in range(400)]
     found = verdict(before, after)
-    assert found.answer is Answer.NOT_WORSE
+    assert found.answer is Answer.PASS
     assert any(note.startswith("all fields fell by 0.4 points, beyond noise") for note in found.notes)
-    assert verdict(before, after, min_drop=0.003).answer is Answer.WORSE
 
 
 def test_small_losses_that_fewer_whole_failures_make_up_for_are_a_note():
@@ -477,59 +423,45 @@ def test_small_losses_that_fewer_whole_failures_make_up_for_are_a_note():
     after = [result(f"c{n:03}", wide({n % 20} if n < 60 else ())) for n in range(200)]
     found = verdict(before, after)
     complete = next(test for test in found.tests if test.subject is Subject.COMPLETE)
-    assert complete.significant
+    assert complete.beyond_noise
     assert complete.fall < 0.005 < complete.drop
-    assert found.answer is Answer.NOT_WORSE
+    assert found.answer is Answer.PASS
     assert any("beyond noise, but fewer answers failed as a whole" in note for note in found.notes)
     assert verdict(before[:196], after[:196]).answer is Answer.WORSE  # two fewer may be chance
 
 
-def test_few_cases_that_all_pass_say_what_that_takes_for_granted():
-    few, many = verdict(suite(40, wide()), suite(40, wide())), verdict(suite(70, wide()), suite(70, wide()))
-    assert (few.answer, many.answer) == (Answer.NOT_WORSE, Answer.NOT_WORSE)
-    assert many.warnings == ()
-    assert few.warnings == (
-        "this assumes that answers do not begin to fail as a whole: none of 40 did, which does not exclude that 7.2 % will",
-    )
-    assert verdict(suite(40, wide()), suite(40, wide()), unseen_loss=1.0).answer is Answer.CANNOT_TELL
-    assert verdict(suite(40, wide()), suite(40, wide()), unseen_loss=0.5).warnings == ()
-
-
-def test_where_a_whole_answer_ever_failed_nothing_is_taken_for_granted():
-    once = [result("c0", wide(ALL)), *suite(40, wide())[1:]]
-    assert verdict(once, once).answer is Answer.CANNOT_TELL
-
-
-def test_not_worse_is_not_said_of_a_field_that_fell_with_nothing_against_it():
+def test_pass_is_not_said_of_a_field_that_fell_with_nothing_against_it():
     after = [result(f"c{n}", wide({0} if n < 4 else ())) for n in range(50)]
     found = verdict(suite(50, wide()), after)
-    assert found.answer is Answer.CANNOT_TELL
-    assert found.reasons[0].startswith("f0: 92.0 % right, was 100.0 %: worse in 4 of 50 documents (c0, c1, c2, c3)")
+    assert found.answer is Answer.UNDECIDED
+    (reason,) = found.reasons
+    assert reason == (
+        "fields right 99.6 %, was 100.0 %; f0: 92.0 % right, was 100.0 %: worse in 4 of 50 documents (c0, c1, c2, c3), "
+        "better in 0 (p = 0.062 after correction); it may be noise"
+    )
+    assert found.advice[0] == "look first at c0, c1, c2, c3"
+    assert found.advice[1].endswith(
+        "run 4 cases that fell again on both sides: pytest --extract-confirm (16 calls, $0.16)"
+    )
 
 
 def test_a_fall_as_luck_gives_it_is_a_note():
     before, after = simulated(random.Random(3), cases=60, fields=20, chances=(steady(0.9),) * 2)
     found = evaluate_gate(before, after, Rules())
-    assert found.answer is Answer.NOT_WORSE
-    assert any("fell by more than 5.0 points, which is not beyond noise: f17: " in note for note in found.notes)
-    assert not any("f17" in warning for warning in found.warnings)
+    assert found.answer is Answer.PASS
+    assert any(note.startswith("fell within noise: f17 by ") for note in found.notes)
 
 
 def test_a_rise_of_broken_runs_is_tested_and_named_by_kind():
     refused = [broken(f"c{n}", why="BadRequestError: content filtered") for n in range(5)]
     found = verdict(suite(50, GOOD), [*refused, *suite(50, GOOD)[5:]])
-    assert found.answer is Answer.CANNOT_TELL
+    assert found.answer is Answer.UNDECIDED
     assert found.broken[0].p == 0.5**5
-    assert found.reasons == (
-        (
-            "5 of 50 cases broke, 0 before (5 BadRequestError): more than chance gives (p = 0.031); "
-            "an outage, or the change itself"
-        ),
+    assert found.reasons[0].endswith(
+        "5 of 50 cases broke, 0 before (5 BadRequestError): more than chance gives (p = 0.031); "
+        "an outage, or the change itself"
     )
     assert found.advice[0].startswith("to see if it is an outage, run c0, c1, c2, c3, c4 again: pytest --lf (5 calls, ")
-    ruled = verdict(suite(50, GOOD), [*refused, *suite(50, GOOD)[5:]], max_broken_rise=0.02)
-    assert ruled.answer is Answer.WORSE
-    assert "a rise of 10.0 points, at most 2.0 points allowed" in ruled.reasons[0]
     assert verdict([*refused, *suite(50, GOOD)[5:]], [*refused, *suite(50, GOOD)[5:]]).broken[0].p == 1.0
 
 
@@ -539,10 +471,10 @@ def test_cost_and_latency_of_a_call_are_in_every_verdict_and_can_be_ruled(rule, 
     after = [result(f"c{n}", attempt(GOOD, cost_usd=0.012, latency_s=1.2)) for n in range(60)]
     found = verdict(before, after)
     assert {change.what: change.rise for change in found.calls} == pytest.approx({"cost": 0.2, "latency": 0.2})
-    assert verdict(before, after, **{rule: 0.2}).answer is Answer.NOT_WORSE
+    assert verdict(before, after, **{rule: 0.2}).answer is Answer.PASS
     ruled = verdict(before, after, **{rule: 0.19})
     assert ruled.answer is Answer.WORSE
-    assert ruled.reasons[0].startswith(f"rule: {what} of a call ")
+    assert f"; rule: {what} of a call " in ruled.reasons[0]
     assert ruled.reasons[0].endswith("(+20 %), at most +19 % allowed")
 
 
@@ -550,12 +482,6 @@ def test_a_replay_has_no_cost_or_latency_of_its_own():
     replayed = [result(f"c{n}", attempt(GOOD, recorded=True, latency_s=2.0)) for n in range(3)]
     before = [result(f"c{n}", attempt(GOOD, latency_s=1.0)) for n in range(3)]
     assert verdict(before, replayed).calls == ()
-
-
-@pytest.mark.parametrize(("former", "said"), [("max_broken=0", "max_regressed"), ("reserve=0.2", "all of alpha")])
-def test_a_rule_that_is_gone_says_what_to_write(former, said):
-    with pytest.raises(ValueError, match=said):
-        read_rule(former)
 
 
 def by_kind(dead):
@@ -604,9 +530,91 @@ def test_tags_are_in_the_family_of_the_fields_and_an_unknown_one_is_noted():
 
 def test_judging_by_tag_raises_no_more_false_alarms():
     source, alarms = random.Random(4), 0
-    rules = Rules(resamples=100, permutations=1_000, by=("kind",))
+    rules = Rules(by=("kind",))
     for _ in range(60):
         before, after = simulated(source, cases=30, fields=4, chances=(steady(0.8),) * 2)
         tagged = {key: replace(state, slices={"kind": int(state.case_id) % 6}) for key, state in after.items()}
         alarms += any(test.adjusted <= 0.05 for test in run_tests(compare(before, tagged), rules).results)
     assert alarms <= 8
+
+
+def dead(count, numbers, runs=1, **more):
+    """`count` cases of several runs, right but for some of which nothing can be read."""
+    return [
+        result(
+            f"c{number}",
+            *[attempt(wide(), index=run, failed_gate="parse" if number in numbers else "") for run in range(runs)],
+            **more,
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cases", "runs", "died", "answer"),
+    [
+        (50, 3, 1, Answer.PASS),
+        (50, 3, 2, Answer.WORSE),
+        (50, 1, 1, Answer.PASS),
+        (50, 1, 2, Answer.UNDECIDED),
+        (50, 1, 3, Answer.UNDECIDED),
+        (50, 1, 4, Answer.WORSE),
+        (4, 1, 4, Answer.WORSE),
+        (4, 1, 3, Answer.WORSE),
+        (2, 1, 2, Answer.WORSE),
+        (1, 1, 1, Answer.UNDECIDED),
+    ],
+)
+def test_dead_cases_are_named_and_decide_where_they_are_no_noise(cases, runs, died, answer):
+    found = verdict(dead(cases, (), runs), dead(cases, range(died)))
+    assert found.answer is answer
+    texts = found.warnings if answer is Answer.PASS else found.reasons
+    ids = ", ".join(f"c{number}" for number in range(died))
+    plural = "document" if cases == 1 else "documents"
+    assert any(f"{died} of {cases} {plural} died ({ids})" in text for text in texts)
+
+
+def test_dead_cases_of_a_suite_in_which_answers_fail_by_chance_are_left_to_the_tests():
+    before = [*dead(49, (), 3), result("c49", attempt(wide()), attempt(wide(), index=1, failed_gate="parse"))]
+    found = verdict(before, dead(50, range(2)))
+    assert found.answer is Answer.PASS
+    assert "2 of 50 documents died (c0, c1)" in found.warnings[0]
+
+
+def test_an_answer_that_never_could_be_read_is_neither_dead_nor_noise():
+    found = verdict(dead(50, [7], 3), dead(50, [7, 8, 9]))
+    assert found.answer is Answer.WORSE
+    assert found.collapses[0].cases == ("invoices/acme.extract.yaml::c8", "invoices/acme.extract.yaml::c9")
+
+
+def test_one_wrong_field_of_two_kills_no_case():
+    after = [result("c0", {"a": False, "b": True}), *suite(1, {"a": True, "b": True})[1:]]
+    assert verdict(suite(1, {"a": True, "b": True}), after).collapses == ()
+
+
+def test_a_tag_all_of_whose_cases_died_is_named():
+    def tagged(numbers):
+        return [
+            replace(each, tags={"kind": "credit" if number < 2 else "invoice"})
+            for number, each in enumerate(dead(50, numbers))
+        ]
+
+    found = verdict(tagged(()), tagged(range(2)))
+    assert found.answer is Answer.WORSE
+    assert "2 of 50 documents died (c0, c1), all of kind=credit: right before" in found.reasons[0]
+
+
+def test_a_limit_on_dead_cases_is_a_hard_rule():
+    assert verdict(dead(50, ()), dead(50, range(3)), max_dead=3).answer is Answer.PASS
+    assert verdict(dead(50, ()), dead(50, range(1)), max_dead=0).answer is Answer.WORSE
+    assert read_rule("max_dead=2") == ("max_dead", 2)
+    with pytest.raises(ValueError, match="a rule of the gate"):
+        read_rule("max_daed")
+
+
+def test_a_doubtful_fall_is_one_that_the_same_tests_find_at_a_weaker_level():
+    after = [result(f"c{n}", wide({0} if n < 4 else ())) for n in range(50)]
+    found = verdict(suite(50, wide()), after)
+    (doubtful,) = [test for test in found.tests if test.doubtful]
+    assert (doubtful.name, doubtful.significant) == ("f0", False)
+    assert verdict(suite(50, wide()), after, alpha=0.1).answer is Answer.WORSE

@@ -9,6 +9,11 @@ pytest.importorskip("scipy")
 from tests.benchmarks import gate_power
 
 
+@pytest.fixture(autouse=True)
+def _fewer_arrangements(monkeypatch):
+    monkeypatch.setattr("pytest_extract.core.stats.permutation.LANES", 1_000)
+
+
 @pytest.mark.parametrize("kind", gate_power.KINDS.values(), ids=gate_power.KINDS)
 def test_without_a_change_few_suites_are_called_worse(kind):
     found, _ = gate_power.rates(kind, gate_power.NOTHING, cases=20, fields=5, runs=(1, 1), suites=30, seed=3)
@@ -67,12 +72,13 @@ def test_the_report_prints_its_tables(capsys, monkeypatch):
     assert lines[-1].startswith("| hard and easy cases | ")
 
 
-def test_the_advice_on_further_cases_comes_true():
-    for kind in ("hard and easy cases", "mixture"):
-        asked, shares, _ = gate_power.advice(gate_power.KINDS[kind], gate_power.NOTHING, cases=20, suites=15, seed=2)
-        assert asked >= 8
-        assert shares[1] >= 65  # 80 and more in the report; fifteen suites vary
-        assert shares[0] <= shares[1]
+def test_the_answers_are_counted_for_every_fall(capsys, monkeypatch):
+    monkeypatch.setattr(gate_power, "SUITES", {"no noise": gate_power.Kind(rate=1.0)})
+    gate_power.every_answer(2, 1, (20,))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("| suite | cases | runs | stated | none | half of the stated | as stated | ")
+    assert lines[-1].endswith(" | 100/0/0 | 0/0/100 |") is False
+    assert lines[-1].endswith(" | 0/0/100 |")
 
 
 def test_a_table_replaces_the_one_in_the_manual(tmp_path):
@@ -80,8 +86,8 @@ def test_a_table_replaces_the_one_in_the_manual(tmp_path):
     manual.write_text("# Page\n<!-- table: changes -->\nold\n<!-- end of table -->\nend\n")
     gate_power.write_into_manual("power", "\n| new |\n", manual)
     assert manual.read_text() == "# Page\n<!-- table: changes -->\n| new |\n<!-- end of table -->\nend\n"
-    with pytest.raises(SystemExit, match="no place for the table 'advice'"):
-        gate_power.write_into_manual("advice", "", manual)
+    with pytest.raises(SystemExit, match="no place for the table 'answers'"):
+        gate_power.write_into_manual("answers", "", manual)
 
 
 def test_the_manual_has_a_place_for_every_table():

@@ -23,7 +23,16 @@ from pytest_extract.report.lines import text_of
 from tests.regression.make import INVENTED, broken, merged_results, result
 from tests.strategies import nested
 
-RULES = Rules(resamples=100, permutations=1_000)
+RULES = Rules()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _fewer_arrangements():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pytest_extract.core.stats.permutation.LANES", 1_000)
+        yield
+
+
 PATHS = ("a", "b.c", "items[0].p", "items[1].p", "d")
 fields = st.fixed_dictionaries({path: st.booleans() for path in PATHS})
 runs = st.lists(fields, min_size=1, max_size=3)

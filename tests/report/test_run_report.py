@@ -16,6 +16,8 @@ DOWN = broken("c", "down")
 LATER = case("d", Outcome.NOT_RUN, why="the budget is spent")
 FELL = [scored(f"c{index}", GOLD, model="a") for index in range(8)]
 FELL += [scored(f"c{index}", wrong(total=1, vendor="x"), model="b") for index in range(8)]
+DOUBTFUL = [scored(f"c{index}", GOLD, model="a") for index in range(20)]
+DOUBTFUL += [scored(f"c{index}", wrong(total=1) if index < 4 else GOLD, model="b") for index in range(20)]
 SAME = [scored(f"c{index}", GOLD, model=model) for index in range(80) for model in "ab"]
 
 
@@ -69,16 +71,12 @@ def test_headline(keys: dict[str, Any], told: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("results", "inconclusive", "tone", "word"),
     [
-        pytest.param(FELL, "warn", "bad", "Worse than the baseline", id="worse"),
-        pytest.param(SAME, "warn", "good", "Not worse than the baseline", id="not worse"),
-        pytest.param(
-            [*FELL[:2], *FELL[8:10]], "warn", "warn", "Undecided whether it is worse than the baseline", id="few"
-        ),
-        pytest.param(
-            [*FELL[:2], *FELL[8:10]], "fail", "bad", "Undecided whether it is worse than the baseline", id="few, fail"
-        ),
-        pytest.param([*SAME, DOWN], "warn", "bad", "Not worse than the baseline", id="broken"),
-        pytest.param([*SAME, LATER], "warn", "warn", "Not worse than the baseline", id="not run"),
+        pytest.param(FELL, "warn", "bad", "WORSE", id="worse"),
+        pytest.param(SAME, "warn", "good", "PASS", id="not worse"),
+        pytest.param(DOUBTFUL, "warn", "warn", "UNDECIDED", id="doubtful"),
+        pytest.param(DOUBTFUL, "fail", "bad", "UNDECIDED", id="doubtful, fail"),
+        pytest.param([*SAME, DOWN], "warn", "bad", "PASS", id="broken"),
+        pytest.param([*SAME, LATER], "warn", "warn", "PASS", id="not run"),
     ],
 )
 def test_headline_of_a_comparison(results: list[Any], inconclusive: Any, tone: str, word: str) -> None:

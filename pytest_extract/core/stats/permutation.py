@@ -121,9 +121,10 @@ class Permutations:
         shapes: Sequence[tuple[int, int]],
         statistics: Sequence[Mapping[int, Runs]],
         *,
-        lanes: int = LANES,
+        lanes: int | None = None,
         seed: int = SEED,
     ) -> None:
+        lanes = lanes or LANES
         self._source = np.random.default_rng(seed)
         taking = {case for runs in statistics for case in runs}
         ways = math.prod(math.comb(sum(shapes[case]), shapes[case][1]) for case in taking)

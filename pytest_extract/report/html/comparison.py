@@ -14,7 +14,6 @@ from pytest_extract.report.gate import (
     ANSWER_STYLE,
     CHANGED_KINDS,
     UNCOMPARED_KINDS,
-    answer_word,
     basis_texts,
     comparison_title,
     effect_lines,
@@ -61,7 +60,7 @@ def comparison_context(judged: GateDecision | None, anchors: Anchors, *, is_gate
     reasons = _listed([*judged.reasons, *judged.warnings, *judged.advice])
     return {
         "title": message(title[0].upper() + title[1:] if is_gate else title),
-        "answer": answer_word(judged),
+        "answer": str(judged.answer),
         "tone": ANSWER_STYLE[judged.answer],
         "reasons": reasons[:MOST_REASONS],
         "further": reasons[MOST_REASONS:],

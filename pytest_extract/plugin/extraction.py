@@ -104,7 +104,7 @@ class ExtractionService:
         an extractor that tells of no tokens and no cost, as it may call no model.
         """
         settings = self._settings
-        if not settings.update_baseline or settings.repeat is not None or item.case.repeat.of > 1:
+        if settings.update_baseline != "replace" or settings.repeat is not None or item.case.repeat.of > 1:
             return None
         if len(result.attempts) != 1 or result.attempts[0].recorded or result.attempts[0].score is None:
             return None

@@ -51,7 +51,7 @@ class Settings:
     ci: Literal["auto", "off"]
     by: tuple[str, ...]
     baseline: Path | None
-    update_baseline: bool
+    update_baseline: Literal["replace", "add"] | None
     force: bool
     inconclusive: Literal["pass", "warn", "fail"]
     confirm: int | None
@@ -343,7 +343,14 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             metavar="GATE",
         ),
         Option("baseline", "Compare the run with this baseline.", Path, metavar="FILE"),
-        Option("update-baseline", "Write the baseline from this run.", _switch, "false", ini=False),
+        Option(
+            "update-baseline",
+            "Write the baseline from this run, in place of earlier runs of its cases; `add` keeps these.",
+            _one_of("replace", "add"),
+            ini=False,
+            alone="replace",
+            metavar="HOW",
+        ),
         Option(
             "inconclusive",
             "Choose what a regression verdict does that the data cannot decide: pass, warn or fail.",
@@ -485,7 +492,9 @@ def _read_option(config: pytest.Config, option: Option, problems: list[str]) -> 
         try:
             read.append(option.read(text))
         except ValueError as error:
-            problems.append(f"{name}: {text!r} {error}")
+            path = option.alone is not None and (base / text.partition("::")[0]).exists()
+            hint = f"; put {text} before {name}, or give {name}={option.alone}" if path else ""
+            problems.append(f"{name}: {text!r} {error}{hint}")
     read = [_absolute(value, base) for value in read]
     return tuple(read) if option.many else (read[0] if read else None)
 

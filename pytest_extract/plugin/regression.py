@@ -190,21 +190,22 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
         return False, [f"baseline not written: {refused}"]
     try:
         gone = _deleted_cases(settings.baseline, session.config.rootpath)
-        stored = update_baseline(settings.baseline, results, **why, gone=gone)
+        keep = rules.keep_runs if settings.update_baseline == "add" else None
+        stored = update_baseline(settings.baseline, results, **why, gone=gone, keep_runs=keep)
     except StoreError as error:
         return False, [str(error)]
-    states = [state for state in snapshot(results).values() if not state.lost]
+    states = {key: state for key, state in snapshot(results).items() if not state.lost}
     new = len(states)
     kept, counts = len(stored.cases) - new, plural(new, "case")
     counts += f", {kept:,} kept as they were" if kept else ""
     counts += f", {len(gone):,} dropped that no longer exist" if gone else ""
-    runs = [state.runs for state in states]
+    runs = [stored.cases[key].runs for key in states]
     if runs and max(runs) > 1:
         low, high = min(runs), max(runs)
         counts += f", {high} runs of each" if low == high else f", {low} to {high} runs of each"
-        counts += " (--extract-repeat=1 for one)" if settings.repeat is None else ""
+        counts += " (--extract-repeat=1 for one)" if settings.repeat is None and keep is None else ""
     text = f"baseline written: {settings.baseline} ({counts})"
-    if runs and max(runs) == 1 and any(state.cost_usd for state in states):
+    if runs and max(runs) == 1 and any(state.cost_usd for state in states.values()):
         text += (
             "; one run of each case: with --extract-repeat=3 the gate finds more, and this run's luck counts for less"
         )

@@ -6,13 +6,15 @@ A field that passes is only counted; a field that fails is written with its valu
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import StoreError
+from pytest_extract.regression.field_matching import changed_digests
 from pytest_extract.regression.resolution import resolutions
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import (
@@ -99,15 +101,69 @@ def _baseline_from_json(record: Mapping[str, Any]) -> Baseline:
     return Baseline(cases=cases)
 
 
-def updated_baseline(old: Baseline | None, run: Snapshot, *, gone: Iterable[str] = ()) -> Baseline:
+def updated_baseline(
+    old: Baseline | None, run: Snapshot, *, gone: Iterable[str] = (), keep_runs: int | None = None
+) -> Baseline:
     """Merge a run's results into a baseline: cases that were not run, or were lost, keep their entry.
 
-    `gone`: cases (`file::id`) that no longer exist and are to be dropped.
+    `gone`: cases (`file::id`) that no longer exist and are to be dropped. `keep_runs`: earlier runs of a case stay, the
+    last ones up to this number in all; None: the run replaces them.
     """
     dropped = set(gone)
     cases = {key: state for key, state in (old.cases if old else {}).items() if key.case not in dropped}
-    cases.update({key: as_stored(state) for key, state in run.items() if not state.lost})
+    for key, state in run.items():
+        if not state.lost:
+            earlier, now = cases.get(key), as_stored(state)
+            if earlier is not None and keep_runs is not None:
+                now = _with_earlier_runs(earlier, now, keep_runs, replayed=state.replayed)
+            cases[key] = now
     return Baseline(cases=cases)
+
+
+def _with_earlier_runs(earlier: CaseState, now: CaseState, keep: int, *, replayed: bool) -> CaseState:
+    """Return the last `keep` runs of a case; those of now alone where document, gold or metrics differ.
+
+    A replay with unchanged inputs may be one of the earlier runs, and is no further one.
+    """
+    if replayed and earlier.digests == now.digests:
+        return earlier
+    if changed_digests(earlier, now, ["document"]) or _asked(earlier) != _asked(now):
+        return now
+    sides = earlier, now
+
+    def joined(name: str) -> FailingField:
+        entries = [state.failing.get(name) for state in sides]
+        runs = (entry.runs if entry else (True,) * state.runs for entry, state in zip(entries, sides, strict=True))
+        return replace(now.failing.get(name) or earlier.failing[name], runs=tuple(chain.from_iterable(runs)))
+
+    def passed(of: Callable[[CaseState], Mapping[str, tuple[bool, ...]]]) -> dict[str, tuple[bool, ...]]:
+        names = {**of(earlier), **of(now)}
+        return {
+            name: tuple(chain.from_iterable(of(state).get(name, (True,) * state.runs) for state in sides))
+            for name in names
+        }
+
+    every = replace(
+        now,
+        runs=earlier.runs + now.runs,
+        patterns={**earlier.patterns, **now.patterns},
+        golds={**earlier.golds, **now.golds},
+        failing={name: joined(name) for name in {**earlier.failing, **now.failing}},
+        gates=passed(lambda state: state.gates),
+        rules=passed(lambda state: state.rules),
+        measures={
+            name: (*earlier.measures[name], *values)
+            for name, values in now.measures.items()
+            if name in earlier.measures
+        },
+    )
+    last = every.with_runs(max(0, every.runs - keep), every.runs)
+    return replace(last, broken=now.broken, errors=now.errors)
+
+
+def _asked(state: CaseState) -> dict[str, tuple[PatternState, str]]:
+    """Return what gold asks for and how it is checked; patterns that only outputs have differ from run to run."""
+    return {name: (pattern, state.golds[name]) for name, pattern in state.patterns.items() if pattern.of}
 
 
 def as_stored(state: CaseState) -> CaseState:

@@ -61,15 +61,17 @@ def update_baseline(
     ci: bool,
     force: bool = False,
     gone: Iterable[str] = (),
+    keep_runs: int | None = None,
 ) -> Baseline:
     """Write the results into the baseline at `path` and return it; cases that were not selected keep their entry.
 
-    `gone`: cases (`file::id`) to drop. Raises StoreError where it is refused (see `refusal`), or cannot be written.
+    `gone` and `keep_runs` as in `updated_baseline`. Raises StoreError where it is refused
+    (see `refusal`), or cannot be written.
     """
     why = refusal(results, completed=completed, ci=ci, force=force)
     if why:
         raise StoreError(f"{path}: baseline not written: {why}")
     old = read_baseline(path) if path.exists() else None
-    baseline = updated_baseline(old, snapshot(results), gone=gone)
+    baseline = updated_baseline(old, snapshot(results), gone=gone, keep_runs=keep_runs)
     write_atomic(path, dump_baseline(baseline))
     return baseline

@@ -13,7 +13,7 @@ from typing import Final
 
 from pytest_extract.core.stats.runs import Values
 from pytest_extract.regression.field_matching import CasePairs, pair_case
-from pytest_extract.regression.multiple_testing import OVERALL_SHARE
+from pytest_extract.regression.multiple_testing import OVERALL_SHARE, SMALLEST_FALL
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import Snapshot
 
@@ -118,7 +118,8 @@ def _smallest_fall(cases: int, runs: int, *, level: float, noise: float, fields:
     def found(fall: float) -> bool:
         error = math.sqrt((noise * (1 + 1 / runs) + fall * (1 - fall) / fields) / cases)
         touched = cases * (1 - (1 - fall) ** fields)
-        return fall >= reach * error and touched - likely * math.sqrt(touched * (1 - touched / cases)) >= fewest
+        clear = fall >= reach * error and fall - likely * error >= SMALLEST_FALL
+        return clear and touched - likely * math.sqrt(touched * (1 - touched / cases)) >= fewest
 
     if not found(1.0):
         return None

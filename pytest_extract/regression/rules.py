@@ -21,6 +21,7 @@ class Rules:
     max_dead: highest number of dead cases; None: see `regression.collapse`.
     max_regressed, max_drop: hard rules on the number of regressed fields and the fall of the measure; None: no rule.
     max_cost_rise, max_latency_rise: hard rules on mean cost and latency of a call (0.2: a fifth more).
+    keep_runs: runs of a case that a baseline keeps, the last ones, where a run is added to it.
     allow_drafts: True counts cases whose golds nobody has reviewed.
     """
 
@@ -33,6 +34,7 @@ class Rules:
     max_drop: float | None = None
     max_cost_rise: float | None = None
     max_latency_rise: float | None = None
+    keep_runs: int = 10
     allow_drafts: bool = False
 
     def __post_init__(self) -> None:
@@ -43,6 +45,8 @@ class Rules:
                 raise ConfigError(f"{name} must be above 0 and below 1, not {share}")
         if self.max_drop is not None and not 0 <= self.max_drop <= 1:
             raise ConfigError(f"max_drop must be from 0 to 1, not {self.max_drop}")
+        if self.keep_runs < 1:
+            raise ConfigError(f"keep_runs must be 1 or more, not {self.keep_runs}")
         for name in ("max_dead", "max_regressed", "max_cost_rise", "max_latency_rise"):
             limit = getattr(self, name)
             if limit is not None and not limit >= 0:

@@ -382,3 +382,48 @@ def test_a_replayed_baseline_stays_one_run_and_costs_nothing(pytester, calls):
         ["baseline written: * (3 cases)*"]
     )
     assert count() == 0
+
+
+def stored_case(pytester, case):
+    return json.loads((pytester.path / "base.json").read_text())["cases"][f"all.extract.yaml::{case}"][""]
+
+
+def test_added_runs_stand_after_the_earlier_ones_up_to_a_number(pytester, suite):
+    run = suite(4)
+    run(UPDATE, total=[1])
+    added = run(f"{UPDATE}=add", total=[2])
+    added.stdout.fnmatch_lines(["baseline written: *base.json (4 cases, 2 runs of each)"])
+    failing = [stored_case(pytester, case)["failing"].get("total", {}).get("runs") for case in ("c0", "c1", "c2")]
+    assert failing == [None, "01", "10"]
+    assert stored_case(pytester, "c1")["measures"]["pass_rate"] == [0.6667, 1.0]
+    run(f"{UPDATE}=add", "--extract-rule=keep_runs=2")
+    assert [stored_case(pytester, case)["runs"] for case in ("c0", "c1", "c2")] == [2, 2, 2]
+    assert [sorted(stored_case(pytester, case)["failing"]) for case in ("c0", "c1", "c2")] == [[], [], ["total"]]
+
+
+def test_a_path_after_the_option_is_an_error_that_says_where_it_belongs(pytester, suite):
+    run = suite(2)
+    result = run(UPDATE, "all.extract.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            f"*'all.extract.yaml' must be one of replace, add; put all.extract.yaml before {UPDATE}, or give {UPDATE}=replace"
+        ]
+    )
+
+
+def test_earlier_runs_go_where_the_gold_changed(pytester, suite):
+    run = suite(2)
+    run(UPDATE)
+    path = pytester.path / "all.extract.yaml"
+    content = json.loads(path.read_text())
+    content["cases"][0]["gold"]["name"] = "another"
+    path.write_text(json.dumps(content))
+    run(f"{UPDATE}=add").stdout.fnmatch_lines(["baseline written: *(2 cases, 1 to 2 runs of each)"])
+
+
+def test_a_replay_adds_no_run(pytester, suite):
+    run = suite(2)
+    run(UPDATE, "--extract-record=once")
+    run(f"{UPDATE}=add", "--extract-record=once")
+    assert stored_case(pytester, "c0")["runs"] == 1

@@ -427,3 +427,13 @@ def test_a_replay_adds_no_run(pytester, suite):
     run(UPDATE, "--extract-record=once")
     run(f"{UPDATE}=add", "--extract-record=once")
     assert stored_case(pytester, "c0")["runs"] == 1
+
+
+def test_a_changed_gold_leaves_the_other_cases_in_the_comparison(pytester, suite):
+    run = suite(20)
+    run(UPDATE)
+    path = pytester.path / "all.extract.yaml"
+    content = json.loads(path.read_text())
+    content["cases"][0]["gold"]["name"] = "another"
+    path.write_text(json.dumps(content))
+    run(GATE, total=[3]).stdout.fnmatch_lines(["PASS. *", "  20 cases: 1 run of each before, 1 run now."])

@@ -54,7 +54,7 @@ __getattr__, _ = lazy_names(
     },
 )
 
-ENGINES: Final = ("ours", "extract-bench", "struct-extract-eval")
+ENGINES: Final = ("default", "extract-bench", "struct-extract-eval")
 SYSTEMS: Final = (*ENGINES, "sob", "deepjsoneval")
 READS: Final = {"extract-bench": "evaluation_config", "struct-extract-eval": "x-eval-"}
 """The annotations that a published program knows; to others it is blind."""
@@ -107,7 +107,7 @@ def compare_systems(
     )
     mode = "llm" if judge is not None else judge_mode
     compiled = partial(compile_schema, judge_mode=mode, extensions=extensions)  # type: ignore[arg-type]
-    compiled(schema, semantics="ours")  # a mistake in it is an error, and no system's view
+    compiled(schema, semantics="default")  # a mistake in it is an error, and no system's view
 
     document = compile_structure(schema).score(gold, extracted, modality=modality, failure=failure)
 

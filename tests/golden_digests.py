@@ -209,7 +209,7 @@ def random_table(seed: int) -> tuple[Any, Any, Any, dict[str, Any]]:
         "type": "object",
         "properties": {"rows": {"type": "array", "items": {"type": "object", "properties": properties}}},
     }
-    how = {"overrides": overrides, "semantics": rng.choice(["ours", "ours", "extract-bench"])}
+    how = {"overrides": overrides, "semantics": rng.choice(["default", "default", "extract-bench"])}
     return schema, {"rows": gold}, {"rows": output}, how
 
 
@@ -243,7 +243,7 @@ def golds() -> Iterator[Comparison]:
     for path in sorted((SHARED / "data/extract-bench/dataset").glob("*/*/pdf+gold/*.gold.json")):
         schema = read(next(path.parents[1].glob("*-schema.json")))
         schema, gold = schema.get("schema_definition", schema), read(path)
-        for semantics in ("ours", "extract-bench"):
+        for semantics in ("default", "extract-bench"):
             for label, change in OUTPUTS.items():
                 compare = partial(compare_gold, schema, gold, [change], semantics)
                 yield f"{path.name.removesuffix('.gold.json')[:24]}, {label}, {semantics}", compare
@@ -252,7 +252,7 @@ def golds() -> Iterator[Comparison]:
 def deepjson_golds() -> Iterator[Comparison]:
     for number, row in enumerate(lines("data/deepjsoneval/part.jsonl")):
         schema, gold = json.loads(row["schema"]), json.loads(row["json"])
-        yield f"{number:03}", partial(compare_gold, schema, gold, [*OUTPUTS.values()], "ours")
+        yield f"{number:03}", partial(compare_gold, schema, gold, [*OUTPUTS.values()], "default")
 
 
 def compare_gold(schema: Any, gold: Any, changes: list[Any], semantics: str) -> Scored:

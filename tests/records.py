@@ -49,7 +49,7 @@ def score_record(*leaves: FieldResult, failed: dict[str, str] | None = None, **k
     if isinstance(failure, str):
         failure = Failure(kind=FailureKind(failure), message=f"it is {failure}")
     values = {
-        "semantics": "ours",
+        "semantics": "default",
         "failure": failure,
         "fields": (),
         "leaves": tuple(leaves),

@@ -328,7 +328,9 @@ CLUMSY = obj(
 values = st.fixed_dictionaries({}, optional=dict.fromkeys(CLUMSY["properties"], any_json | near_values))
 
 
-@given(gold=values | any_json, extracted=values | any_json, semantics=st.sampled_from(["ours", "struct-extract-eval"]))
+@given(
+    gold=values | any_json, extracted=values | any_json, semantics=st.sampled_from(["default", "struct-extract-eval"])
+)
 def test_functions_that_take_texts_only_survive_any_json(gold, extracted, semantics):
     found = score(CLUMSY, gold, extracted, extensions=ALL, semantics=semantics, post_process="reclassify_nulls")
     for result in (*found.fields, *found.leaves):

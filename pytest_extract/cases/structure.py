@@ -24,7 +24,7 @@ def compile_structure(schema: Json, **_how_to_score: Json) -> Scorer:
     """Compile a schema without its scoring annotations; never raises for a metric's name."""
     from pytest_extract.core.scorer import compile_schema
 
-    return compile_schema(without_annotations(schema), semantics="ours")
+    return compile_schema(without_annotations(schema), semantics="default")
 
 
 def without_annotations(schema: Json, drop: tuple[str, ...] = ANNOTATION_PREFIXES, level: int = 0) -> Json:

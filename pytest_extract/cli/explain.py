@@ -153,7 +153,7 @@ def _doctests(spec: MetricSpec | TransformSpec) -> Iterator[str]:
         return
     for example in spec.examples[:_MOST_EXAMPLES]:
         how = f", {dict(example.params)!r}" if example.params else ""
-        how += f", semantics={example.semantics!r}" if example.semantics != "ours" else ""
+        how += f", semantics={example.semantics!r}" if example.semantics != "default" else ""
         score = bind_metric(spec.name, example.params, example.semantics).compare(example.gold, example.extracted)
         yield f">>> compare_values({spec.name!r}, {example.gold!r}, {example.extracted!r}{how})"
         yield repr(score)
@@ -183,7 +183,7 @@ def _example_rows(spec: Extension) -> list[str]:
 def _metric_example(example: Example) -> str:
     gold, extracted = (json.dumps(value, ensure_ascii=False) for value in (example.gold, example.extracted))
     how = [_params_text(example.params)] if example.params else []
-    how += [f"under {example.semantics}"] if example.semantics != "ours" else []
+    how += [f"under {example.semantics}"] if example.semantics != "default" else []
     return f"gold {gold}, extracted {extracted}: {example.score:.4g}" + (f"   with {', '.join(how)}" if how else "")
 
 

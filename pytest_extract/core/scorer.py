@@ -252,7 +252,7 @@ def compile_schema(
     """Compile a JSON Schema, with its scoring annotations, for scoring many documents.
 
     `schema`: a JSON Schema, or a class of pydantic, a dataclass or a TypedDict, whose schema pydantic gives.
-    `semantics`: ours, extract-bench or struct-extract-eval; default: by the annotations' dialect. `overrides`: pattern
+    `semantics`: default, extract-bench or struct-extract-eval; None: by the annotations' dialect. `overrides`: pattern
     -> scoring, as in a case. `judge_mode`: `exact` and `fuzzy` decide semantic fields without a judge.
     `post_process`: names of post-processors, or mappings of `name` and parameters.
     `rules`: rules across fields, as in a case, beside those of the schema.

@@ -91,8 +91,8 @@ class Semantics:
 
 
 _STRICT_URL: Final[Mapping[str, Json]] = MappingProxyType({"ignore_scheme": False, "ignore_fragment": False})
-OURS: Final = Semantics(
-    name="ours",
+DEFAULT: Final = Semantics(
+    name="default",
     nulls="absent",
     both_absent="vacuous",
     default_metrics=MappingProxyType(
@@ -201,5 +201,5 @@ STRUCT_EXTRACT_EVAL: Final = Semantics(
     gated=False,
 )
 SEMANTICS: Final[Mapping[SemanticsName, Semantics]] = MappingProxyType(
-    {"ours": OURS, "extract-bench": EXTRACT_BENCH, "struct-extract-eval": STRUCT_EXTRACT_EVAL}
+    {"default": DEFAULT, "extract-bench": EXTRACT_BENCH, "struct-extract-eval": STRUCT_EXTRACT_EVAL}
 )

@@ -75,6 +75,7 @@ class Document:
         self.media_type: Final = media_type or ("text/plain" if path is None else media_type_of(str(path)))
         self._place = path
         self._inline = text
+        self._reader: Callable[[Document], str | None] | None = None
         # Ten thousand documents wait in a collection: what is not asked for costs nothing, nor does the lock.
         self._read: dict[str, Any] = {}
 
@@ -132,8 +133,12 @@ class Document:
         """The document's text.
 
         Text, Markdown, JSON: as it is. HTML: what a reader sees. PDF: its pages, a form feed between them.
-        Raises DocumentError for images, audio and other kinds, which have none.
+        Raises DocumentError for images, audio and other kinds, which have none. What a reader of the project gives
+        (`read_by`) stands in place of it.
         """
+        given = self.given_text
+        if given is not None:
+            return given
         if self.media_type == "application/pdf":
             return self.once("text", lambda: "\f".join(self.pages))
         return self.once("text", self._read_text)
@@ -141,9 +146,37 @@ class Document:
     @property
     def pages(self) -> tuple[str, ...]:
         """The text of each page of a PDF; every other text is one page."""
+        given = self.given_text
+        if given is not None and self.media_type == "application/pdf":
+            return tuple(given.split("\f"))
         if self.media_type == "application/pdf":
             return self.once("pages", self._read_pages)
         return (self.text,)
+
+    def read_by(self, reader: Callable[[Document], str | None]) -> None:
+        """Let `reader` give the text (a form feed between the pages of a PDF), or None for the document's own.
+
+        It gets a document of the same content without a reader, when the text is first asked for.
+        """
+        self._reader = reader
+
+    @property
+    def given_text(self) -> str | None:
+        """What the reader of `read_by` gives; None where there is none, or the document's own text holds."""
+        return None if self._reader is None else self.once("given", self._read_given)
+
+    def _read_given(self) -> str | None:
+        assert self._reader is not None  # noqa: S101 - asked only where there is one
+        name = str(self.path or "the document")
+        try:
+            given = self._reader(Document(self.path, text=self._inline, media_type=self.media_type))
+        except DocumentError:
+            raise
+        except Exception as error:
+            raise DocumentError(f"{name}: its text could not be read: {type(error).__name__}: {error}") from error
+        if given is not None and not isinstance(given, str):
+            raise DocumentError(f"{name}: its text must be a str or None, not {type(given).__name__}")
+        return given
 
     @property
     def encoding(self) -> str:
@@ -176,7 +209,7 @@ class Document:
     def release(self) -> None:
         """Forget bytes and texts, so that ten thousand documents need not fit in memory; asked again, read again."""
         with self._lock:
-            for name in ("bytes", "text", "pages", "decoded", "evidence"):
+            for name in ("bytes", "text", "pages", "decoded", "evidence", "given"):
                 self._read.pop(name, None)
 
     def _decode(self) -> tuple[str, str]:

@@ -80,6 +80,8 @@ class ExtractFile(pytest.File):
             case_on_arm = session.case_on_arm(case, self.path, arm)
             if case_on_arm is None:
                 continue
+            if self.ihook.pytest_extract_document.get_hookimpls():
+                case_on_arm.document.read_by(lambda document: self.ihook.pytest_extract_document(document=document))
             name = _item_name(case.id, arm, ids)
             # As a text: pytest 9.2 takes its brackets for parameters then, as in the ids that --lf and --sw keep.
             nodeid = f"{self.nodeid}::{name}"

@@ -221,7 +221,7 @@ Scoring = Callable[[Any, Any], object]
 
 def ours(schema: Any, *, in_place: bool) -> Scoring:
     align = {"evaluation_config": {"align": "position" if in_place else "best_fit"}}
-    scorer = compile_schema(annotated(schema, {}, align), semantics="ours")
+    scorer = compile_schema(annotated(schema, {}, align), semantics="default")
     return lambda gold, output: scorer.score(gold, output).leaves
 
 
@@ -377,7 +377,7 @@ def bad_shapes(rounds: int) -> None:
     shapes["8,400 shuffled rows of six fields, every one changed"] = table(8_400, 1.0), {}
     print("\n| by best fit | gold | ours |\n|---|---:|---:|")
     for label, ((gold, output), leaf) in shapes.items():
-        scorer = compile_schema(annotated(infer([gold]), leaf, {}), semantics="ours")
+        scorer = compile_schema(annotated(infer([gold]), leaf, {}), semantics="default")
         taken = turns({"ours": lambda: scorer.score(gold, output).leaves}, rounds)["ours"]  # noqa: B023 - called at once
         cost = f"{taken:.3f} s" if isinstance(taken, float) else taken
         print(f"| {label} | {len(json.dumps(gold)) / 1e6:.2f} MB | {cost} |", flush=True)

@@ -68,7 +68,7 @@ GOOD = {
         "thresholds": {"f1": 0, "strict": 1, "fields": {"total": 0.5}, "max_cost_usd": 0, "max_latency_s": 9}
     },
     "overrides": {"overrides": {"total": "number", "items": {"align": "best_fit"}, "vendor.name": {"skip": True}}},
-    "semantics": {"semantics": "ours", "nulls": "value", "modality": "audio", "question": "?"},
+    "semantics": {"semantics": "default", "nulls": "value", "modality": "audio", "question": "?"},
     "post": {"post_process": "reclassify_nulls"},
     "posts": {"post_process": [{"name": "reclassify_nulls", "both_absent_skip": False}, "propagate_batch_errors"]},
     "uncompared": {"uncompared": "allow"},

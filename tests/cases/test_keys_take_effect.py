@@ -148,7 +148,7 @@ KEYS = {
     "id": (collected, {}, {"id": "acme"}),
     "question": (given, {}, {"question": "What was billed?"}),
     "prompt": (given, {}, {"prompt": "prompt.md"}),
-    "semantics": (scores, {"semantics": "ours"}, {"semantics": "extract-bench"}),
+    "semantics": (scores, {"semantics": "default"}, {"semantics": "extract-bench"}),
     "nulls": (of_null, {"nulls": "absent"}, {"nulls": "value"}),
     "modality": (of_extra, {"modality": "text"}, {"modality": "image"}),
     "marks": (collected, {}, {"marks": ["slow"]}),

@@ -70,7 +70,7 @@ gold: acme.gold.json
 id: acme
 question: What was billed?
 prompt: prompts/invoice.md
-semantics: ours
+semantics: default
 modality: text
 marks: [slow, "xfail(reason='scanned upside down')"]
 tags: {supplier: acme}
@@ -101,7 +101,7 @@ def test_the_contract_s_example(folder):
     assert case.prompt is not None
     assert case.prompt.text == str(case.prompt) == "Extract.\n"
     assert case.prompt.sha256 == hashlib.sha256(b"Extract.\n").hexdigest()
-    assert (case.semantics, case.nulls, case.modality) == ("ours", None, "text")
+    assert (case.semantics, case.nulls, case.modality) == ("default", None, "text")
     assert case.marks == (Mark(name="slow"), Mark(name="xfail", kwargs={"reason": "scanned upside down"}))
     assert dict(case.tags) == {"supplier": "acme"}
     assert case.repeat == Repeat(of=3, passes=2)

@@ -93,7 +93,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("question a number", BASE + "question: »5\n", ["`question` must be a text, not 5; put it in quotes"]),
     ("id with colons", BASE + "id: »a::b\n", ["`id` must be", "without `::`"]),
     ("id a list", BASE + "id: »[a]\n", ["`id` must be a printable text", "not an array"]),
-    ("semantics", BASE + "semantics: »extract_bench\n", ["must be one of ours, extract-bench", "did you mean 'extract-bench'?"]),
+    ("semantics", BASE + "semantics: »extract_bench\n", ["must be one of default, extract-bench", "did you mean 'extract-bench'?"]),
     ("nulls", BASE + "nulls: »absnt\n", ["must be one of absent, value", "did you mean 'absent'?"]),
     ("modality", BASE + "modality: »imge\n", ["must be one of text, image, audio", "did you mean 'image'?"]),
     ("marks a number", BASE + "marks: »3\n", ["`marks` must be a list of marks, not 3"]),

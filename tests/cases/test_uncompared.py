@@ -50,7 +50,7 @@ def test_a_gold_inside_the_case_file(folder: Path) -> None:
     [
         pytest.param(f"{BASE}uncompared: allow\n", id="case"),
         pytest.param(f"defaults: {{uncompared: allow}}\ncases:\n- {{{', '.join(BASE.splitlines())}}}\n", id="defaults"),
-        pytest.param(BASE.replace("extract-bench", "ours"), id="ours-compares-it"),
+        pytest.param(BASE.replace("extract-bench", "default"), id="default-compares-it"),
         pytest.param(f"{BASE}overrides: {{name: skip}}\n".replace("g.json", "{name: a, age: 1, x: 1}"), id="as-many"),
     ],
 )

@@ -152,7 +152,7 @@ def test_annotate_goes_on_in_the_schema_s_own_dialect(folder, capsys, said, key,
     assert call(annotate, "own.json") == 0
     annotated = json.loads(capsys.readouterr().out)
     assert annotated["properties"]["n"] == {"type": "number", key: config}
-    assert compile_schema(annotated, judge_mode="exact").semantics != "ours"
+    assert compile_schema(annotated, judge_mode="exact").semantics != "default"
 
 
 @pytest.mark.parametrize(

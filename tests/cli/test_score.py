@@ -62,8 +62,8 @@ def test_systems_side_by_side(files, capsys):
     (files / "out.txt").write_text('{"a": 1, "b": " x "}')
     assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--as", "all", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert set(shown) == {"ours", "extract-bench", "struct-extract-eval", "sob", "deepjsoneval"}
-    assert shown["ours"]["measures"]["f1"] == 1.0
+    assert set(shown) == {"default", "extract-bench", "struct-extract-eval", "sob", "deepjsoneval"}
+    assert shown["default"]["measures"]["f1"] == 1.0
     assert shown["struct-extract-eval"]["measures"]["f1"] == 0.5  # as by `exact` there
     assert shown["sob"]["measures"]["value_accuracy"] == 0.5
 
@@ -78,7 +78,7 @@ def test_without_the_schema_gate_a_broken_output_counts_for_what_it_got_right(fi
     shown = capsys.readouterr().out
     assert "pass_rate            0\n" in shown
     assert "without the schema gate: pass_rate 0.5, " in shown
-    for how in ([], ["--as", "ours"]):
+    for how in ([], ["--as", "default"]):
         assert main([*command, *how, "--no-schema-gate"]) == 0
         assert "pass_rate            0.5\n" in capsys.readouterr().out
 
@@ -104,7 +104,7 @@ def test_score_tells_how_rows_found_each_other(files, capsys):
         (["s.json", "gold.json", "out.txt"], "the schema is its 'wrapped'; give s.json#/wrapped"),
         (["s.json#/wrapped", "nothere.json", "out.txt"], "nothere.json: cannot be read"),
         (["s.json#/wrapped", "gold.json", "out.txt", "--as", "sobb"], "no system 'sobb'; did you mean 'sob'?"),
-        (["s.json#/wrapped", "gold.json", "out.txt", "--as", " ,"], "--as names no system; known: ours, "),
+        (["s.json#/wrapped", "gold.json", "out.txt", "--as", " ,"], "--as names no system; known: default, "),
         (["s.json#/wrapped", "gold.json", "out.txt", "--judge", "llm"], "--judge llm needs --judge-model"),
     ],
 )

@@ -68,7 +68,7 @@ def test_an_aligner():
     ]
 
 
-@pytest.mark.parametrize("semantics", ["ours", "extract-bench", "struct-extract-eval"])
+@pytest.mark.parametrize("semantics", ["default", "extract-bench", "struct-extract-eval"])
 @pytest.mark.parametrize("pairs", [[(0, 0), (0, 1)], [(5, 0)], "nonsense"], ids=["twice", "beyond", "nonsense"])
 def test_an_aligner_that_breaks_breaks_the_array(pairs, semantics):
     extensions = Extensions(aligners={"odd": AlignerSpec(name="odd", align=lambda gold, extracted, params: pairs)})

@@ -288,7 +288,7 @@ def test_a_published_system_asked_for_by_name_has_no_gates(extracted, numbers):
     assert found.semantics == "struct-extract-eval"
     assert not found.gates.structural
     given = measured(semantics="struct-extract-eval", gates={})[0]
-    assert by_dialect == given == measured(semantics="ours")[0] == (0.0, 0.0)
+    assert by_dialect == given == measured(semantics="default")[0] == (0.0, 0.0)
 
 
 def test_an_output_without_json_fails_under_any_semantics():

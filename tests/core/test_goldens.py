@@ -26,7 +26,7 @@ def load(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("semantics", ["extract-bench", "ours"])
+@pytest.mark.parametrize("semantics", ["extract-bench", "default"])
 @pytest.mark.parametrize("gold", GOLDS, ids=lambda path: path.name.removesuffix(".gold.json")[:30])
 def test_a_gold_scores_1_against_itself_without_a_judge(gold, semantics):
     score = scorer_for(gold, semantics=semantics).score(load(gold), load(gold), gates={"schema": False})
@@ -37,7 +37,7 @@ def test_a_gold_scores_1_against_itself_without_a_judge(gold, semantics):
 @pytest.mark.parametrize("gold", GOLDS, ids=lambda path: path.name.removesuffix(".gold.json")[:30])
 def test_every_value_of_a_gold_is_looked_at(gold):
     value = load(gold)
-    score = scorer_for(gold, semantics="ours").score(value, value, gates={"schema": False})
+    score = scorer_for(gold, semantics="default").score(value, value, gates={"schema": False})
     seen = {leaf.path for leaf in score.leaves}
     # compared where they stand, or as part of a value that the schema does not describe
     missed = [
@@ -54,7 +54,7 @@ def test_items_of_the_wrong_type_inside_arrays_are_scored():
     spoilt = copy.deepcopy(gold)
     lists = [key for key, value in gold.items() if isinstance(value, list) and value]
     spoilt[lists[0]][0] = ["not", "of", "this", "type"]
-    score = scorer_for(path, semantics="ours", judge_mode="fuzzy").score(gold, spoilt, gates={"schema": False})
+    score = scorer_for(path, semantics="default", judge_mode="fuzzy").score(gold, spoilt, gates={"schema": False})
     assert {leaf.status for leaf in score.leaves} >= {Status.MATCH, Status.HALLUCINATION}
     assert score.measures["f1"] < 1.0
 
@@ -62,5 +62,5 @@ def test_items_of_the_wrong_type_inside_arrays_are_scored():
 def test_the_resume_schema_stands_under_a_pointer():
     folder = DATASET / "hiring" / "resume"
     schema = load(folder / "resume-schema.json")
-    wrapped = compile_schema(schema, semantics="ours")
+    wrapped = compile_schema(schema, semantics="default")
     assert compile_schema(schema["schema_definition"]).program.patterns.keys() != wrapped.program.patterns.keys()

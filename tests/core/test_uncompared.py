@@ -42,7 +42,7 @@ ROWS = table(rows={"type": "array", "items": table(name=TEXT)})
     ("schema", "gold", "how", "expected"),
     [
         pytest.param(table(a=TEXT), {"a": "x", "b": {"c": [1, None]}}, BENCH, {"b": 2}, id="undeclared-key"),
-        pytest.param(table(a=TEXT), {"a": "x", "b": {"c": [1, None]}}, {}, None, id="ours-compares-it"),
+        pytest.param(table(a=TEXT), {"a": "x", "b": {"c": [1, None]}}, {}, None, id="default-compares-it"),
         pytest.param(ROWS, {"rows": [{"name": "x", "n": 1}, {"n": 2}]}, BENCH, {"rows[].n": 2}, id="in-rows"),
         pytest.param({"type": "object"}, {"a": 1}, BENCH, {"a": 1}, id="object-without-properties"),
         pytest.param(table(a={}), {"a": {"b": 1}}, BENCH, None, id="nothing-said-of-it"),
@@ -67,7 +67,7 @@ ROWS = table(rows={"type": "array", "items": table(name=TEXT)})
         pytest.param(
             table(a={**table(b=TEXT), "evaluation_config": {"metrics": [{"metric_id": "string_exact"}]}}),
             {"a": {"b": "x", "c": 1}},
-            {"semantics": "ours"},
+            {"semantics": "default"},
             None,
             id="compared-as-a-whole",
         ),
@@ -104,7 +104,7 @@ def test_the_sentence_names_the_largest_places():
 @pytest.mark.parametrize(
     ("schema", "how", "expected"),
     [
-        pytest.param(ROWS, {}, True, id="ours"),
+        pytest.param(ROWS, {}, True, id="default"),
         pytest.param(ROWS, {"overrides": {"rows[].name": "skip"}}, False, id="skipped"),
         pytest.param(ROWS, BENCH, False, id="extract-bench"),
     ],
@@ -155,7 +155,7 @@ SCHEMAS = st.recursive(
 
 @given(st.dictionaries(NAMES, SCHEMAS, min_size=1, max_size=2), st.dictionaries(NAMES, VALUES, min_size=1))
 def test_it_counts_what_may_change_unseen(properties, gold):
-    for semantics in ("ours", "extract-bench"):
+    for semantics in ("default", "extract-bench"):
         scorer = compile_schema({"type": "object", "properties": properties}, semantics=semantics, judge_mode="exact")
         check = GoldCheck(scorer.program)
         uncompared = check.uncompared(gold)

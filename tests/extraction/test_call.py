@@ -192,7 +192,7 @@ class ClientUsage:
         (Usage(total_tokens=1), Usage(total_tokens=1)),
         (ClientUsage(), Usage(prompt_tokens=3, completion_tokens=4)),
     ],
-    ids=["none", "mapping", "ours", "object"],
+    ids=["none", "mapping", "default", "object"],
 )
 def test_usage_in_every_form(usage, expected):
     assert as_extraction(Extraction("x", usage=usage)).usage == expected

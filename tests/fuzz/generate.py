@@ -120,7 +120,7 @@ class Maker:
         # without metrics at leaves, struct-extract-eval refuses a schema; with both dialects, all want to be told
         own = ("struct-extract-eval",) if self.dialect in {"x-eval", "mixed"} or rng.random() < 0.1 else ()
         if self.dialect == "mixed" or rng.random() < 0.35:
-            options["semantics"] = rng.choice(("ours", "extract-bench", *own))
+            options["semantics"] = rng.choice(("default", "extract-bench", *own))
         if rng.random() < 0.15:
             options["nulls"] = rng.choice(("absent", "value"))
         options["judge_mode"] = rng.choice(("exact", "fuzzy", "fuzzy", "llm", "llm"))
@@ -487,7 +487,7 @@ def shuffled_keys(value: Json, rng: random.Random) -> Json:
 def shuffled_rows(value: Json, schema: Json, free: bool, rng: random.Random, *, cells: bool = False) -> Json:
     """Return the value with the rows of those arrays in another order whose order plainly does not count.
 
-    `free`: whether that holds for an array which says nothing (semantics `ours`); `cells`: the value stands in a list.
+    `free`: whether that holds for an array which says nothing (semantics `default`); `cells`: the value stands in a list.
     """
     if not isinstance(schema, dict) or any(word in schema for word in ("$ref", "anyOf", "oneOf", "allOf", "not", "if")):
         return value

@@ -251,7 +251,7 @@ def shuffled_self_law(pair: Pair) -> None:
     """
     if "overrides" in pair.setup.options or _strange(pair.gold):
         return
-    free = pair.scorer.semantics == "ours"
+    free = pair.scorer.semantics == "default"
     other = shuffled_rows(pair.gold, pair.setup.schema, free, random.Random(pair.seed))
     if frozen(other) != frozen(pair.gold):
         _perfect(pair, pair.again(pair.gold, other), "gold against its rows in another order", weighted=True)
@@ -287,8 +287,8 @@ def keys_law(pair: Pair) -> None:
 
 
 def rows_law(pair: Pair) -> None:
-    """Where the order of rows does not count, it changes neither `pass_rate` nor `mean_score` (semantics `ours`)."""
-    if "overrides" in pair.setup.options or pair.scorer.semantics != "ours" or pair.extracted is MISSING:
+    """Where the order of rows does not count, it changes neither `pass_rate` nor `mean_score` (semantics `default`)."""
+    if "overrides" in pair.setup.options or pair.scorer.semantics != "default" or pair.extracted is MISSING:
         return
     if pair.judge is not None or _strange(pair.extracted) or _valueless_row([pair.gold, pair.extracted]):
         return

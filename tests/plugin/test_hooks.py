@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -44,3 +45,58 @@ def test_an_error_in_a_hook_fails_the_item(pytester: pytest.Pytester, write_case
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*RuntimeError: no dashboard"])
+
+
+READERS = """
+import pytest
+
+@pytest.fixture(scope="session")
+def extractor():
+    return lambda document: {"vendor": document.text}
+
+def pytest_extract_document(document):
+    if document.path is not None and document.path.suffix == ".png":
+        return "read from " + str(len(document.bytes)) + " bytes"
+    if "Jane" in document.text:
+        return document.text.replace("Jane", "[name]")
+    if "broken" in document.text:
+        raise RuntimeError("no OCR here")
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n2",)], ids=["alone", "xdist"])
+def test_a_hook_gives_the_text_of_documents(
+    pytester: pytest.Pytester, write_case: Callable[..., None], arguments: tuple[str, ...]
+) -> None:
+    pytester.makeconftest(READERS)
+    (pytester.path / "scan.png").write_bytes(b"1234")
+    vendor = {"type": "object", "properties": {"vendor": {"type": "string"}}}
+    for name, document, text in (
+        ("scan", {"document": "scan.png"}, "read from 4 bytes"),
+        ("jane", {"text": "Jane owes 5"}, "[name] owes 5"),
+        ("own", {"text": "as it is"}, "as it is"),
+        ("bad", {"text": "broken"}, "x"),
+    ):
+        content = {**document, "schema": vendor, "gold": {"vendor": text}}
+        (pytester.path / f"{name}.extract.yaml").write_text(json.dumps(content), encoding="utf-8")
+    result = pytester.runpytest(*arguments)
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*the document: its text could not be read: RuntimeError: no OCR here*"])
+
+
+def test_a_recording_depends_on_the_text_that_the_hook_gives(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        READERS.replace('"[name]"', '__import__("pathlib").Path("name.txt").read_text()').replace(
+            '{"vendor": document.text}', '{"vendor": "x"}'
+        )
+    )
+    content = {"text": "Jane", "schema": {"type": "object", "properties": {"vendor": {}}}, "gold": {"vendor": "x"}}
+    (pytester.path / "a.extract.yaml").write_text(json.dumps(content), encoding="utf-8")
+    for name in ("one", "two", "two"):
+        (pytester.path / "name.txt").write_text(name, encoding="utf-8")
+        result = pytester.runpytest("--extract-record=once", "--extract-other-code=allow")
+    result.assert_outcomes(passed=1)
+    assert len([*pytester.path.rglob("extract-recordings/*/*.json")]) == 2
+    (pytester.path / "name.txt").write_text("three", encoding="utf-8")
+    result = pytester.runpytest("--extract-record=none")
+    result.stdout.fnmatch_lines(["*the text that pytest_extract_document gives changed*"])

@@ -23,7 +23,7 @@ from tests.report.runs import scored
 TEXT = {"type": "string"}
 SPARSE = {"type": "object", "properties": dict.fromkeys("abcde", TEXT)}
 BENCH = compile_schema(SPARSE, semantics="extract-bench", judge_mode="exact")
-OURS = compile_schema(SPARSE)
+DEFAULT = compile_schema(SPARSE)
 GOLD = {"a": "x"}
 """Four of five fields are empty, and what is not there passes under extract-bench."""
 
@@ -45,10 +45,10 @@ def test_a_case_most_of_whose_passes_are_empty_is_named() -> None:
 
 
 def test_a_case_in_which_nothing_was_compared_is_named() -> None:
-    assert "in 1 case: none (nothing was compared)" in told(result("none", {}, {}, scorer=OURS))
+    assert "in 1 case: none (nothing was compared)" in told(result("none", {}, {}, scorer=DEFAULT))
 
 
-@pytest.mark.parametrize("scorer", [OURS, BENCH], ids=["ours", "extract-bench"])
+@pytest.mark.parametrize("scorer", [DEFAULT, BENCH], ids=["default", "extract-bench"])
 def test_a_case_with_more_values_than_not_is_not(scorer: object) -> None:
     full = dict.fromkeys("abc", "x")
     assert told(result("full", full, full, scorer=scorer)) == ""

@@ -65,7 +65,7 @@ class Binder:
         Without a type: the metric for whole values of which nothing is known.
         """
         if json_type is None:
-            return (self.bind("exact", {}, "ours", show_defaults=True),)
+            return (self.bind("exact", {}, "default", show_defaults=True),)
         default = self._semantics.default_metrics.get(json_type)
         if text_format is not None and json_type == "string":
             default = self._semantics.format_metrics.get(text_format) or default
@@ -173,7 +173,7 @@ class Binder:
         """
         from pytest_extract.core.metrics.texts import text_matrix
 
-        fuzzy = self._metrics["fuzzy"].bind({}, "ours")
+        fuzzy = self._metrics["fuzzy"].bind({}, "default")
 
         def compare(gold: Json, extracted: Json) -> float:
             return 1.0 if metric.compare(gold, extracted) == 1.0 else max(least, fuzzy.compare(gold, extracted))

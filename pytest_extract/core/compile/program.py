@@ -16,7 +16,7 @@ from pytest_extract.core.schema.conformance import Conformance
 from pytest_extract.core.schema.looks import too_many_looks
 from pytest_extract.core.schema.spelling import misspelled_keys
 from pytest_extract.core.schema.tree import Schema
-from pytest_extract.core.semantics import EXTRACT_BENCH, OURS, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
+from pytest_extract.core.semantics import DEFAULT, EXTRACT_BENCH, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
 from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import SchemaError, SchemaErrors, nearest
 
@@ -121,14 +121,14 @@ def _semantics(schema: Schema, name: str | None, problems: _Problems) -> Semanti
         if name in tuple(SEMANTICS):  # a list as name has no hash
             return SEMANTICS[name]
         problems.report(f"no semantics {short_repr(name)}{nearest(name, SEMANTICS)}")
-        return OURS
+        return DEFAULT
     dialects = schema.dialects()
     if len(dialects) > 1:
         both = "the schema holds both `evaluation_config` and `x-eval-*`"
         problems.report(f"{both}; say which `semantics` to score with: {', '.join(SEMANTICS)}")
     if "evaluation_config" in dialects:
         return EXTRACT_BENCH
-    return STRUCT_EXTRACT_EVAL if dialects else OURS
+    return STRUCT_EXTRACT_EVAL if dialects else DEFAULT
 
 
 def _overrides(overrides: Mapping[str, Json], problems: _Problems) -> dict[str, Annotation]:

@@ -100,26 +100,26 @@ MEASURES: Final = (
     Measure(
         name="pass_rate",
         doc="Passed fields / evaluated fields.",
-        systems=("ours", "extract-bench"),
+        systems=("default", "extract-bench"),
     ),
     Measure(
         name="mean_score",
         doc="Weighted mean score of the evaluated fields.",
-        systems=("ours", "extract-bench"),
+        systems=("default", "extract-bench"),
     ),
     Measure(
         name="precision",
         doc="Sum of leaf scores / leaves that the output has.",
-        systems=("ours", "struct-extract-eval"),
+        systems=("default", "struct-extract-eval"),
     ),
     Measure(
         name="recall",
         doc="Sum of leaf scores / leaves that the gold has.",
-        systems=("ours", "struct-extract-eval"),
+        systems=("default", "struct-extract-eval"),
     ),
     Measure(
         name="f1",
         doc="Harmonic mean of precision and recall.",
-        systems=("ours", "struct-extract-eval"),
+        systems=("default", "struct-extract-eval"),
     ),
 )

@@ -76,7 +76,9 @@ PRESETS: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = MappingProxyType(
 """ExtractBench's presets: name -> (metric, parameters); bare, `number_tolerance` is 1,000 times narrower."""
 
 
-def bind_metric(name: str, params: Mapping[str, Json] | None = None, semantics: SemanticsName = "ours") -> BoundMetric:
+def bind_metric(
+    name: str, params: Mapping[str, Json] | None = None, semantics: SemanticsName = "default"
+) -> BoundMetric:
     """Return a built-in metric with its parameters fixed; raises ConfigError for a wrong name or parameter."""
     spec = METRICS.get(name)
     if spec is None:
@@ -92,7 +94,7 @@ def compare_values(
     gold: Json,
     extracted: Json,
     params: Mapping[str, Json] | None = None,
-    semantics: SemanticsName = "ours",
+    semantics: SemanticsName = "default",
 ) -> float:
     """Return the score in [0, 1] that a metric gives two values, to try a metric out; raises ConfigError."""
     return bind_metric(name, params, semantics).compare(

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Self, TypeAlias
 from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import nearest
 
-SemanticsName: TypeAlias = Literal["ours", "extract-bench", "struct-extract-eval"]
+SemanticsName: TypeAlias = Literal["default", "extract-bench", "struct-extract-eval"]
 Compare: TypeAlias = Callable[[Json, Json], float]
 """(gold, extracted) -> score in [0, 1]; total: any two JSON values give a number, nothing raises."""
 Matrix: TypeAlias = Callable[[Sequence[Json], Sequence[Json], float], Any]
@@ -84,7 +84,7 @@ class Example(NamedTuple):
     extracted: Json
     score: float
     params: Mapping[str, Json] = MappingProxyType({})
-    semantics: SemanticsName = "ours"
+    semantics: SemanticsName = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,6 +52,8 @@ class RecordingKey:
     revision: str | None = None
     mode: str | None = None
     confirmation: bool = False
+    given_text: str | None = None
+    """Text of the document where a hook of the project gives it: the file alone does not decide what is read."""
 
     @property
     def digest(self) -> str:
@@ -71,6 +73,7 @@ class RecordingKey:
             "schema": self.schema.sha256,
             **({} if self.mode is None else {"mode": self.mode}),
             **({"confirmation": True} if self.confirmation else {}),
+            **({} if self.given_text is None else {"text": text_digest(self.given_text)}),
         }
 
     @property
@@ -147,6 +150,7 @@ def key_of(
         revision=revision,
         mode=mode,
         confirmation=confirmation,
+        given_text=case.document.given_text,
     )
 
 
@@ -157,6 +161,8 @@ def changed_inputs(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]
         found.append(f"recorded for model {recorded['model'] or 'none'}, now {key.model or 'none'}")
     for name in ("prompt", "schema", "document"):
         found.extend(_part_change(name, recorded[name], getattr(key, name)))
+    if recorded.get("text") != key.inputs.get("text"):
+        found.append("the text that pytest_extract_document gives changed")
     if recorded["question"] != key.inputs["question"]:
         found.append("the question changed")
     found.extend(_param_changes(recorded["params"], key.shown["params"]))

@@ -131,7 +131,7 @@ SKIPPED = {
         o={**obj(a={"type": "string"}), "evaluation_config": "string_exact"}, b={"evaluation_config": "string_exact"}
     ),
     "struct-extract-eval": obj(o=obj(a={"type": "string"}), b={"type": "string", "x-eval-compare": "exact"}),
-    "ours": obj(o=obj(a={"type": "string"}), b={"type": "string"}),
+    "default": obj(o=obj(a={"type": "string"}), b={"type": "string"}),
 }
 
 
@@ -217,12 +217,12 @@ def test_of_a_metric_named_twice_the_last_counts():
 
 
 DIALECTS = {
-    "none": (obj(a={"type": "string"}), "ours"),
+    "none": (obj(a={"type": "string"}), "default"),
     "evaluation_config": (configured("string_exact"), "extract-bench"),
     "x-eval": (annotated(compare="exact"), "struct-extract-eval"),
-    "only-nulls": ({**obj(a={"type": "string"}), "x-eval-nulls": "value"}, "ours"),
-    "only-nulls-in-a-config": ({**obj(a={"type": "string"}), "evaluation_config": {"nulls": "value"}}, "ours"),
-    "property-of-that-name": (obj(evaluation_config={"type": "string"}), "ours"),
+    "only-nulls": ({**obj(a={"type": "string"}), "x-eval-nulls": "value"}, "default"),
+    "only-nulls-in-a-config": ({**obj(a={"type": "string"}), "evaluation_config": {"nulls": "value"}}, "default"),
+    "property-of-that-name": (obj(evaluation_config={"type": "string"}), "default"),
 }
 
 
@@ -232,7 +232,7 @@ def test_the_dialect_chooses_the_semantics(schema, name):
 
 
 def test_semantics_may_be_named_outright():
-    assert compile_schema(configured("string_exact"), semantics="ours").semantics == "ours"
+    assert compile_schema(configured("string_exact"), semantics="default").semantics == "default"
     assert "did you mean 'extract-bench'" in str(mistakes(True, semantics="extractbench")[0])
     with pytest.raises(ConfigError, match="fuzzy"):
         compile_schema(True, judge_mode="fuzy")
@@ -308,7 +308,7 @@ def test_equal_schemas_share_a_scorer():
 
 @pytest.mark.parametrize(
     "how",
-    [{"semantics": "ours"}, {"nulls": "value"}, {"overrides": {"a": "skip"}}, {"judge_mode": "exact"},
+    [{"semantics": "default"}, {"nulls": "value"}, {"overrides": {"a": "skip"}}, {"judge_mode": "exact"},
      {"post_process": "reclassify_nulls"}, {"extensions": Extensions()}],
     ids=str,
 )  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_extract import compile_schema
 from pytest_extract.core.compile.nodes import Leaf
-from pytest_extract.core.semantics import OURS, SEMANTICS
+from pytest_extract.core.semantics import DEFAULT, SEMANTICS
 
 
 def metrics(place, **how):
@@ -68,15 +68,15 @@ def test_the_metric_of_a_format():
 
 def test_an_annotation_or_override_wins():
     annotated = {"type": "string", "format": "date", "evaluation_config": "string_exact"}
-    assert metrics(annotated, semantics="ours") == {"string_exact"}
+    assert metrics(annotated, semantics="default") == {"string_exact"}
     plain = {"type": "string", "format": "date"}
     assert metrics(plain, overrides={"a": "fuzzy", "rows[]": "fuzzy"}) == {"fuzzy"}
 
 
-@pytest.mark.parametrize("semantics", [name for name in SEMANTICS if name != "ours"])
+@pytest.mark.parametrize("semantics", [name for name in SEMANTICS if name != "default"])
 def test_the_published_semantics_know_no_formats(semantics):
     assert not SEMANTICS[semantics].format_metrics
-    for text_format in OURS.format_metrics:
+    for text_format in DEFAULT.format_metrics:
         place = (
             {"type": "string", "x-eval-compare": "exact"} if semantics == "struct-extract-eval" else {"type": "string"}
         )

@@ -35,8 +35,8 @@ INNER = {"type": "object", "properties": {**LEAF, "tags": listed({"type": "strin
 OUTER = {"type": "object", "properties": {"id": {"type": "integer"}, "rows": listed(INNER), "one": INNER}}
 CHOICE = {"anyOf": [{"type": "object", "properties": LEAF}, {"type": "string"}, {"type": "null"}]}
 ROWS = listed({**OUTER, "properties": {**OUTER["properties"], "any": CHOICE}})
-FITTED = compile_schema(ROWS, semantics="ours")
-PLACED = compile_schema(ROWS, semantics="ours", overrides={"$": {"align": "position"}})
+FITTED = compile_schema(ROWS, semantics="default")
+PLACED = compile_schema(ROWS, semantics="default", overrides={"$": {"align": "position"}})
 
 texts = st.sampled_from(["a", "A", "ab", "abc", "", None])
 inner = st.fixed_dictionaries(
@@ -156,7 +156,7 @@ def test_rows_of_a_table_are_paired_by_what_they_have_in_common(name):
     names = listed_names.split()
     rows = {"type": "object", "properties": {name: TABLE[name] for name in names}}
     gold, extracted = ([dict(zip(names, row, strict=True)) for row in side] for side in sides)
-    found = compile_schema(listed(rows), semantics="ours").score(gold, extracted, gates={"schema": False}).arrays[-1]
+    found = compile_schema(listed(rows), semantics="default").score(gold, extracted, gates={"schema": False}).arrays[-1]
     in_place = tuple((place, place) for place in range(min(len(gold), len(extracted))))
     assert found.pairs == PAIRS.get(name, in_place)
 
@@ -166,8 +166,8 @@ def test_texts_are_paired_best(metric_id):
     stock = ["alpha beta", "alpha bets", "Alpha beta", "gamma", "gamut", "gamma x", "delta", "alp", "omega", "", None]
     items = {"type": ["string", "null"], "evaluation_config": metric_id}
     schema = {"type": "array", "items": items, "evaluation_config": {"align": "best_fit"}}
-    scorer = compile_schema(schema, semantics="ours")
-    placed = compile_schema(schema, semantics="ours", overrides={"$": {"align": "position"}})
+    scorer = compile_schema(schema, semantics="default")
+    placed = compile_schema(schema, semantics="default", overrides={"$": {"align": "position"}})
     pick = random.Random(9)
     for _ in range(100):
         gold = pick.choices(stock, k=pick.randint(2, 5))
@@ -178,7 +178,7 @@ def test_texts_are_paired_best(metric_id):
         assert total(scorer, gold, extracted) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("semantics", ["ours", "extract-bench"])
+@pytest.mark.parametrize("semantics", ["default", "extract-bench"])
 @pytest.mark.parametrize("unlike", [0, 5, 25])
 def test_many_long_texts_are_paired_best(unlike, semantics):
     pick = random.Random(unlike)
@@ -205,7 +205,7 @@ def test_rows_that_only_python_finds_alike_are_not_as_good_as_one_another():
     schema = {**listed({"type": "object", "properties": properties}), "evaluation_config": {"align": "best_fit"}}
     gold = [{"number": number, "price": 1, "kind": "z", "tags": ["t"]} for number in (1, True)]
     output = [{"number": number, "price": 2, "kind": "z", "tags": ["t"]} for number in (True, 1)]
-    found = compile_schema(schema, semantics="ours").score(gold, output, gates={"schema": False})
+    found = compile_schema(schema, semantics="default").score(gold, output, gates={"schema": False})
     assert found.arrays[-1].pairs == ((0, 1), (1, 0))
 
 
@@ -239,7 +239,7 @@ JUDGED = {**TEXT, "x-eval-compare": "string_semantic"}
 
 
 def scored(properties, gold, output, **arguments):
-    scorer = compile_schema(listed({"type": "object", "properties": properties}), semantics="ours")
+    scorer = compile_schema(listed({"type": "object", "properties": properties}), semantics="default")
     return scorer.score(gold, output, gates={"schema": False}, **arguments)
 
 
@@ -283,7 +283,7 @@ def test_many_rows_are_paired_by_what_is_accepted():
 def test_rows_are_found_by_an_accepted_key():
     fields = {"id": TEXT, "b": TEXT}
     schema = listed({"type": "object", "properties": fields})
-    scorer = compile_schema(schema, semantics="ours", overrides={"$": {"align": {"by": "key", "key": "id"}}})
+    scorer = compile_schema(schema, semantics="default", overrides={"$": {"align": {"by": "key", "key": "id"}}})
     gold, output = [{"id": "1", "b": "x"}, {"id": "2", "b": "y"}], [{"id": "2", "b": "y"}, {"id": "1-A", "b": "z"}]
     score = scorer.score(gold, output, accept={"[].id": ["1-A"]})
     assert score.arrays[-1].pairs == ((0, 1), (1, 0))

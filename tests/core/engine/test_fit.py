@@ -25,8 +25,8 @@ PUBLISHED = {
     "price": {"type": "number"},
     "note": {"type": "string"},
 }
-FITTED = compile_schema({"type": "array", "items": ROW}, semantics="ours")
-PLACED = compile_schema({"type": "array", "items": ROW}, semantics="ours", overrides={"$": {"align": "position"}})
+FITTED = compile_schema({"type": "array", "items": ROW}, semantics="default")
+PLACED = compile_schema({"type": "array", "items": ROW}, semantics="default", overrides={"$": {"align": "position"}})
 
 cells = {
     "name": st.sampled_from(["a", "b", "c", "a ", None]),
@@ -70,7 +70,7 @@ def test_no_pairing_is_better_than_that_of_a_few_mistakes(gold, edits):
 @given(gold=rows, extracted=rows)
 def test_cells_score_as_they_do_in_objects_of_their_own(gold, extracted):
     found = PLACED.score(gold, extracted, gates={"schema": False})
-    single = compile_schema(ROW, semantics="ours")
+    single = compile_schema(ROW, semantics="default")
     alone = [
         result
         for one, other in zip(gold, extracted, strict=False)
@@ -144,7 +144,7 @@ def test_a_judge_is_asked_about_the_rows_that_are_paired_only():
             },
         },
     }
-    scorer = compile_schema(schema, semantics="ours")
+    scorer = compile_schema(schema, semantics="default")
     gold = [{"id": 1, "text": "one"}, {"id": 2, "text": "two"}]
     questions = scorer.questions(gold, [{"id": 2, "text": "deux"}, {"id": 1, "text": "un"}])
     assert {(question.gold, question.extracted) for question in questions} == {("one", "un"), ("two", "deux")}
@@ -193,7 +193,7 @@ def test_values_are_told_apart_as_they_are_after_their_transforms():
     schema = {"type": "array", "items": {"type": "object", "properties": {"name": name, "n": {"type": "integer"}}}}
     gold = [{"name": "a", "n": 1}, {"name": "A", "n": 2}]
     extracted = [{"name": "a", "n": 2}, {"name": "A", "n": 1}]
-    assert compile_schema(schema, semantics="ours").score(gold, extracted).arrays[0].pairs == ((0, 1), (1, 0))
+    assert compile_schema(schema, semantics="default").score(gold, extracted).arrays[0].pairs == ((0, 1), (1, 0))
 
 
 @given(gold=rows, extracted=rows, more=st.lists(st.sets(st.sampled_from("uvw")), min_size=5, max_size=5))

@@ -14,7 +14,7 @@ from pytest_extract.core.values import MISSING
 from pytest_extract.errors import SchemaError
 from tests.strategies import any_json, json_values, near_values, schemas
 
-SEMANTICS = ("ours", "extract-bench")
+SEMANTICS = ("default", "extract-bench")
 ROW = {
     "type": "object",
     "properties": {
@@ -38,7 +38,7 @@ rows = st.lists(
 )
 
 
-def scored(schema, gold, extracted, semantics="ours", **how):
+def scored(schema, gold, extracted, semantics="default", **how):
     return compile_schema(schema, semantics=semantics, judge_mode="fuzzy").score(
         gold, extracted, gates={"schema": False}, **how
     )

@@ -29,7 +29,7 @@ ROWS = {"type": "array", "items": ROW}
 
 
 def pairing_of(gold, extracted, align):
-    scorer = compile_schema(ROWS, semantics="ours", overrides={"$": align})
+    scorer = compile_schema(ROWS, semantics="default", overrides={"$": align})
     (found,) = scorer.score(gold, extracted, gates={"schema": False}).arrays
     return found.pairs, found.missing, found.extra
 
@@ -95,7 +95,7 @@ def test_by_key(align, gold, extracted, pairs, missing, extra):
 
 def test_scalars_are_paired_by_what_their_metric_finds_equal():
     schema = {"type": "array", "items": {"type": "string", "evaluation_config": "string_fuzzy"}}
-    scorer = compile_schema(schema, semantics="ours")
+    scorer = compile_schema(schema, semantics="default")
     (found,) = scorer.score(["New York City", "Oslo"], ["Oslo", "New York Cty", "Rome"]).arrays
     assert (found.pairs, found.extra) == (((0, 1), (1, 0)), (2,))
 
@@ -124,12 +124,12 @@ def best_sum(scores):
 
 @given(gold=small_rows, extracted=small_rows)
 def test_short_lists_are_paired_best(gold, extracted):
-    one = compile_schema(ROW, semantics="ours")
+    one = compile_schema(ROW, semantics="default")
     scores = [
         [one.score(ours, theirs, gates={"schema": False}).measures["mean_score"] for theirs in extracted]
         for ours in gold
     ]
-    scorer = compile_schema(ROWS, semantics="ours")
+    scorer = compile_schema(ROWS, semantics="default")
     (found,) = scorer.score(gold, extracted, gates={"schema": False}).arrays
     assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_sum(scores))
 
@@ -147,7 +147,7 @@ orders = st.lists(
 
 @given(gold=orders, extracted=orders)
 def test_rows_with_lists_inside_are_paired_best_also_where_lists_are_empty(gold, extracted):
-    one = compile_schema({"type": "array", "items": ORDER}, semantics="ours")
+    one = compile_schema({"type": "array", "items": ORDER}, semantics="default")
     scores = [
         [one.score([ours], [theirs], gates={"schema": False}).arrays[-1].f1 for theirs in extracted] for ours in gold
     ]
@@ -178,7 +178,7 @@ KEYED = {
 @pytest.mark.parametrize("align", [{"key": "sku"}, {"key": "sku", "key_cutoff": 0.8}, {"key": ["sku", "price"]}])
 @given(gold=keyed_rows, extracted=keyed_rows, order=st.randoms(use_true_random=False))
 def test_the_order_of_rows_with_keys_changes_no_number(align, gold, extracted, order):
-    scorer = compile_schema(KEYED, semantics="ours", overrides={"$": align})
+    scorer = compile_schema(KEYED, semantics="default", overrides={"$": align})
     shuffled = [order.sample(rows, len(rows)) for rows in (gold, extracted)]
     one, other = (scorer.score(*rows, gates={"schema": False}) for rows in ((gold, extracted), shuffled))
     for name in ("pass_rate", "mean_score", "precision", "recall", "f1"):  # the published measures go by position
@@ -219,7 +219,7 @@ def test_equal_values_score_alike_whatever_lists_live_at_their_addresses():
 
 @pytest.mark.parametrize("extracted", list(itertools.permutations(["X ", 1, 1.0])), ids=repr)
 def test_a_multiset_of_undeclared_values_pairs_what_their_types_find_equal(extracted):
-    scorer = compile_schema({"type": "array", "evaluation_config": {"align": "multiset"}}, semantics="ours")
+    scorer = compile_schema({"type": "array", "evaluation_config": {"align": "multiset"}}, semantics="default")
     assert scorer.score([1.0, "X", 1.0], list(extracted)).measures["pass_rate"] == 1.0
 
 
@@ -232,7 +232,7 @@ def test_an_undecided_row_of_weight_0_is_no_row_that_is_wrong():
 
 def test_a_row_with_an_undecided_field_is_not_left_apart():
     fields = {"a": TEXT, "b": {**TEXT, "x-eval-compare": "string_semantic"}, "tags": {"type": "array", "items": TEXT}}
-    scorer = compile_schema({"type": "array", "items": {"type": "object", "properties": fields}}, semantics="ours")
+    scorer = compile_schema({"type": "array", "items": {"type": "object", "properties": fields}}, semantics="default")
     score = scorer.score([{"a": "x", "b": "one", "tags": ["u"]}], [{"a": "y", "b": "two", "tags": ["v"]}])
     assert score.arrays[-1].pairs == ((0, 0),)
     assert {str(leaf.path): leaf.status for leaf in score.leaves}["[0].b"] is Status.JUDGE_ERROR
@@ -242,7 +242,7 @@ def test_a_row_with_an_undecided_field_is_not_left_apart():
 
 
 def left_over(schema, gold, output, **how):
-    score = compile_schema(schema, semantics=how.pop("semantics", "ours"), judge_mode="exact").score(
+    score = compile_schema(schema, semantics=how.pop("semantics", "default"), judge_mode="exact").score(
         gold, output, **how
     )
     return [(str(leaf.path), leaf.metric, leaf.status) for leaf in score.leaves if leaf.status is not Status.MATCH]

@@ -30,7 +30,7 @@ SCHEMA = {
         "state": {"type": "string"},
     },
 }
-SCORERS = {name: compile_schema(SCHEMA, semantics=name) for name in ("ours", "extract-bench")}
+SCORERS = {name: compile_schema(SCHEMA, semantics=name) for name in ("default", "extract-bench")}
 
 cells = st.fixed_dictionaries(
     {},
@@ -87,7 +87,7 @@ def test_right_leaves_show_the_values_of_their_places(semantics, pair):
 
 @given(pairs)
 def test_a_field_result_that_is_a_leaf_result_is_one_object(pair):
-    score = SCORERS["ours"].score(*pair)
+    score = SCORERS["default"].score(*pair)
     ids = {id(leaf) for leaf in score.leaves}
     assert all(id(field) in ids for field in score.fields if field.path not in {("rows",), ("tags",)})
     assert score.leaves is score.leaves
@@ -97,7 +97,7 @@ def test_results_keep_the_values_of_the_time_of_scoring():
     gold = {"name": "Bob", "rows": [{"name": "a", "count": 1, "price": 2.0}], "owner": {"count": 3}}
     output = copy.deepcopy(gold)
     gold["state"], output["state"] = "xy", "xz"
-    score, other = (SCORERS["ours"].score(copy.deepcopy(gold), output) for _ in range(2))
+    score, other = (SCORERS["default"].score(copy.deepcopy(gold), output) for _ in range(2))
     known = score.leaves
     output["name"], output["state"], output["owner"]["count"] = "Eve", "z", 4
     output["rows"][0]["count"] = 5
@@ -107,6 +107,6 @@ def test_results_keep_the_values_of_the_time_of_scoring():
 
 
 def test_a_pickle_holds_the_results():
-    score = SCORERS["ours"].score({"name": "Bob", "state": "x"}, {"name": "Bob", "state": "y"})
+    score = SCORERS["default"].score({"name": "Bob", "state": "x"}, {"name": "Bob", "state": "y"})
     copied = pickle.loads(pickle.dumps(score))
     assert (copied.fields, copied.leaves, copied.ungated) == (score.fields, score.leaves, score.ungated)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
 
-OURS = {
+DEFAULT = {
     "name": {"type": "string"},
     "price": {"type": "number", "evaluation_config": {"metrics": [{"metric_id": "number_tolerance", "weight": 3.0}]}},
     "note": {"type": "string", "evaluation_config": {"metrics": [{"metric_id": "string_fuzzy", "weight": 0.5}]}},
@@ -21,7 +21,7 @@ FAIRMAT = {
     "note": {"type": "string", "x-eval-compare": "exact"},
     "flag": {"type": "boolean", "x-eval-compare": "exact"},
 }
-WAYS = {"ours": OURS, "extract-bench": OURS, "struct-extract-eval": FAIRMAT}
+WAYS = {"default": DEFAULT, "extract-bench": DEFAULT, "struct-extract-eval": FAIRMAT}
 cells = {
     "name": st.sampled_from(["a", "A", "b", 1, None]),
     "price": st.sampled_from([1, 1.0, 1.4, True, "1", None]),
@@ -68,8 +68,8 @@ def test_rows_score_as_they_do_alone(semantics, pairs):
 
 
 def fitted(gold, extracted):
-    rows = {"type": "array", "items": {"type": "object", "properties": OURS}}
-    return compile_schema(rows, semantics="ours").score(gold, extracted, gates={})
+    rows = {"type": "array", "items": {"type": "object", "properties": DEFAULT}}
+    return compile_schema(rows, semantics="default").score(gold, extracted, gates={})
 
 
 def full_row(name, price=None, note="n", flag=None):
@@ -98,9 +98,9 @@ def test_a_wrong_cell_of_a_row_that_moved_is_told_with_both_places():
 
 
 def test_a_list_inside_a_row_that_moved_stands_where_its_row_does():
-    inner = {"type": "array", "items": {"type": "object", "properties": OURS}}
+    inner = {"type": "array", "items": {"type": "object", "properties": DEFAULT}}
     row = {"type": "object", "properties": {"id": {"type": "string"}, "cells": inner}}
-    scorer = compile_schema({"type": "array", "items": row}, semantics="ours")
+    scorer = compile_schema({"type": "array", "items": row}, semantics="default")
     one = {"id": "one", "cells": [full_row("a", 1), full_row("b", 2)]}
     two = {"id": "two", "cells": [full_row("c", 3), full_row("d", 4)]}
     wrong = {**one, "cells": [full_row("a", 1), full_row("b", 5)]}

@@ -10,7 +10,7 @@ from pytest_extract import compile_schema
 from pytest_extract.core.engine.ties import MOST_COMPARED, equal_in_order, in_order
 
 ROW = {"k": {"type": "string"}, "v": {"type": "object", "properties": {"a": {"type": "integer"}}}}
-SCORER = compile_schema({"type": "array", "items": {"type": "object", "properties": ROW}}, semantics="ours")
+SCORER = compile_schema({"type": "array", "items": {"type": "object", "properties": ROW}}, semantics="default")
 tables = st.integers(1, 6).flatmap(
     lambda size: st.lists(
         st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=size, max_size=size),
@@ -77,7 +77,7 @@ def test_the_one_of_several_equal_rows_that_is_wrong_stays_where_it_is():
 @pytest.mark.parametrize("size", [3, 8, 40])
 def test_equal_rows_keep_their_order_among_others(size):
     items = {"type": "object", "properties": {"k": {"type": "string"}, "n": {"type": "number"}}}
-    scorer = compile_schema({"type": "array", "items": items}, semantics="ours")
+    scorer = compile_schema({"type": "array", "items": items}, semantics="default")
     gold = [{"k": "x", "n": 1}] * size
     extracted = [{"k": "x", "n": place % 2} for place in range(size)]
     assert scorer.score(gold, extracted).arrays[0].pairs == tuple((place, place) for place in range(size))
@@ -86,6 +86,6 @@ def test_equal_rows_keep_their_order_among_others(size):
 def test_rows_that_are_as_good_in_their_order_are_paired_so():
     gold, extracted = ["cbb", "bba", "bbc"], ["cba", "caa", "bcb"]
     items = {"type": "object", "properties": {str(at): {"type": "string"} for at in range(3)}}
-    scorer = compile_schema({"type": "array", "items": items}, semantics="ours")
+    scorer = compile_schema({"type": "array", "items": items}, semantics="default")
     sides = ([{str(at): letter for at, letter in enumerate(row)} for row in rows] for rows in (gold, extracted))
     assert scorer.score(*sides).arrays[0].pairs == ((0, 0), (1, 1), (2, 2))

@@ -62,7 +62,7 @@ def test_a_value_scores_1_on_itself(name, data, value):
 
 def has_fast_path(name):
     example = METRICS[name].examples[0]
-    metric = bound(name, example.params, "ours")
+    metric = bound(name, example.params, "default")
     return any((metric.matrix, metric.key))
 
 
@@ -94,7 +94,7 @@ def test_10_000_levels_are_no_problem(name):
     deep: list[object] = []
     for _ in range(10_000):
         deep = [deep]
-    metric = bound(name, METRICS[name].examples[0].params, "ours")
+    metric = bound(name, METRICS[name].examples[0].params, "default")
     assert 0.0 <= metric.compare(deep, [deep]) <= 1.0
     assert metric.compare(deep, "x") < 1.0
 

@@ -99,7 +99,7 @@ def test_lists_with_numbers_beyond_a_float_are_scored(name, numbers):
     item = {"type": "object", "properties": {"id": {"type": "string"}, "n": {"type": "number"}}}
     item["properties"]["n"]["evaluation_config"] = name
     scorer = compile_schema(
-        {"type": "array", "items": item, "evaluation_config": {"align": "best_fit"}}, semantics="ours"
+        {"type": "array", "items": item, "evaluation_config": {"align": "best_fit"}}, semantics="default"
     )
     gold = [{"id": str(place), "n": number} for place, number in enumerate(numbers)]
     extracted = [{**row, "id": f"{row['id']}?"} for row in reversed(gold)]

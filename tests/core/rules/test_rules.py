@@ -68,7 +68,7 @@ HELD, BROKEN, UNCHECKED, NOT_APPLICABLE = RuleStatus
 
 
 def checked(rule, extracted, gold=None):
-    (compiled,) = compile_schema(SCHEMA, semantics="ours", rules=[rule]).rules
+    (compiled,) = compile_schema(SCHEMA, semantics="default", rules=[rule]).rules
     return compiled.result(extracted if gold is None else gold, extracted)
 
 
@@ -251,14 +251,14 @@ def test_a_value_that_only_the_output_lacks_leaves_a_rule_unchecked(rule, gold, 
 )
 def test_mistakes_in_a_rule(rule, words):
     with pytest.raises(SchemaError) as caught:
-        compile_schema(SCHEMA, semantics="ours", rules=["total == 1", rule])
+        compile_schema(SCHEMA, semantics="default", rules=["total == 1", rule])
     assert any(words in error.message and error.rule == 1 for error in caught.value.errors), caught.value
 
 
 def test_rules_of_the_schema_come_first_and_choose_no_semantics():
     schema = {"type": "object", "properties": {"a": {"type": "number"}}, "x-eval-rules": ["a > 0"]}
     scorer = compile_schema(schema, rules=["a < 9"])
-    assert scorer.semantics == "ours"
+    assert scorer.semantics == "default"
     assert [(rule.text, rule.of_schema) for rule in scorer.rules] == [("a > 0", True), ("a < 9", False)]
     with pytest.raises(SchemaError) as caught:
         compile_schema({**schema, "x-eval-rules": ["a > 0", {"rule": "b > 0"}]})
@@ -271,16 +271,16 @@ def test_rules_of_the_schema_come_first_and_choose_no_semantics():
 def test_all_mistakes_of_rules_are_told_at_once():
     with pytest.raises(SchemaErrors) as caught:
         compile_schema(
-            SCHEMA, semantics="ours", rules=["totl == 1", "total ==", "total == 1", "total == 1", "items > items"]
+            SCHEMA, semantics="default", rules=["totl == 1", "total ==", "total == 1", "total == 1", "items > items"]
         )
     assert [error.rule for error in caught.value.errors] == [0, 1, 3, 4]
 
 
 def test_rules_change_no_result_and_no_measure_but_their_own():
     gold, extracted = ITEMS | {"total": 1240, "net": 5}, ITEMS | {"total": 1250, "net": 5}
-    without = compile_schema(SCHEMA, semantics="ours").score(gold, extracted).record()
+    without = compile_schema(SCHEMA, semantics="default").score(gold, extracted).record()
     rules = ["sum(items[].total) == total", "net == 5", {"rule": "net > 9", "severity": "warning"}, "tax > 0"]
-    score = compile_schema(SCHEMA, semantics="ours", rules=rules).score(gold, extracted)
+    score = compile_schema(SCHEMA, semantics="default", rules=rules).score(gold, extracted)
     record = score.record()
     assert (record.fields, record.leaves, record.gates) == (without.fields, without.leaves, without.gates)
     assert {**record.measures} == {**without.measures, "rules_held": 0.5}
@@ -289,12 +289,12 @@ def test_rules_change_no_result_and_no_measure_but_their_own():
     assert from_json(ScoreRecord, score.to_dict()) == record
     assert pickle.loads(pickle.dumps(score)).rules == score.rules
     assert [
-        rule.text for rule in pickle.loads(pickle.dumps(compile_schema(SCHEMA, semantics="ours", rules=rules))).rules
+        rule.text for rule in pickle.loads(pickle.dumps(compile_schema(SCHEMA, semantics="default", rules=rules))).rules
     ]
 
 
 def test_an_output_that_cannot_be_read_leaves_all_rules_unchecked():
-    score = compile_schema(SCHEMA, semantics="ours", rules=["net == 5", "tax > 0"]).score_text({"net": 5}, "no JSON")
+    score = compile_schema(SCHEMA, semantics="default", rules=["net == 5", "tax > 0"]).score_text({"net": 5}, "no JSON")
     assert [(rule.status, rule.message) for rule in score.rules] == [
         (UNCHECKED, "there is no output"),
         (NOT_APPLICABLE, "there is no output"),
@@ -334,7 +334,7 @@ RULES = [
 )
 @settings(deadline=None)
 def test_no_document_raises(document):
-    score_rules = compile_schema(SCHEMA, semantics="ours", rules=RULES).rules
+    score_rules = compile_schema(SCHEMA, semantics="default", rules=RULES).rules
     for rule in score_rules:
         result = rule.result(document, document)
         assert result.message
@@ -351,7 +351,7 @@ def test_a_large_document_is_read_once():
     """A sum that every row needs is computed once, so that the work grows with the rows and not with their square."""
     rows = [{"x": index % 7} for index in range(2_000)]
     counted = Counter()
-    rule = compile_schema(SCHEMA, semantics="ours", rules=["rows[].x <= sum(rows[].x)"]).rules[0]
+    rule = compile_schema(SCHEMA, semantics="default", rules=["rows[].x <= sum(rows[].x)"]).rules[0]
     setprofile(lambda _frame, event, _arg: counted.update([event]))
     try:
         assert rule.result({"rows": rows}, {"rows": rows}).checked == len(rows)

@@ -99,7 +99,7 @@ def by_name(body):
     return answer(json.dumps({"answers": [{"id": name, "pairs": pairs, "reason": "by name"}]}))
 
 
-@pytest.mark.parametrize("semantics", ["extract-bench", "ours"])
+@pytest.mark.parametrize("semantics", ["extract-bench", "default"])
 def test_one_wrong_price_is_one_mismatch_and_not_a_missing_and_an_invented_row(llm_server, semantics):
     llm_server.otherwise = by_name
     exact = {"type": "string", "evaluation_config": "string_exact"}

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pluggy
 import pytest
 
 from pytest_extract.cases.load import case_name, load_cases
@@ -50,6 +51,11 @@ class ExtractFile(pytest.File):
         module.__file__ = str(self.path)
         return module
 
+    @cached_property
+    def _text_hook(self) -> pluggy.HookCaller:
+        """The hook that gives the text of documents, looked up once for all cases of the file."""
+        return self.ihook.pytest_extract_document
+
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         """Read the file; when nothing in it can run, the file itself is the collection error."""
         session = session_of(self.config)
@@ -74,14 +80,14 @@ class ExtractFile(pytest.File):
         except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning) as error:  # --strict-markers, or -W error
             errors.append(CaseFileError(f"{case.id}: {error}", path=case.path, line=case.line))
             return []
-        session = session_of(self.config)
+        session, hook = session_of(self.config), self._text_hook
         items = []
         for arm in session.arms:
             case_on_arm = session.case_on_arm(case, self.path, arm)
             if case_on_arm is None:
                 continue
-            if self.ihook.pytest_extract_document.get_hookimpls():
-                case_on_arm.document.read_by(lambda document: self.ihook.pytest_extract_document(document=document))
+            if hook.get_hookimpls():
+                case_on_arm.document.read_by(lambda document: hook(document=document))
             name = _item_name(case.id, arm, ids)
             # As a text: pytest 9.2 takes its brackets for parameters then, as in the ids that --lf and --sw keep.
             nodeid = f"{self.nodeid}::{name}"

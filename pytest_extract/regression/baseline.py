@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from typing import Any, Final
 
 from pytest_extract.core.case_result import Arm, Outcome
@@ -129,28 +128,25 @@ def _with_earlier_runs(earlier: CaseState, now: CaseState, keep: int, *, replaye
         return earlier
     if changed_digests(earlier, now, ["document"]) or _asked(earlier) != _asked(now):
         return now
-    sides = earlier, now
 
-    def joined(name: str) -> FailingField:
-        entries = [state.failing.get(name) for state in sides]
-        runs = (entry.runs if entry else (True,) * state.runs for entry, state in zip(entries, sides, strict=True))
-        return replace(now.failing.get(name) or earlier.failing[name], runs=tuple(chain.from_iterable(runs)))
-
-    def passed(of: Callable[[CaseState], Mapping[str, tuple[bool, ...]]]) -> dict[str, tuple[bool, ...]]:
-        names = {**of(earlier), **of(now)}
+    def joined(of: Callable[[CaseState], Mapping[str, tuple[bool, ...]]]) -> dict[str, tuple[bool, ...]]:
+        """Return passed or not in the runs of both, of what failed in any: what a state does not name passed there."""
+        was, is_now = of(earlier), of(now)
         return {
-            name: tuple(chain.from_iterable(of(state).get(name, (True,) * state.runs) for state in sides))
-            for name in names
+            name: (*was.get(name, (True,) * earlier.runs), *is_now.get(name, (True,) * now.runs))
+            for name in {**was, **is_now}
         }
 
+    entries = {**earlier.failing, **now.failing}
+    fields = joined(lambda state: {path: entry.runs for path, entry in state.failing.items()})
     every = replace(
         now,
         runs=earlier.runs + now.runs,
         patterns={**earlier.patterns, **now.patterns},
         golds={**earlier.golds, **now.golds},
-        failing={name: joined(name) for name in {**earlier.failing, **now.failing}},
-        gates=passed(lambda state: state.gates),
-        rules=passed(lambda state: state.rules),
+        failing={path: replace(entries[path], runs=runs) for path, runs in fields.items()},
+        gates=joined(lambda state: state.gates),
+        rules=joined(lambda state: state.rules),
         measures={
             name: (*earlier.measures[name], *values)
             for name, values in now.measures.items()

@@ -65,8 +65,8 @@ def update_baseline(
 ) -> Baseline:
     """Write the results into the baseline at `path` and return it; cases that were not selected keep their entry.
 
-    `gone` and `keep_runs` as in `updated_baseline`. Raises StoreError where it is refused
-    (see `refusal`), or cannot be written.
+    `gone` and `keep_runs` as in `updated_baseline`. Raises StoreError where it is refused (see `refusal`), or cannot be
+    written.
     """
     why = refusal(results, completed=completed, ci=ci, force=force)
     if why:

@@ -204,10 +204,7 @@ def _level(rules: Rules) -> float:
 
 
 def rests_on_few(tests: Sequence[TestResult], effect: Effect, rules: Rules, most: int) -> bool:
-    """Whether an arm that is worse is so by no more than chance of the order of alpha, on few cases.
-
-    So many can run again.
-    """
+    """Whether an arm that is worse rests on at most `most` cases, and on a p-value of the order of alpha."""
     strong = any(test.arm == effect.arm and test.adjusted <= rules.alpha / _STRONG for test in tests)
     return not strong and len(effect.fell) <= most
 

@@ -412,13 +412,17 @@ def test_a_path_after_the_option_is_an_error_that_says_where_it_belongs(pytester
     )
 
 
-def test_earlier_runs_go_where_the_gold_changed(pytester, suite):
-    run = suite(2)
-    run(UPDATE)
+def change_a_gold(pytester):
     path = pytester.path / "all.extract.yaml"
     content = json.loads(path.read_text())
     content["cases"][0]["gold"]["name"] = "another"
     path.write_text(json.dumps(content))
+
+
+def test_earlier_runs_go_where_the_gold_changed(pytester, suite):
+    run = suite(2)
+    run(UPDATE)
+    change_a_gold(pytester)
     run(f"{UPDATE}=add").stdout.fnmatch_lines(["baseline written: *(2 cases, 1 to 2 runs of each)"])
 
 
@@ -432,8 +436,5 @@ def test_a_replay_adds_no_run(pytester, suite):
 def test_a_changed_gold_leaves_the_other_cases_in_the_comparison(pytester, suite):
     run = suite(20)
     run(UPDATE)
-    path = pytester.path / "all.extract.yaml"
-    content = json.loads(path.read_text())
-    content["cases"][0]["gold"]["name"] = "another"
-    path.write_text(json.dumps(content))
+    change_a_gold(pytester)
     run(GATE, total=[3]).stdout.fnmatch_lines(["PASS. *", "  20 cases: 1 run of each before, 1 run now."])

@@ -142,7 +142,7 @@ def test_without_a_fresh_result_the_first_runs_decide():
     assert (last.answer, last.reasons) == (first.answer, first.reasons)
 
 
-def test_a_confirmed_fall_of_less_than_min_drop_is_not_worse():
+def test_a_confirmed_fall_of_less_than_half_a_point_is_not_worse():
     before, after = run({}, cases=400), run(dead(1), cases=400)
     first = decide(compare(before, after), RULES, level=LEVEL)
     plan = planned(before, after)

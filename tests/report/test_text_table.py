@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.report.lines import text_of
+from pytest_extract.report.lines import text_of, text_width
 from pytest_extract.report.table import Table
 
 HEADS = ("arm", "cases", "f1")
@@ -48,4 +48,4 @@ names = st.text(max_size=60)
 def test_no_line_is_longer_than_the_window(rows: list[tuple[str, str, str]]) -> None:
     for each in Table(HEADS, rows).lines(40):
         assert text_of(each).isprintable()
-        assert len(text_of(each)) <= 40
+        assert text_width(text_of(each)) <= 40

@@ -384,8 +384,9 @@ def _packed_thrice() -> bytes:
 @pytest.mark.timeout(120)
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on POSIX, and measured on Linux")
 @pytest.mark.parametrize("make", [lambda: _forms_that_draw_each_other(9), _packed_thrice], ids=["forms", "filters"])
-def test_a_pdf_that_takes_too_much_memory_is_a_page_limit_and_the_next_is_read(make):
+def test_a_pdf_that_takes_too_much_memory_is_a_page_limit_and_the_next_is_read(make, monkeypatch):
     pytest.importorskip("pypdfium2")
+    monkeypatch.setattr("pytest_extract.documents.pdf.MEMORY", 400 * 1024**2)
     data = make()
     assert len(data) < 3_000
     with pytest.raises(DocumentError, match=r"^bomb\.pdf: the PDF cannot be read: .* memory") as caught:

@@ -19,6 +19,8 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 from pytest_extract.importers.sob_results import read_sob_results
+from pytest_extract.regression.ranking import rank_arms
+from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.aggregates import join_blocks, leaderboard_lines, standing_record
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.sob_tables import sob_lines, sob_record, sob_tables
@@ -30,7 +32,7 @@ SHOWN = ("pass_rate", "f1")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
-        "Rank arms (models, prompts, revisions) of one or several results files as SOB's leaderboard does."
+        "Rank arms (models, prompts, revisions) of one or several results files, and say which of them are tied."
     )
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
     parser.add_argument(
@@ -67,12 +69,15 @@ def run(args: argparse.Namespace) -> int:
     records: list[Json] = []
     blocks: list[list[Line]] = []
     for name, label, members in boards:
-        arms = standings(members)
-        runs = {arm.arm: aggregate(arm.results, measures=SHOWN) for arm in arms}
-        rows = [standing_record(arm, runs[arm.arm]) for arm in arms]
+        arms = {arm.arm: arm for arm in standings(members)}
+        runs = {name: aggregate(arm.results, measures=SHOWN) for name, arm in arms.items()}
+        places = rank_arms(snapshot(members))
+        rows = [
+            standing_record(place, rank, arms[place.arm], runs[place.arm]) for rank, place in enumerate(places, start=1)
+        ]
         records += [{"by": name, "slice": label, **row} for row in rows] if name else rows
         title = [line(Span(safe_prose(f"{name} {label}: {plural(len(members), 'result')}"), "head"))] if name else []
-        blocks.append([*title, *leaderboard_lines(arms, runs, width=terminal_width())])
+        blocks.append([*title, *leaderboard_lines(places, [*arms.values()], runs, width=terminal_width())])
     if args.json:
         write_json(records, None)
     else:

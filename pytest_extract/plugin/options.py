@@ -143,6 +143,10 @@ def _whole_number(value: str) -> int:
     return int(value)
 
 
+_CASES_TO_CONFIRM = 10
+"""Cases that a confirmation runs again at most, where no number is given."""
+
+
 def _cases_to_confirm(value: str) -> int:
     try:
         return _whole_number(value)
@@ -255,7 +259,12 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             "300",
             metavar="SECONDS",
         ),
-        Option("budget", "Stop calling when the calls have cost this much.", _amount, metavar="USD"),
+        Option(
+            "budget",
+            "Stop calling when the calls have cost this much; the regression gate confirms falls with the rest.",
+            _amount,
+            metavar="USD",
+        ),
         Option("dry-run", "Forecast calls and cost without calling.", _switch, "false", ini=False),
         Option("repeat", "Run each case N times.", _whole_number, metavar="N"),
         Option(
@@ -363,7 +372,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             "Where a fall may be noise, and before the regression gate says WORSE by few cases, run up to N cases that "
             "fell again on both sides (10 without a number): these runs decide.",
             _cases_to_confirm,
-            alone="10",
+            alone=str(_CASES_TO_CONFIRM),
             metavar="N",
         ),
         Option(
@@ -473,6 +482,8 @@ def settings_from(config: pytest.Config) -> Settings:
             "--extract-confirm confirms a comparison: give --extract-baseline=FILE, --extract-base-ref=REF, or two of "
             "--extract-model, -prompt or -mode"
         )
+    if values["confirm"] is None and values["budget"] and values["gate"] == "regression":
+        values["confirm"] = _CASES_TO_CONFIRM  # a budget is leave to spend it on a decision
     problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
     problems += _duplicates("model", values["model"]) + _duplicates("prompt", values["prompt"])
     problems += _duplicates("mode", values["mode"]) + _duplicates("report", tuple(written))

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison
+from pytest_extract.regression.collapse import Weight, find_collapse
 from pytest_extract.regression.effects import Effect, Facts, measure_effect
 from pytest_extract.regression.multiple_testing import (
     OVERALL_SHARE,
@@ -161,13 +162,17 @@ def plan_arm(
 
     `held`: number of baseline runs of each case that were kept out of the comparison; None where both sides are called.
     `among`: the cases that can be run again, all of them by default. At most `most` cases, and four calls for each of
-    these in all, so that fewer cases have more runs.
+    these in all, so that fewer cases have more runs. Where cases died, these alone run again: beside others they would
+    have too few runs to show it.
     """
     found = suspects_of(arm.label, tests)
     if not found:
         return "nothing fell by more than luck gives every other time"
     suspects = tuple((test.subject, test.name) for test in found)
+    dead = find_collapse(arm, rules)
     fell = dict.fromkeys(case for suspect in suspects for case in fallen_cases(arm, suspect, rules))
+    if dead is not None and dead.weight is not Weight.TOLD:
+        fell = dict.fromkeys(dead.cases)
     cases = [case for case in fell if (among is None or case in among) and (held is None or held.get(case, 0) > 0)]
     cases = cases[:most]
     if not cases:

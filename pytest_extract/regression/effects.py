@@ -129,7 +129,7 @@ def measure_effect(arm: ArmComparison, rules: Rules, interval: Interval | None) 
         cases=len(rows),
         before=before,
         after=after,
-        bounds=_bounds(changes, rules, interval) if open_rows and interval is not None else None,
+        bounds=_bounds(changes, interval) if open_rows and interval is not None else None,
         runs=_least_and_most(shapes),
         fell=tuple(case for loss, case in losses if loss > 0),
         rose=sum(loss < 0 for loss, _ in losses),
@@ -151,16 +151,15 @@ def _least_and_most(shapes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int],
     return (min(before), max(before)), (min(after), max(after))
 
 
-def _bounds(changes: Sequence[float], rules: Rules, interval: Interval) -> Bounds:
-    confidence = 1 - rules.alpha
-    worst = unseen_drop_bound(changes, unseen_loss=_UNSEEN_LOSS, confidence=confidence)
+def _bounds(changes: Sequence[float], interval: Interval) -> Bounds:
+    worst = unseen_drop_bound(changes, unseen_loss=_UNSEEN_LOSS, confidence=interval.worst_confidence)
     return Bounds(
         change=math.fsum(changes) / len(changes),
         low=max(interval.low, -1.0),
         high=min(interval.high, 1.0),
         interval=interval.confidence,
         worst=max(worst, interval.worst) if math.isfinite(interval.worst) else worst,
-        confidence=confidence,
+        confidence=interval.worst_confidence,
     )
 
 

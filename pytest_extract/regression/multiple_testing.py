@@ -123,8 +123,8 @@ class TestResult:
 class Interval:
     """Limits of the mean change (after - before) over all fields of an arm that its overall test does not reject.
 
-    `low` and `high` are at `confidence` together; `worst` is the largest drop at 1 - alpha, alone. Infinite where
-    so few cases exclude nothing.
+    `low` and `high` are at `confidence` together; `worst` is the largest drop, alone, at `worst_confidence`: 1 - alpha
+    for all arms together. Infinite where so few cases exclude nothing.
     """
 
     arm: str
@@ -132,6 +132,7 @@ class Interval:
     high: float
     confidence: float
     worst: float
+    worst_confidence: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +178,7 @@ def run_tests(
             tests.append(found)
     return Tests(
         results=tuple(sorted(tests, key=lambda test: (test.adjusted, test.p, test.arm, test.subject, test.name))),
-        intervals=lambda: tuple(family.interval(alpha / arms) for family in families),
+        intervals=lambda: tuple(family.interval(alpha / arms, rules.alpha / len(families)) for family in families),
     )
 
 
@@ -267,8 +268,8 @@ class _Family:
                 open_heads.append((member, part))
         return found + self._other_results(open_heads, level, arms)
 
-    def interval(self, level: float) -> Interval:
-        """Return the interval of the overall test with the family at `level`."""
+    def interval(self, level: float, of_worst: float) -> Interval:
+        """Return the interval of the overall test with the family at `level`, and its bound at a level of its own."""
         limits = self.permutations.limits(self.overall.statistic)
         most = self.permutations.most(OVERALL_SHARE * level)
         return Interval(
@@ -276,7 +277,8 @@ class _Family:
             low=-limits.upper(most),
             high=-limits.lower(most),
             confidence=1 - 2 * OVERALL_SHARE * level,
-            worst=limits.upper(self.permutations.most(self.rules.alpha)),
+            worst=limits.upper(self.permutations.most(of_worst)),
+            worst_confidence=1 - of_worst,
         )
 
     def _other_results(self, heads: Sequence[tuple[_Member, float]], level: float, arms: int) -> list[TestResult]:

@@ -15,6 +15,7 @@ from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json
+from pytest_extract.regression.ranking import RankedArm
 from pytest_extract.report.lines import Line, Span, line, percent, plural, safe_prose, score_number
 from pytest_extract.report.slices import NO_ARM, RATES, counts_record, rate_cells, rates_record
 from pytest_extract.report.summary import emptiness_lines
@@ -24,6 +25,10 @@ from pytest_extract.report.totals import EmptinessTotals
 MOST_FIELDS: Final = 20
 MOST_CASES: Final = 20
 _POOLED: Final = "ExtractBench: fields passed, over all outputs; all fields of an invalid output count as failed"
+_SOB: Final = (
+    "SOB's columns and rank: complexity-weighted means; overall: their mean times the share of cases with a score"
+)
+_MOST_TIED: Final = 4
 _SHAPE: Final = ("fields", "breadth", "depth", "arrays", "array_items", "values")
 
 
@@ -171,52 +176,87 @@ SOB_COLUMNS: Final[Mapping[str, str]] = {
     "perfect_response": "perfect",
 }
 """Columns of SOB's leaderboard, with their heads."""
-_HEADS: Final = ("cases", "passed", "broken", "not run", "pass_rate", "95 %", "f1", "cost")
+_HEADS: Final = (
+    "fields right",
+    "95 %",
+    "tied with",
+    "f1",
+    "cases",
+    "passed",
+    "broken",
+    "not run",
+    "$ a call",
+    "s a call",
+)
 
 
 def leaderboard_lines(
-    standings: Sequence[Standing], runs: Mapping[str, RunAggregate], *, width: int = 100
+    places: Sequence[RankedArm], standings: Sequence[Standing], runs: Mapping[str, RunAggregate], *, width: int = 100
 ) -> list[Line]:
-    """Rank arms; `runs` holds the aggregate of each by its label."""
-    title = "SOB's columns: complexity-weighted means; overall: their mean times the share of cases with a score"
-    heads = ("   arm", "overall", "cover", *SOB_COLUMNS.values())
-    ranked = [(_ranked_name(place, each), *_sob_cells(each)) for place, each in enumerate(standings, start=1)]
-    pooled = [
-        (_ranked_name(place, each), *rate_cells(runs[each.arm].rates)) for place, each in enumerate(standings, start=1)
+    """Rank arms by the fields that are right, then as SOB does; `runs` holds the aggregate of each by its label."""
+    found = {each.arm: each for each in standings}
+    numbers = {place.arm: number for number, place in enumerate(places, start=1)}
+    ranked = [
+        (_numbered(numbers[place.arm], place.arm), *_place_cells(place, numbers, found[place.arm], runs[place.arm]))
+        for place in places
     ]
-    counted = [
-        (_ranked_name(place, each), *_count_cells(each, runs[each.arm]))
-        for place, each in enumerate(standings, start=1)
-    ]
+    by_sob = [(_numbered(number, each.arm), each) for number, each in enumerate(standings, start=1)]
     tables = (
-        Table(heads, ranked, title),
-        Table(("   arm", *RATES), pooled, _POOLED),
-        Table(("   arm", *_HEADS), counted, "cases; pass_rate and f1: means over cases"),
+        Table(("   arm", *_HEADS), ranked, _ranking_title(places), notes=_ranking_notes(places)),
+        Table(
+            ("   arm", "overall", "cover", *SOB_COLUMNS.values()),
+            [(arm, *_sob_cells(each)) for arm, each in by_sob],
+            _SOB,
+        ),
+        Table(("   arm", *RATES), [(arm, *rate_cells(runs[each.arm].rates)) for arm, each in by_sob], _POOLED),
     )
     return join_blocks(table.lines(width) for table in tables)
 
 
-def _ranked_name(place: int, standing: Standing) -> str:
-    return f"{place:>2} {standing.arm or NO_ARM}"
+def _ranking_title(places: Sequence[RankedArm]) -> str:
+    """Say which arm is best, and whether that is beyond noise."""
+    best, *others = places
+    if best.right is None or not others:
+        return "fields right: mean over cases"
+    if not best.tied:
+        return f"{best.arm or NO_ARM} is best, beyond noise"
+    tied = [arm or NO_ARM for arm in best.tied]
+    more = f" and {len(tied) - _MOST_TIED} more" if len(tied) > _MOST_TIED else ""
+    return f"{best.arm or NO_ARM} is first, tied with {', '.join(tied[:_MOST_TIED])}{more}"
+
+
+def _ranking_notes(places: Sequence[RankedArm]) -> list[str]:
+    note = "fields right: mean over cases; 95 %: for all arms together"
+    tied = "; tied: the cases that both ran do not tell the two apart (permutation tests at 5 % for all pairs together)"
+    return [note + (tied if len(places) > 1 else "")]
+
+
+def _numbered(number: int, arm: str) -> str:
+    return f"{number:>2} {arm or NO_ARM}"
+
+
+def _place_cells(place: RankedArm, numbers: Mapping[str, int], standing: Standing, run: RunAggregate) -> list[str]:
+    right = ["-", "", ""]
+    if place.right is not None:
+        tied = ", ".join(str(numbers[arm]) for arm in place.tied[:_MOST_TIED]) + ", ..." * (
+            len(place.tied) > _MOST_TIED
+        )
+        right = [percent(place.right), f"{100 * place.low:.1f} - {percent(place.high)}", tied]
+    f1 = score_number(run.measures["f1"].plain.mean) if "f1" in run.measures else "-"
+    passed = sum(result.outcome is Outcome.PASSED for result in standing.results)
+    counts = [f"{count:,}" for count in (len(standing.results), passed, run.broken, run.not_run)]
+    return [
+        *right,
+        f1,
+        *counts,
+        *("-" if value is None else f"{value:.3g}" for value in (place.cost_usd, place.latency_s)),
+    ]
 
 
 def _sob_cells(standing: Standing) -> list[str]:
     columns = {} if standing.row is None else standing.row.columns
     cells = [score_number(columns[name]) if name in columns else "-" for name in SOB_COLUMNS]
     return [score_number(standing.overall), percent(standing.coverage), *cells]
-
-
-def _count_cells(standing: Standing, run: RunAggregate) -> list[str]:
-    passed = sum(result.outcome is Outcome.PASSED for result in standing.results)
-    counts = (len(standing.results), passed, run.broken, run.not_run)
-    return [*(f"{count:,}" for count in counts), *_measure_cells(run), Spending.of(standing.results).cost_text]
-
-
-def _measure_cells(run: RunAggregate) -> list[str]:
-    if "pass_rate" not in run.measures or "f1" not in run.measures:
-        return ["-", "", "-"]
-    rate, f1 = run.measures["pass_rate"].plain, run.measures["f1"].plain
-    return [score_number(rate.mean), f"{score_number(rate.low)} - {score_number(rate.high)}", score_number(f1.mean)]
 
 
 def repeated_results_text(count: int) -> str:
@@ -258,13 +298,16 @@ def shape_record(result: CaseResult) -> dict[str, Json]:
     }
 
 
-def standing_record(standing: Standing, run: RunAggregate) -> dict[str, Json]:
-    """Return one row of the leaderboard as JSON: SOB's columns, and counts, means and cost of the cases."""
+def standing_record(place: RankedArm, rank: int, standing: Standing, run: RunAggregate) -> dict[str, Json]:
+    """Return one row of the leaderboard as JSON: its rank, SOB's columns, and counts, means and cost of the cases."""
     spending = Spending.of(standing.results)
     columns: Mapping[str, float] = {} if standing.row is None else standing.row.columns
     modalities: Sequence[str] = () if standing.row is None else standing.row.modalities
     return {
         "arm": standing.arm,
+        "rank": rank,
+        "fields_right": None if place.right is None else {"mean": place.right, "low": place.low, "high": place.high},
+        "tied_with": list(place.tied),
         "overall": standing.overall,
         "raw": None if standing.row is None else standing.row.raw,
         "coverage": standing.coverage,
@@ -279,5 +322,6 @@ def standing_record(standing: Standing, run: RunAggregate) -> dict[str, Json]:
         "pass_rate": estimate_dict(run.measures["pass_rate"])["plain"] if "pass_rate" in run.measures else None,
         "f1": estimate_dict(run.measures["f1"])["plain"] if "f1" in run.measures else None,
         "cost_usd": None if spending.calls and spending.unpriced == spending.calls else spending.cost_usd,
+        "latency_s": place.latency_s,
         "tokens": spending.prompt_tokens + spending.completion_tokens,
     }

@@ -14,8 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeAlias
 
 import numpy as np
 
@@ -246,8 +247,16 @@ def gate(before: np.ndarray, after: np.ndarray) -> bool:
     return any(test.significant for test in tests)
 
 
-def confirmed(draw: Suites, truth: Truth, before: np.ndarray, after: np.ndarray) -> tuple[bool, int]:
-    """What the gate says with `--extract-confirm`, and the calls of the confirmation.
+Draw: TypeAlias = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
+"""Draws so many fresh runs of both sides of a suite."""
+
+
+Fall: TypeAlias = Callable[[np.ndarray], np.ndarray]
+"""Takes runs and returns them with what a change does to them."""
+
+
+def confirmed(draw: Draw, before: np.ndarray, after: np.ndarray) -> tuple[Answer, int]:
+    """What the gate answers with `--extract-confirm`, and the calls of the confirmation.
 
     Where the earlier side has several runs, it is a baseline: all but the first of these stand for its fresh runs.
     """
@@ -256,7 +265,7 @@ def confirmed(draw: Suites, truth: Truth, before: np.ndarray, after: np.ndarray)
     if (first.answer is Answer.PASS and not may_have_fallen("", first)) or (
         first.answer is Answer.WORSE and not rests_on_few(first.tests, effect, RULES, MOST_CONFIRMED)
     ):
-        return first.answer is Answer.WORSE, 0
+        return first.answer, 0
     held = len(before) - 1
     arm, tests = first.comparison.arms[0], first.tests
     if held:
@@ -266,12 +275,12 @@ def confirmed(draw: Suites, truth: Truth, before: np.ndarray, after: np.ndarray)
         arm, tests, RULES, most=MOST_CONFIRMED, held={row.case: held for row in arm.cases} if held else None
     )
     if isinstance(plan, str):
-        return first.answer is Answer.WORSE, 0
-    was, now = draw.runs(truth, plan.runs, plan.runs)
+        return first.answer, 0
+    was, now = draw(plan.runs, plan.runs)
     numbers = [int(case.removeprefix("s::")) for case in plan.cases]
     fresh = comparison_of(before[1:] if held else was, now, numbers)
     found = confirm(first.comparison, [plan], fresh, Spent(), RULES)
-    return decide_confirmed(first, found).answer is Answer.WORSE, plan.calls
+    return decide_confirmed(first, found).answer, plan.calls
 
 
 def sign_test(before: np.ndarray, after: np.ndarray) -> bool:
@@ -315,8 +324,8 @@ def rates(
     for _ in range(suites):
         truth = draw.truth(kind, effect, cases, fields)
         before, after = draw.runs(truth, *runs)
-        worse, made = confirmed(draw, truth, before, after)
-        found += [gate(before, after), worse, *(rule(before, after) for rule in rules)]
+        answer, made = confirmed(partial(draw.runs, truth), before, after)
+        found += [gate(before, after), answer is Answer.WORSE, *(rule(before, after) for rule in rules)]
         calls += made
     return (100 * found / suites).tolist(), calls / suites
 
@@ -374,6 +383,20 @@ def stated(before: np.ndarray) -> float:
     return found.now.mean or 1.0
 
 
+def fall_of(fall: str, smallest: float, truth: Truth, source: np.random.Generator) -> Fall:
+    """Return a fall of later runs: the same fields of the same cases in every run.
+
+    `smallest`: the fall of the mean that the suite is said to show.
+    """
+    cases, fields = truth.before.shape
+    sizes = {"half of the stated": 0.5, "as stated": 1.0, "twice the stated": 2.0}
+    lost = source.random((cases, fields)) < min(1.0, sizes.get(fall, 0.0) * smallest / truth.before.mean())
+    lost[:, 0] |= fall == "one field dead"
+    lost[: max(2, cases // 10)] |= fall == "type dead"
+    lost |= fall == "all dead"
+    return lambda runs: runs & ~lost
+
+
 def answers(kind: Kind, fall: str, *, cases: int, runs: int, suites: int, seed: int) -> tuple[Counter[str], float]:
     """Count the answers about suites of a kind, one later run against a baseline; the second is the mean stated fall."""
     draw = Suites(np.random.default_rng([seed, cases, runs]))
@@ -383,16 +406,8 @@ def answers(kind: Kind, fall: str, *, cases: int, runs: int, suites: int, seed: 
         truth = draw.truth(kind, NOTHING, cases, FIELDS)
         before, after = draw.runs(truth, runs, 1)
         said += (smallest := stated(before)) / suites
-        sizes = {"half of the stated": 0.5, "as stated": 1.0, "twice the stated": 2.0}
-        lost = draw.source.random(after.shape) < min(1.0, sizes.get(fall, 0.0) * smallest / truth.before.mean())
-        after &= ~lost
-        if fall == "one field dead":
-            after[:, :, 0] = False
-        if fall == "type dead":
-            after[:, : max(2, cases // 10)] = False
-        if fall == "all dead":
-            after[:] = False
-        found[decide(comparison_of(before, after), RULES).answer] += 1
+        fell = fall_of(fall, smallest, truth, draw.source)
+        found[decide(comparison_of(before, fell(after)), RULES).answer] += 1
     return found, said
 
 
@@ -411,7 +426,85 @@ def every_answer(suites: int, seed: int, sizes: Sequence[int] = (10, 20, 50, 60,
                 print(f"| {name} | {cases} | {runs} v 1 | {stating} | {' | '.join(cells)} |", flush=True)
 
 
-TABLES = {"answers": "answers", "null": "no change", "power": "changes"}
+CONFIRMED_FALLS = ("none", "half of the stated", "as stated", "type dead")
+
+
+def confirmed_answers(suites: int, seed: int, sizes: Sequence[int] = (20, 60)) -> None:
+    """Print the answers of a gate that confirms, and the mean calls that it takes."""
+    head = " | ".join(f"{fall} | calls" for fall in CONFIRMED_FALLS)
+    print(f"\n| suite | cases | runs | {head} |\n|---|---:|---|" + "---|---:|" * len(CONFIRMED_FALLS), flush=True)
+    for name, kind in SUITES.items():
+        for cases in sizes:
+            for runs in (1, 3):
+                cells: list[str] = []
+                for fall in CONFIRMED_FALLS:
+                    found, calls = answers_confirmed(kind, fall, cases=cases, runs=runs, suites=suites, seed=seed)
+                    cells.append("/".join(f"{100 * found[each] / suites:.0f}" for each in ANSWERS))
+                    cells.append(f"{calls:.1f}")
+                print(f"| {name} | {cases} | {runs} v 1 | {' | '.join(cells)} |", flush=True)
+
+
+def answers_confirmed(
+    kind: Kind, fall: str, *, cases: int, runs: int, suites: int, seed: int
+) -> tuple[Counter[str], float]:
+    """Count the answers about suites of a kind after a confirmation; the second is the mean number of its calls."""
+    draw = Suites(np.random.default_rng([seed, cases, runs]))
+    found: Counter[str] = Counter()
+    made = 0
+    for _ in range(suites):
+        truth = draw.truth(kind, NOTHING, cases, FIELDS)
+        before, after = draw.runs(truth, runs, 1)
+        fell = fall_of(fall, stated(before), truth, draw.source)
+
+        def fresh(earlier: int, later: int, truth: Truth = truth, fell: Fall = fell) -> tuple[np.ndarray, np.ndarray]:
+            was, now = draw.runs(truth, earlier, later)
+            return was, fell(now)
+
+        answer, calls = confirmed(fresh, before, fell(after))
+        found[answer] += 1
+        made += calls
+    return found, made / suites
+
+
+KEPT = (1, 3, 5, 10)
+PULL_REQUESTS = 20
+
+
+def pull_requests(suites: int, seed: int, cases: int = 60) -> None:
+    """Print the false alarms of twenty unchanged pull requests on one baseline, by the runs that it keeps."""
+    print(
+        "\n| suite | runs kept | WORSE a pull request | one or more of 20 | three or more of 20 |\n|---|---:|"
+        + "---:|" * 3
+    )
+    for name, kind in SUITES.items():
+        for kept in KEPT:
+            draw = Suites(np.random.default_rng([seed, kept]))
+            alarms = []
+            for _ in range(suites):
+                truth = draw.truth(kind, NOTHING, cases, FIELDS)
+                before, later = draw.runs(truth, kept, PULL_REQUESTS)
+                answers = [
+                    decide(comparison_of(before, later[run : run + 1]), RULES).answer for run in range(PULL_REQUESTS)
+                ]
+                alarms.append(answers.count(Answer.WORSE))
+            shares = (
+                sum(alarms) / PULL_REQUESTS,
+                sum(count >= 1 for count in alarms),
+                sum(count >= 3 for count in alarms),
+            )
+            print(
+                f"| {name} | {kept} | " + " | ".join(f"{100 * share / suites:.1f}" for share in shares) + " |",
+                flush=True,
+            )
+
+
+TABLES = {
+    "answers": "answers",
+    "confirmed": "confirmed answers",
+    "requests": "pull requests",
+    "null": "no change",
+    "power": "changes",
+}
 """Parts of the report, and what the manual calls their tables."""
 MANUAL = Path(__file__).parents[2] / "pytest_extract/docs/statistics.md"
 
@@ -438,6 +531,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes = ((5, 3), (20, 20), (50, 20), (50, 100), (200, 20))
     make = {
         "answers": lambda: every_answer(given.suites, given.seed),
+        "confirmed": lambda: confirmed_answers(given.suites, given.seed),
+        "requests": lambda: pull_requests(given.suites, given.seed),
         "null": lambda: no_change(given.suites, given.seed, sizes),
         "power": lambda: power(given.suites, given.seed),
     }

@@ -145,7 +145,8 @@ def test_hostile_names_are_tame(tmp_path, capsys):
     assert "\x1b" not in call(capsys, "report", tmp_path / "r.jsonl").out
 
 
-def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
+def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     paid = Attempt(
         index=0,
         outcome=Outcome.PASSED,
@@ -157,14 +158,16 @@ def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys):
     write_results(tmp_path / "two.jsonl", better)
     out = call(capsys, "leaderboard", file, tmp_path / "two.jsonl").out
     rows = [line.split() for line in out.splitlines() if "m/" in line]
-    assert rows[0] == ["1", "m/two", "1", "100", "%", *["1"] * 7]
-    assert rows[1][:3] == ["2", "m/one", "0.28"]
-    assert rows[2] == ["1", "m/two", "5", "of", "5", "100", "%", "5", "of", "5", "100", "%"]
-    assert rows[3] == ["2", "m/one", "3", "of", "4", "25", "%", "1", "of", "4", "33.3", "%"]
-    assert rows[4] == ["1", "m/two", "5", "5", "0", "0", "1", "1", "-", "1", "1", "$1.2500"]
-    assert rows[5][:6] == ["2", "m/one", "5", "2", "1", "1"]
+    assert out.startswith("m/two is first, tied with m/one\n")
+    assert rows[1] == ["1", "m/two", "100", "%", "41.6", "-", "100", "%", "2", "1", "5", "5", "0", "0", "0.25", "-"]
+    assert rows[2][:4] == ["2", "m/one", "53.3", "%"]
+    assert rows[3] == ["1", "m/two", "1", "100", "%", *["1"] * 7]
+    assert rows[4][:3] == ["2", "m/one", "0.28"]
+    assert rows[5] == ["1", "m/two", "5", "of", "5", "100", "%", "5", "of", "5", "100", "%"]
+    assert rows[6] == ["2", "m/one", "3", "of", "4", "25", "%", "1", "of", "4", "33.3", "%"]
     first, second = json.loads(call(capsys, "leaderboard", "--json", file, tmp_path / "two.jsonl").out)
     assert (first["arm"], first["overall"], first["cost_usd"], first["tokens"]) == ("m/two", 1.0, 1.25, 45)
+    assert (first["rank"], first["fields_right"]["mean"], first["tied_with"]) == (1, 1.0, ["m/one"])
     assert (second["coverage"], second["raw"]) == (0.6, pytest.approx(7 / 15))
     assert (second["extract_bench"]["passed"], second["extract_bench"]["fields"]) == (1, 4)
 

@@ -135,6 +135,14 @@ def test_without_the_option_the_verdict_names_it_and_its_price(pytester, project
     )
 
 
+def test_a_gate_with_a_budget_confirms_by_itself_and_a_comparison_without_a_gate_does_not(pytester, project):
+    project(UPDATE, BASELINE, "--extract-repeat=3")
+    result = project(GATE, BASELINE, "--extract-budget=5", prompt="two", always=DEAD)
+    result.stdout.fnmatch_lines(["WORSE. *", "  confirmed by fresh runs of 4 documents *", "  the confirmation took *"])
+    result = project(BASELINE, "--extract-budget=5", prompt="two", always=DEAD)
+    result.stdout.no_fnmatch_line("*confirmation*")
+
+
 def test_a_fall_on_many_cases_needs_no_fresh_run(pytester, project):
     project(UPDATE, BASELINE, "--extract-repeat=3")
     result = project(GATE, BASELINE, CONFIRM, prompt="two", always=list(range(20)))

@@ -65,9 +65,15 @@ def decided(wrong_now, fresh_before, fresh_now, runs=2):
 
 
 def test_the_cases_that_fell_are_chosen_the_worst_first():
-    plan = planned(run({}), run({**dead(3, 7), 5: {0: "0"}}))
+    half = dict.fromkeys(range(2), "0")
+    plan = planned(run({}), run({3: half, 7: half, 5: {0: "0"}}))
     assert plan.cases == ("s::03", "s::07", "s::05")
     assert set(plan.suspects) == {(Subject.OVERALL, ""), (Subject.PATTERN, "f0")}
+
+
+def test_where_cases_died_these_alone_run_again_and_as_often_as_it_takes():
+    plan = planned(run({}), run({**dead(3, 7), 5: {0: "0"}, 6: {1: "0"}}))
+    assert (plan.cases, plan.runs) == (("s::03", "s::07"), 4)
 
 
 def test_cases_that_fell_in_the_suspected_field_come_before_others():

@@ -124,7 +124,8 @@ class Schema:
         while unseen:
             pointer = unseen.pop()
             if pointer not in children:
-                children[pointer] = set(led_to(self._source, pointer, _BELOW))
+                deep = pointer.count("/") > MOST_STEPS  # no node is made there
+                children[pointer] = set() if deep else set(led_to(self._source, pointer, _BELOW))
                 unseen += children[pointer]
                 for child in children[pointer]:
                     parents.setdefault(child, []).append(pointer)

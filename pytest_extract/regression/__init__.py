@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pytest_extract.core.stats.exact import mcnemar, sign_flip
-    from pytest_extract.core.stats.interval import drop_bounds
     from pytest_extract.regression.baseline import Baseline
     from pytest_extract.regression.baseline_file import read_baseline
     from pytest_extract.regression.changes import Change, Comparison
@@ -29,11 +27,8 @@ __all__ = [
     "GateDecision",
     "Rules",
     "Snapshot",
-    "drop_bounds",
     "evaluate_gate",
-    "mcnemar",
     "read_baseline",
-    "sign_flip",
     "snapshot",
 ]
 
@@ -47,11 +42,8 @@ __getattr__, __dir__ = lazy_names(
         "GateDecision": "regression.gate",
         "Rules": "regression.rules",
         "Snapshot": "regression.snapshots",
-        "drop_bounds": "core.stats.interval",
         "evaluate_gate": "regression.gate",
-        "mcnemar": "core.stats.exact",
         "read_baseline": "regression.baseline_file",
-        "sign_flip": "core.stats.exact",
         "snapshot": "regression.snapshots",
     },
 )

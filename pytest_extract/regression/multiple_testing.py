@@ -59,33 +59,24 @@ class Subject(StrEnum):
 class TestResult:
     """One test of "worse".
 
-    `name`: the pattern, or the tag and its value; empty for the others. `changed`: cases whose runs differ in it.
-    `drop`: mean over its cases of before - after, a share; `overall_drop`: of the mean over all fields;
-    `fewer_failed_whole`: whether fewer answers failed as a whole than before, beyond noise. `p`: permutation test of
-    the runs within cases; `adjusted`: corrected for the whole family, to be compared with `level` (alpha). Sampled ones
-    have two standard errors added (`counted` is False). `needed`: cases that would have to fall altogether, in a suite
-    like this one, for the test to be significant with one run a side; `decidable`: whether any outcome could have been
-    significant. `luck`: how often some field would fall as far as this one without a change.
-    `mcnemar`: exact McNemar test on the flips, which assumes independent fields; shown, never decisive.
+    `name`: the pattern, or the tag and its value; empty for the others. `drop`: mean over its cases of before - after,
+    a share; `overall_drop`: of the mean over all fields; `fewer_failed_whole`: whether fewer answers failed as a whole
+    than before, beyond noise. `p`: permutation test of the runs within cases, two standard errors more if it is
+    sampled; `adjusted`: corrected for the whole family, to be compared with `level` (alpha). `luck`: how often some
+    field would fall as far as this one without a change. `decidable`: whether any outcome could have been significant.
     `doubtful`: beyond noise at `DOUBT` times alpha only.
     """
 
     arm: str
     subject: Subject
     name: str
-    changed: int
     drop: float
     overall_drop: float
     fewer_failed_whole: bool
-    regressed: int
-    fixed: int
     p: float
     luck: float
     adjusted: float
-    counted: bool
     decidable: bool
-    needed: int | None
-    mcnemar: float
     level: float
     doubtful: bool = False
 
@@ -211,8 +202,8 @@ class _Member:
     `drop`: mean over all `of` cases of the test, those without a change too.
     """
 
-    def __init__(self, subject: Subject, name: str, runs: Mapping[int, Runs], of: int, flips: tuple[int, int]) -> None:
-        self.subject, self.name, self.flips = subject, name, flips
+    def __init__(self, subject: Subject, name: str, runs: Mapping[int, Runs], of: int) -> None:
+        self.subject, self.name = subject, name
         self.runs = {row: found for row, found in runs.items() if found.varies}
         self.statistic: Statistic
         self.drop = math.fsum(float(found.loss) for found in self.runs.values()) / of
@@ -231,14 +222,13 @@ class _Family:
             "",
             {index: overall_runs(row, rules.measure) for index, row in enumerate(rows)},
             max(1, len(rows)),
-            (sum(row.regressed for row in rows), sum(row.fixed for row in rows)),
         )
         shares = [(row.failed_whole[0] / row.runs[0], row.failed_whole[1] / row.runs[1]) for row in rows]
         fewer, more = (sum(before > after for before, after in shares), sum(before < after for before, after in shares))
         self.fewer_failed_whole = mcnemar(fewer, more) <= rules.alpha
         complete = {index: row.runs_complete for index, row in enumerate(rows) if row.runs_complete is not None}
         self.complete = (
-            _Member(Subject.COMPLETE, "", complete, len(complete), (0, 0))
+            _Member(Subject.COMPLETE, "", complete, len(complete))
             if complete and any(row.failed_whole for row in rows) and (only is None or (Subject.COMPLETE, "") in only)
             else None
         )
@@ -290,7 +280,6 @@ class _Family:
         left = sorted(self.others, key=lambda member: -member.statistic.score)
         largest = largest_scores([member.statistic for member in left])
         critical = self._critical_score(largest[0], heads, level) + SAME_SCORE
-        needed = math.ceil(critical**2) if math.isfinite(critical) else None
         found: list[TestResult] = []
         least = 0.0
         for member, largest_left in zip(left, largest, strict=True):
@@ -308,7 +297,6 @@ class _Family:
                     self.permutations.p_value(statistic.as_large()),
                     least * arms,
                     decidable=statistic.reach >= critical,
-                    needed=needed,
                     luck=luck,
                 )
             )
@@ -343,33 +331,19 @@ class _Family:
         return critical if critical < most - SAME_SCORE else math.inf
 
     def _result(
-        self,
-        member: _Member,
-        p: float,
-        adjusted: float,
-        *,
-        decidable: bool,
-        needed: int | None = None,
-        luck: float | None = None,
+        self, member: _Member, p: float, adjusted: float, *, decidable: bool, luck: float | None = None
     ) -> TestResult:
-        regressed, fixed = member.flips
         return TestResult(
             arm=self.arm,
             subject=member.subject,
             name=member.name,
-            changed=len(member.runs),
             drop=member.drop,
             overall_drop=self.overall.drop,
             fewer_failed_whole=self.fewer_failed_whole,
-            regressed=regressed,
-            fixed=fixed,
             p=p,
             luck=p if luck is None else luck,
             adjusted=min(1.0, adjusted),
-            counted=self.permutations.counted,
             decidable=decidable,
-            needed=needed,
-            mcnemar=mcnemar(regressed, fixed),
             level=self.rules.alpha,
         )
 
@@ -398,8 +372,7 @@ def _tag_members(
             if only is not None and (Subject.TAG, label) not in only:
                 continue
             runs = {index: overall_runs(row, rules.measure) for index, row in found.items()}
-            flips = sum(row.regressed for row in found.values()), sum(row.fixed for row in found.values())
-            members.append(_Member(Subject.TAG, label, runs, len(found), flips))
+            members.append(_Member(Subject.TAG, label, runs, len(found)))
     return members
 
 
@@ -411,7 +384,7 @@ def _pattern_members(
         for pattern, runs in row.runs_by_pattern.items():
             by_pattern.setdefault(pattern, {})[index] = runs
     return [
-        _Member(Subject.PATTERN, row.pattern, by_pattern.get(row.pattern, {}), row.cases, (row.regressed, row.fixed))
+        _Member(Subject.PATTERN, row.pattern, by_pattern.get(row.pattern, {}), row.cases)
         for row in arm.patterns
         if row.fields and (only is None or (Subject.PATTERN, row.pattern) in only)
     ]

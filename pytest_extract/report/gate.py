@@ -15,7 +15,7 @@ from pytest_extract.regression.changes import (
     PatternComparison,
 )
 from pytest_extract.regression.effects import Effect, tag_effects
-from pytest_extract.regression.flakiness import FlakyField, flaky_fields, repeat_snapshots, suite_pass_hat_k
+from pytest_extract.regression.flakiness import FlakyField, flaky_fields, suite_pass_hat_k
 from pytest_extract.regression.gate import Answer, GateDecision
 from pytest_extract.regression.multiple_testing import Subject, TestResult
 from pytest_extract.regression.reasons import broken_text, call_text, interval_text, spent_text
@@ -278,7 +278,7 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     if all(len(result.attempts) < 2 for result in results):
         return []
     rates = suite_pass_hat_k(results)
-    fields = flaky_fields(repeat_snapshots(results))
+    fields = flaky_fields(results)
     if max(rates, default=0) < 2 and not fields:
         return []
     shares = ", ".join(f"pass^{k} {percent(rate)}" for k, rate in rates.items())
@@ -292,7 +292,7 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
 
 def _flaky_field_line(field: FlakyField) -> Line:
     arm = f" [{field.arm}]" if field.arm else ""
-    rate = f"passed {field.passes} of {plural(field.runs, 'run')}, {plural(field.values, 'value')}"
+    rate = f"passed {field.passes} of {plural(field.runs, 'run')}"
     return line(
         safe_prose(f"{field.case}{arm} {field.path}: {rate}; twice in a row {percent(field.pass_twice)}"), indent=2
     )

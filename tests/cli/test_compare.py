@@ -109,9 +109,9 @@ def test_a_torn_last_line_is_told(files, capsys):
 def test_json(files, capsys):
     assert main(["compare", str(files / "good.jsonl"), str(files / "bad.jsonl"), "--json"]) == 1
     record = json.loads(capsys.readouterr().out)
-    assert record["verdict"] == "WORSE"
+    assert record["answer"] == "WORSE"
     assert record["shows"][0]["cases"] == 60
-    assert record["arms"][0]["counts"] == {"regressed": 60}
+    assert [case["kind"] for case in record["comparison"]["arms"][0]["cases"]] == ["regressed"] * 60
 
 
 def test_a_results_file_of_one_line_is_no_baseline(files, capsys):

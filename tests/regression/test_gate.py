@@ -10,6 +10,7 @@ import pytest
 
 from pytest_extract.core.case_result import Arm
 from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.stats.exact import mcnemar
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.comparison_json import decision_record
@@ -80,8 +81,8 @@ def test_reasons_name_the_kinds_of_new_mistakes():
     assert f"better in 0; {told} (p " in field
     lines = [text_of(each) for each in gate_lines(decision, width=200, verbosity=1)]
     assert any(each.endswith("-> 1201000 (gold 1201): 1,000 times the gold") for each in lines)
-    fields = json.loads(json.dumps(decision_record(decision)))["arms"][0]["fields"]
-    assert {each.get("mistake", {}).get("kind") for each in fields} == {"power_of_ten", None}
+    fields = json.loads(json.dumps(decision_record(decision)))["comparison"]["arms"][0]["fields"]
+    assert {(each["mistake"] or {}).get("kind") for each in fields} == {"power_of_ten", None}
 
 
 def wrapped(case_id):
@@ -233,7 +234,7 @@ def test_fields_of_one_case_are_one_piece_of_evidence():
     after = [result("c0", dict.fromkeys(wide, False)), *suite(30, wide)[1:]]
     found = verdict(suite(30, wide), after)
     overall = next(test for test in found.tests if test.pattern is None)
-    assert (overall.p, overall.mcnemar < 0.0001) == (0.5, True)
+    assert (overall.p, mcnemar(broken=20, fixed=0) < 0.0001) == (0.5, True)
     assert found.answer is not Answer.WORSE
 
 

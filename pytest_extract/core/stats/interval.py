@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.core.stats.runs import RESAMPLES, SEED, Runs
+from pytest_extract.core.stats.runs import RESAMPLES, SEED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,39 +25,6 @@ class Bounds:
     interval: float
     worst: float
     confidence: float
-
-
-def drop_bounds(
-    differences: Sequence[float],
-    *,
-    unseen_loss: float,
-    confidence: float = 0.95,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
-) -> Bounds:
-    """Bounds of the mean of one difference a case, from one run on each side.
-
-    The interval inverts the sign-flip test, half of 1 - `confidence` on either side. Raises ValueError on an empty
-    sample. See `unseen_drop_bound` for `worst`.
-    """
-    if not differences:
-        raise ValueError("no case to resample")
-    from pytest_extract.core.stats.permutation import Permutations
-
-    values = [float(value) for value in differences]
-    losses = {case: Runs((value,), (0.0,)) for case, value in enumerate(values)}
-    permutations = Permutations([(1, 1)] * len(values), [losses], seed=seed)
-    limits = permutations.limits(*permutations.statistics)
-    most = permutations.most((1 - confidence) / 2)
-    worst = unseen_drop_bound(values, unseen_loss=unseen_loss, confidence=confidence, resamples=resamples, seed=seed)
-    return Bounds(
-        change=math.fsum(values) / len(values),
-        low=-limits.upper(most),
-        high=-limits.lower(most),
-        interval=confidence,
-        worst=worst,
-        confidence=confidence,
-    )
 
 
 _MANY: Final = 5_000  # cases from which on the mean of a resample is taken for normal

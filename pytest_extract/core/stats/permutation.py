@@ -3,7 +3,7 @@
 Without a change, the runs of one case are exchangeable, whichever side they were made on (Fisher 1935, section 21; Good
 2005, section 3.7). So a case with b runs before and a after gives C(a + b, a) equally likely arrangements, and the runs
 of all statistics are rearranged together, which keeps whatever correlation they have. With one run a side, an
-arrangement is a choice of signs (`sign_flip`).
+arrangement is a choice of signs.
 
 Arrangements are counted where there are at most `LANES`, and sampled otherwise; the observed one is always among them,
 so that a test at any level holds it exactly (Phipson and Smyth 2010). Each has its place in all arrays, its "lane".

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.core.stats.exact import sign_flip
+from pytest_extract.core.stats.exact import mcnemar
 from pytest_extract.core.stats.permutation import Permutations
 from pytest_extract.core.stats.runs import Runs
 
@@ -57,10 +57,10 @@ def test_it_is_the_enumeration_of_all_ways_to_rearrange_runs_within_cases(cases)
     assert p_of(cases) == pytest.approx(p_by_definition(cases), abs=1e-12)
 
 
-@given(st.lists(st.integers(-4, 4).map(lambda number: Fraction(number, 4)), max_size=10))
-def test_with_one_run_a_side_it_is_the_sign_flip_test(changes):
-    cases = [Runs((max(change, Fraction(0)),), (max(-change, Fraction(0)),)) for change in changes]
-    assert p_of([case for case in cases if case.varies]) == pytest.approx(sign_flip(changes).p, abs=1e-12)
+@given(st.integers(0, 6), st.integers(0, 6))
+def test_with_one_run_a_side_and_one_field_it_is_mcnemars_test(broken, fixed):
+    cases = [Runs((0,), (1,))] * broken + [Runs((1,), (0,))] * fixed
+    assert p_of(cases) == pytest.approx(mcnemar(broken, fixed), abs=1e-12)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (5, 1), (1, 4), (3, 3), (2, 3), (7, 5)])

@@ -17,13 +17,14 @@ from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json
 from pytest_extract.regression.ranking import RankedArm
 from pytest_extract.report.lines import Line, Span, line, percent, plural, safe_prose, score_number
-from pytest_extract.report.slices import NO_ARM, RATES, counts_record, rate_cells, rates_record
+from pytest_extract.report.slices import RATES, counts_record, rate_cells, rates_record
 from pytest_extract.report.summary import emptiness_lines
 from pytest_extract.report.table import Table
-from pytest_extract.report.totals import EmptinessTotals
+from pytest_extract.report.totals import NO_ARM, EmptinessTotals
 
 MOST_FIELDS: Final = 20
 MOST_CASES: Final = 20
+_LISTS_ALL: Final = "; -v lists all"
 _POOLED: Final = "ExtractBench: fields passed, over all outputs; all fields of an invalid output count as failed"
 _SOB: Final = (
     "SOB's columns and rank: complexity-weighted means; overall: their mean times the share of cases with a score"
@@ -78,21 +79,15 @@ def _pattern_table(counts_of: Mapping[str, FieldCounts], width: int, most: int |
         return []
     rows = sorted(counts_of.items(), key=lambda row: row[1].mean_score)  # worst first
     heads = ("field", "score", "precision", "recall", "f1", "match", "mism.", "omit.", "halluc.", "undec.")
-    cells = [(pattern, *_pattern_cells(counts)) for pattern, counts in rows[:most]]
+    cells = [(pattern, *_pattern_cells(counts)) for pattern, counts in rows]
     title = "fields, worst first: leaf results over all cases"
-    return Table(heads, cells, title, _unlisted_notes(len(rows), most, "field")).lines(width)
+    return Table(heads, cells, title).first(most, "field", _LISTS_ALL).lines(width)
 
 
 def _pattern_cells(counts: FieldCounts) -> list[str]:
     shares = (counts.mean_score, counts.precision, counts.recall, counts.f1)
     numbers = (counts.match, counts.mismatch, counts.omission, counts.hallucination, counts.undecided)
     return [*map(score_number, shares), *(f"{count:,}" for count in numbers)]
-
-
-def _unlisted_notes(count: int, most: int | None, noun: str) -> list[str]:
-    if most is None or count <= most:
-        return []
-    return [f"and {plural(count - most, f'more {noun}')}; -v lists all"]
 
 
 def _extract_bench_lines(rates: Rates) -> list[Line]:
@@ -145,14 +140,11 @@ def _complexity_table(results: Sequence[CaseResult], width: int, most: int | Non
     counts = Counter(result.complexity for result in shaped)
     classes = ", ".join(f"{counts[name]:,} {name}" for name in WEIGHTS if counts[name])
     heads = ("case", "class", *(name.replace("_", " ") for name in _SHAPE))
-    names = _case_names(shaped[:most])
-    rows = [(name, one.complexity or "", *_shape_cells(one)) for name, one in zip(names, shaped[:most], strict=True)]
-    notes = _unlisted_notes(len(shaped), most, "case")
-    return Table(heads, rows, f"complexity of the cases: {classes}", notes).lines(width)
-
-
-def _shape_cells(result: CaseResult) -> list[str]:
-    return [f"{result.shape.get(name, 0):,}" for name in _SHAPE]
+    rows = [
+        (name, one.complexity or "", *(f"{one.shape.get(part, 0):,}" for part in _SHAPE))
+        for name, one in zip(_case_names(shaped), shaped, strict=True)
+    ]
+    return Table(heads, rows, f"complexity of the cases: {classes}").first(most, "case", _LISTS_ALL).lines(width)
 
 
 def _case_names(results: Sequence[CaseResult]) -> list[str]:

@@ -53,7 +53,7 @@ SEEN: Final = "texts differ from"
 """Prefix of reasons that the marked characters make redundant."""
 _MARKED_LINES: Final = 4
 """Lines of marked text under -vv, after both whole values."""
-MOST_CITATIONS: Final = 3
+_MOST_CITATIONS: Final = 3
 _LONGEST_QUOTE: Final = 80
 _BELOW: Final = 6
 """Indent of the lines below the line of a field."""
@@ -484,29 +484,41 @@ def _value_parts(item: FieldResult, options: DiffOptions) -> list[Line]:
 
 
 def _note_parts(finding: Finding, options: DiffOptions) -> list[Line]:
-    """Show what differs, a score between 0 and 1, the reason of the metric, and the matched row."""
+    """Return the notes on a finding in the terminal."""
+    item = finding.result
+    spans = _inner_difference(item, options) if item.status is Status.MISMATCH else ()
+    whole = all(isinstance(side, str) and len(side) <= options.value_width - 2 for side in (item.gold, item.extracted))
+    width = max(options.width - 8, 40)
+    return finding_notes(finding, spans, seen=bool(spans) or whole, cite=options.verbosity > 0, width=width)
+
+
+def finding_notes(finding: Finding, difference: Line, *, seen: bool, cite: bool, width: int) -> list[Line]:
+    """Say what differs, what went wrong, a score between 0 and 1, the reason of the metric, and the matched row.
+
+    `difference`: what differs inside the values. `seen`: whether the reader sees it, so that a reason that says no
+    more than the values is left out. `cite`: whether citations are told.
+    """
     item = finding.result
     parts = [line(Span(safe_prose(finding.note), "mark"))] if finding.note else []
     said = mistake_text(finding)
-    spans = _inner_difference(item, options) if item.status is Status.MISMATCH else ()
-    if spans:
-        parts.append(spans)
+    if difference:
+        parts.append(difference)
     if isinstance(item.gold, str) and isinstance(item.extracted, str) and item.status is Status.MISMATCH:
         parts += [line(Span(text, "dim")) for text in (look_alike_text(item.gold, item.extracted),) if text]
     if said:
-        parts.append(line(Span(shorten(safe_prose(said), max(options.width - 8, 40)), "mark")))
+        parts.append(line(Span(shorten(safe_prose(said), width), "mark")))
     if 0 < item.score < 1:
         parts.append(line(f"score {number_text(item.score)}"))
     if (
         item.status in {Status.MISMATCH, Status.JUDGE_ERROR}
         and item.reason
-        and not _is_reason_redundant(item, spans, options, said)
+        and not _is_redundant(item.reason, said, seen=seen)
     ):
-        parts.append(line(Span(shorten(safe_prose(item.reason), max(options.width - 8, 40)), "dim")))
+        parts.append(line(Span(shorten(safe_prose(item.reason), width), "dim")))
     if item.confidence is not None:
         parts.append(line(Span(f"confidence {number_text(item.confidence)}", "dim")))
-    if options.verbosity > 0:
-        cited = [citation_text(each) for each in item.citations[:MOST_CITATIONS]]
+    if cite:
+        cited = [citation_text(each) for each in item.citations[:_MOST_CITATIONS]]
         parts += [line(Span(f"cited {safe_prose(text)}", "dim")) for text in cited]
     if item.matched and item.matched != item.path:
         verb = "stands at" if item.status is Status.HALLUCINATION else "matched with"
@@ -514,14 +526,11 @@ def _note_parts(finding: Finding, options: DiffOptions) -> list[Line]:
     return parts
 
 
-def _is_reason_redundant(item: FieldResult, spans: Sequence[Span], options: DiffOptions, said: str) -> bool:
-    """Whether the marks, the name of the mistake, or two values that are shown whole, say as much as the reason."""
-    if item.reason is not None and said and item.reason.startswith((SEEN, "texts differ", "values differ")):
-        return True
-    if item.reason is None or not item.reason.startswith((SEEN, "values differ")):
-        return False
-    whole = all(isinstance(side, str) and len(side) <= options.value_width - 2 for side in (item.gold, item.extracted))
-    return bool(spans) or whole
+def _is_redundant(reason: str, said: str, *, seen: bool) -> bool:
+    """Whether the marks, the name of the mistake, or two values that are shown whole, say as much as a reason."""
+    return reason.startswith((SEEN, "texts differ", "values differ") if said else (SEEN, "values differ")) and (
+        seen or bool(said)
+    )
 
 
 def _inner_difference(item: FieldResult, options: DiffOptions) -> tuple[Span, ...]:

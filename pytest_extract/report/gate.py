@@ -19,12 +19,13 @@ from pytest_extract.regression.flakiness import FlakyField, flaky_fields, suite_
 from pytest_extract.regression.gate import Answer, GateDecision
 from pytest_extract.regression.multiple_testing import Subject, TestResult
 from pytest_extract.regression.reasons import broken_text, call_text, interval_text, spent_text
-from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, safe_prose, shorten
+from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, safe_prose
 from pytest_extract.report.table import Table
 from pytest_extract.report.values import show
 
 MOST: Final = 10
 """Rows of each table without `-v`."""
+_SHOWS_ALL: Final = " (-v shows all)"
 _SHORTEST_CALL_S: Final = 0.2
 """Mean latency in seconds from which on it is shown; below, no model was called."""
 MOST_REASONS: Final = 4
@@ -122,69 +123,56 @@ def _arm_lines(arm: ArmComparison, decision: GateDecision, width: int, most: int
     name = f"[{safe_prose(arm.label)}] " if arm.label else ""
     pairs = plural(sum(row.fields for row in arm.compared), "field")
     lines = [line(Span(f"{name}{plural(len(arm.compared), 'case')}, {pairs} compared", "head"), f" ({kinds})")]
-    for effect in decision.effects:
-        if effect.arm == arm.label:
-            lines += effect_lines(effect)
-    lines += tag_lines(arm, decision, width, most)
-    lines += _pattern_table(arm, decision, width, most)
+    lines += [line(effect_text(effect), indent=2) for effect in decision.effects if effect.arm == arm.label]
+    patterns = pattern_table(arm, decision, most, _SHOWS_ALL)
+    for table in (*tag_tables(arm, decision, most, _SHOWS_ALL), *([patterns] if patterns is not None else [])):
+        lines += table.lines(width)
     for kind in CHANGED_KINDS:
         lines += _changed_field_lines([change for change in arm.fields if change.kind is kind], width, most)
     return lines + _changed_case_lines(arm, most)
 
 
-def effect_lines(effect: Effect) -> list[Line]:
-    """Show the change of a measure and its confidence interval."""
+def effect_text(effect: Effect) -> str:
+    """Return the change of a measure and its confidence interval."""
     text = f"{effect.measure}: {percent(effect.before)} -> {percent(effect.after)}"
     if effect.bounds is not None:
         text += f" ({interval_text(effect.bounds)}, over {plural(effect.cases, 'case')})"
-    return [line(text, indent=2)]
+    return text
 
 
-def tag_lines(arm: ArmComparison, decision: GateDecision, width: int = 100, most: int = MOST) -> list[Line]:
-    """Show how much the cases of each value of each tag changed that the comparison is split by."""
+def tag_tables(arm: ArmComparison, decision: GateDecision, most: int, hint: str = "") -> list[Table]:
+    """Return how much the cases of each value of each tag changed that the comparison is split by."""
     tests = {test.name: test for test in decision.tests if test.arm == arm.label and test.subject is Subject.TAG}
-    found = tag_effects(arm, decision.rules)
-    lines: list[Line] = []
-    for tag in dict.fromkeys(effect.tag for effect in found):
-        effects = [effect for effect in found if effect.tag == tag]
-        rows = [
-            (
-                effect.value,
-                f"{effect.cases:,}",
-                percent(effect.before),
-                percent(effect.after),
-                p_cell(tests.get(f"{tag}={effect.value}")) if effect.before != effect.after else "",
-            )
-            for effect in effects[:most]
-        ]
-        lines += Table((tag, "cases", "before", "after", "p"), rows).lines(width)
-        lines += _more_rows_line(len(effects), most, f"{safe_prose(tag)} value")
-    return lines
+    by_tag: dict[str, list[tuple[str, ...]]] = {}
+    for each in tag_effects(arm, decision.rules):
+        p = p_cell(tests.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
+        row = (each.value, f"{each.cases:,}", percent(each.before), percent(each.after), p)
+        by_tag.setdefault(each.tag, []).append(row)
+    return [
+        Table((tag, "cases", "before", "after", "p"), rows).first(most, f"{tag} value", hint)
+        for tag, rows in by_tag.items()
+    ]
 
 
-def _pattern_table(arm: ArmComparison, decision: GateDecision, width: int, most: int) -> list[Line]:
+def pattern_table(arm: ArmComparison, decision: GateDecision, most: int, hint: str = "") -> Table | None:
+    """Return the field patterns that changed; None if none did."""
     moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
-    tests = {test.pattern: test for test in decision.tests if test.arm == arm.label}
     if not moved:
-        return []
-    wide = min(max(len(safe_prose(row.pattern)) for row in moved[:most]), max(20, width - 70))
-    head = (
-        f"{'field':<{wide}} {'':<12} {'fields':>7} {'before':>8} {'after':>8} {'fixed':>6} {'regressed':>10} {'p':>9}"
-    )
-    lines = [line(Span(head, "dim"), indent=2)]
-    lines += [line(_pattern_span(row, p_cell(tests.get(row.pattern)), wide), indent=2) for row in moved[:most]]
-    lines += _more_rows_line(len(moved), most, "changed pattern")
+        return None
+    tests = {test.pattern: test for test in decision.tests if test.arm == arm.label}
+    heads = ("field", "change", "fields", "before", "after", "fixed", "regressed", "p")
+    rows = [(row.pattern, str(row.kind), *_pattern_cells(row, tests.get(row.pattern))) for row in moved]
+    styles = [_KIND_STYLE.get(row.kind, "plain") if row.fields else "dim" for row in moved]
     still = len(arm.patterns) - len(moved)
-    return [*lines, line(Span(f"{plural(still, 'pattern')} unchanged", "dim"), indent=2)] if still else lines
+    notes = [f"{plural(still, 'field')} unchanged"] if still else []
+    return Table(heads, rows, notes=notes, styles=styles).first(most, "changed field", hint)
 
 
-def _pattern_span(row: PatternComparison, p: str, wide: int) -> Span:
-    name = f"{shorten(safe_prose(row.pattern), wide):<{wide}} {row.kind:<12}"
+def _pattern_cells(row: PatternComparison, test: TestResult | None) -> tuple[str, ...]:
     if not row.fields:
-        return Span(name, "dim")
-    text = f"{name} {row.fields:>7,} {percent(row.before):>8} {percent(row.after):>8} {row.fixed:>6,}"
-    text += f" {row.regressed:>10,}"
-    return Span(f"{text} {p:>9}", _KIND_STYLE.get(row.kind, "plain"))
+        return ("",) * 6
+    shares = (percent(row.before), percent(row.after))
+    return (f"{row.fields:,}", *shares, f"{row.fixed:,}", f"{row.regressed:,}", p_cell(test))
 
 
 def p_cell(test: TestResult | None) -> str:

@@ -10,12 +10,11 @@ from typing import Final
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.gate import gate_lines, repeat_lines
-from pytest_extract.report.lines import Line, line, percent, plural, printed, prose, safe_prose, shorten, text_of
+from pytest_extract.report.lines import Line, line, plural, printed, prose, safe_prose, shorten, text_of
 from pytest_extract.report.run_report import RunReport, headline
 from pytest_extract.report.slices import slice_table
-from pytest_extract.report.summary import summary_lines
+from pytest_extract.report.summary import summary_lines, worst_fields_table
 from pytest_extract.report.table import Table
-from pytest_extract.report.totals import PatternCounts, failed_text, worst_patterns
 
 MARKER: Final = "<!-- pytest-extract -->"
 """First line: a job finds the comment of an earlier run on a change by it, and replaces it."""
@@ -79,7 +78,8 @@ def _summary_paragraphs(run: RunReport) -> Iterator[str]:
         yield _fenced([line(safe_prose(row)) for row in rows])
     if run.judged is not None:
         yield _fenced(gate_lines(run.judged, width=_WIDTH))
-    yield _field_table(worst_patterns(run.totals.fields))
+    fields = worst_fields_table(run.totals.fields, MOST_FIELDS)
+    yield _table(fields) if fields.rows else ""
     for slices in run.slices:
         if slices.is_known:
             yield _table(slice_table(slices, view=run.view, most=MOST_FIELDS))
@@ -106,23 +106,6 @@ def _paragraphs_within(parts: Iterator[str], most: int) -> str:
 
 def _utf16_length(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _field_table(bad: Sequence[tuple[str, PatternCounts]]) -> str:
-    if not bad:
-        return ""
-    rows = [
-        (
-            name,
-            f"{tally.wrong:,} of {tally.total:,} ({percent(tally.wrong / tally.total)})",
-            f"{len(tally.cases):,}",
-            failed_text(tally),
-        )
-        for name, tally in bad[:MOST_FIELDS]
-    ]
-    left = len(bad) - MOST_FIELDS
-    notes = [f"{plural(left, 'more field')} failed"] if left > 0 else []
-    return _table(Table(("field", "wrong", "cases", "how"), rows, notes=notes))
 
 
 def _table(table: Table) -> str:

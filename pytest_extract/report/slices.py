@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from pytest_extract.core.aggregate.extractbench import Rates
@@ -12,8 +13,9 @@ from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
-from pytest_extract.report.lines import Line, percent, plural, safe_prose, score_number, shorten
+from pytest_extract.report.lines import Line, percent, safe_prose, score_number, shorten
 from pytest_extract.report.table import Table
+from pytest_extract.report.totals import NO_ARM
 
 MOST_SLICES: Final = 50
 """Rows of a table; further slices are counted."""
@@ -22,7 +24,6 @@ MOST_CORRELATIONS: Final = 6
 _LONGEST_ARM: Final = 40
 ALL: Final = "(all)"
 """The row of all slices of an arm together."""
-NO_ARM: Final = "(no model)"
 VIEWS: Final = ("extract-bench", "struct-extract-eval", "sob", "deepjsoneval")
 """Systems whose numbers a table of slices can show."""
 
@@ -39,13 +40,13 @@ def slice_table(table: SliceTable, *, view: str = VIEWS[0], most: int | None = M
         heads, cells_of = _case_columns(table, view)
         rows = [(_row_name(key, table), *cells_of(each)) for key, each in table.slices.items()]
         totals = [(_row_name((ALL, arm), table), *cells_of(each)) for arm, each in table.totals.items()]
-    shown = rows if most is None else rows[:most]
-    notes = [f"and {plural(len(rows) - len(shown), 'more row')}"] if len(shown) < len(rows) else []
+    notes = []
     if table.correlations:
         notes.append(
             f"rank correlation of {table.by.name} with the pass rate of a case: {correlation_text(table.correlations)}"
         )
-    return Table((table.by.name, *heads), (*shown, *totals), f"by {table.by.name}", notes)
+    shown = Table((table.by.name, *heads), rows, f"by {table.by.name}", notes).first(most, "row")
+    return replace(shown, rows=(*shown.rows, *totals))
 
 
 def correlation_text(correlations: Mapping[str, float]) -> str:

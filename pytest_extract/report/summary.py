@@ -32,6 +32,7 @@ from pytest_extract.report.table import Table
 from pytest_extract.report.totals import (
     BY_EMPTINESS,
     MEASURES,
+    NO_ARM,
     ArmTotals,
     EmptinessTotals,
     EmptyPasses,
@@ -41,10 +42,12 @@ from pytest_extract.report.totals import (
     RuleTotals,
     RunTotals,
     WrappedTotals,
+    counted_total,
     failed_text,
     order_text,
     totals_of,
     worst_patterns,
+    wrong_count,
 )
 from pytest_extract.thresholds import cannot_fail_text
 
@@ -144,6 +147,26 @@ def arm_table(arms: Mapping[str, ArmTotals]) -> Table:
         rows.append((label, *figures, *scores, arm.spending.cost_text))
     outcomes = [str(each).replace("_", " ") for each in _OUTCOME_STYLE]
     return Table(("", "cases", *outcomes, *MEASURES, "cost"), rows)
+
+
+def worst_fields_table(fields: Mapping[str, PatternCounts], most: int, arms: Sequence[str] = ()) -> Table:
+    """Write the fields that failed as a table, worst first; `arms`: those whose share has a column."""
+    rows = [
+        (
+            name,
+            f"{tally.wrong:,} of {tally.total:,} ({percent(tally.wrong / tally.total)})",
+            f"{len(tally.cases):,}",
+            failed_text(tally),
+            *(_share_text(tally.arms.get(arm, {})) for arm in arms),
+        )
+        for name, tally in worst_patterns(fields)
+    ]
+    return Table(("field", "wrong", "cases", "how", *(arm or NO_ARM for arm in arms)), rows).first(most, "field")
+
+
+def _share_text(statuses: Mapping[str, int]) -> str:
+    total = counted_total(statuses)
+    return percent(wrong_count(statuses) / total) if total else "-"
 
 
 def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most: int | None, diffs: bool) -> list[Line]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from pytest_extract.report.lines import Line, Span, Style, line, padded, prose, safe_prose, shorten, text_width
+from pytest_extract.report.lines import Line, Span, Style, line, padded, plural, prose, safe_prose, shorten, text_width
 
 _INDENT: Final = 2
 _NARROWEST_NAME: Final = 24
@@ -15,12 +15,24 @@ _NARROWEST_NAME: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Column heads and rows: names in the first column, figures in the others; a title above, notes below."""
+    """Column heads and rows: names in the first column, figures in the others; a title above, notes below.
+
+    `styles`: one for each row, if not all are plain.
+    """
 
     heads: Sequence[str]
     rows: Sequence[Sequence[str]]
     title: str = ""
     notes: Sequence[str] = ()
+    styles: Sequence[Style] = ()
+
+    def first(self, most: int | None, noun: str, hint: str = "") -> Table:
+        """Return the first `most` rows, all if None, and a note that counts the others."""
+        left = 0 if most is None else len(self.rows) - most
+        if left <= 0:
+            return self
+        more = f"and {plural(left, f'more {noun}')}{hint}"
+        return replace(self, rows=self.rows[:most], styles=self.styles[:most], notes=(more, *self.notes))
 
     def lines(self, width: int) -> list[Line]:
         """Write the table for a terminal.
@@ -32,10 +44,11 @@ class Table:
         longest = max(map(text_width, names))
         room = width - _INDENT - sum(each + 1 for each in wide)
         stacked = room < min(longest, _NARROWEST_NAME)
+        styles: list[Style] = ["dim", *(self.styles or ["plain"] * len(self.rows))]
         lines = prose(self.title, "head", indent=0, width=width) if self.title else []
         for index, (name, cells) in enumerate(zip(names, (self.heads, *self.rows), strict=True)):
             figures = "".join(f" {cell:>{size}}" for cell, size in zip(cells[1:], wide, strict=True))
-            style: Style = "plain" if index else "dim"
+            style = styles[index]
             if stacked:
                 lines.append(line(Span(shorten(name, width - _INDENT), style), indent=_INDENT))
                 lines.append(line(Span(figures[1:], style), indent=2 * _INDENT))

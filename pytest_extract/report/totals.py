@@ -22,6 +22,8 @@ from pytest_extract.report.lines import plural, safe_prose, shorten
 if TYPE_CHECKING:
     from pytest_extract.core.mistakes.output import NamingLimit
 
+NO_ARM: Final = "(no model)"
+"""Stands for the label of an arm without one."""
 SLOWEST: Final = 3
 _LONGEST_REASON: Final = 90
 

@@ -41,7 +41,7 @@ def test_the_story_of_a_change_that_fixes_one_field_and_breaks_another():
     assert "fixed (12):\n    n: 12 fields\n" in text
     assert text.count("::c") == 4 + 10
     assert text.count("... and 10 more fields (-v shows all)") == 2
-    assert "1 pattern unchanged" in text
+    assert "1 field unchanged" in text
 
 
 def test_the_verdict_comes_last_and_begins_with_a_sentence():

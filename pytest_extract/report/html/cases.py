@@ -10,11 +10,10 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
-from pytest_extract.core.mistakes import mistakes_by_path
-from pytest_extract.core.results import FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status
+from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below
 from pytest_extract.regression.changes import FieldChange
-from pytest_extract.report.diff import MOST_CITATIONS, SEEN, citation_text, counts_text, output_lines
+from pytest_extract.report.diff import counts_text, finding_notes, output_lines
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
 from pytest_extract.report.html.documents import CaseEvidence, PageDocuments
 from pytest_extract.report.html.text import (
@@ -29,12 +28,11 @@ from pytest_extract.report.html.text import (
     styled,
     styled_lines,
 )
-from pytest_extract.report.lines import first_of, number_text, plural, render_error, safe_prose, score_number, shorten
+from pytest_extract.report.lines import Line, first_of, plural, render_error, score_number, shorten
 from pytest_extract.report.totals import BY_EMPTINESS, MEASURES, UncomparedCase, case_means, mostly_empty
 from pytest_extract.report.value_diff import (
     SideBySide,
     container_difference,
-    look_alike_text,
     side_by_side,
     value_difference,
 )
@@ -339,8 +337,7 @@ def _score(
     if score.failure is not None and not score.readable:
         return {"failure": styled_lines(output_lines(score.failure, output, _TEXT_WIDTH))}
     counted, excused = split_known(score, known)
-    bad = findings_of(counted)
-    named = mistakes_by_path(score.mistakes)
+    bad = findings_of(counted, mistakes=score.mistakes)
     was_right = {id(item): _was_right(item, worse) for item in bad}
     first = sorted(bad, key=lambda item: not was_right[id(item)])  # stable: worst first among both
     data: dict[str, Json] = {
@@ -358,7 +355,6 @@ def _score(
                 evidence,
                 before=worse.get(str(item.result.path)),
                 was_right=was_right[id(item)],
-                mistake=_mistake_of(item, named),
             )
             for item in first[:MOST_FIELDS]
         ],
@@ -382,15 +378,6 @@ def _was_right(finding: Finding, worse: Mapping[str, FieldChange]) -> bool:
     return place in worse or (finding.stands_for > 1 and any(at_or_below(path, place) for path in worse))
 
 
-def _mistake_of(finding: Finding, named: Mapping[FieldPath, NamedMistake]) -> str:
-    """Return what went wrong at a finding, in words; empty if no kind of mistake is known there."""
-    path = finding.result.path
-    found = named.get(path)
-    if found is None and finding.stands_for > 1:
-        found = next((each for place, each in named.items() if place[: len(path)] == path), None)
-    return "" if found is None else message(found.text or found.kind.replace("_", " "))
-
-
 def _side(value: Json | Missing, text: list[Json]) -> Json:
     return None if value is MISSING else text
 
@@ -401,7 +388,6 @@ def _field(
     *,
     before: FieldChange | None = None,
     was_right: bool = False,
-    mistake: str = "",
 ) -> dict[str, Json]:
     """Return a failing comparison: path, status, metric, both values, notes, and where the values stand."""
     item = finding.result
@@ -414,12 +400,6 @@ def _field(
     }
     if item.metric != "order":
         data["g"], data["x"] = _side(item.gold, styled(both.gold)), _side(item.extracted, styled(both.extracted))
-    if 0 < item.score < 1:
-        data["sc"] = f"score {number_text(item.score)}"
-    if item.confidence is not None:
-        data["cf"] = f"confidence {number_text(item.confidence)}"
-    if mistake:
-        data["k"] = mistake
     if was_right:
         data["w"] = "right before"
     if before is not None:
@@ -451,30 +431,16 @@ def _can_stand_in_text(value: Json | Missing) -> bool:
 
 
 def _notes(finding: Finding, both: SideBySide) -> list[Json]:
+    """Return what the diff in the terminal says of a finding, without the marks that both values have here."""
     item = finding.result
-    notes: list[Json] = [safe_prose(finding.note)] if finding.note else []
-    if item.status in {Status.MISMATCH, Status.JUDGE_ERROR}:
-        if item.reason is not None and not item.reason.startswith((SEEN, "values differ")):
-            notes.append(message(item.reason, VALUE_WIDTH))
-        else:
-            notes.append(_unmarked_difference(item, both))
-        if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list) and item.metric != "order":
-            spans = container_difference(item.gold, item.extracted, VALUE_WIDTH, limit=_MOST_INNER_CHANGES)
-            notes.append(styled(spans))
-    notes += [safe_prose(f"cited {citation_text(each)}") for each in item.citations[:MOST_CITATIONS]]
-    if item.matched and item.matched != item.path:
-        verb = "stands at" if item.status is Status.HALLUCINATION else "matched with"
-        notes.append([f"{verb} ", [short_name(str(item.matched)), "code"]])
-    return [note for note in notes if note]
-
-
-def _unmarked_difference(item: FieldResult, both: SideBySide) -> Json:
-    """Describe a difference that no mark shows: the error of a number, other types, dissimilar texts."""
-    if not (isinstance(item.gold, str) and isinstance(item.extracted, str)):
-        return styled(value_difference(item.gold, item.extracted, VALUE_WIDTH))
-    if both.marked:
-        return look_alike_text(item.gold, item.extracted) or None
-    return item.reason and message(item.reason, MESSAGE)
+    difference: Line = ()
+    if item.status is Status.MISMATCH and item.metric != "order":
+        if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list):
+            difference = container_difference(item.gold, item.extracted, VALUE_WIDTH, limit=_MOST_INNER_CHANGES)
+        elif not (both.marked or item.reason):
+            difference = value_difference(item.gold, item.extracted, VALUE_WIDTH)
+    seen = both.marked or bool(difference)
+    return [styled(note) for note in finding_notes(finding, difference, seen=seen, cite=True, width=MESSAGE)]
 
 
 def _match(item: FieldResult, evidence: CaseEvidence | None) -> list[Json]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pytest_extract.core.values import MISSING, Json, Missing
-from pytest_extract.regression.changes import ArmComparison, Change, FieldChange, PatternComparison
+from pytest_extract.regression.changes import ArmComparison, Change, FieldChange
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, value_text
 from pytest_extract.report.gate import (
@@ -16,13 +16,13 @@ from pytest_extract.report.gate import (
     UNCOMPARED_KINDS,
     basis_texts,
     comparison_title,
-    effect_lines,
-    p_cell,
-    tag_lines,
+    effect_text,
+    pattern_table,
+    tag_tables,
     uncompared_case_text,
 )
-from pytest_extract.report.html.text import VALUE_WIDTH, Anchors, message, short_name, styled
-from pytest_extract.report.lines import first_of, percent, plural, text_of
+from pytest_extract.report.html.text import VALUE_WIDTH, Anchors, message, short_name, styled, table_data
+from pytest_extract.report.lines import first_of, percent, plural
 from pytest_extract.report.value_diff import side_by_side
 from pytest_extract.report.values import show
 
@@ -36,7 +36,6 @@ MOST_REPEATS: Final = 50
 """Different changes listed for one field pattern, and cases listed for them, at least one for each."""
 _SHORT: Final = 60
 """Characters of a value in the title of a change."""
-_ROW_TONES: Final = {Change.REGRESSED: "bad", Change.FIXED: "good"}
 
 
 def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, FieldChange]]:
@@ -49,70 +48,51 @@ def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, 
     return found
 
 
-def comparison_context(judged: GateDecision | None, anchors: Anchors, *, is_gate: bool) -> dict[str, Any] | None:
-    """Return what the page shows of a comparison, what got worse first; None if nothing was compared.
+def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: bool) -> list[tuple[str, Any]]:
+    """Return what the page shows of a comparison, what got worse first; nothing if nothing was compared.
 
     `is_gate`: the regression gate judges the run by it.
     """
     if judged is None:
-        return None
+        return []
     title = comparison_title(judged, is_gate=is_gate)
     reasons = _listed([*judged.reasons, *judged.warnings, *judged.advice])
-    return {
+    verdict = {
         "title": message(title[0].upper() + title[1:] if is_gate else title),
         "answer": str(judged.answer),
         "tone": ANSWER_STYLE[judged.answer],
         "reasons": reasons[:MOST_REASONS],
         "further": reasons[MOST_REASONS:],
         "notes": _listed([*basis_texts(judged), *judged.notes]),
-        "arms": [_arm_context(arm, judged, anchors) for arm in judged.comparison.arms],
     }
+    return [
+        ("verdict", verdict),
+        *(part for arm in judged.comparison.arms for part in _arm_parts(arm, judged, anchors)),
+    ]
 
 
 def _listed(texts: Iterable[str]) -> list[str]:
     return first_of([*map(message, texts)], MOST)
 
 
-def _arm_context(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -> dict[str, Any]:
+def _arm_parts(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -> Iterator[tuple[str, Any]]:
     pairs = plural(sum(row.fields for row in arm.compared), "field")
     title = f"{plural(len(arm.compared), 'case')}, {pairs} compared"
-    effects = [effect for effect in decision.effects if effect.arm == arm.label]
-    moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
-    left, still = len(moved) - MOST, len(arm.patterns) - len(moved)
-    counts = [plural(left, "more changed field")] if left > 0 else []
-    counts += [f"{plural(still, 'field')} unchanged"] if still else []
-    tests = {test.pattern: test for test in decision.tests if test.arm == arm.label}
-    return {
-        "title": f"{short_name(arm.label)}: {title}" if arm.label else title,
-        "lines": [
-            text_of(line).removeprefix("  ").rstrip()
-            for line in (*(line for effect in effects for line in effect_lines(effect)), *tag_lines(arm, decision))
-        ],
-        "patterns": [_pattern_row(row, p_cell(tests.get(row.pattern))) for row in moved[:MOST]],
-        "counts": ", ".join(counts),
-        "changes": [change for kind in CHANGED_KINDS if (change := _changes(arm, kind, anchors)) is not None],
-        "apart": [
-            {
-                "title": f"{plural(len(rows), 'case')} {kind}",
-                "cases": _listed(map(uncompared_case_text, rows)),
-            }
-            for kind in UNCOMPARED_KINDS
-            if (rows := arm.of_kind(kind))
-        ],
-    }
-
-
-def _pattern_row(row: PatternComparison, p: str) -> dict[str, Any]:
-    cells = ["", "", "", "", "", ""]
-    if row.fields:
-        cells = [f"{row.fields:,}", percent(row.before), percent(row.after), f"{row.fixed:,}", f"{row.regressed:,}"]
-        cells.append(p)
-    return {
-        "name": short_name(row.pattern),
-        "kind": str(row.kind),
-        "tone": _ROW_TONES.get(row.kind, ""),
-        "cells": cells,
-    }
+    yield "head", f"{short_name(arm.label)}: {title}" if arm.label else title
+    effects = [effect_text(effect) for effect in decision.effects if effect.arm == arm.label]
+    if effects:
+        yield "pre", effects
+    for tags in tag_tables(arm, decision, MOST):
+        yield "table", table_data(tags)
+    if (patterns := pattern_table(arm, decision, MOST)) is not None:
+        yield "table", table_data(patterns, paths=True)
+    for kind in CHANGED_KINDS:
+        if (changes := _changes(arm, kind, anchors)) is not None:
+            yield "changes", changes
+    for kind in UNCOMPARED_KINDS:
+        if rows := arm.of_kind(kind):
+            cases = _listed(map(uncompared_case_text, rows))
+            yield "fold", {"title": f"{plural(len(rows), 'case')} {kind}", "parts": [("list", cases)]}
 
 
 def _changes(arm: ArmComparison, kind: Change, anchors: Anchors) -> dict[str, Any] | None:
@@ -140,6 +120,7 @@ def _group(pattern: str, changes: Sequence[FieldChange], arm: str, anchors: Anch
         equal.setdefault(_key(change), []).append(change)
     ranked = sorted(equal.values(), key=lambda found: -len(found))
     room = MOST_REPEATS
+    left = sum(map(len, ranked[MOST_REPEATS:]))
     shown = []
     for found in ranked[:MOST_REPEATS]:
         cases = [*dict.fromkeys(change.case for change in found)]
@@ -152,7 +133,7 @@ def _group(pattern: str, changes: Sequence[FieldChange], arm: str, anchors: Anch
         "count": len(changes),
         "mistakes": _mistake_counts(changes),
         "changes": shown,
-        "left": sum(map(len, ranked[MOST_REPEATS:])),
+        "left": f"… and {left:,} more; the cases have them." if left else "",
     }
 
 

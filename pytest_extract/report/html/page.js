@@ -1,4 +1,4 @@
-// Shows the list of cases, the heat map, and one case beside its document. Everything from a document or a model is set
+// Draws the page from its data: the sections, the list of cases, the heat map, and one case beside its document. Everything from a document or a model is set
 // as text (textContent), never as markup. The data of a case and of a document is read when it is first shown.
 const LIST_AT_ONCE = 200;
 const HEAT_AT_ONCE = 40;
@@ -25,15 +25,17 @@ function read(kind, list, index) {
 
 // elements
 
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
+const make = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const draw = (tag, attributes, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+function fill(element, attributes = {}, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === false || value === null || value === undefined) continue;
     if (name === "text") element.textContent = value;
     else if (name === "on") for (const [event, act] of Object.entries(value)) element.addEventListener(event, act);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  for (const child of children.flat()) if (child) element.append(child);
+  for (const child of children.flat(2)) if (child) element.append(child);
   return element;
 }
 
@@ -57,6 +59,172 @@ const path = (name) => make("code", { class: "path" }, name.split(/(?<=[._])/).f
 
 const count = (number) => number.toLocaleString("en");
 const percent = (share) => `${Math.round(share * 1000) / 10} %`;
+
+// the verdict, and the sections above the heat map: each part is [kind, content]
+
+const dim = (text) => make("p", { class: "dim", text });
+const list = (texts, name) => (texts.length ? make("ul", { class: name }, texts.map((text) => make("li", {}, prose(text)))) : null);
+const folded = (title, ...parts) => make("details", {}, make("summary", { text: title }), ...parts);
+const toCases = (text, act) => make("a", { href: "#cases", text, on: { click: act } });
+const PARTS = {
+  text: dim,
+  head: (text) => make("h3", { text }),
+  pre: (lines) => make("pre", { tabindex: 0, text: lines.join("\n") }),
+  list: (texts) => list(texts),
+  fold: ({ title, parts }) => folded(title, parts.map(part)),
+  shares: sharesPart,
+  tiles: (tiles) => make("dl", { class: "tiles" }, tiles.map(([name, value, tone]) => make("div", { class: tone }, make("dt", { text: name }), make("dd", { text: value })))),
+  kinds: kindsPart,
+  table: tablePart,
+  fields: fieldsPart,
+  verdict: verdictPart,
+  changes: changesPart,
+  plot: plotPart,
+};
+
+function part([kind, content]) {
+  return PARTS[kind](content);
+}
+
+function drawPage() {
+  const { head, sections, limits } = data;
+  $("why").replaceChildren(...prose(head.text));
+  $("verdict").append(...[
+    list(head.reasons),
+    head.steps.length ? make("div", { class: "steps" }, make("h2", { text: "What to do" }), make("ol", {}, head.steps.map((step) => make("li", {}, prose(step))))) : null,
+    head.facts.length ? make("dl", { class: "runfacts" }, head.facts.map(([name, value]) => make("div", {}, make("dt", { text: name }),
+      make("dd", {}, value.split(" ").flatMap((word) => [make("span", { text: word }), " "]))))) : null,
+  ].filter(Boolean));
+  for (const [id, title, parts] of sections) {
+    $("heat").before(make("section", { id, "aria-labelledby": `${id}-title` },
+      make("h2", { id: `${id}-title`, class: id === "overview" ? "hidden" : null, text: title }), parts.map(part)));
+  }
+  if (!data.patterns.length || data.rows.length < 2) $("heat").remove();
+  $("nav").append(...[...document.querySelectorAll("main > section")].filter((section) => section.id !== "overview")
+    .map((section) => make("a", { href: `#${section.id}`, text: section.querySelector("h2").textContent })));
+  $("limits").hidden = !limits.length;
+  $("limits").textContent = [...limits, "The results file has everything"].map((limit) => `${limit}.`).join(" ");
+}
+
+function sharesPart(shares) {
+  let at = 0;
+  return draw("svg", { class: "shares", "aria-hidden": "true" }, shares.map(([tone, share]) => {
+    at += share;
+    return draw("rect", { class: tone, x: `${100 * (at - share)}%`, width: `${100 * share}%`, height: "100%" });
+  }));
+}
+
+function kindsPart({ kinds, more, unnamed }) {
+  const links = kinds.flatMap(([kind, number]) => [", ", toCases(`${number} ${kind}`, () => {
+    reset();
+    controls.status.value = kind;
+    filter();
+    if (matches.length) open(matches[0], false);
+  })]);
+  return make("p", { class: "kinds" }, make("strong", { text: "Kinds of mistakes" }), " ", links.slice(1),
+    more ? make("span", { class: "dim", text: ` and ${more} in the filter` }) : null, unnamed ? make("span", { class: "dim", text: `; ${unnamed}` }) : null);
+}
+
+// A table of names and figures; `cellOf` makes the content of a cell from its text, row and column.
+function tablePart(table, cellOf = (text) => text) {
+  const figures = table.heads.map((_, column) => table.rows.every((row) => /^[\d.,%$<>+ -]*( of [\d,]+.*)?$|^too few$/.test(row[column])));
+  const tone = (column) => (column && figures[column] ? "num" : null);
+  const head = table.heads.map((text, column) => make("th", { scope: "col", class: tone(column), text }));
+  const body = table.rows.map(([name, ...cells], row) => make("tr", { class: table.styles[row] }, make("th", { scope: "row" }, table.paths ? path(name) : name),
+    cells.map((text, column) => make("td", { class: tone(column + 1) }, cellOf(text, row, column + 1)))));
+  return [
+    table.title ? make("h3", { text: table.title }) : null,
+    make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": table.title || table.heads[0] },
+      make("table", {}, make("thead", {}, make("tr", {}, head)), make("tbody", {}, body))),
+    ...table.notes.map((note) => dim(`${note}.`)),
+  ];
+}
+
+function fieldsPart(table) {
+  return tablePart(table, (text, row, column) => {
+    if (column === 1) return [text, " ", draw("svg", { class: "bar", "aria-hidden": "true" }, draw("rect", { class: "bad", width: `${100 * table.shares[row]}%`, height: "100%" }))];
+    if (column !== 2) return text;
+    return toCases(`${text} case${text === "1" ? "" : "s"}`, () => {
+      tools.reset();
+      choose({ field: row }, `field ${table.rows[row][0]}`);
+      if (matches.length) open(matches[0], false);
+    });
+  });
+}
+
+function verdictPart({ title, answer, tone, reasons, further, notes }) {
+  return make("div", { class: "reasons" }, make("p", {}, `${title}: `, make("strong", { class: tone, text: answer })), list(reasons),
+    further.length ? folded(`${count(further.length)} more`, list(further)) : null,
+    notes.length ? folded("What the verdict rests on", list(notes)) : null);
+}
+
+function changesPart({ title, open: isOpen, groups, left }) {
+  return make("details", { class: "changes", open: isOpen }, make("summary", {}, make("h4", { text: title })),
+    make("ul", { class: "fields", role: "list" }, groups.map((group) => make("li", {}, changedField(group)))), left ? dim(left) : null);
+}
+
+function changedField({ pattern, count: number, mistakes, changes, left }) {
+  const parts = [make("ul", { class: "fields", role: "list" }, changes.map((change) => equalChanges(change, changes.length === 1))), left ? dim(left) : null];
+  if (number === 1) return parts;
+  return make("details", { class: "group" }, make("summary", {}, path(pattern), " ", make("strong", { text: `${count(number)} times` }), " ", make("span", { class: "dim", text: mistakes })), parts);
+}
+
+function equalChanges({ path: place, count: number, rate, title, values, cases, more }, isOpen) {
+  const links = cases.flatMap(([name, anchor]) => [", ", anchor ? make("a", { href: `#${anchor}`, text: name }) : make("span", { text: name })]).slice(1);
+  const told = rate ? make("span", { class: "metric", text: rate }) : null;
+  const where = ["in ", ...links, more ? ` and ${count(more)} more` : null];
+  if (number === 1) return make("li", { class: "f" }, make("div", { class: "fh" }, path(place), make("span", { class: "metric" }, where), told), sides(values));
+  const value = (text) => make("span", { class: `v${text === null ? " missing" : ""}` }, make("bdi", { text: text ?? "missing" }));
+  return make("li", { class: "f" }, make("details", { class: "equal", open: isOpen },
+    make("summary", {}, title ? [value(title[0]), " → ", value(title[1])] : path(place), " ", make("strong", { text: `×${count(number)}` }), " ", told),
+    sides(values), make("p", { class: "metric" }, where)));
+}
+
+const sides = (values) => (values.length ? make("dl", {}, values.map(([label, value, tone]) => make("div", {}, make("dt", { text: label }),
+  make("dd", { class: `v ${value === null ? "missing" : tone}` }, make("bdi", {}, value === null ? "missing" : styled(value)))))) : null);
+
+// A plot of shares: points [x, share, series, text], and for each series a line through means.
+function plotPart({ title, text, label, logarithmic, points, lines, names }) {
+  const scale = logarithmic ? (x) => Math.log(Math.max(x, 1)) : (x) => x;
+  const all = points.map((point) => point[0]);
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const across = (x) => (high > low ? 44 + (364 * (scale(x) - scale(low))) / (scale(high) - scale(low)) : 226).toFixed(1);
+  const up = (share) => 10 + (1 - share) * 166;
+  const figure = draw("svg", { class: "plot", viewBox: "0 0 420 210", role: "img", "aria-label": `${title}: ${text}` },
+    [0, 0.25, 0.5, 0.75, 1].flatMap((share) => [draw("line", { class: "grid", x1: 44, x2: 408, y1: up(share), y2: up(share) }),
+      draw("text", { x: 38, y: up(share) + 4, "text-anchor": "end", text: percent(share) })]),
+    ticks(low, high).map((x) => draw("text", { x: across(x), y: 192, "text-anchor": "middle", text: count(x) })),
+    draw("text", { x: 226, y: 207, "text-anchor": "middle", text: label }),
+    lines.map((line, series) => (line.length > 1 ? draw("polyline", { class: `s${series}`, points: line.map(([x, share]) => `${across(x)},${up(share)}`).join(" ") }) : null)),
+    points.map(([x, share, series, name]) => draw("circle", { class: `s${series}`, cx: across(x), cy: up(share), r: 3 }, draw("title", { text: name }))));
+  const legend = names.length < 2 ? null : make("p", { class: "legend" }, names.flatMap((name, series) => [
+    make("span", {}, draw("svg", { class: "key", "aria-hidden": "true" }, draw("circle", { class: `s${series}`, cx: 6, cy: 6, r: 5 })), name), " "]));
+  return make("figure", {}, make("figcaption", {}, make("strong", { text: title }), " ", make("span", { class: "dim", text })), figure, legend);
+}
+
+// Up to six round numbers between two numbers; all whole numbers if there are no more.
+function ticks(low, high) {
+  if (high - low < 6) return Array.from({ length: high - low + 1 }, (_, index) => low + index);
+  const round = Array.from({ length: 24 }, (_, index) => [1, 2, 5][index % 3] * 10 ** Math.floor(index / 3)).filter((step) => step >= low && step <= high);
+  return round.filter((_, index) => index % Math.ceil(round.length / 6) === 0);
+}
+
+function drawFilters({ outcomes, worse, arms, mistakes, tags }) {
+  const choice = (name, attributes, options) => make("label", {}, make("span", { text: name }), make("select", attributes, make("option", { value: "", text: "all" }), options));
+  const option = ([value, text]) => make("option", { value, text });
+  const box = (attributes, ...texts) => make("label", { class: attributes.value ?? attributes.name }, make("input", { type: "checkbox", ...attributes }), texts);
+  $("find").parentElement.after(...[
+    make("fieldset", {}, make("legend", { text: "Outcome" }),
+      outcomes.map(([value, text, icon]) => box({ name: "outcome", value, checked: true }, make("span", { "aria-hidden": "true", text: icon }), text)),
+      worse ? box({ name: "worse" }, "only what got worse") : null),
+    arms.length > 1 ? choice("Model", { id: "arm" }, arms.map(option)) : null,
+    mistakes.length ? choice("Mistake", { id: "status" }, mistakes.map(([label, kinds]) => make("optgroup", { label }, kinds.map(option)))) : null,
+    ...tags.map(([name, values]) => choice(name, { class: "tag", "data-tag": name }, values.map((value) => option([value, value])))),
+  ].filter(Boolean));
+}
+
+drawPage();
+drawFilters(data.filters);
 
 // filter and list
 
@@ -208,7 +376,7 @@ function caseParts(row) {
   const details = make("div", { class: "details" }, caseDetails(body));
   const paper = source ? documentPart(source) : null;
   if (paper) return [head, make("div", { class: "split" }, paper, details)];
-  return [head, body.nodoc ? make("p", { class: "dim", text: body.nodoc }) : null, details].filter(Boolean);
+  return [head, body.nodoc ? dim(body.nodoc) : null, details].filter(Boolean);
 }
 
 function caseDetails(body) {
@@ -224,8 +392,6 @@ function caseDetails(body) {
   return parts;
 }
 
-const list = (texts, name) => make("ul", { class: name }, texts.map((text) => make("li", {}, prose(text))));
-
 function attemptParts(attempt) {
   const parts = [];
   if (attempt.title) parts.push(make("h4", { text: attempt.title }));
@@ -236,8 +402,8 @@ function attemptParts(attempt) {
     parts.push(make("p", { class: "gate" }, make("strong", { text: `${name}: ` }), prose(why)));
   }
   if (attempt.fields?.length) parts.push(make("ul", { class: "fields", role: "list" }, attempt.fields.map(fieldCard)));
-  if (attempt.more) parts.push(make("p", { class: "dim", text: attempt.more }));
-  if (attempt.counts) parts.push(make("p", { class: "dim", text: attempt.counts }));
+  if (attempt.more) parts.push(dim(attempt.more));
+  if (attempt.counts) parts.push(dim(attempt.counts));
   for (const table of attempt.rows ?? []) parts.push(rowTable(table));
   if (attempt.known?.length) {
     const title = `${count(attempt.known.length)} known failure${attempt.known.length === 1 ? "" : "s"}, not in the verdict`;
@@ -249,8 +415,6 @@ function attemptParts(attempt) {
   return parts;
 }
 
-const folded = (title, ...parts) => make("details", {}, make("summary", { text: title }), ...parts);
-
 function fieldCard(field) {
   const tone = field.s === "judge_error" ? "warn" : "bad";
   const near = ["eg", "ex"].map((key) => field[`${key}~`]?.[0]).filter((place) => place !== undefined);
@@ -261,12 +425,9 @@ function fieldCard(field) {
       make("span", { class: `chip ${tone}`, text: field.s }),
       field.w ? make("span", { class: "chip bad", text: field.w }) : null,
       make("span", { class: "metric", text: field.m }),
-      field.sc ? make("span", { class: "metric", text: field.sc }) : null,
-      field.cf ? make("span", { class: "metric", text: field.cf }) : null,
     ),
-    field.k ? make("p", { class: "kind", text: field.k }) : null,
     "g" in field ? values(field) : null,
-    (field.n ?? []).map((note) => make("p", { class: "note" }, Array.isArray(note) ? styled(note) : prose(note))),
+    field.n.map((note) => (note[0][1] === "mark" ? make("p", { class: "kind", text: note[0][0] }) : make("p", { class: "note" }, styled(note)))),
     placesPart(field),
   );
   register(item, field.p, field.eg ?? [], "gold");
@@ -280,9 +441,7 @@ function values(field) {
   const shown = [["gold", field.g, "good"]];
   if ("b" in field) shown.push(["before", field.b === null ? null : [field.b], ""]);
   shown.push([("b" in field) ? "now" : "extracted", field.x, "bad"]);
-  return make("dl", {}, shown.map(([label, value, tone]) => make("div", {}, make("dt", { text: label }),
-    make("dd", { class: `v ${value === null ? "missing" : tone}` },
-      make("bdi", {}, value === null ? "missing" : styled(value))))));
+  return sides(shown);
 }
 
 function placesPart(field) {
@@ -338,7 +497,7 @@ function rowTable(table) {
     make("table", { class: "rows" }, make("thead", {}, head), make("tbody", {}, body)));
   const title = `Rows of ${table.p} as they were matched`;
   return make("details", { open: table.r.length <= 12 }, make("summary", { text: title }), frame,
-    table.n ? make("p", { class: "dim", text: `${table.n}.` }) : null);
+    table.n ? dim(`${table.n}.`) : null);
 }
 
 function outputPart(output) {
@@ -348,7 +507,7 @@ function outputPart(output) {
     pre.append(output.text.slice(0, output.at),
       make("mark", { class: "fault", text: output.text.slice(output.at, output.at + 1) || "⏎" }), output.text.slice(output.at + 1));
   }
-  return folded("Raw output", pre, output.left ? make("p", { class: "dim", text: `… ${output.left}` }) : null);
+  return folded("Raw output", pre, output.left ? dim(`… ${output.left}`) : null);
 }
 
 // the document, and the places of values in it
@@ -375,7 +534,7 @@ function documentPart(paper) {
     larger.setAttribute("aria-pressed", String(pages.classList.toggle("large")));
   } } });
   return make("section", { class: "paper", "aria-label": "Document" },
-    make("h4", {}, make("bdi", { text: paper.name }), larger), paper.notes.length ? make("p", { class: "dim", text: `${paper.notes.join("; ")}.` }) : null, pages);
+    make("h4", {}, make("bdi", { text: paper.name }), larger), paper.notes.length ? dim(`${paper.notes.join("; ")}.`) : null, pages);
 }
 
 // One mark for each place, also where several fields have their value there: it belongs to the first of the worst kind.
@@ -645,21 +804,6 @@ controls.more.addEventListener("click", () => {
   showMore();
   controls.list.children[from].firstElementChild.focus();
 });
-for (const link of document.querySelectorAll("[data-mistake]")) {
-  link.addEventListener("click", () => {
-    reset();
-    controls.status.value = link.dataset.mistake;
-    filter();
-    if (matches.length) open(matches[0], false);
-  });
-}
-for (const link of document.querySelectorAll("[data-field]")) {
-  link.addEventListener("click", () => {
-    tools.reset();
-    choose({ field: Number(link.dataset.field) }, `field ${link.closest("tr").querySelector("code").textContent}`);
-    if (matches.length) open(matches[0], false);
-  });
-}
 controls.list.addEventListener("click", (event) => {
   const item = event.target.closest("li");
   if (!item) return;

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from dataclasses import asdict
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.values import Json, text_digest
 from pytest_extract.regression.snapshots import CaseKey
 from pytest_extract.report.lines import Line, safe_controls, safe_prose, shorten
+from pytest_extract.report.table import Table
 
 Anchors: TypeAlias = Mapping[CaseKey, str]
 """The anchor of each case on the page."""
@@ -65,3 +67,9 @@ def styled_lines(lines: Iterable[Line]) -> list[Json]:
     for index, each in enumerate(lines):
         data += (["\n"] if index else []) + styled(each)
     return data
+
+
+def table_data(table: Table, **more: Json) -> dict[str, Any]:
+    """Return a table as data, and what else the page needs to draw it."""
+    rows = [(short_name(name), *cells) for name, *cells in table.rows]
+    return {**asdict(table), "heads": [*map(short_name, table.heads)], "rows": rows, **more}

@@ -24,12 +24,36 @@ class Row(NamedTuple):
 
 
 class PageData(NamedTuple):
-    """The data of a page: `rows` of the list, the `bodies` of the cases, the documents, the columns of the heat map."""
+    """The data of a page: `rows` of the list, the `bodies` of the cases, the documents, the columns of the heat map.
+
+    `head`: the verdict; `sections`: the parts of each section by its id; `told`: all text of both and of the notes.
+    """
 
     rows: list[Row]
     bodies: list[dict[str, Any]]
     documents: list[dict[str, Any]]
     patterns: list[str]
+    head: dict[str, Any]
+    sections: dict[str, list[Any]]
+    told: str
+    filters: dict[str, Any]
+
+    def parts(self, section: str, kind: str) -> list[Any]:
+        """Return the contents of the parts of one kind."""
+        return [content for each, content in self.sections.get(section, ()) if each == kind]
+
+
+def texts_in(value: Any) -> str:
+    """Return all text inside of a value, in order."""
+    if isinstance(value, dict):
+        value = [*value.values()]
+    return (
+        " ".join(filter(None, map(texts_in, value)))
+        if isinstance(value, list)
+        else value
+        if isinstance(value, str)
+        else ""
+    )
 
 
 def page_data(text: str) -> PageData:
@@ -43,7 +67,10 @@ def page_data(text: str) -> PageData:
         Row(row[0], row[1], data["outcomes"][row[2]][0], data["arms"][row[3]], *row[4:7], dict(row[7]), *row[8:])
         for row in data["rows"]
     ]
-    return PageData(rows, scripts('class="body"'), scripts('class="document"'), data["patterns"])
+    told = texts_in([data["head"], data["sections"], data["limits"]])
+    sections = {name: parts for name, _title, parts in data["sections"]}
+    bodies, documents = scripts('class="body"'), scripts('class="document"')
+    return PageData(rows, bodies, documents, data["patterns"], data["head"], sections, told, data["filters"])
 
 
 def plain(spans: Any) -> str:

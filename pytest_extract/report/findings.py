@@ -76,13 +76,15 @@ def findings_of(
 
 _FOLDED_KINDS: Final = frozenset({"wrapped", "renamed_key", "swapped_fields", "merged_rows"})
 """Kinds of which the text says more than the values of each field."""
+_MOVED_ROWS: Final = "; the rows after stand "
+"""In the text of a missing or an invented row that moved others."""
 
 
 def _folded_mistakes(failed: Sequence[FieldResult], mistakes: Sequence[NamedMistake]) -> Iterator[Finding]:
     by_path = {result.path: result for result in failed}
     for mistake in mistakes:
         results = [by_path[path] for path in mistake.paths if path in by_path]
-        if mistake.kind in _FOLDED_KINDS and len(results) > 1:
+        if len(results) > 1 and (mistake.kind in _FOLDED_KINDS or _MOVED_ROWS in mistake.text):
             head = results[0]._replace(
                 path=_common_place([result.path for result in results]),
                 metric=mistake.kind.replace("_", " "),
@@ -190,8 +192,7 @@ _ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
 def fold_failures(results: Sequence[FieldResult]) -> list[Finding]:
     """Return one finding for each row, object or array that is wrong as a whole, and one for each other failure."""
     rows = _failing_rows(results)
-    folded: Folded = _shifted_rows(rows)
-    folded |= {place: found for place, found in _one_sided_containers(results, folded).items() if place not in folded}
+    folded: Folded = {**_one_sided_containers(results)}
     for depth in sorted({_nesting_depth(row) for row in rows}):
         level = {
             row: members
@@ -248,16 +249,16 @@ def _is_inside(path: Path, folded: Mapping[Path, object]) -> bool:
 # --- containers that are missing or invented as a whole
 
 
-def _one_sided_containers(results: Sequence[FieldResult], folded: Mapping[Path, object]) -> dict[Path, Finding]:
+def _one_sided_containers(results: Sequence[FieldResult]) -> dict[Path, Finding]:
     """Map each outermost container whose fields are all missing, or all invented, to its finding."""
     members: dict[Path, list[FieldResult]] = defaultdict(list)
     for result in results:
-        if result.status in _ONE_SIDED and not _is_inside(result.path, folded):
+        if result.status in _ONE_SIDED:
             for size in range(1, len(result.path)):
                 members[result.path[:size]].append(result)
     spoiled: set[Path] = set()
     for result in results:
-        if result.path[:1] in members and result.status not in _ONE_SIDED and not _is_inside(result.path, folded):
+        if result.path[:1] in members and result.status not in _ONE_SIDED:
             spoiled.update(result.path[:size] for size in range(1, len(result.path)))
     found: dict[Path, Finding] = {}
     for place in sorted(members.keys() - spoiled, key=len):
@@ -304,55 +305,6 @@ def _assemble_value(leaves: Sequence[tuple[Path, Json]]) -> Json:
     if all(type(step) is int for step in inside):
         return [_assemble_value(below) for below in inside.values()]
     return {str(step): _assemble_value(below) for step, below in inside.items()}
-
-
-# --- rows compared by position, after a missing or an invented row
-
-
-def _shifted_rows(rows: Mapping[Path, Members]) -> Folded:
-    """Fold the failures of all rows after a gap or an insertion, in arrays that are compared by position."""
-    arrays: dict[Path, list[Path]] = defaultdict(list)
-    for row in rows:
-        arrays[row[:-1]].append(row)
-    folded: Folded = {}
-    for array, found in arrays.items():
-        missing = [row for row in found if {result.status for _, result in rows[row]} == {Status.OMISSION}]
-        invented = [row for row in found if {result.status for _, result in rows[row]} == {Status.HALLUCINATION}]
-        if bool(missing) != bool(invented):
-            folded |= _shift_of_array(array, rows, found, missing or invented)
-    return folded
-
-
-def _shift_of_array(array: Path, rows: Mapping[Path, Members], found: Sequence[Path], beyond: Sequence[Path]) -> Folded:
-    """Fold if the rows agree after as many rows as are `beyond` the end of one side are left out of the other."""
-    both = sorted((row for row in found if row not in beyond), key=_row_index)
-    ends = sorted(beyond, key=lambda row: abs(_row_index(row)))
-    is_match = [all(result.status is Status.MATCH for _, result in rows[row]) for row in both]
-    if all(is_match) or any(_is_paired(rows[row]) for row in both):
-        return {}
-    first = is_match.index(False)
-    gap, count = _row_index(ends[0]) >= 0, len(ends)
-    longer = [_row_values(rows[row], gold=gap) for row in [*both, *ends]]
-    shorter = [_row_values(rows[row], gold=not gap) for row in both]
-    if list(map(_row_content, longer[first + count :])) != list(map(_row_content, shorter[first:])):
-        return {}
-    note = _shift_note(_row_index(both[first]), count, len(both) - first, gap=gap)
-    folded = _fold_rows(array, rows, [*both[first:], *ends], note)
-    head = folded[both[first]]
-    assert head is not None  # noqa: S101 - the first row carries the finding
-    left_out = [_assemble_value(row) for row in longer[first : first + count]]
-    value = left_out if count > 1 else left_out[0]
-    if gap:
-        result = head.result._replace(status=Status.OMISSION, gold=value)
-    else:
-        result = head.result._replace(status=Status.HALLUCINATION, extracted=value)
-    return folded | {both[first]: head._replace(result=result)}
-
-
-def _shift_note(at: int, count: int, after: int, *, gap: bool) -> str:
-    where = f"row {at}" if count == 1 else f"rows {at} to {at + count - 1}"
-    moved_rows = f"{plural(after, 'row')} after {'stands' if after == 1 else 'stand'} {plural(count, 'place')}"
-    return f"{where} {'missing' if gap else 'invented'}, {moved_rows} {'earlier' if gap else 'later'}"
 
 
 def _is_paired(members: Members) -> bool:

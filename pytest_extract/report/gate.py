@@ -128,7 +128,7 @@ def _arm_lines(arm: ArmComparison, decision: GateDecision, width: int, most: int
     for table in (*tag_tables(arm, decision, most, _SHOWS_ALL), *([patterns] if patterns is not None else [])):
         lines += table.lines(width)
     for kind in CHANGED_KINDS:
-        lines += _changed_field_lines([change for change in arm.fields if change.kind is kind], width, most)
+        lines += _changed_field_lines(arm, kind, width, most)
     return lines + _changed_case_lines(arm, most)
 
 
@@ -190,15 +190,22 @@ _EXAMPLES: Final = 2
 """Changes of one field and kind that are shown without `-v`."""
 
 
-def _changed_field_lines(changes: Sequence[FieldChange], width: int, most: int) -> list[Line]:
+def changes_by_pattern(arm: ArmComparison, kind: Change) -> list[tuple[str, list[FieldChange]]]:
+    """Return the changes of one kind by field pattern, the most frequent first."""
+    found: dict[str, list[FieldChange]] = {}
+    for change in arm.fields:
+        if change.kind is kind:
+            found.setdefault(change.pattern, []).append(change)
+    return sorted(found.items(), key=lambda item: -len(item[1]))
+
+
+def _changed_field_lines(arm: ArmComparison, kind: Change, width: int, most: int) -> list[Line]:
     """Show the changes of one kind, those of one field pattern together."""
-    if not changes:
+    groups = changes_by_pattern(arm, kind)
+    if not groups:
         return []
-    lines = [line(Span(f"{changes[0].kind} ({len(changes):,}):", _KIND_STYLE.get(changes[0].kind, "plain")), indent=2)]
-    by_pattern: dict[str, list[FieldChange]] = {}
-    for change in changes:
-        by_pattern.setdefault(change.pattern, []).append(change)
-    groups = sorted(by_pattern.items(), key=lambda item: -len(item[1]))
+    count = sum(len(found) for _, found in groups)
+    lines = [line(Span(f"{kind} ({count:,}):", _KIND_STYLE.get(kind, "plain")), indent=2)]
     most = min(most, MOST_CHANGED) if most <= MOST else most
     for pattern, found in groups[:most]:
         shown = found if most > MOST else found[:_EXAMPLES]

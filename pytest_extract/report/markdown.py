@@ -15,6 +15,7 @@ from pytest_extract.report.run_report import RunReport, headline
 from pytest_extract.report.slices import slice_table
 from pytest_extract.report.summary import summary_lines, worst_fields_table
 from pytest_extract.report.table import Table
+from pytest_extract.report.totals import worst_patterns
 
 MARKER: Final = "<!-- pytest-extract -->"
 """First line: a job finds the comment of an earlier run on a change by it, and replaces it."""
@@ -78,7 +79,7 @@ def _summary_paragraphs(run: RunReport) -> Iterator[str]:
         yield _fenced([line(safe_prose(row)) for row in rows])
     if run.judged is not None:
         yield _fenced(gate_lines(run.judged, width=_WIDTH))
-    fields = worst_fields_table(run.totals.fields, MOST_FIELDS)
+    fields = worst_fields_table(worst_patterns(run.totals.fields)).first(MOST_FIELDS, "field")
     yield _table(fields) if fields.rows else ""
     for slices in run.slices:
         if slices.is_known:

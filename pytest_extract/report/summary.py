@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
@@ -18,15 +19,12 @@ from pytest_extract.report.lines import (
     Style,
     line,
     listed,
-    padded,
     percent,
     plural,
     prose,
     safe_prose,
     score_number,
     shorten,
-    text_of,
-    text_width,
 )
 from pytest_extract.report.table import Table
 from pytest_extract.report.totals import (
@@ -55,12 +53,10 @@ if TYPE_CHECKING:
     from pytest_extract.core.mistakes.output import NamingLimit
 
 WORST_FIELDS: Final = 10
-_INDENT: Final = 2
-_NARROWEST_FIELD: Final = 20
+_VERY_VERBOSE: Final = " (-vv shows all)"
 _MOST_REASONS: Final = 3
 _MOST_KNOWN: Final = 5
-_MOST_EMPTY: Final = 5
-_MOST_PASSED_WRONG: Final = 5
+_MOST_CASES: Final = 5
 _MOST_WRAPPED: Final = 20
 _MOST_KINDS: Final = 10
 _MOST_RULE_CASES: Final = 5
@@ -149,8 +145,8 @@ def arm_table(arms: Mapping[str, ArmTotals]) -> Table:
     return Table(("", "cases", *outcomes, *MEASURES, "cost"), rows)
 
 
-def worst_fields_table(fields: Mapping[str, PatternCounts], most: int, arms: Sequence[str] = ()) -> Table:
-    """Write the fields that failed as a table, worst first; `arms`: those whose share has a column."""
+def worst_fields_table(bad: Sequence[tuple[str, PatternCounts]], arms: Sequence[str] = ()) -> Table:
+    """Write the fields that failed as a table; `arms`: those whose share has a column."""
     rows = [
         (
             name,
@@ -159,9 +155,9 @@ def worst_fields_table(fields: Mapping[str, PatternCounts], most: int, arms: Seq
             failed_text(tally),
             *(_share_text(tally.arms.get(arm, {})) for arm in arms),
         )
-        for name, tally in worst_patterns(fields)
+        for name, tally in bad
     ]
-    return Table(("field", "wrong", "cases", "how", *(arm or NO_ARM for arm in arms)), rows).first(most, "field")
+    return Table(("field", "wrong", "cases", "how", *(arm or NO_ARM for arm in arms)), rows)
 
 
 def _share_text(statuses: Mapping[str, int]) -> str:
@@ -171,32 +167,14 @@ def _share_text(statuses: Mapping[str, int]) -> str:
 
 def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most: int | None, diffs: bool) -> list[Line]:
     bad = worst_patterns(fields)
-    telling = [(name, tally) for name, tally in bad if len(tally.cases) > 1] if diffs else bad
+    telling = [each for each in bad if len(each[1].cases) > 1] if diffs else bad
     if not telling:
         return []
-    shown = telling[:most] if most is not None else bad
-    counts = [
-        f"{tally.wrong:,} of {tally.total:,} wrong ({percent(tally.wrong / tally.total)})"
-        f" in {plural(len(tally.cases), 'case')}"
-        for _, tally in shown
-    ]
-    room = max(width - 2 * _INDENT - max(map(len, counts)), _NARROWEST_FIELD)
-    names = [shorten(safe_prose(name), room) for name, _ in shown]
-    wide = max(map(text_width, names))
-    lines = [line(Span("worst fields", "head"))]
-    for name, count, (_, tally) in zip(names, counts, shown, strict=True):
-        kinds = failed_text(tally)
-        wrong, _, cases = count.partition(" in ")
-        row = line(f"{padded(name, wide)}  ", Span(wrong, "bad"), f" in {cases}", indent=_INDENT)
-        fits = text_width(text_of(row)) + len(kinds) + 2 <= width
-        lines.append((*row, Span(f": {kinds}")) if fits else row)
-    left = [tally for _, tally in bad if len(tally.cases) > 1][len(shown) :] if diffs else bad[len(shown) :]
-    single = len(bad) - len(telling)
-    if most is not None and (left or single):
-        parts = [plural(len(left), "more field")] if left else []
-        parts += [f"{single:,} wrong in one case only"] if single else []
-        lines.append(line(Span(f"… {', '.join(parts)} (-vv shows all)", "dim"), indent=_INDENT))
-    return lines
+    shown = bad if most is None else telling
+    table = worst_fields_table(shown).first(most, "field", _VERY_VERBOSE)
+    single = len(bad) - len(shown)
+    notes = [*table.notes, *([f"{plural(single, 'field')} wrong in one case only{_VERY_VERBOSE}"] if single else [])]
+    return [line(Span("worst fields", "head")), *replace(table, notes=notes).lines(width)]
 
 
 def _passed_wrong_lines(passed: Mapping[str, int], width: int, verbosity: int) -> list[Line]:
@@ -205,11 +183,15 @@ def _passed_wrong_lines(passed: Mapping[str, int], width: int, verbosity: int) -
         return []
     ordered = sorted(passed.items(), key=lambda item: -item[1])
     named = [f"{nodeid.rpartition('::')[2]} ({count:,})" for nodeid, count in ordered]
-    shown = named if verbosity > 0 else named[:_MOST_PASSED_WRONG]
-    more = f", and {len(named) - len(shown):,} more (-v shows all)" if len(shown) < len(named) else ""
     cases = plural(len(passed), "passed case has", "passed cases have")
     values = plural(sum(passed.values()), "wrong value")
-    return prose(f"{cases} {values}, within the thresholds: {', '.join(shown)}{more}", "warn", indent=0, width=width)
+    text = f"{cases} {values}, within the thresholds: {_all_if_verbose(named, verbosity)}"
+    return prose(text, "warn", indent=0, width=width)
+
+
+def _all_if_verbose(names: Sequence[str], verbosity: int) -> str:
+    hint = " (-v shows all)" if verbosity < 1 and len(names) > _MOST_CASES else ""
+    return listed(names, len(names) if verbosity > 0 else _MOST_CASES) + hint
 
 
 def mistake_lines(mistakes: Mapping[str, int], limit: NamingLimit | None, *, width: int) -> list[Line]:
@@ -323,10 +305,8 @@ def _empty_pass_lines(passes: Mapping[str, EmptyPasses], width: int, verbosity: 
     if not passes:
         return []
     named = [f"{nodeid.rpartition('::')[2]} ({count})" for nodeid, count in passes.items()]
-    shown = named if verbosity > 0 else named[:_MOST_EMPTY]
-    more = f", and {len(named) - len(shown):,} more (-v shows all)" if len(shown) < len(named) else ""
     head = f"{BY_EMPTINESS}, without a value on either side, in {plural(len(passes), 'case')}:"
-    return prose(f"{head} {', '.join(shown)}{more}", "warn", indent=0, width=width)
+    return prose(f"{head} {_all_if_verbose(named, verbosity)}", "warn", indent=0, width=width)
 
 
 def _uncompared_lines(totals: EmptinessTotals, width: int, verbosity: int) -> list[Line]:

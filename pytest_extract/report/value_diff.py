@@ -209,27 +209,22 @@ class SideBySide(NamedTuple):
     marked: bool = False
 
 
-class _TextPiece(NamedTuple):
-    text: str
-    same: bool
-
-
 def side_by_side(gold: Json | Missing, extracted: Json | Missing, width: int) -> SideBySide:
     """Write both values in about `width` characters each, with the differences of similar texts marked."""
     parts = diff_texts(gold, extracted) if isinstance(gold, str) and isinstance(extracted, str) else None
     if parts is None:
         return SideBySide((Span(show(gold, width)),), (Span(show(extracted, width)),))
-    before, after = _TextPiece(parts.before, same=True), _TextPiece(parts.after, same=True)
-    ours = [before, *(_TextPiece(run.gold, run.same) for run in parts.runs), after]
-    theirs = [before, *(_TextPiece(run.extracted, run.same) for run in parts.runs), after]
-    long = max(sum(len(piece.text) for piece in side) for side in (ours, theirs)) > width
+    before, after = (parts.before, True), (parts.after, True)
+    ours = [before, *((run.gold, run.same) for run in parts.runs), after]
+    theirs = [before, *((run.extracted, run.same) for run in parts.runs), after]
+    long = max(sum(len(text) for text, _ in side) for side in (ours, theirs)) > width
     start = max(len(parts.before) - _BEFORE_DIFFERENCE, 0) if long else 0
     return SideBySide(_marked_line(ours, start, width), _marked_line(theirs, start, width), marked=True)
 
 
-def _marked_line(pieces: Sequence[_TextPiece], start: int, width: int) -> Line:
+def _marked_line(pieces: Sequence[tuple[str, bool]], start: int, width: int) -> Line:
     """Write at most `width` characters from `start` on, and the length of the whole text."""
-    size = sum(len(piece.text) for piece in pieces)
+    size = sum(len(text) for text, _ in pieces)
     spans = [Span(ELLIPSIS if start else '"')]
     at = 0
     for text, same in pieces:

@@ -65,7 +65,7 @@ def test_a_results_file_of_an_older_version_counts_the_same() -> None:
 
 def test_many_cases_are_counted_and_all_named_with_v() -> None:
     results = [result(f"case{number}", GOLD) for number in range(8)]
-    assert "case4 (4 of 5 passed fields), and 3 more (-v shows all)" in told(*results)
+    assert "case4 (4 of 5 passed fields) and 3 more (-v shows all)" in told(*results)
     assert "case7" in told(*results, verbosity=1)
 
 

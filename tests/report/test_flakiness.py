@@ -25,7 +25,7 @@ def test_pass_hat_k_and_unsteady_fields():
     runs = [{"n": True, "m": True}, {"n": False, "m": True}, {"n": True, "m": True}]
     assert told(result("a", *runs, arm=Arm(model="x"))) == [
         "repeats: pass^1 66.7 %, pass^2 33.3 %, pass^3 0 %; 1 unsteady field",
-        "  invoices/acme.extract.yaml::a [x] n: passed 2 of 3 runs, 2 values; twice in a row 33.3 %",
+        "  invoices/acme.extract.yaml::a [x] n: passed 2 of 3 runs; twice in a row 33.3 %",
     ]
 
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.results import FieldResult
-from pytest_extract.report.findings import fold_failures
+from pytest_extract.core.scorer import compile_schema
+from pytest_extract.report.findings import findings_of, fold_failures, mistake_text, split_known
 from tests.records import field_result as entry
 
 
@@ -54,39 +55,33 @@ def test_a_whole_is_put_together_again() -> None:
     assert fold_failures(entries)[0].result.gold == {"a": 1, "rows": [{"x": 2}, {"x": 3}], "o.k": 4}
 
 
-def rows(gold: list[object], extracted: list[object]) -> list[FieldResult]:
-    """Return the entries of two lists that are compared by position."""
-    both = min(len(gold), len(extracted))
-    found = [entry(f"r[{i}]", gold[i], extracted[i]) for i in range(both)]
-    found += [entry(f"r[{i}]", gold[i]) for i in range(both, len(gold))]
-    return found + [entry(f"r[{-1 - i}]", extracted=value) for i, value in enumerate(extracted[both:])]
+def told_of_rows(gold: str, extracted: str) -> list[tuple[str, str, int]]:
+    """Return the findings of two lists of rows that are compared by position, with their mistakes."""
+    leaf = {"type": "string", "x-eval-compare": "exact"}
+    row = {"properties": {"x": leaf, "y": leaf}}
+    schema = {"properties": {"r": {"type": "array", "x-eval-align": {"ordered": True}, "items": row}}}
+    golds, found = ({"r": [{"x": char, "y": char * 2} for char in side]} for side in (gold, extracted))
+    score = compile_schema(schema).score(golds, found).record()
+    findings = findings_of(split_known(score, ()).counted, mistakes=score.mistakes)
+    return [(str(each.result.path), mistake_text(each) or each.note, each.stands_for) for each in findings]
 
 
 @pytest.mark.parametrize(
     ("gold", "extracted", "folded"),
     [
-        pytest.param("abcde", "abde", [("r", "row 2 missing, 2 rows after stand 1 place earlier", 3)], id="gap"),
-        pytest.param("abcd", "axbcd", [("r", "row 1 invented, 3 rows after stand 1 place later", 4)], id="insertion"),
-        pytest.param(
-            "abcde", "ae", [("r", "rows 1 to 3 missing, 1 row after stands 3 places earlier", 4)], id="wide-gap"
-        ),
-        pytest.param("abc", "xabc", [("r", "row 0 invented, 3 rows after stand 1 place later", 4)], id="first"),
+        pytest.param("abcde", "abde", [("r", "row 2 is missing; the rows after stand earlier", 6)], id="gap"),
+        pytest.param("abcd", "axbcd", [("r", "row 1 is invented; the rows after stand later", 8)], id="insertion"),
+        pytest.param("abcde", "ae", [("r", "rows 1 to 3 are missing; the rows after stand earlier", 8)], id="wide-gap"),
+        pytest.param("abc", "xabc", [("r", "row 0 is invented; the rows after stand later", 8)], id="first"),
     ],
 )
 def test_rows_moved_by_a_gap_or_an_insertion(gold: str, extracted: str, folded: list[tuple[str, str, int]]) -> None:
-    told_of = [
-        (str(item.result.path), item.note, item.stands_for) for item in fold_failures(rows([*gold], [*extracted]))
-    ]
-    assert told_of == folded
+    assert told_of_rows(gold, extracted) == folded
 
 
 @pytest.mark.parametrize(("gold", "extracted"), [("abcde", "abxe"), ("abc", "ab"), ("abc", "abcd"), ("abcd", "axyzq")])
 def test_rows_that_no_gap_explains_stay(gold: str, extracted: str) -> None:
-    assert not any(" after stand" in item.note for item in fold_failures(rows([*gold], [*extracted])))
-
-
-def test_the_missing_row_is_shown() -> None:
-    assert fold_failures(rows([*"abc"], [*"bc"]))[0].result.gold == "a"
+    assert not any("after stand" in told for _, told, _ in told_of_rows(gold, extracted))
 
 
 def test_an_invented_inner_row_keeps_where_it_stands() -> None:

@@ -15,6 +15,7 @@ from pytest_extract.report.gate import (
     CHANGED_KINDS,
     UNCOMPARED_KINDS,
     basis_texts,
+    changes_by_pattern,
     comparison_title,
     effect_text,
     pattern_table,
@@ -97,17 +98,13 @@ def _arm_parts(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -> 
 
 def _changes(arm: ArmComparison, kind: Change, anchors: Anchors) -> dict[str, Any] | None:
     """Return the changed fields of a kind, one row for all cases in which a field pattern changed."""
-    changes = [change for change in arm.fields if change.kind is kind]
-    if not changes:
+    ranked = changes_by_pattern(arm, kind)
+    if not ranked:
         return None
-    patterns: dict[str, list[FieldChange]] = {}
-    for change in changes:
-        patterns.setdefault(change.pattern, []).append(change)
-    ranked = sorted(patterns.items(), key=lambda item: -len(item[1]))
     left = sum(len(found) for _, found in ranked[MOST:])
     return {
-        "title": f"{plural(len(changes), 'field')} {kind}",
-        "open": kind is Change.REGRESSED and len(patterns) <= MOST_OPEN,
+        "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
+        "open": kind is Change.REGRESSED and len(ranked) <= MOST_OPEN,
         "groups": [_group(pattern, found, arm.after, anchors) for pattern, found in ranked[:MOST]],
         "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
     }

@@ -271,10 +271,10 @@ def _mistakes(mistakes: Sequence[str]) -> Parts:
 def _fields(totals: RunTotals, arms: Sequence[str]) -> Parts:
     parts: Parts = []
     if bad := worst_patterns(totals.fields):
-        table = worst_fields_table(totals.fields, MOST_PATTERNS, arms if 1 < len(arms) <= _MOST_ARM_COLUMNS else ())
+        table = worst_fields_table(bad, arms if 1 < len(arms) <= _MOST_ARM_COLUMNS else ())
         shares = [tally.wrong / tally.total for _, tally in bad[:MOST_PATTERNS]]
         told = "Worst first: by what they lose in score over all cases. The number of cases filters the list of cases."
-        parts = [("text", told), ("fields", table_data(table, paths=True, shares=shares))]
+        parts = [("text", told), ("fields", table_data(table.first(MOST_PATTERNS, "field"), paths=True, shares=shares))]
     fine = [short_name(name) for name, tally in totals.fields.items() if not tally.wrong]
     if fine:
         title = plural(len(fine), "field has no failure", "fields have no failure")

@@ -184,7 +184,7 @@ def _confidences(results: Sequence[CaseResult], option: str) -> dict[str, CaseCo
 
 def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
     from pytest_extract.core.aggregate.thresholds import propose_thresholds
-    from pytest_extract.report.thresholds import threshold_lines, threshold_record
+    from pytest_extract.report.confidence import threshold_lines, threshold_record
 
     blocks, records = [], []
     for arm, confidences in _confidences(results, "--auto-accept").items():
@@ -201,7 +201,7 @@ def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -
 
 def _print_calibration(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
     from pytest_extract.core.aggregate.calibration import calibrations
-    from pytest_extract.report.calibration import calibration_lines, calibration_record
+    from pytest_extract.report.confidence import calibration_lines, calibration_record
 
     arms = _confidences(results, "--calibration")
     found = {arm: parts for arm, each in arms.items() if (parts := calibrations(each))}

@@ -17,7 +17,7 @@ from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json
 from pytest_extract.regression.ranking import RankedArm
 from pytest_extract.report.lines import Line, Span, line, percent, plural, safe_prose, score_number
-from pytest_extract.report.slices import RATES, counts_record, rate_cells, rates_record
+from pytest_extract.report.slices import COUNT_HEADS, RATES, count_cells, counts_record, rate_cells, rates_record
 from pytest_extract.report.summary import emptiness_lines
 from pytest_extract.report.table import Table
 from pytest_extract.report.totals import NO_ARM, EmptinessTotals
@@ -41,7 +41,7 @@ def arm_report_lines(run: RunAggregate, standing: Standing, *, width: int = 100,
         _measure_table(run, width),
         _pattern_table(run.fields, width, most),
         emptiness_lines(EmptinessTotals.of(standing.results), width=width, verbosity=verbosity),
-        _extract_bench_lines(run.rates),
+        _extract_bench_table(run.rates, width),
         _sob_table(run, standing, width),
         _deepjson_table(run, width),
         _complexity_table(standing.results, width, None if verbosity else MOST_CASES),
@@ -78,36 +78,25 @@ def _pattern_table(counts_of: Mapping[str, FieldCounts], width: int, most: int |
     if not counts_of:
         return []
     rows = sorted(counts_of.items(), key=lambda row: row[1].mean_score)  # worst first
-    heads = ("field", "score", "precision", "recall", "f1", "match", "mism.", "omit.", "halluc.", "undec.")
-    cells = [(pattern, *_pattern_cells(counts)) for pattern, counts in rows]
+    heads = ("field", "score", "precision", "recall", "f1", *COUNT_HEADS)
+    cells = [
+        (
+            pattern,
+            *map(score_number, (counts.mean_score, counts.precision, counts.recall, counts.f1)),
+            *count_cells(counts),
+        )
+        for pattern, counts in rows
+    ]
     title = "fields, worst first: leaf results over all cases"
     return Table(heads, cells, title).first(most, "field", _LISTS_ALL).lines(width)
 
 
-def _pattern_cells(counts: FieldCounts) -> list[str]:
-    shares = (counts.mean_score, counts.precision, counts.recall, counts.f1)
-    numbers = (counts.match, counts.mismatch, counts.omission, counts.hallucination, counts.undecided)
-    return [*map(score_number, shares), *(f"{count:,}" for count in numbers)]
-
-
-def _extract_bench_lines(rates: Rates) -> list[Line]:
+def _extract_bench_table(rates: Rates, width: int) -> list[Line]:
     if not rates.documents:
         return []
-    valid = _rate_text(rates.valid_rate, rates.valid, rates.documents, "output")
-    passed = _rate_text(rates.pass_rate, rates.passed, rates.fields, "field")
-    accuracy = _rate_text(rates.accuracy_on_valid, rates.passed, rates.valid_fields, "field")
-    lines = [
-        line(Span(_POOLED, "head")),
-        line(f"valid rate {valid}, pass rate {passed}, accuracy on valid {accuracy}", indent=2),
-    ]
-    if rates.failures:
-        kinds = sorted(rates.failures.items(), key=lambda kind: -kind[1])
-        lines.append(line(f"not valid: {', '.join(f'{name} {count:,}' for name, count in kinds)}", indent=2))
-    return lines
-
-
-def _rate_text(rate: float | None, part: int, whole: int, noun: str) -> str:
-    return "-" if rate is None else f"{percent(rate)} ({part:,} of {plural(whole, noun)})"
+    kinds = sorted(rates.failures.items(), key=lambda kind: -kind[1])
+    notes = [f"not valid: {', '.join(f'{name} {count:,}' for name, count in kinds)}"] if kinds else []
+    return Table(("outputs", *RATES), [("all", *rate_cells(rates))], _POOLED, notes).lines(width)
 
 
 def _sob_table(run: RunAggregate, standing: Standing, width: int) -> list[Line]:
@@ -168,18 +157,9 @@ SOB_COLUMNS: Final[Mapping[str, str]] = {
     "perfect_response": "perfect",
 }
 """Columns of SOB's leaderboard, with their heads."""
-_HEADS: Final = (
-    "fields right",
-    "95 %",
-    "tied with",
-    "f1",
-    "cases",
-    "passed",
-    "broken",
-    "not run",
-    "$ a call",
-    "s a call",
-)
+
+
+_COUNTS: Final = ("cases", "passed", "broken", "not run", "$ a call", "s a call")
 
 
 def leaderboard_lines(
@@ -192,9 +172,10 @@ def leaderboard_lines(
         (_numbered(numbers[place.arm], place.arm), *_place_cells(place, numbers, found[place.arm], runs[place.arm]))
         for place in places
     ]
+    heads = ("   arm", "fields right", "95 %", "tied with", "f1", *_COUNTS)
     by_sob = [(_numbered(number, each.arm), each) for number, each in enumerate(standings, start=1)]
     tables = (
-        Table(("   arm", *_HEADS), ranked, _ranking_title(places), notes=_ranking_notes(places)),
+        Table(heads, ranked, _ranking_title(places), notes=_ranking_notes(places)),
         Table(
             ("   arm", "overall", "cover", *SOB_COLUMNS.values()),
             [(arm, *_sob_cells(each)) for arm, each in by_sob],

@@ -16,13 +16,12 @@ from typing import Final, Literal, TypeAlias
 from pytest_extract.cases.gold import gold_lines_of
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import MISSING, Json, text_digest
-from pytest_extract.report.findings import Finding, findings_of, split_known
+from pytest_extract.report.findings import Finding, findings_of, mistake_text, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
 from pytest_extract.report.run_report import RunReport, headline
-from pytest_extract.report.totals import case_means, read_scores
+from pytest_extract.report.totals import case_means, read_scores, reason_of
 from pytest_extract.report.values import show
 
 Level: TypeAlias = Literal["error", "warning"]
@@ -111,7 +110,7 @@ def _case_problems(result: CaseResult, level: Level, run: RunReport) -> list[Pro
     whole = Problem(
         level=level,
         title=title,
-        text=_clean(_reason(result)),
+        text=_clean(reason_of(result)),
         key=result.nodeid,
         path=path or _relative(Path(result.file), run.root),
         line=1 if case is None else case.line,
@@ -120,20 +119,18 @@ def _case_problems(result: CaseResult, level: Level, run: RunReport) -> list[Pro
     score = next((each for each in scores if each is not None and each.readable), None)
     if score is None or result.outcome is not Outcome.FAILED:
         return [whole]
-    findings = findings_of(split_known(score, result.known).counted)
-    named = mistakes_by_path(score.mistakes)
+    findings = findings_of(split_known(score, result.known).counted, mistakes=score.mistakes)
     gold = None if case is None else _relative(case.gold_path, run.root)
     # A service shows nothing at a file that is not in the repository: there, the case's own line is the place.
     inside = gold is not None and not Path(gold).is_absolute()
     lines = _gold_lines(case, findings) if inside else [None] * len(findings)
     found = [whole]
     for finding, line in zip(findings, lines, strict=True):
-        mistake = named.get(finding.result.path)
         found.append(
             Problem(
                 level=level,
                 title=title,
-                text=_field_text(finding, "" if mistake is None else mistake.text),
+                text=_field_text(finding),
                 key=f"{result.nodeid} {finding.result.path}",
                 path=whole.path if line is None else gold,
                 line=whole.line if line is None else line,
@@ -142,20 +139,14 @@ def _case_problems(result: CaseResult, level: Level, run: RunReport) -> list[Pro
     return found
 
 
-def _reason(result: CaseResult) -> str:
-    if result.breaches:
-        return "; ".join(breach.message for breach in result.breaches)
-    return result.why or str(result.outcome).replace("_", " ")
-
-
-def _field_text(finding: Finding, mistake: str) -> str:
+def _field_text(finding: Finding) -> str:
     item = finding.result
     sides = [
         f"{name} {show(value, _VALUE)}"
         for name, value in (("gold", item.gold), ("extracted", item.extracted))
         if value is not MISSING
     ]
-    parts = [f"{item.path}: {item.status}", *sides, *(text for text in (finding.note, mistake) if text)]
+    parts = [f"{item.path}: {item.status}", *sides, *(text for text in (finding.note, mistake_text(finding)) if text)]
     return _clean(", ".join(parts))
 
 

@@ -109,12 +109,17 @@ def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, st
     return lines
 
 
+def repeats_text(result: CaseResult) -> str:
+    """Count the repeats that passed: `2 of 3 repeats passed, 3 needed`."""
+    passed = sum(attempt.outcome is Outcome.PASSED for attempt in result.attempts)
+    return f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed"
+
+
 def _repeat_count(result: CaseResult) -> list[Line]:
     """Count the repeats that passed, unless a breach does so."""
     if len(result.attempts) < 2 or any(breach.what == "repeat" for breach in result.breaches):
         return []
-    passed = sum(attempt.outcome is Outcome.PASSED for attempt in result.attempts)
-    return [line(f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed")]
+    return [line(repeats_text(result))]
 
 
 def _repeat_heading(result: CaseResult, attempt: Attempt, bad: int, options: DiffOptions) -> list[Line]:

@@ -19,33 +19,32 @@ _NEAREST_WIDTH: Final = 60
 
 def value_locations(result: CaseResult, document: Document) -> dict[str, str]:
     """Map the path of each failing field to the locations of its gold and extracted values in the document."""
+    leaves = {str(leaf.path): leaf for score in reversed(result.scores) for leaf in failed_results(score.leaves)}
     found: dict[str, str] = {}
+    for path, leaf in leaves.items():
+        parts = [
+            location_text(side, evidence)
+            for side, value in (("gold", leaf.gold), ("extracted", leaf.extracted))
+            if value is not MISSING and (evidence := _evidence(document, value, most=MOST_LISTED)) is not None
+        ]
+        if parts:
+            found[path] = "; ".join(parts)
+    return found
+
+
+def _evidence(document: Document, value: Json, *, most: int = 1, nearest: bool = True) -> Evidence | None:
+    """Find a value; None for one that cannot be searched, and in a document without text (an image, audio)."""
     try:
-        for attempt in result.attempts:
-            for leaf in failed_results(attempt.score.leaves) if attempt.score is not None else ():
-                path = str(leaf.path)
-                if path not in found:
-                    sides = (("gold", leaf.gold), ("extracted", leaf.extracted))
-                    parts = [
-                        location_text(side, evidence)
-                        for side, value in sides
-                        if value is not MISSING
-                        and (evidence := find_evidence(document, value, most=MOST_LISTED)) is not None
-                    ]
-                    found[path] = "; ".join(parts)
-    except DocumentError:  # an image or audio has no text
-        return {}
-    return {path: text for path, text in found.items() if text}
+        return find_evidence(document, value, most=most, nearest=nearest)
+    except DocumentError:
+        return None
 
 
 def locator(document: Document) -> Callable[[Json], str | None]:
     """Return what says where a value stands in a document: "" for nowhere, None where that cannot be said."""
 
     def locate(value: Json) -> str | None:
-        try:
-            evidence = find_evidence(document, value, most=1, nearest=False)
-        except DocumentError:  # an image or audio has no text
-            return None
+        evidence = _evidence(document, value, nearest=False)
         if evidence is None:
             return None
         return str(evidence.locations[0]) if evidence.found else ""
@@ -55,10 +54,7 @@ def locator(document: Document) -> Callable[[Json], str | None]:
 
 def stands_exactly(document: Document, value: Json) -> bool:
     """Whether a document has a value to the letter, but for white space."""
-    try:
-        evidence = find_evidence(document, value, most=1, nearest=False)
-    except DocumentError:
-        return False
+    evidence = _evidence(document, value, nearest=False)
     return evidence is not None and evidence.found and evidence.locations[0].level is MatchLevel.EXACT
 
 

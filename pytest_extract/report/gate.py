@@ -223,13 +223,16 @@ def _change_line(change: FieldChange, width: int, indent: int) -> Line:
     values = f"{show(change.value_before, room)} -> {show(change.value_after, room)} (gold {show(change.gold, room)})"
     if change.mistake is not None and len(change.mistake.paths) == 1:
         values += f": {safe_prose(change.mistake.text)}"
-    rates = f" {_rate_change(change)}" if change.before.denominator > 1 or change.after.denominator > 1 else ""
+    rates = f" [{text}]" if (text := rates_text(change)) else ""
     where = f"{safe_prose(change.case)} {safe_prose(change.path)}{rates}"
     return line(where if change.path.startswith("(") else f"{where}: {values}", indent=indent)
 
 
-def _rate_change(change: FieldChange) -> str:
-    return f"[{percent(float(change.before))} -> {percent(float(change.after))} of the runs]"
+def rates_text(change: FieldChange) -> str:
+    """Return the shares of right runs before and now: `100 % -> 33.3 % of the runs`; "" for one run of each."""
+    if change.before.denominator == change.after.denominator == 1:
+        return ""
+    return f"{percent(float(change.before))} -> {percent(float(change.after))} of the runs"
 
 
 def _changed_case_lines(arm: ArmComparison, most: int) -> list[Line]:

@@ -83,7 +83,11 @@ class Headline:
 
 def headline(run: RunReport) -> Headline:
     """Summarize a run under its gate. Broken cases and case files with errors fail the run under every gate."""
-    problems, doubts = _problem_texts(run), _incomplete_texts(run)
+    broken, left = _unexpected(run, Outcome.BROKEN), run.totals.outcomes[Outcome.NOT_RUN]
+    problems = [f"{_count_of_cases(broken, run)} broken"] if broken else []
+    problems += auto_accept_problems(run.totals, run.gate, run.inconclusive)
+    problems += [f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else []
+    doubts = [f"{_count_of_cases(left, run)} not run"] if left else []
     if run.gate == "regression":
         return _gate_headline(run, problems, doubts)
     if run.gate == "suite":
@@ -91,13 +95,6 @@ def headline(run: RunReport) -> Headline:
     elif run.gate == "case" and (failed := _unexpected(run, Outcome.FAILED)):
         problems = [f"{_count_of_cases(failed, run)} failed", *problems]
     return _threshold_headline(run, problems, doubts)
-
-
-def _problem_texts(run: RunReport) -> list[str]:
-    broken = _unexpected(run, Outcome.BROKEN)
-    texts = [f"{_count_of_cases(broken, run)} broken"] if broken else []
-    texts += auto_accept_problems(run.totals, run.gate, run.inconclusive)
-    return [*texts, f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else texts
 
 
 def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: Inconclusive | None) -> list[str]:
@@ -109,11 +106,6 @@ def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: Inconclusi
     if gate == "none":
         return []
     return [auto_accept_text(each) for each in totals.auto_accept.decisions if each.shown in failing]
-
-
-def _incomplete_texts(run: RunReport) -> list[str]:
-    left = run.totals.outcomes[Outcome.NOT_RUN]
-    return [f"{_count_of_cases(left, run)} not run"] if left else []
 
 
 def _unexpected(run: RunReport, outcome: Outcome) -> int:

@@ -115,16 +115,23 @@ def _mean_cells(names: Sequence[str], *, weighted: bool = False) -> Callable[[Sl
     return cells
 
 
-_SOB: Final[Mapping[str, str]] = {
-    "value_accuracy": "value", "faithfulness": "faith.", "json_pass": "json", "path_recall": "path",
-    "structure_coverage": "struct.", "type_safety": "types", "perfect": "perfect",
-}  # fmt: skip
+SOB_HEADS: Final = ("value", "faith.", "json", "path", "struct.", "types", "perfect")
+"""Heads of SOB's metrics, wherever they are columns."""
+_SOB: Final = (
+    "value_accuracy",
+    "faithfulness",
+    "json_pass",
+    "path_recall",
+    "structure_coverage",
+    "type_safety",
+    "perfect",
+)
 _STRUCT: Final = ("precision", "recall", "f1")
 _DEEPJSON: Final = measures_of_system("deepjsoneval")
 _CASE_VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]]] = {
     "extract-bench": ((*RATES, "f1"), _extract_bench_cells),
     "struct-extract-eval": (_STRUCT, _mean_cells(_STRUCT)),
-    "sob": (tuple(_SOB.values()), _mean_cells(tuple(_SOB), weighted=True)),
+    "sob": (SOB_HEADS, _mean_cells(_SOB, weighted=True)),
     "deepjsoneval": (_DEEPJSON, _mean_cells(_DEEPJSON)),
 }
 _OUTCOMES: Final = (Outcome.BROKEN, Outcome.NOT_RUN)
@@ -143,18 +150,19 @@ def _case_columns(table: SliceTable, view: str) -> tuple[tuple[str, ...], Callab
     return ("cases", *(str(one).replace("_", " ") for one in outcomes), *names), cells
 
 
-_VALUE_HEADS: Final = ("values", "right", "match", "mism.", "omit.", "halluc.", "undec.", "score", "f1")
+COUNTS: Final = ("match", "mismatch", "omission", "hallucination", "undecided")
+COUNT_HEADS: Final = ("match", "mism.", "omit.", "halluc.", "undec.")
+_VALUE_HEADS: Final = ("values", "right", *COUNT_HEADS, "score", "f1")
+
+
+def count_cells(counts: FieldCounts) -> list[str]:
+    """Write the counts of values as cells of the columns `COUNT_HEADS`."""
+    return [f"{getattr(counts, name):,}" for name in COUNTS]
 
 
 def _value_cells(counts: FieldCounts) -> tuple[str, ...]:
-    numbers = (counts.match, counts.mismatch, counts.omission, counts.hallucination, counts.undecided)
-    return (
-        f"{counts.total:,}",
-        _share_text(counts.match, counts.total),
-        *(f"{count:,}" for count in numbers),
-        score_number(counts.mean_score),
-        score_number(counts.f1),
-    )
+    share = _share_text(counts.match, counts.total)
+    return f"{counts.total:,}", share, *count_cells(counts), score_number(counts.mean_score), score_number(counts.f1)
 
 
 def _failure_rows(table: SliceTable) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -204,9 +212,6 @@ def rates_record(rates: Rates) -> dict[str, Json]:
         "accuracy_on_valid": rates.accuracy_on_valid,
         "failures": dict(rates.failures),
     }
-
-
-COUNTS: Final = ("match", "mismatch", "omission", "hallucination", "undecided")
 
 
 def counts_record(counts: FieldCounts) -> dict[str, Json]:

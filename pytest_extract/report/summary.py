@@ -33,7 +33,6 @@ from pytest_extract.report.totals import (
     NO_ARM,
     ArmTotals,
     EmptinessTotals,
-    EmptyPasses,
     Forecast,
     KnownTotals,
     PatternCounts,
@@ -293,51 +292,24 @@ def rule_lines(totals: RuleTotals, *, width: int, verbosity: int = 0) -> list[Li
 
 def emptiness_lines(totals: EmptinessTotals, *, width: int, verbosity: int = 0) -> list[Line]:
     """Name the cases most of whose passed fields are empty, and count gold values that nothing reaches, and drafts."""
-    return [
-        *_empty_pass_lines(totals.passes, width, verbosity),
-        *_uncompared_lines(totals, width, verbosity),
-        *_cannot_fail_lines(totals, width),
-        *_draft_lines(totals, width),
-    ]
-
-
-def _empty_pass_lines(passes: Mapping[str, EmptyPasses], width: int, verbosity: int) -> list[Line]:
-    if not passes:
-        return []
-    named = [f"{nodeid.rpartition('::')[2]} ({count})" for nodeid, count in passes.items()]
-    head = f"{BY_EMPTINESS}, without a value on either side, in {plural(len(passes), 'case')}:"
-    return prose(f"{head} {_all_if_verbose(named, verbosity)}", "warn", indent=0, width=width)
-
-
-def _uncompared_lines(totals: EmptinessTotals, width: int, verbosity: int) -> list[Line]:
-    cases = totals.uncompared.values()
-    if not cases:
-        return []
-    places: Counter[str] = Counter()
-    for case in cases:
-        places.update(case.places)
-    text = f"{uncompared_text(places, sum(case.total for case in cases))}, in {plural(len(cases), 'case')}"
-    lines = prose(text, "warn", indent=0, width=width)
-    if verbosity > 0:
-        lines += [line(safe_prose(f"{case.case_id}: {case}"), indent=2) for case in cases]
-    return lines
-
-
-def _cannot_fail_lines(totals: EmptinessTotals, width: int) -> list[Line]:
-    if not totals.cannot_fail:
-        return []
-    cases = len(set[tuple[str, str]]().union(*totals.cannot_fail.values()))
-    text = f"{cannot_fail_text([*totals.cannot_fail])}, in {plural(cases, 'case')}"
-    return prose(text, "warn", indent=0, width=width)
-
-
-def _draft_lines(totals: EmptinessTotals, width: int) -> list[Line]:
-    if not totals.drafts:
-        return []
-    count = len(totals.drafts)
-    golds = "1 case has a gold" if count == 1 else f"{count:,} cases have golds"
-    text = f"{golds} that nobody has reviewed (pytest-extract review): no evidence for the regression gate"
-    return prose(text, "warn", indent=0, width=width)
+    texts = []
+    if totals.passes:
+        named = [f"{nodeid.rpartition('::')[2]} ({count})" for nodeid, count in totals.passes.items()]
+        head = f"{BY_EMPTINESS}, without a value on either side, in {plural(len(named), 'case')}:"
+        texts.append(f"{head} {_all_if_verbose(named, verbosity)}")
+    if totals.uncompared:
+        cases = totals.uncompared.values()
+        places = sum((Counter(case.places) for case in cases), Counter[str]())
+        total = sum(case.total for case in cases)
+        texts.append(f"{uncompared_text(places, total)}, in {plural(len(cases), 'case')}")
+        texts += [f"  {case.case_id}: {case}" for case in cases if verbosity > 0]
+    if totals.cannot_fail:
+        count = len(set[tuple[str, str]]().union(*totals.cannot_fail.values()))
+        texts.append(f"{cannot_fail_text([*totals.cannot_fail])}, in {plural(count, 'case')}")
+    if totals.drafts:
+        golds = plural(len(totals.drafts), "case has a gold", "cases have golds")
+        texts.append(f"{golds} that nobody has reviewed (pytest-extract review): no evidence for the regression gate")
+    return [each for text in texts for each in prose(text, "warn", indent=0, width=width)]
 
 
 def adjustment_lines(adjustments: Mapping[str, int], width: int) -> list[Line]:
@@ -357,21 +329,27 @@ def _judge_lines(judge: Spending) -> list[Line]:
     return [line(told + (f" ({_unknown_text(judge)} not counted)" if judge.uncounted else ""))]
 
 
-def _money_lines(spent: Spending, reruns: Spending) -> list[Line]:
-    parts = []
-    spent += reruns
+def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, str]]:
+    """Return what a run took: names, values, and notes on them; `reruns` is a part of `spent`."""
+    facts = []
     if spent.prompt_tokens or spent.completion_tokens:
-        parts.append(f"tokens: {spent.prompt_tokens:,} in, {spent.completion_tokens:,} out")
+        facts.append(("tokens", f"{spent.prompt_tokens:,} in, {spent.completion_tokens:,} out", ""))
     if spent.calls > spent.unpriced:
-        unpriced = f" ({_unknown_text(spent)} not counted)" if spent.unpriced else ""
-        again = f" ({reruns.cost_text} of it for {plural(reruns.calls, 'call')} before reruns)" if reruns.calls else ""
-        parts.append(f"cost: {spent.cost_text}{again}{unpriced}")
+        notes = [f"{reruns.cost_text} of it for {plural(reruns.calls, 'call')} before reruns"] if reruns.calls else []
+        notes += [f"{_unknown_text(spent)} not counted"] if spent.unpriced else []
+        facts.append(("cost", spent.cost_text, ", ".join(notes)))
     elif spent.uncounted:
-        parts.append(f"cost: unknown ({_unknown_text(spent)})")
-    elif parts and spent.calls:
-        parts.append("cost: unknown, no call has a known price")
+        facts.append(("cost", "unknown", _unknown_text(spent)))
+    elif facts and spent.calls:
+        facts.append(("cost", "unknown", "no call has a known price"))
     if spent.recorded:
-        parts.append(f"{plural(spent.recorded, 'output')} recorded earlier, nothing spent on them now")
+        facts.append(("recorded earlier", plural(spent.recorded, "output"), "nothing spent on them now"))
+    return facts
+
+
+def _money_lines(spent: Spending, reruns: Spending) -> list[Line]:
+    facts = spending_facts(spent + reruns, reruns)
+    parts = [f"{name}: {value}{f' ({note})' if note else ''}" for name, value, note in facts]
     return [line("; ".join(parts))] if parts else []
 
 

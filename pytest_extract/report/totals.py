@@ -39,6 +39,12 @@ def case_means(result: CaseResult, names: Sequence[str]) -> dict[str, float]:
     return {name: fsum(found) / len(found) for name, found in values.items() if found}
 
 
+def reason_of(result: CaseResult) -> str:
+    """Return why a case is not green: the bounds that it misses, or why there is no result."""
+    bounds = "; ".join(breach.message for breach in result.breaches)
+    return bounds or result.why or str(result.outcome).replace("_", " ")
+
+
 def read_scores(result: CaseResult) -> list[ScoreRecord]:
     """Return the scores of the outputs that were scored field by field: those that could be read."""
     return [score for score in result.scores if score.readable]

@@ -57,7 +57,7 @@ def test_once_calls_once_and_then_replays(pytester: pytest.Pytester, write_case:
         pytester.runpytest("--extract-record=once", *args).assert_outcomes(passed=1, failed=1)
     assert calls(pytester) == 2
     result = pytester.runpytest("--extract-record=once")
-    result.stdout.fnmatch_lines(["*2 outputs recorded earlier, nothing spent on them now"])
+    result.stdout.fnmatch_lines(["*recorded earlier: 2 outputs (nothing spent on them now)"])
 
 
 @pytest.mark.parametrize("args", [["--extract-concurrency=4"], ["-n2"]], ids=["threads", "workers"])

@@ -151,11 +151,13 @@ def test_a_line_per_arm() -> None:
         ),
         pytest.param(
             [{"usage": Usage(prompt_tokens=5)}],
-            "tokens: 5 in, 0 out; cost: unknown, no call has a known price",
+            "tokens: 5 in, 0 out; cost: unknown (no call has a known price)",
             id="unpriced",
         ),
         pytest.param(
-            [{"cost_usd": 0.5, "recorded": True}], "1 output recorded earlier, nothing spent on them now", id="recorded"
+            [{"cost_usd": 0.5, "recorded": True}],
+            "recorded earlier: 1 output (nothing spent on them now)",
+            id="recorded",
         ),
         pytest.param([{"cost_usd": 0.0}], "cost: $0.0000", id="free"),
     ],

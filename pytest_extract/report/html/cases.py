@@ -13,7 +13,7 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below
 from pytest_extract.regression.changes import FieldChange
-from pytest_extract.report.diff import counts_text, finding_notes, output_lines
+from pytest_extract.report.diff import counts_text, finding_notes, output_lines, repeats_text
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
 from pytest_extract.report.html.documents import CaseEvidence, PageDocuments
 from pytest_extract.report.html.text import (
@@ -28,8 +28,8 @@ from pytest_extract.report.html.text import (
     styled,
     styled_lines,
 )
-from pytest_extract.report.lines import Line, first_of, plural, render_error, score_number, shorten
-from pytest_extract.report.totals import BY_EMPTINESS, MEASURES, UncomparedCase, case_means, mostly_empty
+from pytest_extract.report.lines import Line, first_of, plural, render_error, score_number
+from pytest_extract.report.totals import BY_EMPTINESS, MEASURES, UncomparedCase, case_means, mostly_empty, reason_of
 from pytest_extract.report.value_diff import (
     SideBySide,
     container_difference,
@@ -162,7 +162,7 @@ def _row(result: CaseResult, place: CasePlace, columns: Mapping[str, int]) -> Js
         ORDER.index(result.outcome),
         place.arm,
         len(place.worse),
-        message(_gist(result), _GIST),
+        "" if result.outcome is Outcome.PASSED else message(reason_of(result), _GIST),
         None if rate is None else round(rate, 4),
         tags,
         "".join(_heat(result, columns)),
@@ -175,16 +175,6 @@ def mistakes_of(result: CaseResult) -> set[str]:
     """Return what the filter of mistakes knows of a case: the statuses of failing fields and the kinds of mistakes."""
     statuses = {item.status.value for score in result.scores for item in score.leaves if item.status in FAILED}
     return statuses | {each.kind.replace("_", " ") for score in result.scores for each in score.mistakes}
-
-
-def _gist(result: CaseResult) -> str:
-    """Return a short reason why a case is not green."""
-    if result.outcome is Outcome.PASSED:
-        return ""
-    if result.breaches:
-        more = f" (and {len(result.breaches) - 1} more)" if len(result.breaches) > 1 else ""
-        return f"{shorten(result.breaches[0].message, _GIST - len(more))}{more}"
-    return result.why or ""
 
 
 _LETTERS: Final[Mapping[Status, str]] = {
@@ -236,8 +226,7 @@ def _parts(result: CaseResult, place: CasePlace, documents: PageDocuments, *, ma
     finder = evidence if isinstance(evidence, CaseEvidence) else None
     body: dict[str, Json] = {"facts": _facts(result), "bounds": _missed_bounds(result)}
     if len(result.attempts) > 1:
-        passed = len(result.attempts) - len(bad)
-        text = f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed."
+        text = f"{repeats_text(result)}."
         left = len(bad) - _MOST_REPEATS
         body["repeats"] = f"{text} {plural(left, 'more repeat')} not green." if left > 0 else text
     body["attempts"] = [_attempt(result, each, place.worse, finder, matches=matches) for each in listed]

@@ -19,11 +19,12 @@ from pytest_extract.report.gate import (
     comparison_title,
     effect_text,
     pattern_table,
+    rates_text,
     tag_tables,
     uncompared_case_text,
 )
 from pytest_extract.report.html.text import VALUE_WIDTH, Anchors, message, short_name, styled, table_data
-from pytest_extract.report.lines import first_of, percent, plural
+from pytest_extract.report.lines import first_of, plural
 from pytest_extract.report.value_diff import side_by_side
 from pytest_extract.report.values import show
 
@@ -138,18 +139,13 @@ def _key(change: FieldChange) -> tuple[str, ...]:
     """Return what equal changes have in common: their values, their rates, and the kind of mistake."""
     values = (change.value_before, change.value_after, change.gold)
     kind = "" if change.mistake is None else change.mistake.kind
-    return (*map(value_text, values), kind, _rate(change))
+    return (*map(value_text, values), kind, rates_text(change))
 
 
 def _mistake_counts(changes: Sequence[FieldChange]) -> str:
     """Count the mistakes of the values now by their kind."""
     kinds = Counter(change.mistake.kind.replace("_", " ") for change in changes if change.mistake is not None)
     return ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())
-
-
-def _rate(change: FieldChange) -> str:
-    plain = change.before.denominator == change.after.denominator == 1
-    return "" if plain else f"{percent(float(change.before))} → {percent(float(change.after))} of the runs"
 
 
 def _case(case: str, arm: str, anchors: Anchors) -> tuple[str, str | None]:
@@ -163,7 +159,7 @@ def _change(equal: Sequence[FieldChange]) -> dict[str, Any]:
     found: dict[str, Any] = {
         "path": short_name(change.path),
         "count": len(equal),
-        "rate": _rate(change),
+        "rate": rates_text(change),
         "title": None,
         "values": [],
     }

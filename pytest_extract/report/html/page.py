@@ -36,6 +36,7 @@ from pytest_extract.report.summary import (
     adjustment_lines,
     arm_table,
     failure_lines,
+    spending_facts,
     summary_lines,
     worst_fields_table,
     wrapped_lines,
@@ -240,16 +241,8 @@ def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
     tiles += [(name, score_number(value), "") for name, value in totals.means.items()]
     if total:
         tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
-    if spent.calls > spent.unpriced:
-        tiles.append(("cost", spent.cost_text, ""))
-        if run.reruns.calls:
-            tiles.append(("of it before reruns", run.reruns.cost_text, ""))
-    if spent.calls > spent.unpriced or spent.uncounted:
-        tiles += [(what, plural(count, "call"), "") for count, what in spent.unknown]
-    if spent.prompt_tokens or spent.completion_tokens:
-        tiles.append(("tokens in, out", f"{spent.prompt_tokens:,}, {spent.completion_tokens:,}", ""))
-    if spent.recorded:
-        tiles.append(("recorded earlier", plural(spent.recorded, "output"), ""))
+    for name, value, note in spending_facts(spent, run.reruns):
+        tiles.append((f"{name} ({note})" if note else name, value, ""))
     slowest = totals.slowest[0][0] if totals.slowest else 0.0
     if slowest >= 0.1:
         tiles.append(("slowest", f"{slowest:.1f} s", ""))

@@ -1,14 +1,18 @@
-"""Proposed thresholds of confidence as a table, as keys of a case file and as JSON."""
+"""What a confidence is worth: calibration, and proposed thresholds as a table, as keys of a case file and as JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Final
 
+from pytest_extract.core.aggregate.bootstrap import Estimate
+from pytest_extract.core.aggregate.calibration import Calibration
 from pytest_extract.core.aggregate.thresholds import ALL_FIELDS, PartCounts, ThresholdProposal, thresholds_by_field
 from pytest_extract.core.values import Json
 from pytest_extract.report.auto_accept import share_text
-from pytest_extract.report.lines import Line, Span, line, percent, plural, prose, safe_prose
+from pytest_extract.report.lines import Line, Span, line, number_text, percent, plural, prose, safe_prose
 from pytest_extract.report.table import Table
 
 _HEADS = ("field", "confidence", "right", "at least", "coverage", "checked: right", "at least", "coverage", "")
@@ -112,3 +116,36 @@ def _part_record(part: PartCounts) -> dict[str, Json]:
         "precision_lower_bound": part.lowest,
         "coverage": counts.coverage,
     }
+
+
+_CALIBRATION: Final = ("", "values", "confidence", "right", "95 %", "calibration error", "95 %")
+
+
+def calibration_lines(arm: str, parts: Mapping[str, Calibration], *, width: int) -> list[Line]:
+    """Show the calibration of an arm: all values first, then the fields, worst calibrated first."""
+    overall, *fields = parts.items()
+    rows = [overall, *sorted(fields, key=lambda part: -part[1].error.mean)]
+    title = f"{safe_prose(arm)}: confidence" if arm else "confidence"
+    head = f"{title} of {number_text(overall[1].values)} values in {plural(overall[1].cases, 'case')}"
+    cells = [(safe_prose(name) or "all", *_calibration_cells(each)) for name, each in rows]
+    return Table(_CALIBRATION, cells, head).lines(width)
+
+
+def _calibration_cells(part: Calibration) -> tuple[str, ...]:
+    right, error = part.accuracy, part.error
+    numbers = (number_text(part.values), _three(part.confidence), _three(right.mean), _between(right))
+    return (*numbers, _three(error.mean), _between(error))
+
+
+def _three(value: float) -> str:
+    return number_text(round(value, 3))
+
+
+def _between(estimate: Estimate) -> str:
+    return f"{_three(estimate.low)} - {_three(estimate.high)}"
+
+
+def calibration_record(arm: str, parts: Mapping[str, Calibration]) -> dict[str, Json]:
+    """Return the calibration of one arm as JSON: of all values, and by field."""
+    overall, *fields = ((name, asdict(each)) for name, each in parts.items())
+    return {"arm": arm, "overall": overall[1], "fields": dict(fields)}

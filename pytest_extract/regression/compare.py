@@ -7,7 +7,7 @@ field of a case that an outage took away. Both are listed, never counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -267,13 +267,6 @@ class _PatternTally:
     apart: set[Change] = field(default_factory=set)
     gate: bool = False
 
-    def add_failing(self, failing: Sequence[Pair], size: int) -> None:
-        """Add the pairs of one case that failed; `size`: how many fields it has."""
-        runs_before, runs_after = len(failing[0].before), len(failing[0].after)
-        self.failed_before += Fraction(sum(pair.before.count(False) for pair in failing), runs_before * size)
-        self.failed_after += Fraction(sum(pair.after.count(False) for pair in failing), runs_after * size)
-        self.kinds += [pair.kind for pair in failing]
-
 
 def _add_case(
     tally: dict[str, _PatternTally], was: CaseState | None, now: CaseState | None, pairs: CasePairs | None
@@ -286,17 +279,18 @@ def _add_case(
         return
     for pattern, kind in pairs.apart.items():
         tally.setdefault(pattern, _PatternTally()).apart.add(kind)
-    by_pattern: dict[str, list[Pair]] = {}
-    for pair in (*pairs.failing, *pairs.gates):
-        by_pattern.setdefault(pair.pattern, []).append(pair)
+    failing = pairs.failing_patterns()
     for pattern, size in (*pairs.sizes.items(), *_GATES):
         entry = tally.get(pattern)
         if entry is None:
             entry = tally[pattern] = _PatternTally(gate=(pattern, size) in _GATES)
         entry.cases += 1
         entry.fields += size
-        if pattern in by_pattern:
-            entry.add_failing(by_pattern[pattern], size)
+        if pattern in failing:
+            before, after = failing[pattern].means
+            entry.failed_before += Fraction(before)
+            entry.failed_after += Fraction(after)
+            entry.kinds += [pair.kind for pair in (*pairs.failing, *pairs.gates) if pair.pattern == pattern]
 
 
 def _pattern_rows(tally: Mapping[str, _PatternTally]) -> tuple[PatternComparison, ...]:

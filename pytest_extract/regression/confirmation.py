@@ -228,7 +228,7 @@ def confirm(first: Comparison, plans: Sequence[ArmPlan], fresh: Comparison, spen
     """Test the fresh runs, at the rest of alpha. `first`: the comparison of the first runs."""
     only = {plan.label: plan.suspects for plan in plans}
     found = run_tests(fresh, rules, level=rules.alpha * (1 - FIRST_SHARE), only=only)
-    intervals = {interval.arm: interval for interval in found.intervals()}
+    bounds = found.bounds()
 
     def falls(test: TestResult) -> bool:
         """Whether the fall is beyond noise, and large enough with no fall of all the other cases of the suite."""
@@ -239,7 +239,7 @@ def confirm(first: Comparison, plans: Sequence[ArmPlan], fresh: Comparison, spen
         plans=tuple(plans),
         comparison=fresh,
         tests=found.results,
-        effects=tuple(measure_effect(arm, rules, intervals.get(arm.label)) for arm in fresh.arms if arm.compared),
+        effects=tuple(measure_effect(arm, rules, bounds.get(arm.label)) for arm in fresh.arms if arm.compared),
         fallen=tuple(test for test in found.results if falls(test)),
         enough=any(
             math.prod(1 / math.comb(sum(row.runs), row.runs[1]) for row in arm.compared) <= _level(rules)

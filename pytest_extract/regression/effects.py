@@ -6,18 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from pytest_extract.core.aggregate.slices import NONE, natural_key, tag_text
-from pytest_extract.core.stats.interval import Bounds, unseen_drop_bound
+from pytest_extract.core.stats.interval import Bounds
 from pytest_extract.core.stats.runs import Runs
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison
 from pytest_extract.regression.collapse import Collapse, Weight, find_collapse
-from pytest_extract.regression.multiple_testing import Interval, TestResult, open_cases, overall_runs, run_tests
+from pytest_extract.regression.multiple_testing import TestResult, open_cases, overall_runs, run_tests
 from pytest_extract.regression.rules import Rules
-
-_UNSEEN_LOSS: Final = 1.0
-"""What a case that was never seen may lose: any answer can fail as a whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +108,9 @@ def _measured_rows(arm: ArmComparison) -> list[CaseComparison]:
     return open_cases(arm.compared) or list(arm.compared)
 
 
-def measure_effect(arm: ArmComparison, rules: Rules, interval: Interval | None) -> Effect:
-    """Measure how much an arm with compared cases changed; `interval`: that of its overall test."""
-    open_rows, rows = open_cases(arm.compared), _measured_rows(arm)
+def measure_effect(arm: ArmComparison, rules: Rules, bounds: Bounds | None) -> Effect:
+    """Measure how much an arm with compared cases changed; `bounds`: those of its overall test."""
+    rows = _measured_rows(arm)
     runs = [overall_runs(row, rules.measure) for row in rows]
     before, after = mean_levels(runs, rules)
     losses = sorted(
@@ -122,14 +119,13 @@ def measure_effect(arm: ArmComparison, rules: Rules, interval: Interval | None) 
     )
     shapes = [row.runs for row in rows]
     whole = (sum(row.failed_whole[0] for row in rows), sum(row.failed_whole[1] for row in rows))
-    changes = [-loss for loss, _ in losses]
     return Effect(
         arm=arm.label,
         measure=rules.measure or "fields right",
         cases=len(rows),
         before=before,
         after=after,
-        bounds=_bounds(changes, interval) if open_rows and interval is not None else None,
+        bounds=bounds,
         runs=_least_and_most(shapes),
         fell=tuple(case for loss, case in losses if loss > 0),
         rose=sum(loss < 0 for loss, _ in losses),
@@ -149,18 +145,6 @@ def mean_levels(runs: Sequence[Runs], rules: Rules) -> tuple[float, float]:
 def _least_and_most(shapes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], tuple[int, int]]:
     before, after = [shape[0] for shape in shapes], [shape[1] for shape in shapes]
     return (min(before), max(before)), (min(after), max(after))
-
-
-def _bounds(changes: Sequence[float], interval: Interval) -> Bounds:
-    worst = unseen_drop_bound(changes, unseen_loss=_UNSEEN_LOSS, confidence=interval.worst_confidence)
-    return Bounds(
-        change=math.fsum(changes) / len(changes),
-        low=max(interval.low, -1.0),
-        high=min(interval.high, 1.0),
-        interval=interval.confidence,
-        worst=max(worst, interval.worst) if math.isfinite(interval.worst) else worst,
-        confidence=interval.worst_confidence,
-    )
 
 
 def count_broken_runs(arm: ArmComparison) -> BrokenRuns | None:
@@ -237,13 +221,12 @@ def establish_facts(comparison: Comparison, rules: Rules, *, level: float | None
     Raises ConfigError where `rules.measure` names a measure that the cases do not have.
     """
     tests = run_tests(comparison, rules, level=level)
-    intervals = {interval.arm: interval for interval in tests.intervals()}
-    arms = comparison.arms
+    bounds, arms = tests.bounds(), comparison.arms
     return Facts(
         comparison=comparison,
         rules=rules,
         tests=tests.results,
-        effects=tuple(measure_effect(arm, rules, intervals.get(arm.label)) for arm in arms if arm.compared),
+        effects=tuple(measure_effect(arm, rules, bounds.get(arm.label)) for arm in arms if arm.compared),
         broken=tuple(found for arm in arms if (found := count_broken_runs(arm)) is not None),
         calls=tuple(change for arm in arms for change in call_changes(arm)),
         collapses=tuple(dead for arm in arms if (dead := find_collapse(arm, rules)) is not None),

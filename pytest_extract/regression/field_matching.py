@@ -72,21 +72,16 @@ class CasePairs:
         """Share of wrong fields in each run; 1 for a gated run. Needs a compared field."""
         if not self.failing and not self.gates:
             return Runs((0,) * self.runs[0], (0,) * self.runs[1])
-        before, after = self._failed_fields()
-        return Runs(
-            tuple(exact_share(count, self.fields) for count in before),
-            tuple(exact_share(count, self.fields) for count in after),
-        )
+        return self._shares(self._failed_fields(), self.fields)
 
     def failed_whole(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
         """Whether each run failed as a whole: a failed gate, or every field where there are at least three."""
         if not self.failing and not self.gates:
             return (False,) * self.runs[0], (False,) * self.runs[1]
-        gated = self._gated()
         enough = self.fields >= _FEWEST_WHOLE
         before, after = (
-            tuple(stopped or (enough and count == self.fields) for stopped, count in zip(*side, strict=True))
-            for side in zip(gated, self._failed_fields(), strict=True)
+            tuple(gated > 0 or (enough and failed == self.fields) for gated, failed in zip(*side, strict=True))
+            for side in zip(self._failed(self.gates), self._failed(self.failing), strict=True)
         )
         return before, after
 
@@ -117,36 +112,28 @@ class CasePairs:
         grouped: dict[str, list[Pair]] = {}
         for pair in (*self.failing, *self.gates):
             grouped.setdefault(pair.pattern, []).append(pair)
-        found: dict[str, Runs] = {}
-        for pattern, pairs in grouped.items():
-            size = self.sizes.get(pattern, 1)
-            before, after = (
-                tuple(exact_share(sum(not side[run] for side in sides), size) for run in range(count))
-                for count, sides in zip(
-                    self.runs, ([pair.before for pair in pairs], [pair.after for pair in pairs]), strict=True
-                )
-            )
-            found[pattern] = Runs(before, after)
-        return found
+        return {
+            pattern: self._shares(self._failed(pairs), self.sizes.get(pattern, 1)) for pattern, pairs in grouped.items()
+        }
 
-    def _gated(self) -> tuple[list[bool], list[bool]]:
-        return (
-            [not all(gate.before[run] for gate in self.gates) for run in range(self.runs[0])],
-            [not all(gate.after[run] for gate in self.gates) for run in range(self.runs[1])],
-        )
+    def _failed(self, pairs: Sequence[Pair]) -> list[list[int]]:
+        """Return how many of the pairs failed in each run, before and after."""
+        sides = [pair.before for pair in pairs], [pair.after for pair in pairs]
+        return [
+            [sum(not verdicts[run] for verdicts in side) for run in range(count)]
+            for count, side in zip(self.runs, sides, strict=True)
+        ]
 
-    def _failed_fields(self) -> tuple[list[int], list[int]]:
-        before, after = self._gated()
-        return (
-            [
-                self.fields if gated else sum(not pair.before[run] for pair in self.failing)
-                for run, gated in enumerate(before)
-            ],
-            [
-                self.fields if gated else sum(not pair.after[run] for pair in self.failing)
-                for run, gated in enumerate(after)
-            ],
-        )
+    def _failed_fields(self) -> list[list[int]]:
+        """As `_failed` of all fields; a gated run fails in each of them."""
+        return [
+            [self.fields if gated else failed for gated, failed in zip(*side, strict=True)]
+            for side in zip(self._failed(self.gates), self._failed(self.failing), strict=True)
+        ]
+
+    def _shares(self, failed: Sequence[Sequence[int]], size: int) -> Runs:
+        before, after = (tuple(exact_share(count, size) for count in side) for side in failed)
+        return Runs(before, after)
 
 
 def pair_case(was: CaseState, now: CaseState) -> CasePairs:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.stats.exact import attainable, mcnemar
+from pytest_extract.core.stats.interval import Bounds, unseen_drop_bound
 from pytest_extract.core.stats.runs import Runs
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, Comparison
@@ -44,6 +45,7 @@ DOUBT: Final = 2.0
 """At so many times alpha the family finds falls that may be noise (set by `tests/benchmarks/gate_power.py`)."""
 SMALLEST_FALL: Final = 0.005
 """A fall of less than this is none, however sure."""
+_UNSEEN_LOSS: Final = 1.0  # of a case that was never seen: any answer can fail as a whole
 
 
 class Subject(StrEnum):
@@ -111,27 +113,14 @@ class TestResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """Limits of the mean change (after - before) over all fields of an arm that its overall test does not reject.
+class Tests:
+    """All tests of a comparison, worst first; `bounds` works out how much the mean of each arm may have changed.
 
-    `low` and `high` are at `confidence` together; `worst` is the largest drop, alone, at `worst_confidence`: 1 - alpha
-    for all arms together. Infinite where so few cases exclude nothing.
+    An arm without a case that could have changed has no bounds.
     """
 
-    arm: str
-    low: float
-    high: float
-    confidence: float
-    worst: float
-    worst_confidence: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tests:
-    """All tests of a comparison, worst first; `intervals` works out that of each arm which its overall test inverts."""
-
     results: tuple[TestResult, ...] = ()
-    intervals: Callable[[], tuple[Interval, ...]] = tuple
+    bounds: Callable[[], Mapping[str, Bounds]] = dict
 
 
 def run_tests(
@@ -169,7 +158,11 @@ def run_tests(
             tests.append(found)
     return Tests(
         results=tuple(sorted(tests, key=lambda test: (test.adjusted, test.p, test.arm, test.subject, test.name))),
-        intervals=lambda: tuple(family.interval(alpha / arms, rules.alpha / len(families)) for family in families),
+        bounds=lambda: {
+            family.arm: family.bounds(alpha / arms, rules.alpha / len(families))
+            for family in families
+            if family.changes
+        },
     )
 
 
@@ -217,12 +210,9 @@ class _Family:
 
         self.arm, self.rules = arm.label, rules
         rows = open_cases(arm.compared)
-        self.overall = _Member(
-            Subject.OVERALL,
-            "",
-            {index: overall_runs(row, rules.measure) for index, row in enumerate(rows)},
-            max(1, len(rows)),
-        )
+        overall = {index: overall_runs(row, rules.measure) for index, row in enumerate(rows)}
+        self.overall = _Member(Subject.OVERALL, "", overall, max(1, len(rows)))
+        self.changes = sorted(-float(runs.loss) if runs.varies else 0.0 for runs in overall.values())
         shares = [(row.failed_whole[0] / row.runs[0], row.failed_whole[1] / row.runs[1]) for row in rows]
         fewer, more = (sum(before > after for before, after in shares), sum(before < after for before, after in shares))
         self.fewer_failed_whole = mcnemar(fewer, more) <= rules.alpha
@@ -258,17 +248,22 @@ class _Family:
                 open_heads.append((member, part))
         return found + self._other_results(open_heads, level, arms)
 
-    def interval(self, level: float, of_worst: float) -> Interval:
-        """Return the interval of the overall test with the family at `level`, and its bound at a level of its own."""
+    def bounds(self, level: float, of_worst: float) -> Bounds:
+        """Return the limits of the mean change that the overall test does not reject with the family at `level`.
+
+        `worst` is at a level of its own, and not less than what a case that was never seen may lose.
+        """
         limits = self.permutations.limits(self.overall.statistic)
         most = self.permutations.most(OVERALL_SHARE * level)
-        return Interval(
-            arm=self.arm,
-            low=-limits.upper(most),
-            high=-limits.lower(most),
-            confidence=1 - 2 * OVERALL_SHARE * level,
-            worst=limits.upper(self.permutations.most(of_worst)),
-            worst_confidence=1 - of_worst,
+        drop = limits.upper(self.permutations.most(of_worst))
+        worst = unseen_drop_bound(self.changes, unseen_loss=_UNSEEN_LOSS, confidence=1 - of_worst)
+        return Bounds(
+            change=math.fsum(self.changes) / len(self.changes),
+            low=max(-limits.upper(most), -1.0),
+            high=min(-limits.lower(most), 1.0),
+            interval=1 - 2 * OVERALL_SHARE * level,
+            worst=max(worst, drop) if math.isfinite(drop) else worst,
+            confidence=1 - of_worst,
         )
 
     def _other_results(self, heads: Sequence[tuple[_Member, float]], level: float, arms: int) -> list[TestResult]:

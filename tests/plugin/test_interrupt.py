@@ -27,7 +27,7 @@ HANGS = {
     atexit.register(__import__, "slow")
     def extract(document):
         count()
-        if len(calls) > 1:
+        if threading.current_thread() is not threading.main_thread():  # an interrupted import would be over
             import slow
         time.sleep(2)
     return extract

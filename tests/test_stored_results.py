@@ -12,7 +12,7 @@ from pytest_extract.cli import main
 from pytest_extract.core.shared_values import SharedValues
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import StoreError
-from pytest_extract.regression.snapshots import SharedParts, snapshot
+from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.results import (
     ResultsReader,
     StoredResults,
@@ -86,7 +86,7 @@ def test_shared_results_are_those_that_are_read_alone_without_values():
 def test_a_snapshot_is_the_same_whatever_shares_its_parts():
     before = [result(f"c{n}", FIELDS, tags={"page": [n, bool(n), 1.0][n % 3]}) for n in range(6)]
     after = [result(f"c{n}", FIELDS | {"n": n % 2 == 0, "new": True}, tags={"page": 1}) for n in range(6)]
-    shared = SharedParts()
+    shared = SharedValues()
     first, second = snapshot(before, shared), snapshot(after, shared)
     for found, results in ((first, before), (second, after)):
         alone = {key: state for one in results for key, state in snapshot([one]).items()}
@@ -94,17 +94,16 @@ def test_a_snapshot_is_the_same_whatever_shares_its_parts():
         assert repr(found) == repr(alone)
     states = zip(first.values(), snapshot(before, shared).values(), strict=True)
     assert all(
-        one.patterns is other.patterns and one.golds is other.golds and one.digests is other.digests
+        one.patterns is other.patterns and one.measures is other.measures and one.digests is other.digests
         for one, other in states
     )
 
 
 def test_another_gold_value_has_another_digest():
-    shared = SharedParts()
+    shared = SharedValues()
     (one,) = snapshot([result("a", {"n": (1, 1)}, digests={"gold": "1"})], shared).values()
     (other,) = snapshot([result("a", {"n": (2, 2)}, digests={"gold": "2"})], shared).values()
-    assert one.golds["n"] != other.golds["n"]
-    assert one.patterns is other.patterns
+    assert one.patterns["n"].gold != other.patterns["n"].gold
 
 
 # --- memory
@@ -138,7 +137,7 @@ def test_memory_of_a_result_without_values(tmp_path):
 
 def test_memory_of_two_snapshots(tmp_path):
     def kept(path):
-        shared = SharedParts()
+        shared = SharedValues()
         return shared, [snapshot(ResultsReader(path), shared) for _ in range(2)]
 
     assert bytes_a_result(kept, tmp_path) < 5_000

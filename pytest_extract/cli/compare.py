@@ -12,12 +12,13 @@ from pytest_extract.cli.console import print_lines, print_note, terminal_width
 from pytest_extract.cli.files import write_json
 from pytest_extract.collector import no_collection
 from pytest_extract.core.aggregate.slices import slice_name
+from pytest_extract.core.shared_values import SharedValues
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
 from pytest_extract.regression.resolution import Resolution, resolutions
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshots import SharedParts, Snapshot
+from pytest_extract.regression.snapshots import Snapshot
 from pytest_extract.results import ResultsReader
 
 _RULES: Final = {
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[Resolution], list[str]]:
     rules = rules_from(args)
-    shared = SharedParts()
+    shared = SharedValues()
     before, after = (
         read_side(path, allow_drafts=args.allow_drafts, shared=shared) for path in (args.before, args.after)
     )
@@ -126,7 +127,7 @@ def rules_from(args: argparse.Namespace) -> Rules:
     )
 
 
-def read_side(path: Path, *, allow_drafts: bool = False, shared: SharedParts | None = None) -> Side:
+def read_side(path: Path, *, allow_drafts: bool = False, shared: SharedValues | None = None) -> Side:
     """Read a baseline or a results file, whichever it is. Raises StoreError with the path.
 
     `allow_drafts`: cases whose golds nobody has reviewed count too. `shared`: as in `snapshot`.

@@ -40,12 +40,16 @@ class _Field(NamedTuple):
 
 
 def to_json(instance: Any) -> dict[str, Json]:
-    """Return the fields of a result type by name, those of fields too; a key for MISSING is left out."""
+    """Return the fields of a result type by name, those of fields too; a key for MISSING is left out.
+
+    A type with `SPARSE` has only fields that are not what they are by default.
+    """
     kind: Any = type(instance)
+    sparse = getattr(kind, "SPARSE", False)
     record: dict[str, Json] = {}
     for name, (encode, _, default) in _fields(kind).items():
         value = getattr(instance, name)
-        if value is not MISSING and not (name in _RARE and value == default):
+        if value is not MISSING and not ((sparse or name in _RARE) and value == default):
             record[name] = value if encode is None else encode(value)
     for name in _DERIVED.get(kind, ()):
         record[name] = getattr(instance, name)
@@ -109,8 +113,11 @@ def _conversions(hint: Any) -> tuple[_Convert | None, _Convert]:
         encode, decode = _conversions(parts[0])
         return (lambda value: [*map(encode, value)]) if encode else list, lambda value: tuple(map(decode, value))
     if origin is Mapping:
-        _, decode = _conversions(parts[1])
-        return dict, lambda value: {intern(key): decode(each) for key, each in value.items()}
+        each, decode = _conversions(parts[1])
+        return (
+            (lambda value: dict(zip(value, map(each, value.values()), strict=True))) if each else dict,
+            lambda value: {intern(key): decode(item) for key, item in value.items()},
+        )
     if dataclasses.is_dataclass(hint) or hasattr(hint, "_fields"):
         return to_json, lambda record: from_json(hint, record)
     if isinstance(hint, type) and issubclass(hint, Enum):

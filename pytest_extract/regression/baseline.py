@@ -6,11 +6,11 @@ A field that passes is only counted; a field that fails is written with its valu
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from pytest_extract.core.case_result import Arm, Outcome
+from pytest_extract.core.result_json import from_json, to_json
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import StoreError
 from pytest_extract.regression.field_matching import changed_digests
@@ -19,7 +19,6 @@ from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import (
     CaseKey,
     CaseState,
-    FailingField,
     PatternState,
     Snapshot,
     json_or_placeholder,
@@ -27,7 +26,7 @@ from pytest_extract.regression.snapshots import (
 )
 
 KIND: Final = "pytest-extract baseline"
-VERSION: Final = 1
+VERSION: Final = 2
 _LONGEST: Final = 400  # text of a value that is kept whole
 _CUT: Final = 150  # what is left of a longer one; even with every character escaped it is not cut again
 _DIGITS: Final = 16  # of a digest: enough to tell contents apart, short enough to read
@@ -44,7 +43,7 @@ def dump_baseline(baseline: Baseline) -> str:
     """Text of the file: sorted, a line for each pattern and each failing field, the same for the same results."""
     record: dict[str, Json] = {"kind": KIND, "version": VERSION, "shows": _shown(baseline.cases), "cases": {}}
     for key, state in sorted(baseline.cases.items()):
-        record["cases"].setdefault(key.case, {})[key.arm] = _state_to_json(state)
+        record["cases"].setdefault(key.case, {})[key.arm] = to_json(as_stored(state))
     return _sorted_json(record, 0) + "\n"
 
 
@@ -88,7 +87,7 @@ def _baseline_from_json(record: Mapping[str, Any]) -> Baseline:
         )
     try:
         cases = {
-            CaseKey(case, arm): _state_from_json(case, entry)
+            CaseKey(case, arm): _checked(from_json(CaseState, entry))
             for case, arms in record["cases"].items()
             for arm, entry in arms.items()
         }
@@ -143,7 +142,6 @@ def _with_earlier_runs(earlier: CaseState, now: CaseState, keep: int, *, replaye
         now,
         runs=earlier.runs + now.runs,
         patterns={**earlier.patterns, **now.patterns},
-        golds={**earlier.golds, **now.golds},
         failing={path: replace(entries[path], runs=runs) for path, runs in fields.items()},
         gates=joined(lambda state: state.gates),
         rules=joined(lambda state: state.rules),
@@ -157,123 +155,49 @@ def _with_earlier_runs(earlier: CaseState, now: CaseState, keep: int, *, replaye
     return replace(last, broken=now.broken, errors=now.errors)
 
 
-def _asked(state: CaseState) -> dict[str, tuple[PatternState, str]]:
+def _asked(state: CaseState) -> dict[str, PatternState]:
     """Return what gold asks for and how it is checked; patterns that only outputs have differ from run to run."""
-    return {name: (pattern, state.golds[name]) for name, pattern in state.patterns.items() if pattern.of}
+    return {name: pattern for name, pattern in state.patterns.items() if pattern.of}
 
 
 def as_stored(state: CaseState) -> CaseState:
     """Return a state as it reads back from the file: rounded numbers, short digests, long values cut."""
-    return _state_from_json("", {**_state_to_json(state), "id": state.case_id})
-
-
-def _state_to_json(state: CaseState) -> dict[str, Json]:
-    record: dict[str, Json] = {
-        "id": state.case_id,
-        "outcome": str(state.outcome),
-        "runs": state.runs,
-        "arm": {
-            "model": state.arm.model,
-            "prompt": state.arm.prompt,
-            "revision": state.arm.revision,
-            **({} if state.arm.mode is None else {"mode": state.arm.mode}),
+    return replace(
+        state,
+        digests={name: digest[:_DIGITS] for name, digest in state.digests.items()},
+        measures={name: tuple(round(value, 4) for value in values) for name, values in state.measures.items()},
+        failing={
+            path: replace(entry, gold=_shortened_value(entry.gold), value=_shortened_value(entry.value), mistake=None)
+            for path, entry in state.failing.items()
         },
-        "digests": {name: digest[:_DIGITS] for name, digest in sorted(state.digests.items())},
-        "measures": {name: _measure_to_json(values) for name, values in sorted(state.measures.items())},
-        "fields": {
-            name: {"of": pattern.of, "metric": pattern.metric, "gold": state.golds[name]}
-            for name, pattern in sorted(state.patterns.items())
-        },
-        "failing": {path: _failing_record(entry) for path, entry in sorted(state.failing.items())},
-    }
-    if state.gates:
-        record["gates"] = {name: _runs_text(runs) for name, runs in sorted(state.gates.items())}
-    if state.rules:
-        record["rules"] = {name: _runs_text(runs) for name, runs in sorted(state.rules.items())}
-    if state.cost_usd is not None:
-        record["cost_usd"] = float(f"{state.cost_usd:.2g}")
-    if state.latency_s is not None:
-        record["latency_s"] = float(f"{state.latency_s:.2g}")
-    if state.broken:
-        record["broken"] = state.broken
-        record["errors"] = dict(state.errors)
-    return record
+        cost_usd=_two_digits(state.cost_usd),
+        latency_s=_two_digits(state.latency_s),
+        known=(),
+        slices={},
+        replayed=False,
+        why=None,
+    )
 
 
-def _measure_to_json(values: Sequence[float]) -> Json:
-    """Return the value in each run, or the value alone if all are equal."""
-    rounded = [round(value, 4) for value in values]
-    return rounded[0] if len({*rounded}) == 1 else rounded
+def _two_digits(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.2g}")
 
 
-def _measure_from_json(value: Any, runs: int) -> tuple[float, ...]:
-    """Read the value of each run. An older file has the mean of all runs, which then counts for each."""
-    values = tuple(map(float, value)) if isinstance(value, list) else (float(value),) * runs
-    if len(values) != runs:
-        raise ValueError(f"{len(values)} values of a measure for {runs} runs")
-    return values
+def _checked(state: CaseState) -> CaseState:
+    """Return a state that was read. Raises ValueError if something has not a value for each run."""
+    fields = (entry.runs for entry in state.failing.values())
+    for values in (*state.measures.values(), *state.gates.values(), *state.rules.values(), *fields):
+        if len(values) != state.runs:
+            raise ValueError(f"{len(values)} values for {state.runs} runs of {state.case_id}")
+    return state
 
 
-def _failing_record(entry: FailingField) -> dict[str, Json]:
-    record: dict[str, Json] = {"pattern": entry.pattern, "runs": _runs_text(entry.runs)}
-    if entry.gold is not MISSING:
-        record["gold"] = _shortened_value(entry.gold)
-    if entry.value is not MISSING:
-        record["value"] = _shortened_value(entry.value)
-    if entry.invented:
-        record["invented"] = True
-    return record
-
-
-def _shortened_value(value: Json) -> Json:
+def _shortened_value(value: Json | Missing) -> Json | Missing:
     """Return the value itself, or the beginning of its text where that is long."""
+    if value is MISSING:
+        return MISSING
     text = value_text(value)
     return json_or_placeholder(value) if len(text) <= _LONGEST else f"{text[:_CUT]}… ({len(text)} characters)"
-
-
-def _runs_text(runs: Iterable[bool]) -> str:
-    return "".join("1" if passed else "0" for passed in runs)
-
-
-def _runs_from_text(bits: str) -> tuple[bool, ...]:
-    if not bits or set(bits) - {"0", "1"}:
-        raise ValueError(f"runs must be a text of 0 and 1, not {bits!r}")
-    return tuple(bit == "1" for bit in bits)
-
-
-def _state_from_json(case: str, record: Mapping[str, Any]) -> CaseState:
-    return CaseState(
-        case_id=str(record.get("id", case)),
-        arm=Arm(**record["arm"]),
-        outcome=Outcome(record["outcome"]),
-        runs=int(record["runs"]),
-        patterns={
-            name: PatternState(of=int(entry["of"]), metric=str(entry["metric"]))
-            for name, entry in record["fields"].items()
-        },
-        golds={name: str(entry["gold"]) for name, entry in record["fields"].items()},
-        failing={path: _failing_state(entry) for path, entry in record["failing"].items()},
-        gates={name: _runs_from_text(bits) for name, bits in record.get("gates", {}).items()},
-        rules={name: _runs_from_text(bits) for name, bits in record.get("rules", {}).items()},
-        measures={name: _measure_from_json(value, int(record["runs"])) for name, value in record["measures"].items()},
-        digests={name: str(digest) for name, digest in record["digests"].items()},
-        cost_usd=record.get("cost_usd"),
-        latency_s=record.get("latency_s"),
-        broken=int(record.get("broken", 0)),
-        errors={str(kind): int(count) for kind, count in record.get("errors", {}).items()},
-    )
-
-
-def _failing_state(entry: Mapping[str, Any]) -> FailingField:
-    gold: Json | Missing = entry.get("gold", MISSING)
-    value: Json | Missing = entry.get("value", MISSING)
-    return FailingField(
-        pattern=str(entry["pattern"]),
-        runs=_runs_from_text(entry["runs"]),
-        gold=gold,
-        value=value,
-        invented=bool(entry.get("invented", False)),
-    )
 
 
 def _sorted_json(value: Json, depth: int) -> str:

@@ -176,12 +176,12 @@ def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int]
     """Fields that gold asks for, by comparable pattern; and the patterns that cannot be compared."""
     sizes: dict[str, int] = {}
     apart: dict[str, Change] = {}
-    same_gold = was.golds is now.golds or same_digest(was, now, "gold")
+    same_gold = same_digest(was, now, "gold")
     for pattern in sorted({*was.patterns, *now.patterns}):
         old, new = was.patterns.get(pattern), now.patterns.get(pattern)
         if old and new:
             same_metric = old.metric == new.metric or not (old.metric and new.metric)
-            if same_metric and (same_gold or was.golds[pattern] == now.golds[pattern]):
+            if same_metric and (same_gold or old.gold == new.gold):
                 sizes[pattern] = min(old.of, new.of)
             else:
                 apart[pattern] = Change.INCOMPARABLE

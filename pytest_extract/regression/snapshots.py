@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate.slices import case_slices
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
@@ -38,6 +38,8 @@ class FailingField:
     went wrong in that run; a baseline does not keep it.
     """
 
+    SPARSE: ClassVar = True
+
     pattern: str
     runs: tuple[bool, ...]
     gold: Json | Missing = MISSING
@@ -48,13 +50,14 @@ class FailingField:
 
 @dataclass(frozen=True, slots=True)
 class PatternState:
-    """How many fields of a pattern gold asks for in a case, and a digest of how they are checked.
+    """How many fields of a pattern gold asks for in a case, and digests of how they are checked and of their values.
 
     `metric` is empty where no value got as far as a metric.
     """
 
     of: int
     metric: str
+    gold: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,19 +65,20 @@ class CaseState:
     """One case on one arm: everything that a comparison needs.
 
     `runs` counts the attempts that were scored; `gates` holds, for each structural gate that ever failed, passed or not
-    in each run; `rules` the same of each rule across fields (one that does not apply counts as kept). `golds` has a
-    digest of the expected values of each of `patterns`. `measures` has the value of each run; `cost_usd` is the mean of
-    a priced call and `latency_s` that of a call, None if unknown. `broken` counts the attempts that broke, `errors`
-    their kinds. `slices`: what the case is grouped by (`case_slices`).
+    in each run; `rules` the same of each rule across fields (one that does not apply counts as kept). `measures` has
+    the value of each run; `cost_usd` is the mean of a priced call and `latency_s` that of a call, None if unknown.
+    `broken` counts the attempts that broke, `errors` their kinds. `slices`: what the case is grouped by
+    (`case_slices`).
     `replayed`: every scored output came from a recording. `lost`: there is nothing to compare (broken or not run).
     """
+
+    SPARSE: ClassVar = True
 
     case_id: str
     arm: Arm
     outcome: Outcome
     runs: int
     patterns: Mapping[str, PatternState] = field(default_factory=dict)
-    golds: Mapping[str, str] = field(default_factory=dict)
     failing: Mapping[str, FailingField] = field(default_factory=dict)
     gates: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
     rules: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
@@ -117,87 +121,17 @@ class CaseState:
 Snapshot: TypeAlias = Mapping[CaseKey, CaseState]
 
 
-_Check: TypeAlias = tuple[FieldPath, str, str, str, bool]
-"""Path, pattern, metric, text of the parameters, and whether gold has a value there."""
 _Run: TypeAlias = Mapping[FieldPath, FieldResult]
 """The decided leaf results of one run, by path."""
 
 
-def snapshot(results: Iterable[CaseResult], shared: SharedParts | None = None) -> dict[CaseKey, CaseState]:
+def snapshot(results: Iterable[CaseResult], shared: SharedValues | None = None) -> dict[CaseKey, CaseState]:
     """Reduce results to what comparisons need. Of two results for one case and arm the later one counts.
 
     `shared`: that of the snapshot that this one is compared with, so that both together take less memory and time.
     """
-    shared = shared or SharedParts()
-    return {(key := case_key(result)): _case_state(result, key, shared) for result in results}
-
-
-class _Shape(NamedTuple):
-    """What the checks of a case determine, whatever its values are.
-
-    `asked`: for each pattern the values that gold has, by the place among the results and the path as JSON.
-    """
-
-    patterns: Mapping[str, PatternState]
-    asked: Mapping[str, Sequence[tuple[int, str]]]
-
-    def gold_digests(self, results: Sequence[FieldResult]) -> dict[str, str]:
-        """Return the digest of the expected values of each pattern."""
-        return {
-            pattern: _short_digest(
-                f"[{','.join([f'[{path},{value_text(results[index].gold)}]' for index, path in asked])}]"
-            )
-            for pattern, asked in self.asked.items()
-        }
-
-
-class SharedParts(SharedValues):
-    """What states have in common, each distinct part once: two runs of a suite have most parts in common."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._measures: dict[tuple[Any, ...], Mapping[str, tuple[float, ...]]] = {}
-        self._shapes: dict[tuple[str, tuple[_Check, ...]], _Shape] = {}
-        self._golds: dict[tuple[str, str, int], Mapping[str, str]] = {}
-
-    def measures(self, scores: Sequence[ScoreRecord]) -> Mapping[str, tuple[float, ...]]:
-        """Return each measure in every run."""
-        if len(scores) != 1:
-            return self.mapping(_measures_by_run(scores))
-        only = scores[0].measures
-        key = (*only, *only.values())
-        found = self._measures.get(key)
-        if found is None:
-            found = self._measures[key] = self.mapping(_measures_by_run(scores))
-        return found
-
-    def shape(self, results: Iterable[FieldResult], judge: str) -> _Shape:
-        """Return the shape of a case with these results; `judge`: the digest of the judge."""
-        share = self._known.setdefault
-        checks = []
-        for result in results:
-            params = repr(result.params) if result.params else ""
-            check = result.path, result.pattern, result.metric, params, _gold_has_value(result)
-            checks.append(share(check, check))
-        key = judge, tuple(checks)
-        found = self._shapes.get(key)
-        if found is None:
-            found = self._shapes[key] = _shape_of([*results], checks, judge)
-        return found
-
-    def golds(self, case: str, shape: _Shape, results: Iterable[FieldResult], gold: str | None) -> Mapping[str, str]:
-        """Return the digests of the expected values of a case (`CaseKey.case`), by pattern.
-
-        `gold`: the digest of all of the gold. With the shape it decides what they are, so that those of a second run of
-        a case are those of the first.
-        """
-        if gold is None:
-            return shape.gold_digests([*results])
-        key = case, gold, id(shape)
-        found = self._golds.get(key)
-        if found is None:
-            found = self._golds[key] = shape.gold_digests([*results])
-        return found
+    shared = shared or SharedValues()
+    return {case_key(result): _case_state(result, shared) for result in results}
 
 
 def reviewed_results(results: Sequence[CaseResult], *, allow_drafts: bool) -> Sequence[CaseResult]:
@@ -212,10 +146,10 @@ def case_key(result: CaseResult) -> CaseKey:
 
 def case_state(result: CaseResult) -> CaseState:
     """Reduce one result."""
-    return _case_state(result, case_key(result), SharedParts())
+    return _case_state(result, SharedValues())
 
 
-def _case_state(result: CaseResult, key: CaseKey, shared: SharedParts) -> CaseState:
+def _case_state(result: CaseResult, shared: SharedValues) -> CaseState:
     scored = [
         attempt
         for attempt in result.attempts
@@ -224,18 +158,16 @@ def _case_state(result: CaseResult, key: CaseKey, shared: SharedParts) -> CaseSt
     scores = [attempt.score for attempt in scored if attempt.score is not None]
     broken = [attempt for attempt in result.attempts if attempt.outcome is Outcome.BROKEN]
     merged, failing = _merge_runs([_decided_leaves(score) for score in scores])
-    shape = shared.shape(merged.values(), result.digests.get("judge", ""))
     return CaseState(
         case_id=result.case_id,
         arm=shared.value(result.arm),
         outcome=result.outcome,
         runs=len(scored),
-        patterns=shape.patterns,
-        golds=shared.golds(key.case, shape, merged.values(), result.digests.get("gold")),
+        patterns=shared.mapping(_patterns_of(merged, result.digests.get("judge", ""))),
         failing=_with_mistakes(failing, scores),
         gates=shared.mapping(_failed_gates(scores)),
         rules=shared.mapping(_kept_rules(scores)),
-        measures=shared.measures(scores),
+        measures=shared.mapping(_measures_by_run(scores)),
         digests=shared.mapping(result.digests),
         known=result.known,
         broken=len(broken) or int(result.outcome is Outcome.BROKEN),
@@ -329,36 +261,31 @@ def _escaped(text: str, index: int) -> bool:
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
-def _shape_of(results: Sequence[FieldResult], checks: Sequence[_Check], judge: str) -> _Shape:
-    """Return the shape of a case from its results and their checks."""
-    grouped: dict[str, list[int]] = {}
-    for index, result in enumerate(results):
-        grouped.setdefault(result.pattern, []).append(index)
-    patterns: dict[str, PatternState] = {}
-    asked: dict[str, Sequence[tuple[int, str]]] = {}
-    for pattern in sorted(grouped):
-        indices = grouped[pattern]
-        by_path = sorted((_path_text(checks[index][0]), index) for index in indices if checks[index][-1])
-        asked[pattern] = [(index, canonical_json(path)) for path, index in by_path]
-        distinct = {checks[index][2:4]: results[index] for index in indices}
-        patterns[pattern] = PatternState(len(by_path), _metric_digest([*distinct.values()], judge))
-    return _Shape(patterns, asked)
+def _patterns_of(fields: _Run, judge: str) -> dict[str, PatternState]:
+    """Return the patterns of a case by the results of its fields; `judge`: the digest of the judge."""
+    grouped: dict[str, list[FieldResult]] = {}
+    for result in fields.values():
+        grouped.setdefault(result.pattern, []).append(result)
+    found: dict[str, PatternState] = {}
+    for pattern, results in sorted(grouped.items()):
+        asked = sorted(f"{_path_text(each.path)} {value_text(each.gold)}" for each in results if _gold_has_value(each))
+        found[pattern] = PatternState(len(asked), _metric_digest(results, judge), _short_digest("\n".join(asked)))
+    return found
 
 
-def _metric_digest(results: Sequence[FieldResult], judge: str) -> str:
+def _metric_digest(results: Iterable[FieldResult], judge: str) -> str:
     """Return the digest of the metrics and their parameters; an empty text for none."""
     checked = [result for result in results if result.metric != STRUCTURE]
-    if not checked:
-        return ""
-    metrics = sorted({canonical_json([result.metric, dict(result.params)]) for result in checked})
-    judged = any(result.metric in JUDGED for result in checked)
-    return _short_digest(value_text([metrics, judge if judged else ""]))
+    metrics = {canonical_json([each.metric, dict(each.params)]) if each.params else each.metric for each in checked}
+    judged = any(each.metric in JUDGED for each in checked)
+    return _short_digest("\n".join([*sorted(metrics), *([judge] if judged else [])])) if metrics else ""
 
 
 # the cases of a run have most of their paths in common
 _path_text: Final = lru_cache(maxsize=16_384)(path_text)
 
 
+@lru_cache(maxsize=16_384)
 def _short_digest(text: str) -> str:
     return text_digest(text)[:8]
 

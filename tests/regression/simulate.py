@@ -57,12 +57,7 @@ def _run(source: random.Random, fields: int, chance: Chance, lost: float, ease: 
 
 @cache
 def _patterns(fields: int) -> Mapping[str, PatternState]:
-    return {f"f{index}": PatternState(of=1, metric="m") for index in range(fields)}
-
-
-@cache
-def _golds(fields: int) -> Mapping[str, str]:
-    return dict.fromkeys(_patterns(fields), "g")
+    return {f"f{index}": PatternState(of=1, metric="m", gold="g") for index in range(fields)}
 
 
 def state(case_id: str, fields: int, failing: dict[str, FailingField], *, runs: int = 1, **more: object) -> CaseState:
@@ -72,7 +67,6 @@ def state(case_id: str, fields: int, failing: dict[str, FailingField], *, runs: 
         outcome=Outcome.FAILED if failing else Outcome.PASSED,
         runs=runs,
         patterns=_patterns(fields),
-        golds=_golds(fields),
         failing=failing,
         **more,
     )

@@ -53,7 +53,7 @@ def test_one_changed_field_changes_few_lines():
     before = dump_baseline(baseline_of(*(result(name, FIELDS) for name in "abc"))).splitlines()
     after = dump_baseline(baseline_of(*(result(n, FIELDS | {"n": n != "b"}) for n in "abc"))).splitlines()
     changed = set(after) - set(before)
-    assert any('"n": {"gold": "right", "pattern": "n", "runs": "0", "value": "wrong"}' in line for line in changed)
+    assert any('"n": {"gold": "right", "pattern": "n", "runs": [false], "value": "wrong"}' in line for line in changed)
     assert len(changed) <= 5
 
 
@@ -88,9 +88,9 @@ def test_a_long_value_is_cut_once(value):
         ("[]", "not a baseline"),
         ('{"format": 1}', "not a baseline"),
         ('{"kind": "pytest-extract baseline", "version": 99}', "version 99"),
-        ('{"kind": "pytest-extract baseline", "version": 1}', "damaged"),
-        ('{"kind": "pytest-extract baseline", "version": 1, "cases": {"a": {"": {}}}}', "damaged"),
-        ('{"kind": "pytest-extract baseline", "version": 1, "cases": []}', "damaged"),
+        ('{"kind": "pytest-extract baseline", "version": 2}', "damaged"),
+        ('{"kind": "pytest-extract baseline", "version": 2, "cases": {"a": {"": {}}}}', "damaged"),
+        ('{"kind": "pytest-extract baseline", "version": 2, "cases": []}', "damaged"),
     ],
 )
 def test_what_is_no_baseline_is_refused_with_what_to_do(tmp_path, text, what):
@@ -101,9 +101,10 @@ def test_what_is_no_baseline_is_refused_with_what_to_do(tmp_path, text, what):
     assert str(path) in str(raised.value)
 
 
-def test_runs_that_are_no_bits_are_damage():
+@pytest.mark.parametrize("runs", ["2", [], [True, False], [2]])
+def test_runs_that_are_no_truth_values_of_each_run_are_damage(runs):
     record = json.loads(dump_baseline(baseline_of(result("a", FIELDS))))
-    record["cases"][f"{FILE}::a"][""]["failing"]["items[0].p"]["runs"] = "2"
+    record["cases"][f"{FILE}::a"][""]["failing"]["items[0].p"]["runs"] = runs
     with pytest.raises(StoreError, match="damaged"):
         load_baseline(json.dumps(record))
 

@@ -108,7 +108,7 @@ def test_gold_and_metric_have_digests_of_their_own():
     base = case_state(result("a", {"n": True}))
     other_gold = case_state(result("a", {"n": ("other", "other")}))
     other_metric = case_state(result("a", attempt({"n": True}, metric="fuzzy")))
-    assert base.golds["n"] != other_gold.golds["n"]
+    assert base.patterns["n"].gold != other_gold.patterns["n"].gold
     assert base.patterns["n"].metric == other_gold.patterns["n"].metric
     assert base.patterns["n"].metric != other_metric.patterns["n"].metric
 

@@ -204,6 +204,10 @@ def _rows_unlike_themselves(schema: Json) -> bool:
     return False
 
 
+def _asks_for_oneof(pair: Pair) -> bool:
+    return any(isinstance(node, dict) and node.get("metric_id") == "oneof" for node in _parts(pair.setup.schema))
+
+
 def _may_differ_from_itself(pair: Pair, score: Score) -> bool:
     """Whether the documentation says that this gold need not score 1 against itself."""
     results = (*score.fields, *score.leaves)
@@ -211,6 +215,8 @@ def _may_differ_from_itself(pair: Pair, score: Score) -> bool:
         return True
     if any(result.metric == "array_llm" and result.gold == [] and result.score < 1.0 for result in results):
         return True  # published: of a value that need not be a list, an empty gold list recalls nothing
+    if any(result.metric == "array_llm" and result.score < 1.0 for result in results) and _asks_for_oneof(pair):
+        return True  # a row that no value of `oneof` covers is paired with nothing
     published = pair.scorer.semantics == "struct-extract-eval"
     if published and not _declared(pair.gold, pair.setup.schema):
         return True  # a key that the schema does not declare is invented, whatever the gold holds

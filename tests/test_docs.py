@@ -12,10 +12,11 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(page.name for page in resources.files("pytest_extract.docs").iterdir() if page.name.endswith(".md"))
-WITHOUT_EXAMPLES = {"case-keys.md", "golds.md", "options.md", "recordings.md"}
+WITHOUT_EXAMPLES = {"case-keys.md", "contributing.md", "golds.md", "options.md", "recordings.md"}
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 ABSOLUTE = "https://github.com/pytest-extract/pytest-extract/blob/main/"
+PICTURES = "https://raw.githubusercontent.com/pytest-extract/pytest-extract/main/"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -27,7 +28,7 @@ def test_pages_link_to_pages_that_are_there(page):
 
 def test_the_readme_links_to_every_page_of_the_manual_and_to_files_that_are_there():
     links = LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    pages = {link for link in links if link.startswith("pytest_extract/docs/")}
+    pages = {link for link in links if link.startswith("pytest_extract/docs/") and link.endswith(".md")}
     assert {page.rpartition("/")[2] for page in pages} == set(PAGES)
     others = [link for link in links if link not in pages]  # tests of the built wheel run without the pages in ROOT
     assert all((ROOT / link).is_file() for link in others)
@@ -41,10 +42,10 @@ def test_the_built_package_s_description_has_absolute_links(tmp_path, monkeypatc
     metadata = tmp_path / prepare_metadata_for_build_wheel(str(tmp_path)) / "METADATA"
     built = message_from_string(metadata.read_text(encoding="utf-8"))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    absolute = [ABSOLUTE + link for link in LINK.findall(readme)]
+    absolute = [(PICTURES if link.endswith(".png") else ABSOLUTE) + link for link in LINK.findall(readme)]
     description = built.get_payload()
     assert LINK.findall(description) == absolute
-    assert description.replace(ABSOLUTE, "").strip() == readme.strip()
+    assert description.replace(ABSOLUTE, "").replace(PICTURES, "").strip() == readme.strip()
     assert built["Description-Content-Type"] == "text/markdown"
 
 
@@ -56,3 +57,12 @@ def test_examples_of_the_manual(page):
     result = doctest.DocTestRunner(optionflags=flags).run(test)
     assert result.attempted > 0 or page in WITHOUT_EXAMPLES
     assert result.failed == 0
+
+
+def test_the_page_for_contributors_names_files_that_are_there():
+    text = (resources.files("pytest_extract.docs") / "contributing.md").read_text(encoding="utf-8")
+    names = set(re.findall(r"`([\w/]+\.(?:py|js|css|json))`", text))
+    there = {path.as_posix() for folder in ("pytest_extract", "tests") for path in (ROOT / folder).rglob("*.*")}
+    if not (ROOT / "pytest_extract").is_dir():
+        pytest.skip("tests of the built wheel run without the package's folder in ROOT")
+    assert [name for name in sorted(names) if not any(path.endswith(f"/{name}") for path in there)] == []

@@ -1,4 +1,4 @@
-"""Data flows one way: a module imports only from its own ring and the rings before it (README, "Working on it").
+"""Data flows one way: a module imports only from its own ring and the rings before it (docs/contributing.md).
 
 The rings reach inside `core` and `plugin`, and imports that only type checkers follow count too.
 """

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,8 +11,9 @@ from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.field_metadata import Citation
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.mistakes.output import NamingLimit
-from pytest_extract.core.results import WRONG, Failure, FieldResult, RuleStatus, ScoreRecord, Status, is_covered
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
+from pytest_extract.core.pattern import pattern_of
+from pytest_extract.core.results import WRONG, Failure, FieldResult, RuleStatus, ScoreRecord, Status
+from pytest_extract.core.values import MISSING, at_or_below, json_type
 from pytest_extract.report.findings import (
     FAILED,
     Finding,
@@ -24,11 +24,9 @@ from pytest_extract.report.findings import (
     split_known,
 )
 from pytest_extract.report.lines import (
-    ELLIPSIS,
     Line,
     Span,
     Style,
-    left_part,
     line,
     listed,
     number_text,
@@ -57,7 +55,6 @@ _MOST_CITATIONS: Final = 3
 _LONGEST_QUOTE: Final = 80
 _BELOW: Final = 6
 """Indent of the lines below the line of a field."""
-_INDENT: Final = Span("  ")
 _GAP: Final = Span("  ")
 NOTHING: Final = "nothing"
 """Stands for a value that is not there."""
@@ -94,13 +91,16 @@ def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, st
     `places` maps the path of a field to the locations of its values in the document.
     """
     try:
-        lines = _repeat_count(result)
-        for breach in result.breaches:
-            lines += prose(breach.message, "bad", indent=2, width=options.width)
+        repeated = len(result.attempts) > 1
+        told = any(breach.what == "repeat" for breach in result.breaches)
+        lines = [line(repeats_text(result))] if repeated and not told else []
+        lines += _breach_lines(result.breaches, options)
         bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
         for attempt in bad if options.verbosity > 0 else bad[:1]:
-            if len(result.attempts) > 1:
-                lines += _repeat_heading(result, attempt, len(bad), options)
+            if repeated:
+                more = f" ({len(bad)} not green)" if len(bad) > 1 else ""
+                lines.append(line(Span(f"repeat {attempt.index + 1} of {len(result.attempts)}{more}:", "head")))
+                lines += _breach_lines(attempt.breaches, options)
             lines += _attempt_lines(attempt, result.known, options, places or {})
         if result.uncompared and not options.brief:
             lines += prose(str(UncomparedCase.of(result)), "warn", indent=2, width=options.width)
@@ -109,25 +109,14 @@ def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, st
     return lines
 
 
+def _breach_lines(breaches: Sequence[Breach], options: DiffOptions) -> list[Line]:
+    return [each for breach in breaches for each in prose(breach.message, "bad", indent=2, width=options.width)]
+
+
 def repeats_text(result: CaseResult) -> str:
     """Count the repeats that passed: `2 of 3 repeats passed, 3 needed`."""
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in result.attempts)
     return f"{passed} of {plural(len(result.attempts), 'repeat')} passed, {result.needed} needed"
-
-
-def _repeat_count(result: CaseResult) -> list[Line]:
-    """Count the repeats that passed, unless a breach does so."""
-    if len(result.attempts) < 2 or any(breach.what == "repeat" for breach in result.breaches):
-        return []
-    return [line(repeats_text(result))]
-
-
-def _repeat_heading(result: CaseResult, attempt: Attempt, bad: int, options: DiffOptions) -> list[Line]:
-    which = f"repeat {attempt.index + 1} of {len(result.attempts)}"
-    lines = [line(Span(f"{which} ({bad} not green):" if bad > 1 else f"{which}:", "head"))]
-    for breach in attempt.breaches:
-        lines += prose(breach.message, "bad", indent=2, width=options.width)
-    return lines
 
 
 def _attempt_lines(
@@ -183,16 +172,17 @@ def score_lines(
     bad = findings_of(counted, folded=options.verbosity < 2, mistakes=score.mistakes)
     if not unjudged:
         bad = [finding for finding in bad if finding.result.reason != NO_JUDGE]
-    counts = None
+    rest: list[Finding] = []
     if bad and breaches and score.gates.structural:
         failed = [field for field in results_without(score, known)[0] if not field.passed and field.status in WRONG]
-        counts = _counts_toward(breaches, failed)
+        if (decisive := _places_of(breaches, failed)) is not None:
+            rest = [finding for finding in bad if not _counts(finding, decisive)]
+            bad = [finding for finding in bad if _counts(finding, decisive)]
         if any(breach.what == "pass_rate" for breach in breaches):
             lines += _failed_fields(failed, counted, options.width)
     if options.brief:
-        bad = bad if counts is None else sorted(bad, key=lambda finding: not counts(finding))
-        return _brief_lines(bad, score, options)
-    lines += _finding_table(bad, options, places or {}, counts)
+        return _brief_lines([*bad, *rest], score, options)
+    lines += _finding_table(bad, rest, options, places or {})
     limit = NamingLimit.of(score)
     if limit is not None:
         lines += prose(str(limit), "dim", indent=2, width=options.width)
@@ -209,67 +199,53 @@ def _brief_lines(bad: Sequence[Finding], score: ScoreRecord, options: DiffOption
     lines: list[Line] = []
     for gate in score.gates.failed:
         head, why = f"{gate.name} gate: ", safe_prose(gate.why)
-        room = options.width - len(_INDENT.text) - len(head)
-        if text_width(why) > room:
-            why = left_part(why, room - 1) + ELLIPSIS
-        lines.append(line(Span(head, "head"), Span(why, "bad"), indent=len(_INDENT.text)))
+        lines.append(line(Span(head, "head"), Span(shorten(why, options.width - len(head) - 2), "bad"), indent=2))
     shown = bad[: options.most]
     paths = [safe_prose(str(finding.result.path)) for finding in shown]
     column = min(max(map(text_width, paths), default=0), options.width * 3 // 5, options.width - _LEAST_BRIEF)
-    room = options.width - len(_INDENT.text) - column - len(_GAP.text)
+    room = options.width - len(_GAP.text) - column - len(_GAP.text)
     for finding, path in zip(shown, paths, strict=True):
-        lines.append(
-            (_INDENT, Span(padded(shorten(path, column), column), "head"), _GAP, *_brief_values(finding, room))
-        )
-    left = sum(finding.stands_for for finding in bad[len(shown) :])
-    if left:
-        more = f"… {plural(left, 'more failing field')} (-vv shows all)"
-        lines += prose(more, "dim", indent=len(_INDENT.text), width=options.width)
-    return lines
+        lines.append((_GAP, Span(padded(shorten(path, column), column), "head"), _GAP, *_brief_values(finding, room)))
+    return lines + _more_fields(bad[len(shown) :], "-vv shows all", options.width)
+
+
+def _more_fields(left: Sequence[Finding], hint: str, width: int) -> list[Line]:
+    count = sum(finding.stands_for for finding in left)
+    return prose(f"… {plural(count, 'more failing field')} ({hint})", "dim", indent=2, width=width) if left else []
 
 
 def _brief_values(finding: Finding, room: int) -> Line:
     """Write what is wrong in at most `room` columns: a note, or both values and the mistake, by its name if need be."""
     item = finding.result
-    said = safe_prose(finding.note or mistake_text(finding))
     if item.status is Status.JUDGE_ERROR:
         return (Span(shorten(safe_prose(f"not decided: {item.reason or ''}"), room), "warn"),)
+    said = safe_prose(finding.note or mistake_text(finding))
     if finding.note or (item.gold is MISSING and item.extracted is MISSING):
         return (Span(shorten(said, room), "mark"),)
     name = finding.mistake.kind.replace("_", " ") if said and finding.mistake is not None else ""
+    sides, left = _brief_sides(item, room), room
     for text in dict.fromkeys((said, name)):
-        sides = _brief_sides(item, _beside(text, room))
-        if sides:
+        left = room - text_width(text) - len(_GAP.text) if text else room
+        sides = _brief_sides(item, left)
+        if text_width(text_of(sides)) <= left:
             return (*sides, _GAP, Span(text, "mark")) if text else sides
-    name = name if _beside(name, room) >= _LEAST_BRIEF else ""
-    left = _beside(name, room) - len(_ARROW)
-    gold, extracted = (_brief_value(value, room) for value in (item.gold, item.extracted))
-    first = min(text_width(gold), max(left - text_width(extracted), left // 2))
-    spans = (Span(shorten(gold, first), "good"), Span(_ARROW), Span(shorten(extracted, left - first), "bad"))
-    return (*spans, _GAP, Span(name, "mark")) if name else spans
-
-
-def _beside(text: str, room: int) -> int:
-    """Return the columns that a text at the end leaves."""
-    return room - text_width(text) - len(_GAP.text) if text else room
+    gold, arrow, extracted = sides
+    first = min(text_width(gold.text), max(left - len(_ARROW) - text_width(extracted.text), (left - len(_ARROW)) // 2))
+    last = left - len(_ARROW) - first
+    sides = (Span(shorten(gold.text, first), "good"), arrow, Span(shorten(extracted.text, last), "bad"))
+    return (*sides, _GAP, Span(name, "mark")) if name else sides
 
 
 def _brief_sides(item: FieldResult, room: int) -> Line:
-    """Write both values, or where they differ; nothing if neither fits into `room` columns."""
-    gold, extracted = (_brief_value(value, max(room, 0)) for value in (item.gold, item.extracted))
-    if text_width(gold) + len(_ARROW) + text_width(extracted) <= room:
-        return (Span(gold, "good"), Span(_ARROW), Span(extracted, "bad"))
-    marked = value_difference(item.gold, item.extracted, room) if item.status is Status.MISMATCH and room > 0 else ()
-    return marked if marked and text_width(text_of(marked)) <= room else ()
-
-
-def _brief_value(value: Json | Missing, room: int) -> str:
-    if value is MISSING:
-        return NOTHING
-    if not isinstance(value, str):
-        return show(value, room)
-    some = value if len(value) <= 4 * room else value[: 2 * room] + value[-2 * room :]
-    return f'"{safe(some)}"'
+    """Write both values, or where they differ if only that fits into `room` columns."""
+    gold, extracted = (
+        NOTHING if value is MISSING else show(value, max(room, _LEAST_BRIEF)) for value in (item.gold, item.extracted)
+    )
+    if text_width(gold) + len(_ARROW) + text_width(extracted) > room > 0 and item.status is Status.MISMATCH:
+        marked = value_difference(item.gold, item.extracted, room)
+        if marked and text_width(text_of(marked)) <= room:
+            return marked
+    return (Span(gold, "good"), Span(_ARROW), Span(extracted, "bad"))
 
 
 _MOST_FIELDS: Final = 5
@@ -278,15 +254,9 @@ _MOST_FIELDS: Final = 5
 
 def _failed_fields(failed: Sequence[FieldResult], counted: Sequence[FieldResult], width: int) -> list[Line]:
     """Name the fields that failed, with their wrong values, unless each field is one value: an array counts as one."""
-    paths = {field.path for field in failed}
-    sizes = {len(path) for path in paths}
-    inside: Counter[tuple[object, ...]] = Counter()
-    for result in counted:
-        if result.status in WRONG:
-            inside.update(
-                result.path[:size] for size in sizes if size < len(result.path) and result.path[:size] in paths
-            )
-    if not inside:
+    wrong = [result.path for result in counted if result.status in WRONG]
+    inside = Counter(path[:size] for path in wrong for size in range(len(path)))
+    if not any(inside[field.path] for field in failed):
         return []
     names = [
         f"{field.path} ({plural(inside[field.path], 'wrong value')})" if inside[field.path] else str(field.path)
@@ -299,149 +269,97 @@ def _failed_fields(failed: Sequence[FieldResult], counted: Sequence[FieldResult]
 _NO_VALUES: Final = frozenset({"max_cost_usd", "max_latency_s"})
 """Bounds toward which no value counts."""
 _OF_A_PLACE: Final = frozenset({"fields", "absent", "known_failures"})
-_INDEX: Final = re.compile(r"\[-?\d+\]")
 _UNCOUNTED: Final = "wrong, but counted toward no missed bound:"
 
 
-def _concerns(result: FieldResult, place: str) -> bool:
-    """Whether a result stands at a place of the case file, inside it, or around it."""
-    if is_covered(result, [place]):
-        return True
-    path = str(result.path)
-    return any(place.startswith((f"{around}.", f"{around}[")) for around in (_INDEX.sub("[]", path), path))
-
-
-def _counts_toward(breaches: Sequence[Breach], failed: Sequence[FieldResult]) -> Callable[[Finding], bool]:
-    """Return whether a finding counts toward one of the missed bounds.
+def _places_of(breaches: Sequence[Breach], failed: Sequence[FieldResult]) -> list[str] | None:
+    """Return the places whose values count toward the missed bounds; None if all values do.
 
     Toward `pass_rate` count the values of failed fields; toward the bound of a place, the values there; toward cost and
     time none; toward any other measure all.
     """
     places: list[str] = []
-    fields = False
     for breach in breaches:
-        if breach.what in _NO_VALUES:
-            continue
         kind, _, place = breach.what.partition(".")
         if place and kind in _OF_A_PLACE:
             places.append(place)
         elif breach.what == "pass_rate":
-            fields = True
-        else:
-            return lambda _: True
-    paths = {tuple(field.path) for field in failed} if fields else set()
-    above = {path[:size] for path in paths for size in range(len(path))}
+            places += [str(field.path) for field in failed]
+        elif breach.what not in _NO_VALUES:
+            return None
+    return places
 
-    def counts(finding: Finding) -> bool:
-        if finding.result.status is Status.JUDGE_ERROR:  # it breaks the case
-            return True
-        of: Sequence[FieldPath] = (finding.result.path,)
-        if finding.stands_for > 1 and finding.mistake is not None:
-            of = finding.mistake.paths
-        for path in of:
-            if path in above or any(path[:size] in paths for size in range(len(path) + 1)):
-                return True
-        return any(_concerns(finding.result, place) for place in places)
 
-    return counts
+def _counts(finding: Finding, places: Sequence[str]) -> bool:
+    """Whether a finding stands at one of some places, inside it, or around it; what no judge decided breaks a case."""
+    names = (str(finding.result.path), pattern_of(finding.result.path))
+    return finding.result.status is Status.JUDGE_ERROR or any(
+        at_or_below(name, place) or at_or_below(place, name) for place in places for name in names
+    )
 
 
 def _finding_table(
-    bad: Sequence[Finding],
-    options: DiffOptions,
-    places: Mapping[str, str],
-    counts: Callable[[Finding], bool] | None = None,
+    bad: Sequence[Finding], rest: Sequence[Finding], options: DiffOptions, places: Mapping[str, str]
 ) -> list[Line]:
-    """Show failing fields; those that `counts` denies stand last, under a heading."""
-    rest: list[Finding] = []
-    if counts is not None:
-        counting: list[Finding] = []
-        for finding in bad:
-            (counting if counts(finding) else rest).append(finding)
-        bad = [*counting, *rest]
-    first_of_rest = len(bad) - len(rest) if rest else -1
-    shown = list(bad[: options.most])
-    names = [(safe_prose(str(item.result.path)), safe_prose(metric_label(item.result))) for item in shown]
-    columns = _Columns.of(shown, names, options.width)
+    """Show failing fields; those of `rest` under a heading. All have the same columns: path, metric, status.
+
+    Where three columns are too wide, the metric is the last note.
+    """
+    shown = [*bad, *rest][: options.most]
+    paths = [safe_prose(str(item.result.path)) for item in shown]
+    labels = [safe_prose(metric_label(item.result)) for item in shown]
+    status = max((len(item.result.status) for item in shown), default=0)
+    metric = max(map(text_width, labels), default=0) + len(_GAP.text)
+    path = max(map(text_width, paths), default=0)
+    room = options.width - 2 * len(_GAP.text) - status
+    if path + metric > room:
+        path, metric = min(path, room), 0
     lines: list[Line] = []
-    for index, (item, (path, label)) in enumerate(zip(shown, names, strict=True)):
-        if index == first_of_rest:
+    for index, (item, name, label) in enumerate(zip(shown, paths, labels, strict=True)):
+        if index == len(bad):
             lines.append(line(Span(_UNCOUNTED, "head"), indent=2))
-        lines += _finding_lines(item, path, label, options, columns)
+        head = [_GAP, Span(padded(name, path), "head")]
+        if text_width(name) > path:  # it is shown whole, on lines of its own
+            lines += prose(name, "head", indent=2, width=options.width)
+            head = [_GAP, Span(" " * path)]
+        notes = _note_parts(item, options)
+        if metric:
+            head.append(Span(padded(f"{_GAP.text}{label}", metric)))
+        else:
+            notes.append(line(Span(label, "dim")))
+        style: Style = "warn" if item.result.status is Status.JUDGE_ERROR else "bad"
+        head += [_GAP, Span(item.result.status.ljust(status), style)]
+        lines += _flow(head, [_value_parts(item.result, options), *([part] for part in notes)], options.width)
         if (place := places.get(str(item.result.path))) is not None:
             lines += prose(place, "dim", indent=_BELOW, width=options.width)
-    left = sum(item.stands_for for item in bad[len(shown) :])
-    if left:
-        hint = "-vv shows all" if options.verbosity > 0 else "-v shows more, -vv all"
-        lines.append(line(Span(f"… {plural(left, 'more failing field')} ({hint})", "dim"), indent=2))
-    return lines
+    hint = "-vv shows all" if options.verbosity > 0 else "-v shows more, -vv all"
+    return lines + _more_fields([*bad, *rest][len(shown) :], hint, options.width)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Columns:
-    """The columns of a table of findings, the same in each of its rows.
+def _flow(head: Sequence[Span], groups: Sequence[Sequence[Line]], width: int) -> list[Line]:
+    """Write groups of parts beside a head where they fit, and below it, indented, where not.
 
-    path, metric, status: their widths; `metric` is None if three columns are too wide: it is then the last note, where
-    there is room for it.
-    beside: whether values and notes begin beside the columns where they fit; otherwise they all stand below.
+    Values on lines of their own begin in the same column, so that the eye can compare them.
     """
-
-    path: int
-    metric: int | None
-    status: int
-    beside: bool
-
-    @classmethod
-    def of(cls, findings: Sequence[Finding], names: Sequence[tuple[str, str]], width: int) -> _Columns:
-        path = max((text_width(path) for path, _ in names), default=0)
-        metric = max((text_width(label) for _, label in names), default=0)
-        status = max((len(item.result.status) for item in findings), default=0)
-        three = len(_INDENT.text) + path + len(_GAP.text) + metric + len(_GAP.text) + status
-        if three <= width:
-            return cls(path=path, metric=metric, status=status, beside=three + _LEAST_BESIDE <= width)
-        path = min(path, width - len(_INDENT.text) - len(_GAP.text) - status)
-        return cls(path=path, metric=None, status=status, beside=False)
-
-
-def _finding_lines(finding: Finding, path: str, label: str, options: DiffOptions, columns: _Columns) -> list[Line]:
-    """Show one finding in one line; what does not fit into the width follows below, indented."""
-    item = finding.result
     lines: list[Line] = []
-    open_line = [_INDENT, Span(padded(path, columns.path), "head")]
-    if text_width(path) > columns.path:  # it is shown whole, on lines of its own
-        lines += prose(path, "head", indent=len(_INDENT.text), width=options.width)
-        open_line = [_INDENT, Span(" " * columns.path)]
-    status = Span(item.status.ljust(columns.status), "warn" if item.status is Status.JUDGE_ERROR else "bad")
-    notes = _note_parts(finding, options)
-    if columns.metric is not None:
-        open_line += [_GAP, Span(padded(label, columns.metric))]
-    open_line += [_GAP, status]
-    used = sum([text_width(text) for text, _ in open_line])
-    room = options.width if columns.beside else 0
-    for group in (_value_parts(item, options), *[(part,) for part in notes]):
-        if not group:
-            continue
+    now = [*head]
+    beside = text_width(text_of(head)) + _LEAST_BESIDE <= width
+    for group in filter(None, groups):
         spans = [span for part in group for span in (_GAP, *part)]
-        length = sum([text_width(text) for text, _ in spans])
-        if used + length <= room:
-            open_line += spans
-            used += length
+        if (beside or lines) and text_width(text_of([*now, *spans])) <= width:
+            now += spans
             continue
-        last = open_line.pop()
-        lines.append((*open_line, last._replace(text=last.text.rstrip())))
-        *full, last_line = _below(group, spans[1:], length - len(_GAP.text), options.width)
+        lines.append((*now[:-1], now[-1]._replace(text=now[-1].text.rstrip())))
+        if _BELOW - len(_GAP.text) + text_width(text_of(spans)) <= width:
+            now = [*line(*spans[1:], indent=_BELOW)]
+            continue
+        *full, last = [each for part in group for each in wrap_spans(part, indent=_BELOW, width=width)]
+        if len(group) > 1:
+            wide = max(len(part[0].text) for part in group)
+            *full, last = [line(Span(name.text.ljust(wide)), *more, indent=_BELOW) for name, *more in group]
         lines += full
-        open_line = [*last_line]
-        used = sum([text_width(text) for text, _ in open_line])
-        room = options.width
-    if columns.metric is None:
-        metric = Span(label, "dim")
-        if used + len(_GAP.text) + text_width(label) <= options.width:
-            open_line += [_GAP, metric]
-        elif options.verbosity > 0:
-            return [*lines, tuple(open_line), *wrap_spans([metric], indent=_BELOW, width=options.width)]
-    lines.append(tuple(open_line))
-    return lines
+        now = [*last]
+    return [*lines, tuple(now)]
 
 
 def citation_text(citation: Citation) -> str:
@@ -452,23 +370,6 @@ def citation_text(citation: Citation) -> str:
     if citation.quote is None and citation.box is not None:
         parts.append("a box")
     return ", ".join(parts)
-
-
-_GOLD: Final = Span("gold ")
-_EXTRACTED: Final = Span("extracted ")
-
-
-def _below(group: Sequence[Line], spans: Sequence[Span], length: int, width: int) -> list[Line]:
-    """Indent a group of parts as one line, or, if that is too long, as one line for each part.
-
-    Values on lines of their own begin in the same column, so that the eye can compare them.
-    """
-    if _BELOW + length <= width:
-        return [line(*spans, indent=_BELOW)]
-    if group[0][0] in {_GOLD, _EXTRACTED}:
-        wide = max(len(part[0].text) for part in group)
-        return [line(Span(name.text.ljust(wide)), *rest, indent=_BELOW) for name, *rest in group]
-    return wrap_spans(group[0], indent=_BELOW, width=width)
 
 
 def _value_parts(item: FieldResult, options: DiffOptions) -> list[Line]:
@@ -482,19 +383,38 @@ def _value_parts(item: FieldResult, options: DiffOptions) -> list[Line]:
     at = first_difference(str(item.gold), str(item.extracted)) if texts else 0
     parts: list[Line] = []
     if gold:
-        parts.append((_GOLD, Span(show(item.gold, width, at=at), "good")))
+        parts.append((Span("gold "), Span(show(item.gold, width, at=at), "good")))
     if extracted:
-        parts.append((_EXTRACTED, Span(show(item.extracted, width, at=at), "bad")))
+        parts.append((Span("extracted "), Span(show(item.extracted, width, at=at), "bad")))
     return parts
 
 
 def _note_parts(finding: Finding, options: DiffOptions) -> list[Line]:
     """Return the notes on a finding in the terminal."""
     item = finding.result
-    spans = _inner_difference(item, options) if item.status is Status.MISMATCH else ()
+    isolated = min(options.value_width - 4, _MARKED_LINES * options.width)
+    spans = inner_difference(item, isolated, most=None if options.verbosity >= 2 else 3)
     whole = all(isinstance(side, str) and len(side) <= options.value_width - 2 for side in (item.gold, item.extracted))
     width = max(options.width - 8, 40)
     return finding_notes(finding, spans, seen=bool(spans) or whole, cite=options.verbosity > 0, width=width)
+
+
+def inner_difference(item: FieldResult, width: int, *, most: int | None) -> Line:
+    """Mark what differs inside texts, lists and objects; inside other values only if the metric gives no reason.
+
+    `most`: changes listed inside lists and objects, all if None.
+    """
+    gold, extracted = item.gold, item.extracted
+    if item.status is not Status.MISMATCH or gold is MISSING or extracted is MISSING:
+        return ()
+    if (
+        isinstance(gold, dict | list)
+        and isinstance(extracted, dict | list)
+        and (not item.reason or json_type(gold) == json_type(extracted))
+    ):
+        return container_difference(gold, extracted, width, limit=most)
+    texts = isinstance(gold, str) and isinstance(extracted, str)
+    return value_difference(gold, extracted, width) if texts or not item.reason else ()
 
 
 def finding_notes(finding: Finding, difference: Line, *, seen: bool, cite: bool, width: int) -> list[Line]:
@@ -536,18 +456,6 @@ def _is_redundant(reason: str, said: str, *, seen: bool) -> bool:
     return reason.startswith((SEEN, "texts differ", "values differ") if said else (SEEN, "values differ")) and (
         seen or bool(said)
     )
-
-
-def _inner_difference(item: FieldResult, options: DiffOptions) -> tuple[Span, ...]:
-    """Mark what differs inside texts, lists and objects; inside other values only if the metric gives no reason."""
-    kinds = {json_type(side) for side in (item.gold, item.extracted) if side is not MISSING}
-    if item.metric == "order" or (item.reason and (len(kinds) > 1 or not kinds <= {"string", "array", "object"})):
-        return ()
-    if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list):
-        return container_difference(
-            item.gold, item.extracted, options.value_width, limit=None if options.verbosity >= 2 else 3
-        )
-    return value_difference(item.gold, item.extracted, min(options.value_width - 4, _MARKED_LINES * options.width))
 
 
 def counts_text(

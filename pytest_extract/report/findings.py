@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import MISSING, FieldPath, Json, Step, path_text
-from pytest_extract.report.lines import plural
+from pytest_extract.report.lines import listed, plural
 from pytest_extract.report.values import show
 
 FAILED: Final = WRONG | {Status.JUDGE_ERROR}
@@ -71,7 +71,7 @@ def findings_of(
         results = [result for result in results if result.path not in explained or result.status not in FAILED]
     findings = fold_failures(results) if folded else map(Finding, failed)
     named = _with_mistakes([*by_mistake, *findings], mistakes)
-    return note_similar_values(sorted(named, key=lambda each: (each.result.score, -each.result.weight)))
+    return _note_similar_values(sorted(named, key=lambda each: (each.result.score, -each.result.weight)))
 
 
 _FOLDED_KINDS: Final = frozenset({"wrapped", "renamed_key", "swapped_fields", "merged_rows"})
@@ -110,22 +110,15 @@ def _common_place(paths: Sequence[FieldPath]) -> FieldPath:
 
 def _with_mistakes(findings: Sequence[Finding], mistakes: Sequence[NamedMistake]) -> list[Finding]:
     """Add to each finding the mistake of its result, or of the results that it stands for."""
-    if not mistakes:
-        return [*findings]
-    named: dict[Path, NamedMistake] = {}
+    around: dict[Path, NamedMistake] = {}
+    exact: dict[Path, NamedMistake] = {}
     for mistake in mistakes:
         for path in mistake.paths:
+            exact.setdefault(path, mistake)
             for size in range(len(path), -1, -1):
-                named.setdefault(path[:size], mistake)
-    from pytest_extract.core.mistakes import mistakes_by_path
-
-    exact = mistakes_by_path(mistakes)
+                around.setdefault(path[:size], mistake)
     return [
-        finding
-        if finding.mistake is not None
-        else finding._replace(
-            mistake=named.get(finding.result.path) if finding.note else exact.get(finding.result.path)
-        )
+        finding._replace(mistake=finding.mistake or (around if finding.note else exact).get(finding.result.path))
         for finding in findings
     ]
 
@@ -187,19 +180,15 @@ Folded: TypeAlias = dict[Path, Finding | None]
 
 _MOST_LISTED: Final = 8
 _ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
+_COMPARED: Final = frozenset({Status.MATCH, Status.MISMATCH})
 
 
 def fold_failures(results: Sequence[FieldResult]) -> list[Finding]:
     """Return one finding for each row, object or array that is wrong as a whole, and one for each other failure."""
-    rows = _failing_rows(results)
     folded: Folded = {**_one_sided_containers(results)}
-    for depth in sorted({_nesting_depth(row) for row in rows}):
-        level = {
-            row: members
-            for row, members in rows.items()
-            if _nesting_depth(row) == depth and not _is_inside(row, folded)
-        }
-        folded |= _reordered_rows(level)
+    for array, rows in _arrays(results):
+        apart = {row: members for row, members in rows.items() if not _is_inside((*array, row), folded)}
+        folded |= _reordered_rows(array, apart)
     done: set[Path] = set()
     findings: list[Finding] = []
     for result in failed_results(results):
@@ -214,32 +203,14 @@ def fold_failures(results: Sequence[FieldResult]) -> list[Finding]:
     return findings
 
 
-def _failing_rows(results: Iterable[FieldResult]) -> dict[Path, Members]:
-    """Return the rows of the arrays with failures, by path; a nested row is part of its outer row, too."""
-    failing = {
-        result.path[:index]
-        for result in results
-        if result.status in FAILED
-        for index, step in enumerate(result.path)
-        if type(step) is int
-    }
-    rows: dict[Path, list[tuple[Path, FieldResult]]] = defaultdict(list)
+def _arrays(results: Iterable[FieldResult]) -> list[tuple[Path, dict[int, Members]]]:
+    """Return the rows of the arrays by index, outer arrays first; a nested row is part of its outer row, too."""
+    arrays: dict[Path, dict[int, list[tuple[Path, FieldResult]]]] = defaultdict(lambda: defaultdict(list))
     for result in results:
-        path = result.path
-        for index, step in enumerate(path):
-            if type(step) is int and path[:index] in failing:
-                rows[path[: index + 1]].append((path[index + 1 :], result))
-    return dict(rows)
-
-
-def _nesting_depth(row: Path) -> int:
-    return sum(type(step) is int for step in row)
-
-
-def _row_index(row: Path) -> int:
-    index = row[-1]
-    assert isinstance(index, int)  # noqa: S101 - rows end in their index
-    return index
+        for index, step in enumerate(result.path):
+            if isinstance(step, int):
+                arrays[result.path[:index]][step].append((result.path[index + 1 :], result))
+    return sorted(((array, dict(rows)) for array, rows in arrays.items()), key=lambda item: len(item[0]))
 
 
 def _is_inside(path: Path, folded: Mapping[Path, object]) -> bool:
@@ -307,58 +278,31 @@ def _assemble_value(leaves: Sequence[tuple[Path, Json]]) -> Json:
     return {str(step): _assemble_value(below) for step, below in inside.items()}
 
 
-def _is_paired(members: Members) -> bool:
-    """Whether alignment, not position, has chosen the row to compare with."""
-    both_sides = (Status.MATCH, Status.MISMATCH)
-    return any(result.matched is not None or result.status not in both_sides for _, result in members)
-
-
-def _row_values(members: Members, *, gold: bool) -> list[tuple[Path, Json]]:
-    return [(rest, result.gold if gold else result.extracted) for rest, result in members]
-
-
 # --- rows whose values were all extracted into another row of the array
 
 
-def _reordered_rows(rows: Mapping[Path, Members]) -> Folded:
-    """Fold rows whose values were all extracted into another row of the array: `rows 3 and 4 swapped`."""
-    arrays: dict[Path, dict[Path, Members]] = defaultdict(dict)
-    for row, members in rows.items():
-        if not _is_paired(members):
-            arrays[row[:-1]][row] = members
-    folded: Folded = {}
-    for array, members_of in arrays.items():
-        stands_at = _rows_elsewhere(members_of)
-        for one, other in stands_at.items():
-            if stands_at.get(other) == one and _row_index(one) < _row_index(other):
-                folded |= _fold_rows(array, members_of, [one, other], f"rows {one[-1]} and {other[-1]} swapped")
-        rest = sorted((row for row in stands_at if row not in folded), key=_row_index)
-        if len(rest) > 1 and {stands_at[row] for row in rest} == set(rest):
-            folded |= _fold_rows(array, members_of, rest, _order_note(rest, stands_at))
-    return folded
+def _reordered_rows(array: Path, rows: Mapping[int, Members]) -> Folded:
+    """Fold the failing rows into which exactly the values of each other were extracted into one finding.
 
-
-def _order_note(rows: Sequence[Path], stands_at: Mapping[Path, Path]) -> str:
-    listed = ", ".join(f"{row[-1]} at {stands_at[row][-1]}" for row in rows[:_MOST_LISTED])
-    return f"{len(rows)} rows in another order: {listed}{', …' if len(rows) > _MOST_LISTED else ''}"
-
-
-def _rows_elsewhere(rows: Mapping[Path, Members]) -> dict[Path, Path]:
-    """Map each failing gold row to the other failing row into which exactly its values were extracted."""
-    bad = [row for row, members in rows.items() if any(result.status is not Status.MATCH for _, result in members)]
-    extracted = {_row_content(_row_values(rows[row], gold=False)): row for row in bad}
-    golds = {row: _row_content(_row_values(rows[row], gold=True)) for row in bad}
-    return {row: at for row, content in golds.items() if (at := extracted.get(content)) is not None and at != row}
-
-
-def _row_content(values: Sequence[tuple[Path, Json]]) -> str:
-    return json.dumps({path_text(path): value for path, value in values}, sort_keys=True, default=repr)
-
-
-def _fold_rows(array: Path, members_of: Mapping[Path, Members], rows: Sequence[Path], note: str) -> Folded:
-    """Make one finding of all wrong results in some rows; the first row holds it."""
-    wrong = [result for row in rows for _, result in members_of[row] if result.status is not Status.MATCH]
-    result = wrong[0]._replace(
+    Rows that alignment has paired, not their position, are left alone.
+    """
+    bad = {
+        row: members
+        for row, members in rows.items()
+        if any(result.status is Status.MISMATCH for _, result in members)
+        and all(result.matched is None and result.status in _COMPARED for _, result in members)
+    }
+    extracted = {_row_content((rest, result.extracted) for rest, result in bad[row]): row for row in bad}
+    stands_at = {
+        row: at
+        for row, members in bad.items()
+        if (at := extracted.get(_row_content((rest, result.gold) for rest, result in members))) is not None
+    }
+    if len(stands_at) < 2 or set(stands_at.values()) != stands_at.keys():
+        return {}
+    wrong = [result for row in stands_at for _, result in bad[row] if result.status is not Status.MATCH]
+    places = listed([f"{row} at {at}" for row, at in sorted(stands_at.items())], _MOST_LISTED)
+    whole = wrong[0]._replace(
         path=FieldPath(array),
         metric="order",
         params={},
@@ -368,47 +312,48 @@ def _fold_rows(array: Path, members_of: Mapping[Path, Members], rows: Sequence[P
         score=min(result.score for result in wrong),
         weight=max(result.weight for result in wrong),
     )
-    return {rows[0]: Finding(result, note, len(wrong)), **dict.fromkeys(rows[1:])}
+    first, *others = ((*array, row) for row in stands_at)
+    note = f"{len(stands_at)} rows in another order: {places}"
+    return {first: Finding(whole, note, len(wrong)), **dict.fromkeys(others)}
 
 
-SIMILAR_FROM: Final = 0.6
-_MOST_PAIRS: Final = 10_000
-"""Pairs of missing and invented values of one field that are compared; with more the notes are left out."""
+def _row_content(values: Iterable[tuple[Path, Json]]) -> str:
+    return json.dumps({path_text(path): value for path, value in values}, sort_keys=True, default=repr)
+
+
+_SIMILAR_FROM: Final = 0.6
+_MOST_INVENTED: Final = 100
+"""Invented texts of one field with which each missing one is compared; with more the notes are left out."""
 _SIMILAR_WIDTH: Final = 40
 
 
-def note_similar_values(findings: Sequence[Finding]) -> list[Finding]:
+def _note_similar_values(findings: Sequence[Finding]) -> list[Finding]:
     """Note at each missing text of a list the invented text of the list that is most similar.
 
     Alignment pairs rows by their scores. Texts that differ may score 0, and then stay unpaired.
     """
     invented: dict[str, list[FieldResult]] = defaultdict(list)
-    missing: dict[str, int] = defaultdict(int)
     for item, *_ in findings:
-        if item.status is Status.HALLUCINATION and isinstance(item.extracted, str) and _nesting_depth(item.path):
+        if item.status is Status.HALLUCINATION and isinstance(item.extracted, str) and "[]" in item.pattern:
             invented[item.pattern].append(item)
-        missing[item.pattern] += item.status is Status.OMISSION
-    bounded = {name for name, others in invented.items() if missing[name] * len(others) <= _MOST_PAIRS}
-    return [
-        _with_similar_value(finding, invented[finding.result.pattern]) if finding.result.pattern in bounded else finding
-        for finding in findings
-    ]
+    return (
+        [_with_similar_value(finding, invented[finding.result.pattern]) for finding in findings]
+        if invented
+        else [*findings]
+    )
 
 
 def _with_similar_value(finding: Finding, invented: Sequence[FieldResult]) -> Finding:
+    item = finding.result
+    if item.status is not Status.OMISSION or not isinstance(item.gold, str) or len(invented) > _MOST_INVENTED:
+        return finding
+    from rapidfuzz import process
     from rapidfuzz.distance import Indel
 
-    item = finding.result
-    if item.status is not Status.OMISSION or not isinstance(item.gold, str) or finding.note:
+    texts = [str(other.extracted) for other in invented]
+    best = process.extractOne(item.gold, texts, scorer=Indel.normalized_similarity, score_cutoff=_SIMILAR_FROM)
+    if best is None or finding.note:
         return finding
-    gold = item.gold
-    alike = [
-        (Indel.normalized_similarity(gold, str(other.extracted), score_cutoff=SIMILAR_FROM), other)
-        for other in invented
-    ]
-    score, best = max(alike, key=lambda pair: pair[0])
-    if score < SIMILAR_FROM:
-        return finding
-    return finding._replace(
-        note=f"much like {show(best.extracted, _SIMILAR_WIDTH)}, invented at {best.matched or best.path}"
-    )
+    text, _, index = best
+    place = invented[index].matched or invented[index].path
+    return finding._replace(note=f"much like {show(text, _SIMILAR_WIDTH)}, invented at {place}")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.metrics.numbers import error_text
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, json_type
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, json_type
 from pytest_extract.report.lines import ELLIPSIS, Line, Span, line, plural, safe, safe_prose, shorten
 from pytest_extract.report.values import show
 
@@ -123,17 +123,18 @@ def _join_close_changes(runs: Sequence[CharacterRun]) -> list[CharacterRun]:
     done: list[CharacterRun] = []
     for run in runs:
         now = run
-        while done and not now.same and not done[-1].same:
-            now = _changed_run(done.pop(), now)
-        while not now.same and len(done) > 1 and len(done[-1].gold) <= min(_run_length(now), _run_length(done[-2])):
-            between, before = done.pop(), done.pop()
-            now = _changed_run(_changed_run(before, between), now)
+        while (
+            done
+            and not now.same
+            and (
+                not done[-1].same
+                or (len(done) > 1 and len(done[-1].gold) <= min(_run_length(now), _run_length(done[-2])))
+            )
+        ):
+            before = done.pop()
+            now = CharacterRun(before.gold + now.gold, before.extracted + now.extracted, same=False)
         done.append(now)
     return done
-
-
-def _changed_run(one: CharacterRun, other: CharacterRun) -> CharacterRun:
-    return CharacterRun(one.gold + other.gold, one.extracted + other.extracted, same=False)
 
 
 def _run_length(run: CharacterRun) -> int:
@@ -238,54 +239,32 @@ def _marked_line(pieces: Sequence[tuple[str, bool]], start: int, width: int) -> 
     return tuple(span for span in spans if span.text)
 
 
-LARGEST_CONTAINER: Final = 20_000
-"""Containers with more values than this (both sides together) are not compared inside."""
-DEEPEST_CONTAINER: Final = 60
-"""Containers nested deeper than this are not compared inside, because deepdiff recurses."""
+LARGEST_CONTAINERS: Final = 100_000
+"""Containers whose JSON texts together are longer than this are not compared inside: deepdiff takes seconds."""
 
 
-def container_difference(gold: Json, extracted: Json, width: int, *, limit: int | None) -> tuple[Span, ...]:
+def container_difference(gold: Json, extracted: Json, width: int, *, limit: int | None) -> Line:
     """List the first `limit` differences as `path gold→extracted`, and count the others."""
-    if _too_large(gold, extracted):
-        return (Span("too large to be compared inside", "dim"),)
-    changes = list(_container_changes(gold, extracted, width // 2))
-    shown = changes if limit is None else changes[:limit]
-    text = "; ".join(shown)
-    left = len(changes) - len(shown)
-    return (Span(text, "mark"), *((Span(f"; … {plural(left, 'more difference')}"),) if left else ()))
-
-
-def _too_large(gold: Json, extracted: Json) -> bool:
-    stack: list[tuple[Json, int]] = [(gold, 0), (extracted, 0)]
-    seen = 0
-    while stack:
-        value, depth = stack.pop()
-        seen += 1
-        if depth > DEEPEST_CONTAINER or seen > LARGEST_CONTAINER:
-            return True
-        if isinstance(value, dict):
-            stack.extend((item, depth + 1) for item in value.values())
-        elif isinstance(value, list):
-            stack.extend((item, depth + 1) for item in value)
-    return False
-
-
-def _container_changes(gold: Json, extracted: Json, width: int) -> Iterator[str]:
     from deepdiff import DeepDiff
 
-    tree: Any = DeepDiff(gold, extracted, view="tree", ignore_numeric_type_changes=False)
-    for kind in sorted(tree):
-        for change in tree[kind]:
-            place = safe_prose(str(FieldPath(change.path(output_format="list"))))
-            if kind.endswith("_removed"):
-                yield f"{place} lost {show(change.t1, width)}"
-            elif kind.endswith("_added"):
-                yield f"{place} invented {show(change.t2, width)}"
-            else:
-                yield f"{place} {show(change.t1, width)}→{show(change.t2, width)}"
+    try:
+        if len(canonical_json([gold, extracted])) > LARGEST_CONTAINERS:
+            return line(Span("too large to be compared inside", "dim"))
+        tree: Any = DeepDiff(gold, extracted, view="tree", ignore_numeric_type_changes=False)
+        changes = [(kind, change) for kind in sorted(tree) for change in tree[kind]]
+    except RecursionError:
+        return line(Span("nested too deeply to be compared inside", "dim"))
+    texts = []
+    for kind, change in changes[:limit]:
+        place = safe_prose(str(FieldPath(change.path(output_format="list"))))
+        one, other = show(change.t1, width // 2), show(change.t2, width // 2)
+        what = f"lost {one}" if kind.endswith("_removed") else f"invented {other}" if kind.endswith("_added") else ""
+        texts.append(f"{place} {what or f'{one}→{other}'}")
+    left = len(changes) - len(texts)
+    return line(Span("; ".join(texts), "mark"), f"; … {plural(left, 'more difference')}" if left else "")
 
 
-def value_difference(gold: Json | Missing, extracted: Json | Missing, width: int) -> tuple[Span, ...]:
+def value_difference(gold: Json | Missing, extracted: Json | Missing, width: int) -> Line:
     """Describe the difference of two values: marked characters, the error of a number, or their types.
 
     No spans if the two values show all of it.
@@ -307,12 +286,12 @@ def _is_number(value: Json) -> bool:
 
 def _number_difference(gold: float, extracted: float) -> str:
     try:
-        off = float(extracted - gold)
-        relative = off / abs(gold) if gold else math.inf
+        off, size = float(extracted - gold), abs(float(gold))
     except OverflowError:  # an integer may have thousands of digits
         return "off by more than a float holds"
     if not math.isfinite(off):
         return ""
-    if not gold or abs(relative) >= 100:
+    if abs(off) >= 100 * size:
         return f"off by {error_text(off, '+')}"
+    relative = off / size
     return f"off by {relative:+.2%}" if abs(relative) >= 0.0001 else f"off by {relative:+.1e} of gold"

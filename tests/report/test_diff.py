@@ -189,7 +189,7 @@ def test_swapped_rows_are_one_line() -> None:
         leaf("items[5].p", 7, 8),
     )  # fmt: skip
     assert squeezed(told(one)) == [
-        "items order mismatch rows 3 and 4 swapped",
+        "items order mismatch 2 rows in another order: 3 at 4, 4 at 3",
         "items[5].p text mismatch gold 7 extracted 8 off by +14.29%",
         "0 values match",
     ]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.results import FieldResult
-from pytest_extract.report.findings import Finding, note_similar_values
+from pytest_extract.report.findings import findings_of
 from tests.records import field_result
 
 
@@ -13,7 +13,7 @@ def item(path: str, gold: object = None, extracted: object = None, matched: str 
 
 
 def notes(*results: FieldResult) -> list[str]:
-    return [each.note for each in note_similar_values(list(map(Finding, results)))]
+    return [each.note for each in findings_of(results)]
 
 
 def test_a_misread_value_of_a_list_is_named_beside_the_lost_one() -> None:

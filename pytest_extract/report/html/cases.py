@@ -13,7 +13,7 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below
 from pytest_extract.regression.changes import FieldChange
-from pytest_extract.report.diff import counts_text, finding_notes, output_lines, repeats_text
+from pytest_extract.report.diff import counts_text, finding_notes, inner_difference, output_lines, repeats_text
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
 from pytest_extract.report.html.documents import CaseEvidence, PageDocuments
 from pytest_extract.report.html.text import (
@@ -28,14 +28,9 @@ from pytest_extract.report.html.text import (
     styled,
     styled_lines,
 )
-from pytest_extract.report.lines import Line, first_of, plural, render_error, score_number
+from pytest_extract.report.lines import first_of, plural, render_error, score_number
 from pytest_extract.report.totals import BY_EMPTINESS, MEASURES, UncomparedCase, case_means, mostly_empty, reason_of
-from pytest_extract.report.value_diff import (
-    SideBySide,
-    container_difference,
-    side_by_side,
-    value_difference,
-)
+from pytest_extract.report.value_diff import SideBySide, side_by_side
 from pytest_extract.report.values import show
 
 MOST_CASES: Final = 20_000
@@ -421,13 +416,7 @@ def _can_stand_in_text(value: Json | Missing) -> bool:
 
 def _notes(finding: Finding, both: SideBySide) -> list[Json]:
     """Return what the diff in the terminal says of a finding, without the marks that both values have here."""
-    item = finding.result
-    difference: Line = ()
-    if item.status is Status.MISMATCH and item.metric != "order":
-        if isinstance(item.gold, dict | list) and isinstance(item.extracted, dict | list):
-            difference = container_difference(item.gold, item.extracted, VALUE_WIDTH, limit=_MOST_INNER_CHANGES)
-        elif not (both.marked or item.reason):
-            difference = value_difference(item.gold, item.extracted, VALUE_WIDTH)
+    difference = () if both.marked else inner_difference(finding.result, VALUE_WIDTH, most=_MOST_INNER_CHANGES)
     seen = both.marked or bool(difference)
     return [styled(note) for note in finding_notes(finding, difference, seen=seen, cite=True, width=MESSAGE)]
 

@@ -38,9 +38,9 @@ def test_options_and_commands_exist(name: str) -> None:
 
 def test_the_workflows_run_the_suite_and_keep_its_reports() -> None:
     workflow = yaml.safe_load((PROJECT / FILES[0]).read_text(encoding="utf-8"))
-    steps = workflow["jobs"]["extraction"]["steps"]
+    steps = workflow["jobs"]["gate"]["steps"]
     runs = [step["run"] for step in steps if "run" in step]
-    assert any(run.startswith("pytest --junitxml=") and "--extract-report=reports/comment.md" in run for run in runs)
+    assert any("--extract-gate=regression" in run and "--extract-report=reports/comment.md" in run for run in runs)
     assert any("<!-- pytest-extract -->" in run and "body=@reports/comment.md" in run for run in runs)
     assert steps[-1]["with"]["path"] == "reports/"
     job = yaml.safe_load((PROJECT / FILES[1]).read_text(encoding="utf-8"))["extraction"]
@@ -48,6 +48,15 @@ def test_the_workflows_run_the_suite_and_keep_its_reports() -> None:
         f"--extract-report=gitlab:{job['artifacts']['reports']['codequality']}" in line for line in job["script"]
     )
     assert any(f"--junitxml={job['artifacts']['reports']['junit']}" in line for line in job["script"])
+
+
+def test_only_the_jobs_that_commit_may_write_to_the_repository() -> None:
+    workflow = yaml.safe_load((PROJECT / FILES[0]).read_text(encoding="utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    pushing = {name for name, job in workflow["jobs"].items() if any("git push" in text for text in texts(job))}
+    writing = {name for name, job in workflow["jobs"].items() if job["permissions"]["contents"] == "write"}
+    assert pushing == writing == {"accept", "nightly"}
+    assert (PROJECT / workflow["env"]["OPTIONS"].split()[0].partition("=")[2]).is_file()
 
 
 def test_the_hook_is_one_of_this_repository() -> None:

@@ -209,7 +209,10 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
         text += (
             "; one run of each case: with --extract-repeat=3 the gate finds more, and this run's luck counts for less"
         )
-    return True, [text, *map(resolution_text, resolutions(stored.cases, rules))]
+    gate = (
+        ["the regression gate did not compare: this run is the baseline now"] if settings.gate == "regression" else []
+    )
+    return True, [text, *gate, *map(resolution_text, resolutions(stored.cases, rules))]
 
 
 def _deleted_cases(baseline: Path, root: Path) -> list[str]:

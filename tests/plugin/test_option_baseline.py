@@ -64,6 +64,14 @@ UPDATE = "--extract-update-baseline"
 GATE = "--extract-gate=regression"
 
 
+def test_a_gate_beside_a_baseline_that_is_written_says_that_it_did_not_compare(pytester, suite):
+    run = suite(4)
+    run(UPDATE)
+    written = run(UPDATE, GATE, total=[0, 1, 2, 3])
+    written.stdout.fnmatch_lines(["*the regression gate did not compare: this run is the baseline now"])
+    assert "did not compare" not in run(UPDATE).stdout.str()
+
+
 def test_a_run_as_good_as_its_baseline_is_green(pytester, suite):
     run = suite(40)
     written = run(UPDATE, total=[3])

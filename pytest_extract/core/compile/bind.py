@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
+from typing import Final, Literal, TypeAlias, TypeVar, cast
 
 from pytest_extract.core.compile.nodes import (
     NOTHING,
@@ -181,13 +181,10 @@ class Binder:
         def folded(value: Json) -> str | None:
             return equality.fold_case(value) if isinstance(value, str) else None
 
-        texts = text_matrix(folded, compare)
-
-        def matrix(gold: Sequence[Json], extracted: Sequence[Json], at_least: float = 0.0) -> Any:
-            return texts(gold, extracted, at_least).clip(least)
-
         # texts that need no judge are equal for fuzzy too; only other values need a look at both
-        return replace(metric, compare=compare, judged=False, key=None, matrix=matrix)
+        return replace(
+            metric, compare=compare, judged=False, key=None, matrix=text_matrix(folded, compare, least=least)
+        )
 
     def _transform(self, use: MetricUse, report: Report) -> Transform | None:
         table = {**TRANSFORMS, **self._extensions.transforms}

@@ -1,92 +1,89 @@
-"""Best assignment: one column for each row of a matrix of scores, so that their sum is highest.
-
-Small matrices are solved here, by shortest augmenting paths (Crouse, "On implementing 2D rectangular assignment
-algorithms", IEEE TAES 52(4), 2016), for importing scipy takes longer than solving them. Among equally good assignments
-the choice is that of `scipy.optimize.linear_sum_assignment`, which solves all others.
-"""
+"""Best assignment: pairs of rows whose summed score is highest."""
 
 from __future__ import annotations
 
-from operator import sub
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-MOST_CELLS: Final = 400
-"""Pairs that are looked at in plain Python; for more, numpy and scipy are imported."""
-_INFINITE = float("inf")
+from pytest_extract.core.engine.columns import Column
+
+_ROUNDING: Final = 1e-12
+_LEAST: Final = 1e-8
+"""What two rows at opposite ends of their lists lose: less than any difference of scores that means something."""
 
 
 def assign(scores: Any) -> list[tuple[int, int]]:
     """Return a best assignment of a matrix of scores, by row: a list of rows, or a two-dimensional numpy array."""
     if not len(scores) or not len(scores[0]):
         return []
-    if len(scores) * len(scores[0]) > MOST_CELLS:
-        from scipy.optimize import linear_sum_assignment
+    from scipy.optimize import linear_sum_assignment
 
-        rows, columns = linear_sum_assignment(scores, maximize=True)
-        return list(zip(rows.tolist(), columns.tolist(), strict=True))
-    if len(scores) <= len(scores[0]):
-        return [*enumerate(_PathSearch([[-score for score in row] for row in scores]).column_of)]
-    search = _PathSearch([[-score for score in column] for column in zip(*scores, strict=True)])
-    return sorted((row, column) for column, row in enumerate(search.column_of))
+    rows, columns = linear_sum_assignment(scores, maximize=True)
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-class _PathSearch:
-    """The cheapest assignment of all rows of a cost matrix that has no more rows than columns."""
+def fitting_pairs(
+    columns: Sequence[Column],
+    height: int,
+    width: int,
+    *,
+    known: Mapping[tuple[int, int], float] | None = None,
+    places: tuple[Sequence[int], Sequence[int]] | None = None,
+) -> list[tuple[int, int]]:
+    """Return the best assignment of the pairs of rows that have anything in common.
 
-    def __init__(self, costs: list[list[float]]) -> None:
-        self.costs = costs
-        width = len(costs[0])
-        self.row_potential = [0.0] * len(costs)
-        self.column_potential = [0.0] * width
-        self.row_of = [-1] * width
-        self.column_of = [-1] * len(costs)
-        for row in range(len(costs)):
-            if not self._take_cheapest(row):
-                self._augment(row)
+    Scores are upper bounds at first. Those of the chosen pairs are made exact, with some of the next best ones of a row
+    that scores less, and the assignment is repeated until it rests on exact scores: no other can be better.
 
-    def _take_cheapest(self, row: int) -> bool:
-        """Take the row's cheapest column where that is unique and free: the common case needs no search."""
-        reduced = list(map(sub, self.costs[row], self.column_potential))
-        lowest = min(reduced)
-        column = reduced.index(lowest)
-        if self.row_of[column] >= 0 or reduced.count(lowest) > 1:
+    `known`: scores of pairs that the columns do not give. `places`: where the rows stand; of equally good assignments
+    the one that keeps their order is taken. Without it, it is the one that scipy finds.
+    """
+    import numpy as np
+
+    scores = _bounds(columns, height, width)
+    exact = dict(known or {})
+    for pair, score in exact.items():
+        scores[pair] = score
+    ours, theirs = (np.array(side, np.float64) for side in places or ((0,) * height, (0,) * width))
+    most = max(height, width, *ours, *theirs)
+
+    def lost(i: int, which: Any) -> Any:
+        """Of pairs that cross, the squares add up to more than of those that do not."""
+        steps = (theirs[which] - ours[i]) / most
+        return _LEAST * steps * steps
+
+    for i in range(height if places else 0):
+        scores[i] -= lost(i, slice(None))
+
+    def make_exact(i: int, j: int) -> bool:
+        """Put the score of a pair in the place of its bound; whether it is lower."""
+        if (i, j) in exact:
             return False
-        self.row_potential[row] = lowest
-        self.row_of[column] = row
-        self.column_of[row] = column
-        return True
+        fits = [column.fit(i, j) for column in columns]
+        weight = sum(fit.weight for fit in fits)
+        exact[i, j] = sum(fit.score for fit in fits) / weight if weight else 1.0
+        bound, scores[i, j] = scores[i, j], exact[i, j] - lost(i, j)
+        return bool(scores[i, j] < bound - _ROUNDING)
 
-    def _augment(self, start: int) -> None:
-        """Assign a row by the cheapest path to a free column (Dijkstra); columns are scanned in scipy's order."""
-        costs, row_of, potential = self.costs, self.row_of, self.column_potential
-        remaining = list(range(len(row_of) - 1, -1, -1))
-        distance = [_INFINITE] * len(row_of)
-        came_from = [-1] * len(row_of)
-        done: list[int] = []
-        row, travelled = start, 0.0
-        while row >= 0:
-            row_costs, row_potential = costs[row], self.row_potential[row]
-            lowest, place = _INFINITE, -1
-            for index, column in enumerate(remaining):
-                reached = travelled + row_costs[column] - row_potential - potential[column]
-                if reached < distance[column]:
-                    distance[column] = reached
-                    came_from[column] = row
-                else:
-                    reached = distance[column]
-                if reached < lowest or (reached == lowest and row_of[column] < 0):
-                    lowest, place = reached, index
-            travelled, column = lowest, remaining[place]
-            remaining[place] = remaining[-1]
-            remaining.pop()
-            done.append(column)
-            row = row_of[column]
-        self.row_potential[start] += travelled
-        for column in done:
-            if row_of[column] >= 0:
-                self.row_potential[row_of[column]] += travelled - distance[column]
-            potential[column] -= travelled - distance[column]
-        column = done[-1]
-        while row != start:
-            row = row_of[column] = came_from[column]
-            column, self.column_of[row] = self.column_of[row], column
+    are_bounds = not all(column.is_exact for column in columns)
+    looks = 1
+    while True:
+        chosen = assign(scores)
+        lowered = [i for i, j in chosen if are_bounds and make_exact(i, j)]
+        if not lowered:
+            return [(i, j) for i, j in chosen if scores[i, j] + lost(i, j) > _ROUNDING]
+        looks *= 2
+        for i in lowered:
+            for j in np.argsort(scores[i])[-looks:].tolist():
+                make_exact(i, j)
+
+
+def _bounds(columns: Sequence[Column], height: int, width: int) -> Any:
+    import numpy as np
+
+    scores, weights = np.zeros((height, width)), np.zeros((1, 1))
+    for column in columns:
+        weights = weights + column.add_to(scores)
+    scores += weights <= 0.0  # nothing is compared: 1.0
+    scores /= np.where(weights > 0.0, weights, 1.0)
+    return scores

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any, Final, Protocol
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, Skip
@@ -22,10 +21,7 @@ DEEPEST_TRIAL: Final = 16
 """Lists inside lists whose rows are tried; deeper ones are compared as one value."""
 _DEEPEST_BAG: Final = 32
 _NOTHING: Final = Fit(0.0, 0.0)
-_LONG: Final = 40
-"""Letters of texts that are first compared only as far as it takes to see that they are not nearly the same."""
 _ROWS_AT_ONCE: Final = 64
-_FEW: Final = 64  # pairs of values that are compared one by one, although the metric could do it at once
 
 
 def single_check(node: Node) -> FieldMetric | None:
@@ -74,11 +70,8 @@ class Column(Protocol):
     def fit(self, i: int, j: int) -> Fit:
         """Return how well a cell of gold and one of the output fit."""
 
-    def bound(self, i: int, j: int) -> Fit:
-        """Return no lower score and no higher weight, which is found faster."""
-
-    def add_to(self, scores: Any, least: float = 0.0) -> Any:
-        """Add the bounds of all pairs to a matrix, and return their weights; scores below `least` may be as high."""
+    def add_to(self, scores: Any) -> Any:
+        """Add the bounds of all pairs to a matrix, and return their weights: scores no lower, weights no higher."""
 
 
 class MetricColumn:
@@ -107,10 +100,6 @@ class MetricColumn:
             return _NOTHING if gold is extracted else self.one_sided
         return Fit(self.weight * self._compare(gold, extracted), self.weight)
 
-    def bound(self, i: int, j: int) -> Fit:
-        """As `fit`."""
-        return self.fit(i, j)
-
     def _compare(self, gold: Json, extracted: Json) -> float:
         kind = type(gold)
         if self.metric.reflexive and kind is type(extracted) and kind is not float and gold == extracted:
@@ -118,23 +107,7 @@ class MetricColumn:
         score = self.metric.compare(gold, extracted)
         return score if 0.0 <= score <= 1.0 else 0.0  # a project's own metric may give anything
 
-    @cached_property
-    def has_long_texts(self) -> bool:
-        """Whether it takes long to compare them."""
-        texts = [value for side in (self.gold, self.extracted) for value in side if type(value) is str]
-        return not self.is_exact and sum(map(len, texts)) > _LONG * len(texts)
-
-    def only(self, rows: Sequence[int]) -> MetricColumn:
-        """Return the column of some of gold's rows."""
-        return MetricColumn(
-            [self.gold[i] for i in rows],
-            self.extracted,
-            self.metric,
-            self.weight,
-            f1=self.one_sided.weight < self.weight,
-        )
-
-    def add_to(self, scores: Any, least: float = 0.0) -> Any:
+    def add_to(self, scores: Any) -> Any:
         """Compare keys, or the distinct values, all at once where the metric can."""
         import numpy as np
 
@@ -149,8 +122,8 @@ class MetricColumn:
         else:
             (golds, ours), (others, theirs) = _distinct(self.gold, _strict), _distinct(self.extracted, _strict)
             table = np.zeros((len(golds) + 1, len(others) + 1))  # the last are MISSING
-            if golds and others and matrix is not None and len(golds) * len(others) > _FEW:
-                table[:-1, :-1] = matrix(golds, others, least)
+            if golds and others and matrix is not None:
+                table[:-1, :-1] = matrix(golds, others)
             elif golds and others:
                 table[:-1, :-1] = [[self._compare(one, other) for other in others] for one in golds]
             _add_cells(scores, ours, theirs, table, self.weight)
@@ -184,15 +157,6 @@ class NodeColumn:
         path = () if self.places is None else self.places[i]
         return pair_fit(self.run, self.node, self.gold[i], self.extracted[j], path)
 
-    def bound(self, i: int, j: int) -> Fit:
-        """Compare the leaves of two lists whatever rows they stand in, where each is scored by its metric alone."""
-        if self.is_exact:
-            return self.fit(i, j)
-        one, other = self._bag(self.gold[i]), self._bag(self.extracted[j])
-        if one is None or other is None:
-            return self.fit(i, j)
-        return Fit((one & other).total(), max(one.total(), other.total()))
-
     def _bag(self, value: Value) -> Counter[Hashable] | None:
         key = "bag", id(self.node), self.run.content(value)
         if key not in self.run.known:
@@ -201,11 +165,10 @@ class NodeColumn:
         found: Counter[Hashable] | None = self.run.known[key]
         return found
 
-    def add_to(self, scores: Any, least: float = 0.0) -> Any:
-        """Walk or bound the distinct values."""
+    def add_to(self, scores: Any) -> Any:
+        """Walk the distinct values, or compare the leaves of two lists whatever rows they stand in."""
         import numpy as np
 
-        del least
         content: Callable[[Value], Hashable] = self.run.content
         golds, ours = _distinct([*range(len(self.gold))], lambda i: content(self.gold[i]) if self.places is None else i)
         others, theirs = _distinct([*range(len(self.extracted))], lambda j: content(self.extracted[j]))

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
-from typing import TypeAlias
+from collections.abc import Hashable, Sequence
 
-from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
-from pytest_extract.core.engine.assignment import assign
-from pytest_extract.core.engine.columns import single_check
-from pytest_extract.core.engine.context import Path, ScoringContext
+from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object
+from pytest_extract.core.engine.assignment import fitting_pairs
+from pytest_extract.core.engine.columns import Column, column_of, columns_of, has_invented_keys, pair_fit, single_check
+from pytest_extract.core.engine.context import Path, ScoringContext, equal
 from pytest_extract.core.engine.keyed import pair_equal, paired
-from pytest_extract.core.engine.similarity import Similarity
-from pytest_extract.core.engine.ties import equal_in_order, in_order
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import Pairing
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, Json, Value
-
-RowKey: TypeAlias = Callable[[Value], Hashable]
 
 
 def best_fit(
@@ -30,103 +25,68 @@ def best_fit(
     """
     height, width = len(gold), len(extracted)
     if run.f1:
-        return paired(fitting_pairs(Similarity.of_rows(run, node, gold, extracted, places)), height, width)
-    key = row_key(run, node)
-    ours, theirs = [*map(key, gold)], [*map(key, extracted)]
-    equal, rows, columns = pair_equal(ours, theirs)
+        return paired(_assigned(run, node, gold, extracted, places, None), height, width)
+    equal_rows = pair_equal(*([row_key(run, node, row) for row in side] for side in (gold, extracted)))
+    pairs, rows, columns = equal_rows
+    if len(rows) == len(columns) == 1:  # the usual mistake takes no matrix
+        (i,), (j,) = rows, columns
+        fits = pair_fit(run, node, gold[i], extracted[j], places[i] if run.is_ruled(node) else ()).share > 0.0
+        return paired([*pairs, (i, j)], height, width) if fits else equal_rows
     if not rows or not columns:
-        return paired(equal_in_order(equal, ours, theirs), height, width)
-    similarity = Similarity.of_rows(
-        run, node, [gold[i] for i in rows], [extracted[j] for j in columns], [places[i] for i in rows]
-    )
-    pairs = [*equal, *((rows[i], columns[j]) for i, j in fitting_pairs(similarity))]
-    if run.is_ruled(node):  # rows that are equal may fit unlike
-        return paired(pairs, height, width)
-    pairs = equal_in_order(pairs, ours, theirs)
-    own = {ours[row]: i for i, row in enumerate(rows)}
-    other = {theirs[column]: j for j, column in enumerate(columns)}
-    unlike = [(i, j) for i, j in pairs if ours[i] != theirs[j]]
-    moved = in_order(
-        unlike,
-        lambda i, j: similarity.score(own[ours[i]], other[theirs[j]]),
-        lambda i, j: similarity.scores[own[ours[i]]][other[theirs[j]]],
-    )
-    return paired([*{**dict(pairs), **dict(moved)}.items()], height, width)
+        return equal_rows
+    left = [gold[i] for i in rows], [extracted[j] for j in columns], [places[i] for i in rows]
+    found = _assigned(run, node, *left, (rows, columns))
+    return paired([*pairs, *((rows[i], columns[j]) for i, j in found)], height, width)
 
 
-def fitting_pairs(similarity: Similarity) -> list[tuple[int, int]]:
-    """Return the best assignment of pairs that have anything in common.
+def _assigned(
+    run: ScoringContext,
+    node: Node,
+    gold: Sequence[Json],
+    extracted: Sequence[Json],
+    places: Sequence[Path],
+    order: tuple[Sequence[int], Sequence[int]] | None,
+) -> list[tuple[int, int]]:
+    """Assign rows by columns of what stands in them; those that no columns hold, one by one."""
+    height, width = len(gold), len(extracted)
+    if not isinstance(node, Object) or node.checks or node.groups:
+        columns: list[Column] = [column_of(run, node, gold, extracted, places)]
+        return fitting_pairs(columns, height, width, places=order)
+    is_whole, is_ruled = run.is_ruled_itself(node), run.is_ruled(node)
 
-    Scores are upper bounds at first. Those of the chosen pairs are made exact, with some of the next best ones of a row
-    that scores less, and the assignment is repeated until it rests on exact scores: no other can be better.
-    """
-    while True:
-        scores = similarity.scores
-        chosen = assign(scores)
-        lowered = [i for i, j in chosen if similarity.make_exact(i, j)]
-        if not lowered:
-            return [(i, j) for i, j in chosen if scores[i][j] > 0.0]
-        similarity.sharpen(lowered)
+    def is_odd(row: Json) -> bool:
+        return is_whole or type(row) is not dict or not row or has_invented_keys(node, row)
+
+    def score(i: int, j: int) -> float:
+        if not is_whole and (type(gold[i]) is not dict or type(extracted[j]) is not dict):
+            return float(equal(run, gold[i], extracted[j]))
+        return pair_fit(run, node, gold[i], extracted[j], places[i] if is_ruled else ()).share
+
+    odd = [j for j, row in enumerate(extracted) if is_odd(row)]
+    known = {(i, j): score(i, j) for i, row in enumerate(gold) for j in (range(width) if is_odd(row) else odd)}
+    sides = [[row if type(row) is dict else MISSING for row in side] for side in (gold, extracted)]
+    columns = columns_of(run, node, sides[0], sides[1], places)
+    return fitting_pairs(columns, height, width, known=known, places=order)
 
 
-# --- what equal rows share
-
-
-def row_key(run: ScoringContext, node: Node) -> RowKey:
+def row_key(run: ScoringContext, node: Node, value: Value) -> Hashable:
     """Return what tells rows apart: those with the same key match in every leaf."""
-    found: RowKey | None = run.known.get(("key", id(node)))
-    if found is None:
-        found = run.known["key", id(node)] = _key_of(run, node)
-    return found
-
-
-def _key_of(run: ScoringContext, node: Node) -> RowKey:
-    absent = run.absent  # the run keeps the key, which thus must not keep the run
-
-    def content(value: Value) -> Hashable:
-        return MISSING if value is MISSING or (value is None and absent) else equality.json_text(value)
-
+    if value is MISSING or (value is None and run.absent):
+        return MISSING
     check = single_check(node)
     if check is not None and isinstance(node, Leaf):
-        return _leaf_key(node, check, content, absent=absent)
-    if isinstance(node, Object) and not node.checks and not node.groups:
-        return _object_key(run, node, content)
-    if isinstance(node, Array) and not node.checks and not node.prefix and node.align.mode in ("best_fit", "multiset"):
-        row, none = row_key(run, node.items), MISSING if node.empty_absent else ()
-
-        def list_key(value: Value) -> Hashable:
-            if type(value) is not list:
-                return content(value)
-            return frozenset(Counter(map(row, value)).items()) if value else none
-
-        return list_key
-    return content
-
-
-def _leaf_key(leaf: Leaf, check: FieldMetric, content: RowKey, *, absent: bool) -> RowKey:
-    key, types = check.metric.key, leaf.types
-    if key is None or check.transform is not None or check.likeness is not None:
-        return content
-    own = key
-
-    def leaf_key(value: Value) -> Hashable:
-        if value is MISSING or (value is None and absent):
-            return MISSING
-        return own(value) if types is None or type_fits(types, value) else content(value)
-
-    return leaf_key
-
-
-def _object_key(run: ScoringContext, obj: Object, content: RowKey) -> RowKey:
-    keys = [(entry.name, row_key(run, entry.node)) for entry in obj.entries]
-
-    def object_key(value: Value) -> Hashable:
-        if type(value) is not dict:
-            return content(value)
-        own = tuple([key(value.get(name, MISSING)) for name, key in keys])
-        if obj.names.issuperset(value):
-            return own
-        further = [(name, content(value[name])) for name in value if name not in obj.names and value[name] is not None]
-        return own, tuple(sorted(further))
-
-    return object_key
+        key = None if check.transform is not None or check.likeness is not None else check.metric.key
+        if key is not None and (node.types is None or type_fits(node.types, value)):
+            return key(value)
+    elif isinstance(node, Object) and type(value) is dict and not node.checks and not node.groups:
+        own = tuple([row_key(run, entry.node, value.get(entry.name, MISSING)) for entry in node.entries])
+        further = [
+            (name, equality.json_text(value[name])) for name in value.keys() - node.names if value[name] is not None
+        ]
+        return (own, tuple(sorted(further))) if further else own
+    elif isinstance(node, Array) and type(value) is list and not node.checks and not node.prefix:
+        if not value:
+            return MISSING if node.empty_absent else ()
+        if node.align.mode in ("best_fit", "multiset"):
+            return frozenset(Counter(row_key(run, node.items, row) for row in value).items())
+    return equality.json_text(value)

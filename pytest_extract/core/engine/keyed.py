@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from itertools import chain
 
 from pytest_extract.core.engine.assignment import assign
 from pytest_extract.core.metrics.equality import json_text, python_text
@@ -139,14 +138,15 @@ def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Jso
 
 
 def pair_equal(gold: Sequence[Hashable], extracted: Sequence[Hashable]) -> Pairing:
-    """Pair equal elements in order of appearance; the rest is left over."""
-    waiting: dict[Hashable, list[int]] = {}
-    for column in range(len(extracted) - 1, -1, -1):  # of equal ones, the first is taken first
-        waiting.setdefault(extracted[column], []).append(column)
-    pairs, missing = [], []
-    for row, value in enumerate(gold):
-        if columns := waiting.get(value):
-            pairs.append((row, columns.pop()))
-        else:
-            missing.append(row)
-    return Pairing((*pairs,), (*missing,), (*sorted(chain.from_iterable(waiting.values())),))
+    """Pair equal elements in order; where a side has more of them, those with one in their own place come first."""
+    sides: dict[Hashable, tuple[list[int], list[int]]] = {}
+    for side, values in enumerate((gold, extracted)):
+        for place, value in enumerate(values):
+            sides.setdefault(value, ([], []))[side].append(place)
+    pairs: list[tuple[int, int]] = []
+    for ours, theirs in sides.values():
+        few = min(len(ours), len(theirs))
+        own = {*ours} & {*theirs}
+        rows, columns = (sorted(sorted(side, key=lambda place: place not in own)[:few]) for side in (ours, theirs))
+        pairs += zip(rows, columns, strict=True)
+    return paired(pairs, len(gold), len(extracted))

@@ -13,8 +13,8 @@ from pytest_extract.errors import nearest
 SemanticsName: TypeAlias = Literal["default", "extract-bench", "struct-extract-eval"]
 Compare: TypeAlias = Callable[[Json, Json], float]
 """(gold, extracted) -> score in [0, 1]; total: any two JSON values give a number, nothing raises."""
-Matrix: TypeAlias = Callable[[Sequence[Json], Sequence[Json], float], Any]
-"""(gold values, extracted values, least) -> float array [len(gold), len(extracted)], as `BoundMetric` says."""
+Matrix: TypeAlias = Callable[[Sequence[Json], Sequence[Json]], Any]
+"""(gold values, extracted values) -> float array [len(gold), len(extracted)], as `BoundMetric` says."""
 Params: TypeAlias = Mapping[str, Json]
 """Checked parameters of a metric or transform, those that are left out with their defaults."""
 
@@ -42,8 +42,7 @@ class BoundMetric:
     `reflexive`: two values equal as JSON (same type, same content) score 1 without calling `compare`.
     `judged`: a judge decides; `compare` is then the cheap pre-check (1.0: equal without asking, else ask).
     `explain`: the reason for a score below 1; pairs of rows that are only tried are not asked for theirs.
-    `matrix`: for all pairs at once (numpy), numbers that are no lower than `compare`'s: the same ones wherever they can
-        be had so, but any number below `least` may be told as that.
+    `matrix`: for all pairs at once (numpy), numbers that are no lower than `compare`'s.
     `key`: set by metrics that are an equality: `compare` gives 1.0 where the keys of both values are equal, else 0.0.
     The last two only make the alignment of long lists fast; a metric without them is aligned pair by pair.
     """

@@ -70,10 +70,9 @@ def reading_metric(
             return unread(gold, extracted) if one is other else 0.0
         return float(agree(one, other))
 
-    def matrix(gold: Sequence[Json], extracted: Sequence[Json], least: float) -> Any:
+    def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
         import numpy as np
 
-        del least
         ours, theirs = [*map(read, gold)], [*map(read, extracted)]
         scores = np.zeros((len(ours), len(theirs)))
         for i, j in np.ndindex(scores.shape) if near is None else _near_pairs(ours, theirs, *near):

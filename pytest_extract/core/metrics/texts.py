@@ -30,6 +30,8 @@ Normal: TypeAlias = Callable[[Json], str | None]
 """The text that a value is compared by; None for a value without one."""
 Edits: TypeAlias = Literal["Levenshtein", "Indel"]
 """What is counted in 1 - edits / most edits: with substitutions, or insertions and deletions only (rapidfuzz)."""
+_LONG: Final = 100
+_NEARLY: Final = 0.9
 LONGEST_TEXT: Final = 5000
 """Characters of the longest text that is looked at for a pattern."""
 
@@ -43,21 +45,22 @@ def _similarity(edits: Edits) -> Any:
     return getattr(distance, edits).normalized_similarity
 
 
-def text_matrix(normal: Normal, compare: Compare, edits: Edits = "Levenshtein") -> Matrix:
-    """Make the matrix of normalised similarity; values without a text are compared pair by pair."""
+def text_matrix(normal: Normal, compare: Compare, edits: Edits = "Levenshtein", least: float = 0.0) -> Matrix:
+    """Make the matrix of normalised similarity, or of `least`; values without a text are compared pair by pair.
 
-    def matrix(gold: Sequence[Json], extracted: Sequence[Json], least: float) -> Any:
+    Long texts are compared only as far as it takes to see that they are not nearly the same.
+    """
+
+    def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
         import numpy as np
         from rapidfuzz.process import cdist
 
         rows, columns = ([normal(value) for value in side] for side in (gold, extracted))
-        result = cdist(
-            [text or "" for text in rows],
-            [text or "" for text in columns],
-            scorer=_similarity(edits),
-            dtype=np.float64,
-            score_cutoff=least,
-        ).clip(least)
+        ours, theirs = ([text or "" for text in side] for side in (rows, columns))
+        is_long = sum(map(len, (*ours, *theirs))) > _LONG * (len(ours) + len(theirs))
+        bound = _NEARLY if is_long else least
+        scores = cdist(ours, theirs, scorer=_similarity(edits), dtype=np.float64, score_cutoff=bound)
+        result = scores.clip(bound)
         odd = [j for j, text in enumerate(columns) if text is None]
         for i, text in enumerate(rows):
             for j in range(len(columns)) if text is None else odd:

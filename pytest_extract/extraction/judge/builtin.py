@@ -6,10 +6,9 @@ import json
 import unicodedata
 from collections.abc import Callable, Sequence
 
+from pytest_extract.core.engine.assignment import fitting_pairs
 from pytest_extract.core.engine.columns import MetricColumn
-from pytest_extract.core.engine.fit import fitting_pairs
 from pytest_extract.core.engine.keyed import multiset
-from pytest_extract.core.engine.similarity import Similarity
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json
@@ -72,7 +71,7 @@ def _fuzzy(question: Question) -> Decision:
         return JudgeAnswer(score, f"similarity of the letters: {score:.2f}")
     gold, extracted = lengths(question)
     columns = _columns(question.gold, question.extracted) if gold and extracted else []
-    pairs = fitting_pairs(Similarity(columns, gold, extracted)) if columns else []
+    pairs = fitting_pairs(columns, gold, extracted) if columns else []
     return alignment(gold, extracted, pairs, "best fit of the letters")
 
 

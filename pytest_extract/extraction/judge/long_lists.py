@@ -6,9 +6,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
+from pytest_extract.core.engine.assignment import fitting_pairs
 from pytest_extract.core.engine.columns import MetricColumn
-from pytest_extract.core.engine.fit import fitting_pairs
-from pytest_extract.core.engine.similarity import Similarity
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, Question
 from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, alignment, lengths
@@ -112,7 +111,7 @@ def _homes(
     left = list(many)
     while left:
         column = MetricColumn([few_texts[i] for i in few], [many_texts[j] for j in left], metric)
-        pairs = fitting_pairs(Similarity([column], len(few), len(left)))
+        pairs = fitting_pairs([column], len(few), len(left))
         # rows that are like none go with the others' in turn
         pairs = pairs or [(place % len(few), place) for place in range(len(left))]
         for i, j in pairs:

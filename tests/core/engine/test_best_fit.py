@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from pytest_extract import Verdict
-from pytest_extract.core.engine import columns, similarity
 from pytest_extract.core.scorer import compile_schema
 
 
@@ -100,14 +99,6 @@ def mistakes(draw):
 @given(case=mistakes() | st.tuples(near, near))
 def test_no_permutation_of_rows_is_better(case):
     assert total(FITTED, *case) == pytest.approx(best_total(*case))
-
-
-@given(case=mistakes() | st.tuples(near, near))
-def test_rows_that_are_compared_all_at_once_are_paired_as_one_by_one(case):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(similarity, "MOST_CELLS", 0)
-        patch.setattr(columns, "_FEW", 0)
-        assert total(FITTED, *case) == pytest.approx(best_total(*case))
 
 
 TABLE = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.core.engine.columns import Column
+if TYPE_CHECKING:
+    from pytest_extract.core.engine.columns import Column
 
 _ROUNDING: Final = 1e-12
 _LEAST: Final = 1e-8

@@ -25,13 +25,13 @@ from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.pattern import usual
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
+from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.values import Json
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
-    from pytest_extract.core.uncompared import Uncompared
     from pytest_extract.core.validate import Validator
 
 T = TypeVar("T")
@@ -374,7 +374,7 @@ class CaseBuilder:
 
     def _uncompared(self, scorer: Scorer, gold: _Gold) -> Uncompared | None:
         """Return the gold values that no comparison reaches; a mistake where they are most of the gold."""
-        found = self._cache.uncompared(scorer, gold.value)
+        found = find_uncompared(scorer.program, gold.value)
         if found is not None and found.is_most and self._values.get("uncompared") != "allow":
             where = (*gold.steps, *found.first)
             self._mistakes.append(Mistake(gold.source, where, f"{found}; {ALLOW_UNCOMPARED}", on_key=True))

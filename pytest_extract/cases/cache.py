@@ -16,7 +16,6 @@ from pytest_extract.cases.review_file import REVIEWED, GoldReview, read_reviews,
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import Mistake, SourceFile, read_source, read_text
 from pytest_extract.core.gates import GateConfig
-from pytest_extract.core.uncompared import GoldCheck, Uncompared
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, SchemaError
@@ -78,7 +77,6 @@ class SchemaCache:
         self._dangling: dict[str, tuple[Dangling, ...]] = {}
         self._said: dict[Callable[[Any], object], dict[str, object]] = {}
         self._sound: set[tuple[int, str, bool]] = set()
-        self._gold_checks: dict[int, GoldCheck] = {}
         self._compiled: dict[tuple[str, str, str, str], Scorer | tuple[SchemaError, ...]] = {}
 
     def place(self, folder: str, name: str) -> str:
@@ -194,13 +192,6 @@ class SchemaCache:
             if problem is None:
                 self._sound.add(key)
         return problem
-
-    def uncompared(self, scorer: Scorer, gold: Json) -> Uncompared | None:
-        """Return the gold values that no comparison reaches."""
-        check = self._gold_checks.get(id(scorer))  # compiled schemas live as long as the cache
-        if check is None:
-            check = self._gold_checks[id(scorer)] = GoldCheck(scorer.program)
-        return check.uncompared(gold)
 
     def scorer(
         self,

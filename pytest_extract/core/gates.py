@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core.measures.apart import Place, places_apart
@@ -132,21 +131,6 @@ def _known(given: Mapping[str, Json], names: tuple[str, ...], owner: str) -> Non
             raise ConfigError(f"{owner} has no key {name!r}{nearest(name, names)}")
 
 
-def gates_of(
-    sides: DocumentPair,
-    failure: Failure | None,
-    modality: str,
-    config: GateConfig,
-    arrays: Sequence[ArrayResult] = (),
-) -> Gates:
-    """Check one comparison; each later gate fails where an earlier one left it nothing to look at."""
-    parse = _parse_gate(sides, failure)
-    root = _root_gate(sides, failure, config) if parse.passed else _blocked("root")
-    schema = _schema_gate(sides, config) if parse.passed else _blocked("schema")
-    coverage = _coverage_gate(sides, config.coverage(modality), arrays) if parse.passed else _blocked("coverage")
-    return Gates(parse=parse, root=root, schema=schema, coverage=coverage)
-
-
 class OutputCheck(NamedTuple):
     """Whether an output counts.
 
@@ -168,7 +152,14 @@ def check_output(
 
     `arrays` say how rows were matched, so that the coverage gate names the rows that the results name.
     """
-    gates = gates_of(sides, failure, modality, config, arrays)
+    parse = _parse_gate(sides, failure)
+    if parse.passed:
+        root, schema = _root_gate(sides, failure, config), _schema_gate(sides, config)
+        coverage = _coverage_gate(sides, config.coverage(modality), arrays)
+    else:
+        why = "not looked at: the output is no JSON"
+        root, schema, coverage = _gate("root", why, 0.0), _gate("schema", why, 0.0), _gate("coverage", why, 0.0)
+    gates = Gates(parse=parse, root=root, schema=schema, coverage=coverage)
     if failure is None and gates.root.passed and not gates.schema.passed:
         violation = sides.violation
         message, path = (gates.schema.why, None) if violation is None else (violation.message, violation.path)
@@ -176,66 +167,51 @@ def check_output(
     return OutputCheck(gates, failure)
 
 
-def is_structural(sides: DocumentPair, config: GateConfig) -> bool:
-    """Whether the parse, root and schema gates let an output through: `Gates.structural`, without the reasons."""
-    return sides.extracted is not MISSING and _fits_root(sides, config) and _fits_schema(sides, config)
-
-
-def _fits_root(sides: DocumentPair, config: GateConfig) -> bool:
-    """Let a bare value pass only where the gold is one too."""
-    return not config.root or sides.structured or not isinstance(sides.gold, dict | list)
-
-
-def _fits_schema(sides: DocumentPair, config: GateConfig) -> bool:
-    return not config.schema or sides.valid
+def _gate(name: Literal["parse", "root", "schema", "coverage"], why: str, factor: float = 1.0) -> GateResult:
+    return GateResult(name=name, passed=factor == 1.0, factor=factor, why=why)
 
 
 def _parse_gate(sides: DocumentPair, failure: Failure | None) -> GateResult:
     if sides.deep:
-        return GateResult(name="parse", passed=False, factor=0.0, why="the JSON is nested too deeply to be scored")
+        return _gate("parse", "the JSON is nested too deeply to be scored", 0.0)
     if sides.extracted is MISSING:
-        why = str(failure) if failure is not None else "there is no output"
-        return GateResult(name="parse", passed=False, factor=0.0, why=why)
-    return _PARSED
+        return _gate("parse", "there is no output" if failure is None else str(failure), 0.0)
+    return _gate("parse", "the output is JSON")
 
 
 def _root_gate(sides: DocumentPair, failure: Failure | None, config: GateConfig) -> GateResult:
+    """Let a bare value pass only where the gold is one too."""
     if not config.root:
-        return _ANY_ROOT
+        return _gate("root", _UNGATED)
     kind = json_type(sides.extracted)
-    if _fits_root(sides, config):
-        return _root_of(kind)
-    why = f"the root is of type {kind}; object or array was expected"
+    if sides.structured or not isinstance(sides.gold, dict | list):
+        return _gate("root", f"the root is of type {kind}")
     if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED:
-        why = str(failure)
-    return GateResult(name="root", passed=False, factor=0.0, why=why)
+        return _gate("root", str(failure), 0.0)
+    return _gate("root", f"the root is of type {kind}; object or array was expected", 0.0)
 
 
 def _schema_gate(sides: DocumentPair, config: GateConfig) -> GateResult:
     if not config.schema:
-        why = "switched off (gates: {schema: false})" if config.root else _UNGATED
-        return GateResult(name="schema", passed=True, factor=1.0, why=why)
-    if _fits_schema(sides, config):
-        return _VALID
+        return _gate("schema", "switched off (gates: {schema: false})" if config.root else _UNGATED)
+    if sides.valid:
+        return _gate("schema", "the output satisfies the schema")
     problem = sides.validator.problem
     if problem is not None:
-        why = f"the schema itself is invalid: {problem}"
-    else:
-        why = f"the output breaks the schema at {sides.violation}"
-    return GateResult(name="schema", passed=False, factor=0.0, why=why)
+        return _gate("schema", f"the schema itself is invalid: {problem}", 0.0)
+    return _gate("schema", f"the output breaks the schema at {sides.violation}", 0.0)
 
 
 def _coverage_gate(sides: DocumentPair, gate: CoverageGate, arrays: Sequence[ArrayResult]) -> GateResult:
-    coverage = sides.coverage
-    factor = gate.factor(coverage)
+    coverage, factor = sides.coverage, gate.factor(sides.coverage)
     if gate.mode == "off":
-        return GateResult(name="coverage", passed=True, factor=1.0, why="switched off (gates: {coverage: {mode: off}})")
+        return _gate("coverage", "switched off (gates: {coverage: {mode: off}})")
     if factor == 1.0:
-        return _covered(coverage, gate.floor)
+        return _gate("coverage", f"structure coverage {coverage:.3f} >= {gate.floor:g}")
     below = text_below(coverage, gate.floor, "f")
     then = f"multiplied by ({below} / {gate.floor:g})² = {factor:.3f}" if gate.mode == "soft" else "0"
-    why = f"{_coverage_text(sides, below, gate.floor, arrays)}; `value_accuracy` and `faithfulness` are {then}"
-    return GateResult(name="coverage", passed=False, factor=factor, why=why)
+    what = _coverage_text(sides, below, gate.floor, arrays)
+    return _gate("coverage", f"{what}; `value_accuracy` and `faithfulness` are {then}", factor)
 
 
 def _coverage_text(sides: DocumentPair, coverage: str, floor: float, arrays: Sequence[ArrayResult]) -> str:
@@ -264,23 +240,3 @@ def _places_text(what: str, places: Sequence[Place]) -> str:
     if empty:
         shown.append(f"{empty:,} null {'values' if empty > 1 else 'value'}")
     return f"{what}: {', '.join(shown)}" if shown else ""
-
-
-_PARSED: Final = GateResult(name="parse", passed=True, factor=1.0, why="the output is JSON")
-_ANY_ROOT: Final = GateResult(name="root", passed=True, factor=1.0, why=_UNGATED)
-_VALID: Final = GateResult(name="schema", passed=True, factor=1.0, why="the output satisfies the schema")
-
-
-@lru_cache(maxsize=8)
-def _root_of(kind: str) -> GateResult:
-    return GateResult(name="root", passed=True, factor=1.0, why=f"the root is of type {kind}")
-
-
-@lru_cache(maxsize=256)
-def _covered(coverage: float, floor: float) -> GateResult:
-    why = f"structure coverage {coverage:.3f} >= {floor:g}"
-    return GateResult(name="coverage", passed=True, factor=1.0, why=why)
-
-
-def _blocked(name: Literal["root", "schema", "coverage"]) -> GateResult:
-    return GateResult(name=name, passed=False, factor=0.0, why="not looked at: the output is no JSON")

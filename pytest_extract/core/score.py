@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.engine.document import Scored
-from pytest_extract.core.gates import OutputCheck, check_output, is_structural
+from pytest_extract.core.gates import OutputCheck, check_output
 from pytest_extract.core.measures.fields import field_measures
 from pytest_extract.core.measures.table import document_measures
 from pytest_extract.core.results import (
@@ -107,13 +107,13 @@ class Score:
     def _values(self) -> dict[str, float]:
         """The measures of gold and output, worked out together when one of them is first asked for."""
         own = self.ungated
-        if self.unread is not None or not is_structural(self._sides, self._config):
+        if self.unread is not None or not self.gates.structural:
             own = dict.fromkeys(own, 0.0)
         return own | document_measures(self._sides, self._config.coverage(self._modality))
 
     @cached_property
     def _check(self) -> OutputCheck:
-        """Gates and failure, whose texts few read of whom they have the measures."""
+        """Gates and failure."""
         return check_output(self._sides, self.unread, self._modality, self._config, self.arrays)
 
     @property

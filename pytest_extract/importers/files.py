@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from pytest_extract.cases.editor import EDITOR_SCHEMA, case_file_schema, editor_line
 from pytest_extract.cases.sources import parse_source, read_source, read_text
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.uncompared import GoldCheck, Uncompared
+from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
@@ -131,7 +131,7 @@ def checked(
     uncompared, judged = None, False
     with suppress(SchemaError):
         scorer = compile_schema(schema)
-        uncompared, judged = GoldCheck(scorer.program).uncompared(gold), scorer.needs_judge
+        uncompared, judged = find_uncompared(scorer.program, gold), scorer.needs_judge
     validator, problem = Validator(schema), None
     if validator.problem is not None:
         problem = f"the schema is no valid JSON Schema: {validator.problem}"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from pytest_extract import score, score_text
-from pytest_extract.core.gates import GateConfig, check_output, coverage_gate, gates_of, is_structural
+from pytest_extract.core.gates import GateConfig, check_output, coverage_gate
 from pytest_extract.core.measures.document import DocumentPair
 from pytest_extract.core.measures.table import document_measures
 from pytest_extract.core.parse.output import parse_output
@@ -21,7 +20,7 @@ ANY = Validator({})
 
 
 def gates(extracted, gold=NINE, validator=ANY, failure=None, modality="text", config=None):
-    return gates_of(DocumentPair(gold, extracted, validator), failure, modality, config or GateConfig())
+    return check_output(DocumentPair(gold, extracted, validator), failure, modality, config or GateConfig()).gates
 
 
 def test_a_copy_passes_every_gate():
@@ -226,17 +225,6 @@ def test_no_value_crashes_gates_or_measures(extracted, gold):
     checked = check_output(sides, None, "text", GateConfig()).gates
     assert all(0.0 <= value <= 1.0 for value in document_measures(sides, coverage_gate("text")).values())
     assert all(0.0 <= gate.factor <= 1.0 for gate in (checked.parse, checked.root, checked.coverage))
-
-
-@given(
-    st.one_of(any_json, st.just(MISSING)),
-    json_values,
-    st.sampled_from([True, {"type": "object"}, {"type": "array"}, {"type": 7}]),
-    st.builds(GateConfig, root=st.booleans(), schema=st.booleans()),
-)
-def test_an_output_is_structural_where_three_gates_pass(extracted, gold, schema, config):
-    sides = DocumentPair(gold, extracted, Validator(schema))
-    assert is_structural(sides, config) is check_output(sides, None, "text", config).gates.structural
 
 
 def test_breaking_the_schema_is_a_failure_kind_with_its_place():

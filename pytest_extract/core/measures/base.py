@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class Measure(NamedTuple):
     """One measure of an output, a number in [0, 1]; a better output has a higher one.
 
     systems: the systems that report it; column: its name in a row that the published program writes, None without one.
@@ -14,5 +13,5 @@ class Measure:
 
     name: str
     doc: str
-    systems: tuple[str, ...]
+    systems: tuple[str, ...] = ()
     column: str | None = None

@@ -84,19 +84,11 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
 
 
 MEASURES: Final = (
+    Measure("syntax", "1 where the output satisfies the schema.", ("deepjsoneval",)),
     Measure(
-        name="syntax",
-        doc="1 where the output satisfies the schema.",
-        systems=("deepjsoneval",),
+        "key_match",
+        "Share of matching keys, level by level, of an output that satisfies the schema.",
+        ("deepjsoneval",),
     ),
-    Measure(
-        name="key_match",
-        doc="Share of matching keys, level by level, of an output that satisfies the schema.",
-        systems=("deepjsoneval",),
-    ),
-    Measure(
-        name="strict",
-        doc="1 where an output that satisfies the schema equals the gold.",
-        systems=("deepjsoneval",),
-    ),
+    Measure("strict", "1 where an output that satisfies the schema equals the gold.", ("deepjsoneval",)),
 )

@@ -97,29 +97,9 @@ def field_measures(
 
 
 MEASURES: Final = (
-    Measure(
-        name="pass_rate",
-        doc="Passed fields / evaluated fields.",
-        systems=("default", "extract-bench"),
-    ),
-    Measure(
-        name="mean_score",
-        doc="Weighted mean score of the evaluated fields.",
-        systems=("default", "extract-bench"),
-    ),
-    Measure(
-        name="precision",
-        doc="Sum of leaf scores / leaves that the output has.",
-        systems=("default", "struct-extract-eval"),
-    ),
-    Measure(
-        name="recall",
-        doc="Sum of leaf scores / leaves that the gold has.",
-        systems=("default", "struct-extract-eval"),
-    ),
-    Measure(
-        name="f1",
-        doc="Harmonic mean of precision and recall.",
-        systems=("default", "struct-extract-eval"),
-    ),
+    Measure("pass_rate", "Passed fields / evaluated fields.", ("default", "extract-bench")),
+    Measure("mean_score", "Weighted mean score of the evaluated fields.", ("default", "extract-bench")),
+    Measure("precision", "Sum of leaf scores / leaves that the output has.", ("default", "struct-extract-eval")),
+    Measure("recall", "Sum of leaf scores / leaves that the gold has.", ("default", "struct-extract-eval")),
+    Measure("f1", "Harmonic mean of precision and recall.", ("default", "struct-extract-eval")),
 )

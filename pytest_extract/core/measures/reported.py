@@ -53,35 +53,25 @@ def citation_measures(counts: CitationCounts) -> dict[str, float]:
 
 MEASURES: Final = (
     Measure(
-        name="auto_accept_precision",
-        doc="Right values / values that `auto_accept` takes; 1 where it takes none. Needs `auto_accept`.",
-        systems=(),
+        "auto_accept_precision",
+        "Right values / values that `auto_accept` takes; 1 where it takes none. Needs `auto_accept`.",
+    ),
+    Measure("auto_accept_coverage", "Values that `auto_accept` takes / compared values. Needs `auto_accept`."),
+    Measure(
+        "citation_precision", "Right citations / citations; 1 without any. Needs citations and a document with text."
     ),
     Measure(
-        name="auto_accept_coverage",
-        doc="Values that `auto_accept` takes / compared values. Needs `auto_accept`.",
-        systems=(),
+        "citation_recall",
+        "Values with a right citation / extracted values that stand in the document. Needs citations and a text.",
     ),
     Measure(
-        name="citation_precision",
-        doc="Right citations / citations; 1 without any. Needs citations and a document with text.",
-        systems=(),
-    ),
-    Measure(
-        name="citation_recall",
-        doc="Values with a right citation / extracted values that stand in the document. Needs citations and a text.",
-        systems=(),
-    ),
-    Measure(
-        name="rules_held",
-        doc="Rules across fields that hold / rules that apply (unchecked ones do not hold; those of severity `warning` "
+        "rules_held",
+        "Rules across fields that hold / rules that apply (unchecked ones do not hold; those of severity `warning` "
         "are left out); 1 where none applies. Needs `rules`.",
-        systems=(),
     ),
     Measure(
-        name="grounded_rate",
-        doc="Extracted values that stand in the document / extracted values that a text can show. Needs citations, a "
+        "grounded_rate",
+        "Extracted values that stand in the document / extracted values that a text can show. Needs citations, a "
         "threshold for it or `gates: {grounded: ...}`, and a document with text.",
-        systems=(),
     ),
 )

@@ -71,59 +71,33 @@ def words(value: Json) -> Counter[str]:
 
 
 MEASURES: Final = (
+    Measure("json_parse", "1 where the output is a JSON object or array.", ("sob",), "json_parse_success"),
+    Measure("json_pass", "1 where the output satisfies the schema under Draft 7.", ("sob",), "schema_compliance"),
     Measure(
-        name="json_parse",
-        doc="1 where the output is a JSON object or array.",
-        systems=("sob",),
-        column="json_parse_success",
+        "value_accuracy", "Equal leaves / gold leaves, under the schema and coverage gates.", ("sob",), "leaf_value_em"
     ),
     Measure(
-        name="json_pass",
-        doc="1 where the output satisfies the schema under Draft 7.",
-        systems=("sob",),
-        column="schema_compliance",
+        "faithfulness",
+        "Mean token F1 of the gold leaves, under the schema and coverage gates.",
+        ("sob",),
+        "value_token_f1",
     ),
     Measure(
-        name="value_accuracy",
-        doc="Equal leaves / gold leaves, under the schema and coverage gates.",
-        systems=("sob",),
-        column="leaf_value_em",
+        "path_recall",
+        "Gold paths that the output has / gold paths, under the schema gate.",
+        ("sob",),
+        "hier_path_recall",
     ),
+    Measure("structure_coverage", "F1 of the two sets of leaf paths, under the schema gate.", ("sob",), "path_set_f1"),
     Measure(
-        name="faithfulness",
-        doc="Mean token F1 of the gold leaves, under the schema and coverage gates.",
-        systems=("sob",),
-        column="value_token_f1",
+        "type_safety",
+        "Output leaves of the declared type / output leaves, under the schema gate.",
+        ("sob",),
+        "type_precision",
     ),
+    Measure("perfect", "1 where the output is the gold but for the order of keys.", ("sob",), "strict_json_em"),
     Measure(
-        name="path_recall",
-        doc="Gold paths that the output has / gold paths, under the schema gate.",
-        systems=("sob",),
-        column="hier_path_recall",
-    ),
-    Measure(
-        name="structure_coverage",
-        doc="F1 of the two sets of leaf paths, under the schema gate.",
-        systems=("sob",),
-        column="path_set_f1",
-    ),
-    Measure(
-        name="type_safety",
-        doc="Output leaves of the declared type / output leaves, under the schema gate.",
-        systems=("sob",),
-        column="type_precision",
-    ),
-    Measure(
-        name="perfect",
-        doc="1 where the output is the gold but for the order of keys.",
-        systems=("sob",),
-        column="strict_json_em",
-    ),
-    Measure(
-        name="required_key_recall",
-        doc="Required keys that the output has / required keys.",
-        systems=("sob",),
-        column="required_key_recall",
+        "required_key_recall", "Required keys that the output has / required keys.", ("sob",), "required_key_recall"
     ),
 )
 

@@ -8,7 +8,7 @@ from pytest_extract.core.compile.nodes import Array, Leaf
 from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.extensions import AlignerSpec, Extensions
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.uncompared import GoldCheck
+from pytest_extract.core.uncompared import find_uncompared
 from pytest_extract.core.validate import Validator
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors
 
@@ -422,4 +422,4 @@ def test_a_choice_of_choices_beyond_the_eager_places_ends():
         gold = {"kind": "D1", "name": "a", "side": gold}
     document = {"entry": [gold]}
     assert unequal(compiled, document, document) == []
-    assert GoldCheck(compiled.program).uncompared(document) is None
+    assert find_uncompared(compiled.program, document) is None

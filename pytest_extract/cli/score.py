@@ -16,7 +16,6 @@ from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.parse.fit import SchemaFit
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.size import most_repaired
 from pytest_extract.core.results import Failure, Judge, RuleStatus
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
@@ -71,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     gates: dict[str, Json] | None = {"schema": False} if args.no_schema_gate else None
     text = read_text(args.output, MOST_BULK_BYTES, streams=True)
     fits = SchemaFit(schema, Validator(schema).is_valid)
-    parsed = parse_output(text, repair=args.repair, fits=fits, most_repaired=most_repaired(gold, None))
+    parsed = parse_output(text, repair=args.repair, fits=fits)
     for note in parsed.notes:
         print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
     extracted = _bare_value(parsed.value, args.confidence)

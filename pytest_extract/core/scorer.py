@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Unpack
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from pytest_extract.core import arguments
 from pytest_extract.core.compile.bind import JudgeMode
@@ -21,7 +21,7 @@ from pytest_extract.core.measures.document import DocumentMeasures
 from pytest_extract.core.options import ScoreKeywords, ScoreOptions
 from pytest_extract.core.parse.fit import FitRank, SchemaFit
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.size import most_repaired, too_many_bytes, too_many_values
+from pytest_extract.core.parse.size import too_many_bytes, too_many_values
 from pytest_extract.core.python_values import json_argument, json_output, schema_argument
 from pytest_extract.core.results import (
     Answer,
@@ -59,31 +59,24 @@ class Scorer:
     """One compiled schema; made by `compile_schema`. Holds no state of any document, so threads may share it.
 
     A pickle of it holds the schema and the arguments of `compile_schema`, and compiles them again where it is loaded.
-    `rules`: the rules across fields, those of the schema first.
+    source: the arguments of `compile_schema`; rules: the rules across fields, those of the schema first.
     """
 
-    def __init__(
-        self, program: Program, read_source: Callable[[], Mapping[str, Any]], rules: RuleSet = (), *, gated: bool
-    ) -> None:
+    def __init__(self, program: Program, source: Mapping[str, Any], rules: RuleSet = (), *, gated: bool) -> None:
         self.program = program
         self.rules: RuleSet = rules
-        self._read_source = read_source
+        self.source = source
         self.semantics: str = program.semantics.name
-        self._schema = ScoredSchema(program, DocumentMeasures(lambda: read_source()["schema"]), rules)
+        self._schema = ScoredSchema(program, DocumentMeasures(source["schema"]), rules)
         self._default_gates = _GATED if gated else _UNGATED
 
     def __reduce__(self) -> tuple[object, ...]:
         return _compile_source, (dict(self.source),)
 
-    @cached_property
-    def source(self) -> Mapping[str, Any]:
-        """The arguments of `compile_schema`."""
-        return self._read_source()
-
     @property
     def schema(self) -> Json:
         """The schema that was compiled."""
-        return self._schema.document.validator.schema
+        return self.source["schema"]
 
     def shape_of(self, gold: Json) -> Shape:
         """Measure a case of this schema: how deep it is, how many fields and values it has."""
@@ -149,10 +142,7 @@ class Scorer:
             unwrapped = _unwrapped(value, options)
             return self.fits(value if unwrapped is None else unwrapped.value)
 
-        most = most_repaired(gold, options.max_output_bytes) if options.repair else 0
-        parsed = parse_output(
-            text, repair=options.repair, finish_reason=options.finish_reason, fits=fits, most_repaired=most
-        )
+        parsed = parse_output(text, repair=options.repair, finish_reason=options.finish_reason, fits=fits)
         failure = parsed.failure
         if parsed.value is not MISSING:
             unwrapped = _unwrapped(parsed.value, options)
@@ -275,54 +265,36 @@ def compile_schema(
         arguments.flag("as_published", as_published)
         published = as_published
     schema = schema_argument(schema)
-    given = _Arguments(schema, semantics, nulls, dict(overrides), judge_mode, post_process, [*(rules or ())], published)
+    given = {
+        "schema": schema,
+        "semantics": semantics,
+        "nulls": nulls,
+        "overrides": dict(overrides),
+        "judge_mode": judge_mode,
+        "post_process": post_process,
+        "rules": [*(rules or ())],
+        "as_published": published,
+    }
     try:
-        key = marshal.dumps(tuple[Any, ...](given), MARSHAL_VERSION)
+        key = marshal.dumps(given, MARSHAL_VERSION)
     except ValueError:  # it holds what JSON does not
         return _compile(given, extensions)
     return _compile_content(key, extensions)
 
 
-class _Arguments(NamedTuple):
-    """The arguments of `compile_schema` but for its extensions."""
-
-    schema: Json
-    semantics: str | None
-    nulls: Literal["absent", "value"] | None
-    overrides: Mapping[str, Json]
-    judge_mode: JudgeMode
-    post_process: Json
-    rules: list[Json]
-    as_published: bool
-
-    def source(self, extensions: Extensions | None) -> dict[str, Any]:
-        """Return all arguments by name."""
-        return {**self._asdict(), "extensions": extensions}
-
-
 @lru_cache(maxsize=MOST_SCORERS)
 def _compile_content(key: bytes, extensions: Extensions | None) -> Scorer:
     """Compile a copy of the schema, for all who compile an equal one."""
-    return _compile(_Arguments(*marshal.loads(key)), extensions)  # noqa: S302 - dumped by `compile_schema`
+    return _compile(marshal.loads(key), extensions)  # noqa: S302 - dumped by `compile_schema`
 
 
-def _compile(given: _Arguments, extensions: Extensions | None) -> Scorer:
-    program = compile_program(
-        given.schema,
-        semantics=given.semantics,
-        nulls=given.nulls,
-        overrides=given.overrides,
-        extensions=extensions,
-        judge_mode=given.judge_mode,
-        post=given.post_process,
-        as_published=given.as_published,
-    )
-    rules = _rules_of(given.schema, given.rules, program)
-    return Scorer(program, partial(given.source, extensions), rules, gated=_is_gated(program, given))
-
-
-def _is_gated(program: Program, given: _Arguments) -> bool:
-    return not given.as_published or program.semantics.gated  # the published programs have no gates
+def _compile(given: Mapping[str, Any], extensions: Extensions | None) -> Scorer:
+    how = {"post": given["post_process"], "extensions": extensions}
+    how |= {name: given[name] for name in ("semantics", "nulls", "overrides", "judge_mode", "as_published")}
+    program = compile_program(given["schema"], **how)
+    gated = not given["as_published"] or program.semantics.gated  # the published programs have no gates
+    rules = _rules_of(given["schema"], given["rules"], program)
+    return Scorer(program, {**given, "extensions": extensions}, rules, gated=gated)
 
 
 def _rules_of(schema: Json, rules: list[Json], program: Program) -> RuleSet:

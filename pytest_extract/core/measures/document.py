@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 
 from pytest_extract.core.measures.paths import Declared, declare, path_map
@@ -14,13 +13,8 @@ from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
 class DocumentMeasures:
     """What one schema asks of any output as a whole; thread-safe."""
 
-    def __init__(self, schema: Callable[[], Json]) -> None:
-        self._schema = schema
-
-    @cached_property
-    def validator(self) -> Validator:
-        """The schema, ready to be asked."""
-        return Validator(self._schema())
+    def __init__(self, schema: Json) -> None:
+        self.validator = Validator(schema)
 
     @cached_property
     def _declared(self) -> Declared:

@@ -7,8 +7,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.parse.finish import Finish, finish_of
 from pytest_extract.core.parse.fit import Fits
-from pytest_extract.core.parse.reader import Reader, SyntaxProblem, TooMany, line_column
-from pytest_extract.core.parse.size import BYTES_A_VALUE, MAX_OUTPUT_BYTES, too_many_to_repair
+from pytest_extract.core.parse.reader import Reader, SyntaxProblem, line_column
 from pytest_extract.core.parse.text import Region, find_regions, read_at, whole_value
 from pytest_extract.core.parse.thoughts import Thoughts, find_answer
 from pytest_extract.core.python_values import NotJson, plain_json
@@ -44,12 +43,10 @@ def parse_output(
     repair: bool = False,
     finish_reason: str | None = None,
     fits: Fits | None = None,
-    most_repaired: int = MAX_OUTPUT_BYTES // BYTES_A_VALUE,
 ) -> ParsedOutput:
     """Read an extractor's output: text (strict JSON, a fenced block, JSON inside prose), or values (`plain_json`).
 
-    Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `wrapped`; a broken output
-    of more than `most_repaired` values is `output_too_large`, because mending is slow.
+    Never raises. `repair` mends what breaks the strict rules (see `Reader`) and tells it in `wrapped`.
     `finish_reason` is the provider's, and decides before the JSON does: an answer that was cut, refused or broken off
     is none, however much of it there is; with `repair`, a cut one is mended. Of several values the one that `fits`
     ranks highest is the answer, of equals the last.
@@ -58,7 +55,7 @@ def parse_output(
     if isinstance(output, (bytes, bytearray)):
         output = bytes(output).decode("utf-8", "replace")
     if isinstance(output, str):
-        return _parse_text(output, finish, most_repaired=most_repaired if repair else None, fits=fits)
+        return _parse_text(output, finish, repair=repair, fits=fits)
     if output is None:
         return _empty("", finish)
     if finish.early:
@@ -70,19 +67,17 @@ def parse_output(
         return ParsedOutput(MISSING, failure)
 
 
-def _parse_text(text: str, finish: Finish, *, most_repaired: int | None, fits: Fits | None) -> ParsedOutput:
+def _parse_text(text: str, finish: Finish, *, repair: bool, fits: Fits | None) -> ParsedOutput:
     start, lead = find_answer(text)
     if start >= len(text):
         return _empty(text, finish)
     if finish.refused or finish.outage:
         return _ended_early(text, finish, f"it says {_excerpt(text, start)}")
-    cut = finish.cut and most_repaired is None
+    cut = finish.cut and not repair
     whole = None if cut else whole_value(text, start)
     if whole is not None:
         wrapped = _around(text, start, lead, whole)
-        return _structured(
-            ParsedOutput(whole.value, None, wrapped, text), whole.start, repair=most_repaired is not None
-        )
+        return _structured(ParsedOutput(whole.value, None, wrapped, text), whole.start, repair=repair)
     regions = find_regions(text, start)
     thoughts = regions.thoughts
     if thoughts is not None and thoughts.stop is None:
@@ -95,7 +90,7 @@ def _parse_text(text: str, finish: Finish, *, most_repaired: int | None, fits: F
         begins = f"it begins {_excerpt(text, start)}{ended}"
         return _failed(text, FailureKind.NO_JSON, f"no JSON object or array {where}; {begins}")
     if region.value is MISSING:
-        return _from_broken(text, region, finish, most_repaired)
+        return _from_broken(text, region, finish, repair=repair)
     if cut:
         return _ended_early(text, finish, "the JSON before the cut may be a draft of the answer")
     beside = (_PUNCTUATION.fullmatch(text, start, region.start), _PUNCTUATION.fullmatch(text, region.stop))
@@ -126,14 +121,12 @@ def _around(text: str, start: int, thoughts: Thoughts | None, region: Region) ->
     return found
 
 
-def _from_broken(text: str, region: Region, finish: Finish, most_repaired: int | None) -> ParsedOutput:
+def _from_broken(text: str, region: Region, finish: Finish, *, repair: bool) -> ParsedOutput:
     """Read what `json` refused: mended if asked for, else with the exact problem."""
-    if most_repaired is not None:
-        reader = Reader(text, region.start, region.stop, lenient=True, most=most_repaired)
+    if repair:
+        reader = Reader(text, region.start, region.stop, lenient=True)
         try:
             return ParsedOutput(reader.read(), None, {Wrapping.REPAIRED: reader.notes()}, text)
-        except TooMany:
-            return ParsedOutput(MISSING, too_many_to_repair(most_repaired), text=text)
         except SyntaxProblem:
             pass  # the strict reader says why
     try:  # `json` also gives up where Python's own stack is nearly used up

@@ -37,10 +37,6 @@ class SyntaxProblem(ValueError):
         self.path = path
 
 
-class TooMany(ValueError):
-    """A text holds more values than the reader may read."""
-
-
 def line_column(text: str, position: int) -> tuple[int, int]:
     """Line and column, both from 1, of an offset into a text."""
     return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
@@ -51,16 +47,14 @@ class Reader:
 
     `lenient` mends trailing commas, comments, single quotes, bare keys, Python's `True False None`, raw line breaks
     in strings, repeated keys (the last one counts) and unclosed brackets; `repairs` counts what was mended.
-    `most`: values after which it raises TooMany.
     """
 
-    def __init__(self, text: str, start: int, end: int, *, lenient: bool = False, most: int | None = None) -> None:
+    def __init__(self, text: str, start: int, end: int, *, lenient: bool = False) -> None:
         self.text = text
         self.position = start
         self.end = end
         self.lenient = lenient
         self.repairs: dict[str, list[int]] = {}
-        self._left = most
         self._space = _LOOSE_SPACE if lenient else _SPACE
         self._path: list[str | int] = []
         self._opened: list[int] = []
@@ -84,10 +78,6 @@ class Reader:
     # -- values ------------------------------------------------------------------------------------------------
 
     def _value(self) -> Json:
-        if self._left is not None:
-            self._left -= 1
-            if self._left < 0:
-                raise TooMany
         char = self._next("a value was expected")
         if char in "{[":
             if self._opened and not self.lenient:  # with the outermost something is wrong

@@ -20,6 +20,11 @@ def byte_count(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
+def _too_large(message: str) -> Failure:
+    hint = "raise it in the case, or for all cases by `extract_max_output_bytes`, where outputs may be that large"
+    return Failure(kind=FailureKind.OUTPUT_TOO_LARGE, message=f"{message}; {hint}")
+
+
 def too_many_bytes(output: str | bytes, gold: Json, limit: int | None) -> Failure | None:
     """Say that an output is longer than `limit` (None: the default, or ten times the gold)."""
     most = MAX_OUTPUT_BYTES if limit is None else limit
@@ -28,7 +33,7 @@ def too_many_bytes(output: str | bytes, gold: Json, limit: int | None) -> Failur
     size = byte_count(output) if isinstance(output, str) else len(output)
     if size <= most or (limit is None and size <= _TIMES_GOLD * byte_count(canonical_json(gold))):
         return None
-    return _failure(f"the output has {size:,} bytes, more than the {most:,} of `max_output_bytes`")
+    return _too_large(f"the output has {size:,} bytes, more than the {most:,} of `max_output_bytes`")
 
 
 def too_many_values(value: Json, gold: Json, limit: int | None, text: object = None) -> Failure | None:
@@ -44,23 +49,7 @@ def too_many_values(value: Json, gold: Json, limit: int | None, text: object = N
     if count <= most or count <= _TIMES_GOLD * count_nodes(gold):
         return None
     allowed = f"the {most:,} that `max_output_bytes` of {size:,} allows, one for each {BYTES_A_VALUE}"
-    return _failure(f"the output holds {count:,} values, more than {allowed}")
-
-
-def most_repaired(gold: Json, limit: int | None) -> int:
-    """Return how many values of a broken output repair reads: as many as `too_many_values` lets through."""
-    return max((MAX_OUTPUT_BYTES if limit is None else limit) // BYTES_A_VALUE, _TIMES_GOLD * count_nodes(gold))
-
-
-def too_many_to_repair(most: int) -> Failure:
-    """Say that repair gave up."""
-    allowed = f"one for each {BYTES_A_VALUE} bytes of `max_output_bytes`, or ten times those of the gold"
-    return _failure(f"the broken output holds more than {most:,} values, as many as repair reads ({allowed})")
-
-
-def _failure(message: str) -> Failure:
-    hint = "raise it in the case, or for all cases by `extract_max_output_bytes`, where outputs may be that large"
-    return Failure(kind=FailureKind.OUTPUT_TOO_LARGE, message=f"{message}; {hint}")
+    return _too_large(f"the output holds {count:,} values, more than {allowed}")
 
 
 def count_nodes(value: Json) -> int:

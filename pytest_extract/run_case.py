@@ -251,10 +251,12 @@ def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) ->
 def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False) -> Score:
     """Add the measures over what the extractor reports beside its values, where the case asks for them."""
     if case.auto_accept is not None:
-        from pytest_extract.core.auto_accept import accepted_in
+        from pytest_extract.core.auto_accept import count_accepted
         from pytest_extract.core.measures.reported import accepted_measures
 
-        score = score.with_measures(accepted_measures(accepted_in(score, case.auto_accept)))
+        score = score.with_measures(
+            accepted_measures(count_accepted(score.leaves, case.auto_accept, usable=score.gates.structural))
+        )
     cited = may_cite and any(leaf.citations for leaf in score.leaves)
     if not (cited or case.gates.grounded or "grounded_rate" in case.thresholds.measures) or score.unread is not None:
         return score

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from pytest_extract.core.results import FieldResult, Gates, Status, is_covered
+from pytest_extract.core.results import FieldResult, Status, is_covered
 
 _UNDECIDED = frozenset({Status.SKIPPED, Status.JUDGE_ERROR})
 
@@ -51,18 +51,6 @@ class AutoAccept:
         return ", ".join(parts)
 
 
-class _Scored(Protocol):
-    """A score, or its record."""
-
-    @property
-    def leaves(self) -> tuple[FieldResult, ...]:
-        """Leaf results."""
-
-    @property
-    def gates(self) -> Gates:
-        """The gates."""
-
-
 class AcceptedCounts(NamedTuple):
     """Decided leaf results: all of them, those that are accepted, and those of the accepted that are wrong."""
 
@@ -86,18 +74,10 @@ def decided_leaves(leaves: Iterable[FieldResult], known: Sequence[str] = ()) -> 
     return [leaf for leaf in leaves if leaf.status not in _UNDECIDED and not is_covered(leaf, known)]
 
 
-def count_accepted(leaves: Iterable[FieldResult], rule: AutoAccept) -> AcceptedCounts:
-    """Count decided leaf results by a rule."""
-    decided = accepted = wrong = 0
-    for leaf in leaves:
-        decided += 1
-        if rule.accepts(leaf):
-            accepted += 1
-            wrong += not leaf.passed
-    return AcceptedCounts(decided, accepted, wrong)
-
-
-def accepted_in(score: _Scored, rule: AutoAccept, known: Sequence[str] = ()) -> AcceptedCounts:
-    """Count the values of one output by a rule; of an output that fails a structural gate none is accepted."""
-    leaves = decided_leaves(score.leaves, known)
-    return count_accepted(leaves, rule) if score.gates.structural else AcceptedCounts(decided=len(leaves))
+def count_accepted(
+    leaves: Iterable[FieldResult], rule: AutoAccept, known: Sequence[str] = (), *, usable: bool = True
+) -> AcceptedCounts:
+    """Count the values of one output by a rule; of one that fails a structural gate (`usable`) none is accepted."""
+    decided = decided_leaves(leaves, known)
+    accepted = [leaf for leaf in decided if usable and rule.accepts(leaf)]
+    return AcceptedCounts(len(decided), len(accepted), sum(not leaf.passed for leaf in accepted))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from pytest_extract.core.values import CONTAINERS, Json
@@ -64,29 +64,6 @@ def depth_class(depth: int) -> Literal["medium", "hard"] | None:
     return "medium" if depth <= 4 else "hard"
 
 
-class SchemaShape:
-    """What a schema declares, measured once.
-
-    Local `$ref`s are followed, a recursive one once, and the widest branch of `anyOf` counts.
-    """
-
-    def __init__(self, schema: Json) -> None:
-        self._declared = _Schema(schema).measure(schema)
-
-    def of(self, gold: Json) -> Shape:
-        """Measure a case of this schema."""
-        declared, counts = self._declared, count_values(gold)
-        return Shape(
-            fields=declared.fields,
-            breadth=declared.breadth,
-            depth=max(declared.depth, counts.depth),
-            arrays=declared.arrays,
-            array_items=counts.array_items,
-            leaves=counts.leaves,
-            values=counts.values,
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueCounts:
     """What a gold holds.
@@ -128,8 +105,7 @@ def count_values(gold: Json) -> ValueCounts:
     return ValueCounts(leaves=leaves, values=values, array_items=items, empty=empty, depth=depth)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Declared:
+class _Declared(NamedTuple):
     fields: int = 1
     breadth: int = 0
     depth: int = 1
@@ -140,56 +116,59 @@ _NOTHING: Final = _Declared(fields=0)
 _DEEPEST: Final = 100
 
 
-class _Schema:
-    """Measures the nodes of one schema. Each reference is measured once; inside itself it counts as nothing."""
+class SchemaShape:
+    """What a schema declares, measured once.
 
-    def __init__(self, root: Json) -> None:
-        self._root = root
+    Local `$ref`s are followed, and the widest branch of `anyOf` counts. Each reference is measured once; inside itself
+    it counts as nothing.
+    """
+
+    def __init__(self, schema: Json) -> None:
+        self._root = schema
         self._known: dict[str, _Declared] = {"#": _NOTHING}
+        self._declared = self._measure(schema)
 
-    def measure(self, node: Json, level: int = 0) -> _Declared:
+    def of(self, gold: Json) -> Shape:
+        """Measure a case of this schema."""
+        declared, counts = self._declared, count_values(gold)
+        return Shape(
+            fields=declared.fields,
+            breadth=declared.breadth,
+            depth=max(declared.depth, counts.depth),
+            arrays=declared.arrays,
+            array_items=counts.array_items,
+            leaves=counts.leaves,
+            values=counts.values,
+        )
+
+    def _measure(self, node: Json, level: int = 0) -> _Declared:
         if not isinstance(node, dict) or level > _DEEPEST:
             return _Declared()
         if isinstance(reference := node.get("$ref"), str):
-            return self._referenced(reference, level)
-        choices = [self.measure(branch, level + 1) for branch in _subschemas(node, "anyOf", "oneOf")]
-        parts = [self.measure(part, level + 1) for part in _subschemas(node, "allOf")]
-        parts.extend(self._own(node, level))
+            if reference not in self._known:
+                self._known[reference] = _NOTHING
+                self._known[reference] = self._measure(_resolve(self._root, reference), level + 1)
+            return self._known[reference]
+        choices = [self._measure(branch, level + 1) for branch in _subschemas(node, "anyOf", "oneOf")]
+        parts = [self._measure(part, level + 1) for part in _subschemas(node, "allOf")]
+        members, items = node.get("properties"), node.get("items")
+        if isinstance(members, dict) and members:
+            children = [self._measure(child, level + 1) for child in members.values()]
+            breadth = max(len(children), *(child.breadth for child in children))
+            depth = 1 + max(child.depth for child in children)
+            parts.append(_merged(children, sum)._replace(breadth=breadth, depth=depth))
+        elif isinstance(items, dict):
+            inner = self._measure(items, level + 1)
+            parts.append(inner._replace(arrays=inner.arrays + 1))
         if choices:
             parts.append(_merged(choices, max))
         return _merged(parts, sum) if parts else _Declared()
 
-    def _referenced(self, reference: str, level: int) -> _Declared:
-        if reference not in self._known:
-            self._known[reference] = _NOTHING
-            self._known[reference] = self.measure(_resolve(self._root, reference), level + 1)
-        return self._known[reference]
 
-    def _own(self, node: dict[str, Any], level: int) -> Iterator[_Declared]:
-        members, items = node.get("properties"), node.get("items")
-        if isinstance(members, dict) and members:
-            yield _object([self.measure(child, level + 1) for child in members.values()])
-        elif isinstance(items, dict):
-            inner = self.measure(items, level + 1)
-            yield _Declared(fields=inner.fields, breadth=inner.breadth, depth=inner.depth, arrays=inner.arrays + 1)
-
-
-def _object(children: list[_Declared]) -> _Declared:
-    return replace(
-        _merged(children, sum),
-        breadth=max(len(children), *(child.breadth for child in children)),
-        depth=1 + max(child.depth for child in children),
-    )
-
-
-def _merged(parts: list[_Declared], how: Callable[[Iterator[int]], int]) -> _Declared:
+def _merged(parts: list[_Declared], how: Callable[[Iterable[int]], int]) -> _Declared:
     """Shape of something that is all of the parts at once (`how`: sum), or any one of them (max)."""
-    return _Declared(
-        fields=how(part.fields for part in parts),
-        breadth=how(part.breadth for part in parts),
-        depth=max(part.depth for part in parts),
-        arrays=how(part.arrays for part in parts),
-    )
+    fields, breadth, depth, arrays = zip(*parts, strict=True)
+    return _Declared(how(fields), how(breadth), max(depth), how(arrays))
 
 
 def _subschemas(node: dict[str, Any], *keys: str) -> Iterator[Json]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from pytest_extract.core.mistakes import compared_results, mistakes_by_path
-from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, ScoreRecord, Status
+from pytest_extract.core.results import WRONG, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, Json, Missing
 
 _LONGEST_VALUE: Final = 80
@@ -36,15 +36,13 @@ def _mistake_lines(score: ScoreRecord) -> Iterator[str]:
             continue
         mistake = named.get(result.path)
         if mistake is None:
-            yield f"- {result.path}: {_difference(result)}{_reason_text(result)}"
+            reason = f" ({result.reason})" if result.reason and result.status is Status.MISMATCH else ""
+            yield f"- {result.path}: {_difference(result)}{reason}"
         elif id(mistake) not in written:
             written.add(id(mistake))
-            yield f"- {_paths_text(mistake.paths)}: {_difference(result)} ({_named_text(mistake)})"
-
-
-def _paths_text(paths: Sequence[object]) -> str:
-    listed = ", ".join(map(str, paths[:_MOST_PATHS]))
-    return f"{listed} and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else listed
+            more = len(mistake.paths) - _MOST_PATHS
+            paths = ", ".join(map(str, mistake.paths[:_MOST_PATHS])) + (f" and {more} more" if more > 0 else "")
+            yield f"- {paths}: {_difference(result)} ({mistake.kind.replace('_', ' ')}: {mistake.text})"
 
 
 def _difference(result: FieldResult) -> str:
@@ -63,11 +61,3 @@ def _value_text(value: Json | Missing) -> str:
     except (TypeError, ValueError, RecursionError):
         text = repr(type(value).__name__)
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
-
-
-def _named_text(mistake: NamedMistake) -> str:
-    return f"{mistake.kind.replace('_', ' ')}: {mistake.text}"
-
-
-def _reason_text(result: FieldResult) -> str:
-    return f" ({result.reason})" if result.reason and result.status is Status.MISMATCH else ""

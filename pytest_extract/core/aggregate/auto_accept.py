@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, accepted_in, decided_leaves
+from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, count_accepted, decided_leaves
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.stats.share_bound import share_p_value, share_upper_bound
 
@@ -98,7 +98,9 @@ def case_counts(result: CaseResult, rule: AutoAccept) -> AcceptedCounts | None:
     scores = result.scores
     if not scores:
         return None
-    found = total_counts(accepted_in(score, rule, result.known) for score in scores)
+    found = total_counts(
+        count_accepted(score.leaves, rule, result.known, usable=score.gates.structural) for score in scores
+    )
     return AcceptedCounts(*(each / len(scores) for each in found))
 
 

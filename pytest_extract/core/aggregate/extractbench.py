@@ -280,26 +280,23 @@ def _share(part: int, whole: int) -> float | None:
 
 def extract_bench_rates(scores: Iterable[ScoreRecord]) -> Rates:
     """Rate a run from its scores, by the fields that ExtractBench rates; `failures` counts kinds of broken output."""
-    kept = list(scores)
-    fields = [
-        [result for result in score.fields if result.status is not Status.SKIPPED and result.pattern not in score.added]
-        for score in kept
-    ]
-    valid = [is_valid(score) for score in kept]
+    documents = valid = fields = passed = valid_fields = 0
+    failures = Counter[str]()
+    for score in scores:
+        rated = [each for each in score.fields if each.status is not Status.SKIPPED and each.pattern not in score.added]
+        documents += 1
+        fields += len(rated)
+        if score.failure is None and score.gates.structural:
+            valid += 1
+            valid_fields += len(rated)
+            passed += sum(result.passed for result in rated)
+        else:
+            failures[FailureKind.SCHEMA_VIOLATION if score.failure is None else score.failure.kind] += 1
     return Rates(
-        documents=len(kept),
-        valid=sum(valid),
-        fields=sum(map(len, fields)),
-        passed=sum(row.passed for rows, good in zip(fields, valid, strict=True) if good for row in rows),
-        valid_fields=sum(len(rows) for rows, good in zip(fields, valid, strict=True) if good),
-        failures=Counter(_kind(score) for score, good in zip(kept, valid, strict=True) if not good),
+        documents=documents,
+        valid=valid,
+        fields=fields,
+        passed=passed,
+        valid_fields=valid_fields,
+        failures={str(kind): count for kind, count in failures.items()},
     )
-
-
-def is_valid(score: ScoreRecord) -> bool:
-    """Whether an output got through the parse, root and schema gates."""
-    return score.failure is None and score.gates.structural
-
-
-def _kind(score: ScoreRecord) -> str:
-    return str(FailureKind.SCHEMA_VIOLATION if score.failure is None else score.failure.kind)

@@ -53,14 +53,10 @@ def too_many_values(value: Json, gold: Json, limit: int | None, text: object = N
 
 
 def count_nodes(value: Json) -> int:
-    """Count the values in a value, itself and containers included; one level at a time, so that depth costs nothing."""
-    count, level = 1, [value]
-    while level:
-        below: list[Json] = []
-        for node in level:
-            if isinstance(node, dict | list):
-                count += len(node)
-                items = node.values() if isinstance(node, dict) else node
-                below += [item for item in items if isinstance(item, dict | list)]
-        level = below
+    """Count the values in a value, itself and containers included, at any depth."""
+    count, stack = 0, [value]
+    while stack:
+        node = stack.pop()
+        count += 1
+        stack += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     return count

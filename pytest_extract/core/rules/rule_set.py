@@ -52,26 +52,21 @@ class RuleProblem(NamedTuple):
         return own if self.key is None else (*own, self.key)
 
 
-class RuleComparison(NamedTuple):
-    """One comparison of a rule, as people read it."""
-
-    left: str
-    right: str
-    message: str
-
-
 @dataclass(slots=True)
 class Checked:
     """What a rule gave over one document.
 
-    held, broken: comparisons that hold and that do not; `shown`: the first that does not, else the first that does.
+    held, broken: comparisons that hold and that do not; left, right, message: the sides and the text of the first that
+    does not, else of the first that does.
     without_value: rows in which a value is null or missing; `reason` names the first of these values.
     not_computable: why the values of the document cannot be computed with, None where they can.
     """
 
     held: int = 0
     broken: int = 0
-    shown: RuleComparison | None = None
+    left: str | None = None
+    right: str | None = None
+    message: str = ""
     without_value: int = 0
     reason: str = ""
     not_computable: str | None = None
@@ -100,24 +95,23 @@ class CompiledRule:
         """Check the rule on an output; gold says whether a value that is not there should be."""
         found = Checked(reason=_NO_OUTPUT) if extracted is MISSING else self._check(extracted)
         status, message = self._outcome(found, gold)
-        shown = found.shown if status in (RuleStatus.HELD, RuleStatus.BROKEN) else None
+        is_computed = status in (RuleStatus.HELD, RuleStatus.BROKEN)
         return RuleResult(
             rule=self.text,
             name=self.name,
             severity=self.severity,
             status=status,
             message=message,
-            left=None if shown is None else shown.left,
-            right=None if shown is None else shown.right,
+            left=found.left if is_computed else None,
+            right=found.right if is_computed else None,
             broken=found.broken,
             checked=found.held + found.broken,
         )
 
     def _outcome(self, found: Checked, gold: Json | Missing) -> tuple[RuleStatus, str]:
-        shown = "" if found.shown is None else found.shown.message
         if found.broken:
             checked = found.held + found.broken
-            return RuleStatus.BROKEN, shown + (f"; {found.broken:,} of {checked:,} rows" if checked > 1 else "")
+            return RuleStatus.BROKEN, found.message + (f"; {found.broken:,} of {checked:,} rows" if checked > 1 else "")
         if found.not_computable is not None:
             return RuleStatus.UNCHECKED, found.not_computable
         if found.reason and gold is not MISSING:
@@ -131,7 +125,7 @@ class CompiledRule:
             return RuleStatus.NOT_APPLICABLE, found.reason
         rows = f"{found.held:,} rows, the first: " if found.held > 1 else ""
         without = f"; {found.without_value:,} without a value" if found.without_value else ""
-        return RuleStatus.HELD, f"{rows}{shown}{without}"
+        return RuleStatus.HELD, f"{rows}{found.message}{without}"
 
     def _check(self, document: Json) -> Checked:
         """Compute the rule over a document; never raises."""
@@ -161,14 +155,14 @@ class CompiledRule:
         if isinstance(left, Decimal) and isinstance(right, Decimal) and abs(off) <= self._tolerance(left, right):
             off = Decimal(0)
         holds = COMPARISONS[self.sign](off, 0)
-        if found.shown is None or not (holds or found.broken):
+        if not found.broken and not (found.held and holds):
             places = max(decimal_places(left), decimal_places(right))
-            texts = operand_text(left, places), operand_text(right, places)
-            pairs = zip(self.sides, texts, strict=True)
+            found.left, found.right = operand_text(left, places), operand_text(right, places)
+            pairs = zip(self.sides, (found.left, found.right), strict=True)
             shown = ", ".join(f"{side.text} = {text}" for side, text in pairs if not side.is_constant)
             is_off = self.sign is ast.Eq and off and isinstance(left, Decimal)
             apart = f" (off by {operand_text(abs(off), places)})" if is_off else ""
-            found.shown = RuleComparison(*texts, f"{row}{shown}{apart}")
+            found.message = f"{row}{shown}{apart}"
         found.held += holds
         found.broken += not holds
 

@@ -24,7 +24,7 @@ from pytest_extract.core.aggregate.thresholds import (
     propose_threshold,
     propose_thresholds,
 )
-from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, accepted_in
+from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, count_accepted
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.report.auto_accept import auto_accept_text
 from tests.core.aggregate.confident_suites import calibrated, counts_of, over_confident, suite, true_precision
@@ -60,22 +60,22 @@ def decide(results):
 
 
 def test_values_at_and_above_the_threshold_are_accepted():
-    found = accepted_in(score_of((0.9, True), (0.89, False)), RULE)
+    found = count_accepted(score_of((0.9, True), (0.89, False)).leaves, RULE)
     assert found == AcceptedCounts(decided=2, accepted=1, wrong=0)
     assert (found.precision, found.coverage) == (1.0, 0.5)
 
 
 def test_a_field_may_have_a_threshold_of_its_own():
     score = score_of((0.95, True), (0.95, False))
-    assert accepted_in(score, AutoAccept(confidence=0.9, fields={"b": 0.99})).wrong == 0
-    assert accepted_in(score, AutoAccept(fields={"b": 0.9})) == AcceptedCounts(decided=2, accepted=1, wrong=1)
+    assert count_accepted(score.leaves, AutoAccept(confidence=0.9, fields={"b": 0.99})).wrong == 0
+    assert count_accepted(score.leaves, AutoAccept(fields={"b": 0.9})) == AcceptedCounts(decided=2, accepted=1, wrong=1)
 
 
 def test_values_without_confidence_and_outputs_that_break_the_schema_are_not_accepted():
     bare = SCORER.score({"a": 1}, {"a": 1}).record()
-    assert accepted_in(bare, RULE).accepted == 0
+    assert count_accepted(bare.leaves, RULE, usable=bare.gates.structural).accepted == 0
     broken = SCORER.score({"a": 1}, {"a": {"value": "x", "confidence": 1}}, confidence="wrapper").record()
-    assert accepted_in(broken, RULE) == AcceptedCounts(decided=1)
+    assert count_accepted(broken.leaves, RULE, usable=broken.gates.structural) == AcceptedCounts(decided=1)
 
 
 def test_a_precision_is_shown_with_enough_cases_only():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_extract.core.engine.document import Scored
 from pytest_extract.core.gates import OutputCheck, check_output
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from pytest_extract.core.mistakes import FindsValue
     from pytest_extract.core.options import ScoreOptions
     from pytest_extract.core.rules.rule_set import RuleSet
-
-_PLAIN: Final = frozenset({str, bool, float, type(None), Missing})
-"""Types of values that JSON holds as they are: NaN and infinity are refused when an output is parsed."""
 
 
 class ScoredSchema(NamedTuple):
@@ -222,11 +219,6 @@ class Score:
 
 def _writable_result(result: FieldResult) -> FieldResult:
     """Return the result with values that JSON can hold; most are scalars, and the result then stays as it is."""
-    if _is_plain(result.gold) and _is_plain(result.extracted):
-        return result
     gold, extracted = (side if side is MISSING else writable(side) for side in (result.gold, result.extracted))
-    return result._replace(gold=gold, extracted=extracted)
-
-
-def _is_plain(value: object) -> bool:
-    return type(value) in _PLAIN or (type(value) is int and -(2**63) < value < 2**63)
+    same = gold is result.gold and extracted is result.extracted
+    return result if same else result._replace(gold=gold, extracted=extracted)

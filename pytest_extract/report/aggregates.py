@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import Estimate
 from pytest_extract.core.aggregate.extractbench import Rates
 from pytest_extract.core.aggregate.leaderboard import Standing
-from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, estimate_dict
+from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures.fields import FieldCounts
@@ -245,7 +246,7 @@ def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
         "scored": run.scored,
         "broken": run.broken,
         "not_run": run.not_run,
-        "measures": {name: estimate_dict(means) for name, means in run.measures.items()},
+        "measures": {name: asdict(means) for name, means in run.measures.items()},
         "fields": {pattern: counts_record(counts) for pattern, counts in run.fields.items()},
         "extract_bench": rates_record(run.rates),
         "sob": {
@@ -292,8 +293,8 @@ def standing_record(place: RankedArm, rank: int, standing: Standing, run: RunAgg
         "scored": run.scored,
         "broken": run.broken,
         "not_run": run.not_run,
-        "pass_rate": estimate_dict(run.measures["pass_rate"])["plain"] if "pass_rate" in run.measures else None,
-        "f1": estimate_dict(run.measures["f1"])["plain"] if "f1" in run.measures else None,
+        "pass_rate": asdict(run.measures["pass_rate"].plain) if "pass_rate" in run.measures else None,
+        "f1": asdict(run.measures["f1"].plain) if "f1" in run.measures else None,
         "cost_usd": None if spending.calls and spending.unpriced == spending.calls else spending.cost_usd,
         "latency_s": place.latency_s,
         "tokens": spending.prompt_tokens + spending.completion_tokens,

@@ -85,12 +85,7 @@ def p_if_all_right(counts: Sequence[AcceptedCounts], precision: float) -> float:
 
 def total_counts(counts: Iterable[AcceptedCounts]) -> AcceptedCounts:
     """Add up counts of cases."""
-    decided = accepted = wrong = 0.0
-    for each in counts:
-        decided += each.decided
-        accepted += each.accepted
-        wrong += each.wrong
-    return AcceptedCounts(decided, accepted, wrong)
+    return AcceptedCounts(*map(sum, zip(*counts, strict=True)))
 
 
 def case_counts(result: CaseResult, rule: AutoAccept) -> AcceptedCounts | None:

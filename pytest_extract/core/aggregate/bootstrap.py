@@ -13,11 +13,13 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    _Floats: TypeAlias = npt.NDArray[np.float64]
 
 PLAIN_SEED: Final = 42
 WEIGHTED_SEED: Final = 43
@@ -56,12 +58,20 @@ def intervals(
         raise ValueError("all columns and the weights must be of one length")
     if size == 0:
         return {name: Estimate(mean=0.0, low=0.0, high=0.0) for name in columns}
+    import numpy as np
+
     draws = _Draws(seed, size, samples)
-    means_of = draws.shared_means if size > most_own_draws else draws.own_means
+    shares = np.ones(size) if weights is None else np.asarray(weights, dtype=float)
+    products = [shares * np.asarray(column, dtype=float) for column in columns.values()]
+    drawn = (
+        draws.means(products, shares)
+        if size > most_own_draws
+        else (draws.means([product], shares)[0] for product in products)
+    )
     low, high = math.floor(0.025 * (samples - 1)), math.ceil(0.975 * (samples - 1))
     found: dict[str, Estimate] = {}
-    for (name, column), drawn in zip(columns.items(), means_of([*columns.values()], weights), strict=True):
-        means = sorted(drawn)
+    for (name, column), of_resamples in zip(columns.items(), drawn, strict=True):
+        means = sorted(of_resamples)
         found[name] = Estimate(mean=mean(column, weights), low=means[low], high=means[high])
     return found
 
@@ -90,34 +100,18 @@ class _Draws:
         self._size, self._samples = size, samples
         self._left = np.empty(0, dtype=np.int64)
 
-    def own_means(self, columns: Sequence[Sequence[float]], weights: Sequence[float] | None) -> Iterator[list[float]]:
-        """Yield the means of each column over resamples of its own, summed in Python's order, from left to right."""
+    def means(self, products: Sequence[_Floats], shares: _Floats) -> list[list[float]]:
+        """Return the means of each column over new resamples, summed in Python's order, from left to right."""
         import numpy as np
 
-        shares = np.ones(self._size) if weights is None else np.asarray(weights, dtype=float)
-        for column in columns:
-            products = shares * np.asarray(column, dtype=float)
-            means: list[float] = []
-            for drawn in self._resamples():  # one a column: numpy then adds row after row
-                totals, sums = (np.add.reduce(values.take(drawn.T), axis=0) for values in (products, shares))
-                means += np.divide(totals, sums, out=np.zeros(len(drawn)), where=sums != 0).tolist()
-            yield means
-
-    def shared_means(
-        self, columns: Sequence[Sequence[float]], weights: Sequence[float] | None
-    ) -> Iterator[list[float]]:
-        """Yield the means of each column, all over the same resamples."""
-        import numpy as np
-
-        shares = np.ones(self._size) if weights is None else np.asarray(weights, dtype=float)
-        table = np.array([shares, *(shares * np.asarray(column, dtype=float) for column in columns)])
-        parts = []
+        means: list[list[float]] = [[] for _ in products]
         for drawn in self._resamples():
-            times = np.array([np.bincount(sample, minlength=self._size) for sample in drawn], dtype=float)
-            # no product of matrices: the threads of BLAS wait for each other longer than they work
-            sums, *totals = np.einsum("ij,kj->ik", times, table).T
-            parts.append(np.divide(totals, sums, out=np.zeros_like(totals), where=sums != 0))
-        yield from np.concatenate(parts, axis=1).tolist()
+            rows = drawn.T  # one a column: numpy then adds row after row
+            sums = np.add.reduce(shares.take(rows), axis=0)
+            for of_column, values in zip(means, products, strict=True):
+                totals = np.add.reduce(values.take(rows), axis=0)
+                of_column.extend(np.divide(totals, sums, out=np.zeros(len(drawn)), where=sums != 0).tolist())
+        return means
 
     def _resamples(self) -> Iterator[npt.NDArray[np.int64]]:
         """Yield rows of row numbers, a row a resample, in parts of some size."""

@@ -17,7 +17,6 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
 from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.measures.table import MEASURES, measures_of_system
-from pytest_extract.core.values import Json
 
 MOST_OWN_DRAWS: Final = 1_000
 """Cases up to which each measure has draws of its own; the summary of SOB's published columns has them for more."""
@@ -140,12 +139,3 @@ def aggregate(
         by_depth=by_depth(rows),
         fields=field_table((result.nodeid, score.leaves) for result in results for score in result.scores),
     )
-
-
-def estimate_dict(means: MeasureMeans) -> dict[str, Json]:
-    """Return plain JSON of one measure's means."""
-    plain = {"mean": means.plain.mean, "low": means.plain.low, "high": means.plain.high}
-    if means.weighted is None:
-        return {"plain": plain, "weighted": None}
-    weighted = {"mean": means.weighted.mean, "low": means.weighted.low, "high": means.weighted.high}
-    return {"plain": plain, "weighted": weighted}

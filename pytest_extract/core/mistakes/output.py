@@ -170,21 +170,14 @@ class ComparedOutput:
 
     def failing_extra(self, path: Steps, at: Steps) -> list[FieldPath]:
         """Return the paths of the results of an invented row: `path` is its list's, `at` its own in the output."""
-        return [*self._failing_extra.get((tuple(path), tuple(at)), ())]
-
-    @cached_property
-    def _failing_extra(self) -> Mapping[tuple[Steps, Steps], Sequence[FieldPath]]:
-        """Path of a list and path of a row in the output -> the failing results of that row, if it is invented."""
-        places: dict[tuple[Steps, Steps], list[FieldPath]] = defaultdict(list)
-        for result in self.failing:
-            matched = result.matched
-            if matched is None:
-                continue
-            for size, step in enumerate(result.path):
-                if isinstance(step, int) and step < 0:
-                    for end in range(len(matched) + 1):
-                        places[tuple(result.path[:size]), tuple(matched[:end])].append(result.path)
-        return places
+        return [
+            result.path
+            for result in self.failing
+            if result.matched is not None
+            and result.matched[: len(at)] == at
+            and result.path[: len(path)] == path
+            and any(isinstance(step, int) and step < 0 for step in result.path[len(path) : len(path) + 1])
+        ]
 
 
 def only_difference(gold: Json | Missing, extracted: Json | Missing) -> tuple[Json | Missing, Json | Missing] | None:

@@ -10,7 +10,6 @@ from pytest_extract.core.aggregate.run import (
     aggregate,
     by_depth,
     case_rows,
-    estimate_dict,
     measure_means,
 )
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
@@ -76,14 +75,12 @@ def test_means_are_plain_and_weighted():
     assert means.weighted.mean == pytest.approx((1.0 + 3 * 0.6 + 0.0) / 6)
     assert means.plain.low <= means.plain.mean <= means.plain.high
     assert list(found.measures) == list(MEASURES)
-    assert estimate_dict(means)["weighted"]["mean"] == means.weighted.mean
 
 
 def test_without_known_complexity_there_is_no_weighted_mean():
     found = aggregate([result("a", score(1.0), complexity=None)], samples=10)
     assert found.sob_weighted is None
     assert found.measures["f1"].weighted is None
-    assert estimate_dict(found.measures["f1"])["weighted"] is None
 
 
 def test_all_systems_have_their_numbers():

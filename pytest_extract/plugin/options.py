@@ -482,6 +482,7 @@ def settings_from(config: pytest.Config) -> Settings:
             "--extract-confirm confirms a comparison: give --extract-baseline=FILE, --extract-base-ref=REF, or two of "
             "--extract-model, -prompt or -mode"
         )
+    problems += _without_effect(config, values)
     if values["confirm"] is None and values["budget"] and values["gate"] == "regression":
         values["confirm"] = _CASES_TO_CONFIRM  # a budget is leave to spend it on a decision
     problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
@@ -585,6 +586,21 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
             "or add --extract-force"
         )
     return problems
+
+
+def _without_effect(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
+    """Return what the command line asks for and this run would not do; the ini file may hold it for other runs."""
+    used = {
+        "rule": (values["gate"] == "regression" or values["baseline"], "--extract-gate=regression"),
+        "recordings": (values["record"] != "off" or values["changed"], "--extract-record"),
+        "other-code": (values["record"] != "off" or values["changed"], "--extract-record=none"),
+        "force": (values["update_baseline"] or values["update_gold"], "--extract-update-baseline or -update-gold"),
+    }
+    return [
+        f"--extract-{name} has no effect without {missing}"
+        for name, (has_effect, missing) in used.items()
+        if not has_effect and config.getoption(f"extract_{name.replace('-', '_')}", None)
+    ]
 
 
 def _duplicates(name: str, values: tuple[object, ...]) -> list[str]:

@@ -103,7 +103,7 @@ def test_a_path_counts_from_where_it_is_written(pytester: pytest.Pytester, monke
     below = pytester.mkdir("below")
     monkeypatch.chdir(below)
     assert settings(pytester).recordings == pytester.path / "recs"
-    assert settings(pytester, "--extract-recordings=recs").recordings == Path(below) / "recs"
+    assert settings(pytester, "--extract-record=once", "--extract-recordings=recs").recordings == Path(below) / "recs"
 
 
 @pytest.mark.parametrize(
@@ -117,6 +117,10 @@ def test_a_path_counts_from_where_it_is_written(pytester: pytest.Pytester, monke
         pytest.param(["--extract-timeout=inf"], "--extract-timeout: 'inf' must be a number of seconds*", id="endless"),
         pytest.param(["--extract-budget=nan"], "--extract-budget: 'nan' must be an amount in USD*", id="nan"),
         pytest.param(["--extract-model= "], "--extract-model: ' ' must not be empty", id="empty"),
+        pytest.param(["--extract-recordings=a"], "--extract-recordings has no effect without --extract-record", id="no-record"),
+        pytest.param(["--extract-other-code=allow"], "--extract-other-code has no effect without*", id="no-replay"),
+        pytest.param(["--extract-rule=alpha=0.1"], "--extract-rule has no effect without --extract-gate=regression", id="no-gate"),
+        pytest.param(["--extract-force"], "--extract-force has no effect without --extract-update-baseline*", id="no-update"),
         pytest.param(["--extract-prompt=p.md"], "--extract-prompt: no such file: *p.md", id="prompt"),
         pytest.param(["--extract-from=r.jsonl"], "--extract-from: no such file: *r.jsonl", id="from"),
         pytest.param(["--extract-from=conf.txt", "--extract-report=csv:conf.txt"], "--extract-report: *conf.txt is what --extract-from reads*", id="same-file"),

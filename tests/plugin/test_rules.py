@@ -174,9 +174,8 @@ def test_the_regression_verdict_names_a_rule_that_is_newly_broken(suite, pyteste
     late = {**GOLD, "start": "2027-01-01"}
     written = suite(cases, output=late).runpytest_inprocess("--extract-baseline=base.json", "--extract-update-baseline")
     written.stdout.fnmatch_lines(["baseline written: *"])
-    assert (
-        '"rules": {"count(items) == item_count": "1", "start <= end": "0"' in (pytester.path / "base.json").read_text()
-    )
+    stored = (pytester.path / "base.json").read_text()
+    assert '"rules": {"count(items) == item_count": [true], "start <= end": [false]' in stored
     output = {**late, "total": "1,250.00", "start": GOLD["start"]}
     results = tmp_path / "now.jsonl"
     options = ["--extract-baseline=base.json", "--extract-gate=regression", f"--extract-report={results}"]

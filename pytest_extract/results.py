@@ -8,19 +8,16 @@ Parquet (`parquet`) are read wherever a results file is, and written where its n
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import count, zip_longest
+from itertools import zip_longest
 from pathlib import Path
-from typing import IO, BinaryIO, Final, NamedTuple, Self
+from typing import BinaryIO, Final
 
 from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
 from pytest_extract.core.result_json import dump_json, from_json, to_json
-from pytest_extract.core.results import DECLINED, FieldResult, ScoreRecord
-from pytest_extract.core.shared_values import SharedValues
-from pytest_extract.core.values import MISSING, FieldPath, Json, writable
+from pytest_extract.core.results import DECLINED, ScoreRecord
+from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
 from pytest_extract.files import MOST_BATCHED_BYTES, MOST_BULK_BYTES, open_regular, write_bytes_atomic
 from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
@@ -142,41 +139,6 @@ def load_result(line: str) -> CaseResult:
     return result
 
 
-def without_values(result: CaseResult, shared: SharedValues) -> CaseResult:
-    """Return a result without outputs, paths and values, only of their types, so that a large run takes little memory.
-
-    `shared` keeps what such results have in common.
-    """
-
-    def short(each: FieldResult) -> FieldResult:
-        gold, extracted = (side if side is MISSING else type(side)() for side in (each.gold, each.extracted))
-        reason = each.reason if each.passed_empty else None
-        kept = each._replace(
-            path=FieldPath(), params={}, gold=gold, extracted=extracted, reason=reason, matched=None, citations=()
-        )
-        key = each.pattern, each.metric, each.status, each.score, each.passed, reason, each.weight, each.confidence
-        return shared.kept((*key, type(gold), type(extracted)), kept)
-
-    def score(found: ScoreRecord) -> ScoreRecord:
-        fields, leaves = (tuple(map(short, each)) for each in (found.fields, found.leaves))
-        measures, gates = shared.mapping(found.measures), shared.value(found.gates)
-        return replace(found, fields=fields, leaves=leaves, arrays=(), measures=measures, gates=gates)
-
-    attempts = tuple(
-        replace(each, output=None, score=None if each.score is None else score(each.score)) for each in result.attempts
-    )
-    return replace(
-        result,
-        attempts=attempts,
-        arm=shared.value(result.arm),
-        tags=shared.mapping(result.tags),
-        shape=shared.mapping(result.shape),
-        uncompared=shared.mapping(result.uncompared),
-        digests={},
-        breaches=(),
-    )
-
-
 def read_results(path: Path | str) -> ResultsFile:
     """Read a results file; StoreError with `path:line` for a bad line.
 
@@ -197,53 +159,19 @@ class ResultsReader:
         self.torn = False
 
     def __iter__(self) -> Iterator[CaseResult]:
-        if self.is_parquet():
+        return (result for _line, result in self.lines())
+
+    def lines(self) -> Iterator[tuple[bytes, CaseResult]]:
+        """Yield each result with its line, without the white space around it."""
+        if self._is_parquet():
             from pytest_extract.parquet import read_parquet
 
-            yield from read_parquet(self.path)
-        else:
-            with self.open() as file:
-                yield from (result for _start, _line, result in self.read(file))
-
-    def has_same_content(self, other: ResultsReader) -> bool:
-        """Whether another file has the same lines, but for empty ones and white space around them.
-
-        It is read as far as the first difference.
-        """
-        with self.open(MOST_BATCHED_BYTES) as one, other.open(MOST_BATCHED_BYTES) as two:
-            lines = ((text for line in file if (text := line.strip())) for file in (one, two))
-            return all(here == there for here, there in zip_longest(*lines))
-
-    def is_parquet(self) -> bool:
-        """Whether the file is a table of Parquet, and has no lines."""
-        try:
-            with open_regular(self.path, MOST_BATCHED_BYTES) as file:
-                return file.read(len(_MAGIC)) == _MAGIC
-        except OSError as error:
-            raise StoreError(f"{self.path}: cannot be read: {error}") from error
-
-    def open(self, most: int = MOST_BULK_BYTES) -> BinaryIO:
-        """Open the file, of at most so many bytes."""
-        try:
-            return open_regular(self.path, most)
-        except OSError as error:
-            raise StoreError(f"{self.path}: cannot be read: {error}") from error
-
-    def read(self, file: BinaryIO) -> Iterator[tuple[int, bytes, CaseResult]]:
-        """Yield the first byte of each line of the open file, the line, and its result.
-
-        Whoever gets them may read elsewhere in the file in between.
-        """
-        start = 0
-        for number in count(1):
-            try:
-                file.seek(start)
-                line = file.readline()
-            except OSError as error:
-                raise StoreError(f"{self.path}: cannot be read: {error}") from error
-            if not line:
-                return
-            if line.strip():
+            yield from ((dump_result(result).encode("ascii"), result) for result in read_parquet(self.path))
+            return
+        with self._open(MOST_BULK_BYTES) as file:
+            for number, line in enumerate(file, start=1):
+                if not line.strip():
+                    continue
                 try:
                     result = load_result(line.decode("utf-8"))
                 except (StoreError, UnicodeDecodeError) as error:
@@ -251,8 +179,26 @@ class ResultsReader:
                         raise StoreError(f"{self.path}:{number}: {error}") from error
                     self.torn = True
                 else:
-                    yield start, line, result
-            start += len(line)
+                    yield line.strip(), result
+
+    def has_same_content(self, other: ResultsReader) -> bool:
+        """Whether another file has the same lines, but for empty ones and white space around them.
+
+        It is read as far as the first difference.
+        """
+        with self._open(MOST_BATCHED_BYTES) as one, other._open(MOST_BATCHED_BYTES) as two:
+            lines = ((text for line in file if (text := line.strip())) for file in (one, two))
+            return all(here == there for here, there in zip_longest(*lines))
+
+    def _is_parquet(self) -> bool:
+        with self._open(MOST_BATCHED_BYTES) as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+
+    def _open(self, most: int) -> BinaryIO:
+        try:
+            return open_regular(self.path, most)
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be read: {error}") from error
 
 
 def write_results(path: Path | str, results: Iterable[CaseResult]) -> None:
@@ -264,58 +210,3 @@ def write_results(path: Path | str, results: Iterable[CaseResult]) -> None:
         write_parquet(path, results)
     else:
         write_bytes_atomic(path, lambda file: file.writelines(f"{dump_result(each)}\n".encode() for each in results))
-
-
-# --- results that stay in their files
-
-
-class StoredLine(NamedTuple):
-    """The place of a result's line: the file, its first byte, and how many there are."""
-
-    file: IO[bytes]
-    start: int
-    size: int
-
-
-class StoredResults:
-    """The results of some files, which stay open until it is closed. Those of Parquet are written to a temporary file.
-
-    A file that is replaced meanwhile is read to its end as it was; StoreError where its lines are no longer there.
-    """
-
-    def __init__(self) -> None:
-        self._files = ExitStack()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._files.close()
-
-    def read(self, reader: ResultsReader) -> Iterator[tuple[StoredLine, CaseResult]]:
-        """Yield each result of a file with its place."""
-        if reader.is_parquet():
-            file = self._files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115 - the stack closes it
-            end = 0
-            for result in reader:
-                line = dump_result(result).encode("ascii")
-                file.seek(end)
-                file.write(line)
-                yield StoredLine(file, end, len(line)), result
-                end += len(line)
-        else:
-            opened = self._files.enter_context(reader.open())
-            for start, line, result in reader.read(opened):
-                yield StoredLine(opened, start, len(line)), result
-
-    def line(self, stored: StoredLine) -> bytes:
-        """Return the line of a result, without the white space around it."""
-        stored.file.seek(stored.start)
-        line = stored.file.read(stored.size)
-        if len(line) < stored.size:
-            raise StoreError("a results file became shorter while it was read")
-        return line.strip()
-
-    def load(self, stored: StoredLine) -> CaseResult:
-        """Return a result."""
-        return load_result(self.line(stored).decode("utf-8"))

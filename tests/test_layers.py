@@ -22,7 +22,7 @@ if not PACKAGE.exists():  # the built wheel is under test
     PACKAGE = Path(found.origin).parent
 
 RINGS = (
-    ("collector", "errors", "lazy"),
+    ("errors", "lazy"),
     ("core",),
     ("documents", "extend", "files", "redact", "schema_tools", "sharing"),
     ("citations",),
@@ -39,7 +39,7 @@ RINGS = (
 """Top-level modules and packages, lowest ring first; a ring may use its own members and all rings before it."""
 
 CORE_RINGS = (
-    ("arguments", "python_values", "shared_values", "values", "regex"),
+    ("arguments", "python_values", "values", "regex"),
     (
         "results",
         "auto_accept",

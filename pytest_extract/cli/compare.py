@@ -10,9 +10,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.cli.console import print_lines, print_note, terminal_width
 from pytest_extract.cli.files import write_json
-from pytest_extract.collector import no_collection
 from pytest_extract.core.aggregate.slices import slice_name
-from pytest_extract.core.shared_values import SharedValues
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
@@ -65,7 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-v", "--verbose", action="count", default=0, help="show every changed field and case")
 
 
-@no_collection()
 def run(args: argparse.Namespace) -> int:
     """Compare, print, and return the exit status."""
     try:
@@ -81,10 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[Resolution], list[str]]:
     rules = rules_from(args)
-    shared = SharedValues()
-    before, after = (
-        read_side(path, allow_drafts=args.allow_drafts, shared=shared) for path in (args.before, args.after)
-    )
+    before, after = (read_side(path, allow_drafts=args.allow_drafts) for path in (args.before, args.after))
     if after.baseline is not None:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
     _check_names(rules.by, before.snapshot, after.snapshot)
@@ -127,10 +121,10 @@ def rules_from(args: argparse.Namespace) -> Rules:
     )
 
 
-def read_side(path: Path, *, allow_drafts: bool = False, shared: SharedValues | None = None) -> Side:
+def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
     """Read a baseline or a results file, whichever it is. Raises StoreError with the path.
 
-    `allow_drafts`: cases whose golds nobody has reviewed count too. `shared`: as in `snapshot`.
+    `allow_drafts`: cases whose golds nobody has reviewed count too.
     """
     from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
     from pytest_extract.regression.baseline import load_if_baseline
@@ -149,7 +143,7 @@ def read_side(path: Path, *, allow_drafts: bool = False, shared: SharedValues | 
         raise StoreError(f"{path}: {error}") from error
     reader = ResultsReader(path)
     reviewed = (result for result in reader if allow_drafts or not result.draft)
-    return Side(snapshot(reviewed, shared), None, reader)
+    return Side(snapshot(reviewed), None, reader)
 
 
 def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:

@@ -10,10 +10,9 @@ from pytest_extract.cli.console import print_lines, terminal_width
 from pytest_extract.cli.files import write_json
 from pytest_extract.cli.report import check_tags
 from pytest_extract.cli.run_results import read_all_results
-from pytest_extract.collector import no_collection
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
-from pytest_extract.core.aggregate.slices import NEEDS_VALUES, dimension, natural_key
+from pytest_extract.core.aggregate.slices import dimension, natural_key
 from pytest_extract.core.aggregate.sob import MODALITY_WEIGHTS
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import Json
@@ -57,13 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
-@no_collection()
 def run(args: argparse.Namespace) -> int:
     """Rank, print, and return 0; a file that cannot be read raises ExtractError."""
     if args.system == "sob":
         return _print_sob_tables(args)
-    values = bool(NEEDS_VALUES.intersection(args.by))
-    results = read_all_results("leaderboard", args.results, values=values)
+    results = read_all_results("leaderboard", args.results)
     check_tags(results, args.by)
     boards = [("", "", results)] if not args.by else _slices_of(results, args.by)
     records: list[Json] = []

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from pytest_extract.cli.console import print_lines, print_note, terminal_width
 from pytest_extract.cli.files import write_json
 from pytest_extract.cli.run_results import read_all_results
-from pytest_extract.collector import no_collection
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
-from pytest_extract.core.aggregate.slices import DIMENSIONS, NEEDS_VALUES, known_tags, slice_tables, tags_among
+from pytest_extract.core.aggregate.slices import DIMENSIONS, known_tags, slice_tables, tags_among
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.report.aggregates import aggregate_record, arm_report_lines, join_blocks
@@ -115,15 +114,12 @@ def _report_files(texts: Sequence[str]) -> list[ReportFile]:
     return files
 
 
-@no_collection()
 def run(args: argparse.Namespace) -> int:
     """Report, and return 0; a file that cannot be read raises ExtractError."""
     _check_options(args)
     files = _report_files(args.output)
     view = args.system or VIEWS[0]
-    values = bool(files) or bool(NEEDS_VALUES.intersection(args.by)) or args.auto_accept is not None
-    values = values or args.calibration
-    results = read_all_results("report", args.results, values=values)
+    results = read_all_results("report", args.results)
     check_tags(results, args.by)
     if args.auto_accept is not None:
         _print_thresholds(results, args)

@@ -9,29 +9,26 @@ from pathlib import Path
 from pytest_extract.cli.console import print_note
 from pytest_extract.core.case_result import Arm, CaseResult
 from pytest_extract.core.measures.table import SCORE_MEASURES
-from pytest_extract.core.shared_values import SharedValues
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.report.aggregates import repeated_results_text
-from pytest_extract.results import ResultsReader, without_values
+from pytest_extract.results import ResultsReader
 
 
-def read_all_results(command: str, paths: Sequence[Path], *, values: bool = True) -> list[CaseResult]:
+def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     """Return the results of all files, a case on an arm once for each file; raises StoreError, ConfigError for none.
 
     Files that have a case on the same arm are runs of their own: their arms are named after the file as well. Other
-    files are parts of one run. A later line of a file replaces an earlier one of the same case and arm. Without
-    `values`, results have no outputs, paths and values, so that a large run takes little memory.
+    files are parts of one run. A later line of a file replaces an earlier one of the same case and arm.
     """
     kept: dict[tuple[str, str, str], dict[int, CaseResult]] = {}
     replaced = 0
-    shared = SharedValues()
     for number, path in enumerate(paths):
         reader = ResultsReader(path)
         for result in reader:
             _check_measures(result, path)
             found = kept.setdefault((result.file, result.case_id, result.arm.label), {})
             replaced += number in found
-            found[number] = result if values else without_values(result, shared)
+            found[number] = result
         if reader.torn:
             print_note(command, f"{path}: the last line is cut off (a killed run?); its case is left out")
     if not kept:

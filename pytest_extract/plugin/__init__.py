@@ -68,10 +68,7 @@ def _remove_finder() -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExtractFile | None:  # noqa: D103
     if not file_path.name.endswith(SUFFIXES):
         return None
-    from pytest_extract.collector import no_collection
-
-    with no_collection():
-        from pytest_extract.plugin.collect import ExtractFile, node_id_of_file
+    from pytest_extract.plugin.collect import ExtractFile, node_id_of_file
 
     return ExtractFile.from_parent(parent, path=file_path, nodeid=node_id_of_file(file_path, parent.config.rootpath))
 

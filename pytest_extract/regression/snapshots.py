@@ -13,7 +13,6 @@ from pytest_extract.core.aggregate.slices import case_slices
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status
-from pytest_extract.core.shared_values import SharedValues
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, text_digest
 
 STRUCTURAL_GATES: Final = ("parse", "root", "schema")
@@ -125,13 +124,9 @@ _Run: TypeAlias = Mapping[FieldPath, FieldResult]
 """The decided leaf results of one run, by path."""
 
 
-def snapshot(results: Iterable[CaseResult], shared: SharedValues | None = None) -> dict[CaseKey, CaseState]:
-    """Reduce results to what comparisons need. Of two results for one case and arm the later one counts.
-
-    `shared`: that of the snapshot that this one is compared with, so that both together take less memory and time.
-    """
-    shared = shared or SharedValues()
-    return {case_key(result): _case_state(result, shared) for result in results}
+def snapshot(results: Iterable[CaseResult]) -> dict[CaseKey, CaseState]:
+    """Reduce results to what comparisons need. Of two results for one case and arm the later one counts."""
+    return {case_key(result): case_state(result) for result in results}
 
 
 def reviewed_results(results: Sequence[CaseResult], *, allow_drafts: bool) -> Sequence[CaseResult]:
@@ -146,10 +141,6 @@ def case_key(result: CaseResult) -> CaseKey:
 
 def case_state(result: CaseResult) -> CaseState:
     """Reduce one result."""
-    return _case_state(result, SharedValues())
-
-
-def _case_state(result: CaseResult, shared: SharedValues) -> CaseState:
     scored = [
         attempt
         for attempt in result.attempts
@@ -160,19 +151,19 @@ def _case_state(result: CaseResult, shared: SharedValues) -> CaseState:
     merged, failing = _merge_runs([_decided_leaves(score) for score in scores])
     return CaseState(
         case_id=result.case_id,
-        arm=shared.value(result.arm),
+        arm=result.arm,
         outcome=result.outcome,
         runs=len(scored),
-        patterns=shared.mapping(_patterns_of(merged, result.digests.get("judge", ""))),
+        patterns=_patterns_of(merged, result.digests.get("judge", "")),
         failing=_with_mistakes(failing, scores),
-        gates=shared.mapping(_failed_gates(scores)),
-        rules=shared.mapping(_kept_rules(scores)),
-        measures=shared.mapping(_measures_by_run(scores)),
-        digests=shared.mapping(result.digests),
+        gates=_failed_gates(scores),
+        rules=_kept_rules(scores),
+        measures=_measures_by_run(scores),
+        digests=result.digests,
         known=result.known,
         broken=len(broken) or int(result.outcome is Outcome.BROKEN),
         errors=_error_kinds(broken, result.why if result.outcome is Outcome.BROKEN else None),
-        slices=shared.mapping(case_slices(result)),
+        slices=case_slices(result),
         cost_usd=_mean([attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None]),
         latency_s=_mean([attempt.latency_s for attempt in scored if attempt.latency_s is not None]),
         replayed=bool(scored) and all(attempt.recorded for attempt in scored),

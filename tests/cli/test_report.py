@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from pytest_extract.cli import main
-from pytest_extract.cli.run_results import read_all_results
 from pytest_extract.core.case_result import Attempt, Outcome, Usage
 from pytest_extract.report.formats import FORMATS, report_file
 from pytest_extract.results import dump_result, write_results
@@ -385,17 +384,3 @@ def test_the_leaderboard_and_the_report_estimate_the_same(file, capsys):
     for name in ("pass_rate", "f1"):
         assert row[name] == whole["measures"][name]["plain"]
     assert (row["overall"], row["coverage"]) == (whole["sob"]["overall"], whole["sob"]["coverage"])
-
-
-def test_results_are_read_line_by_line_without_their_values(tmp_path):
-    path = tmp_path / "run.jsonl"
-    write_results(path, [scored("a", wrong(total=1)), scored("b", GOLD)])
-    whole, short = (read_all_results("report", [path], values=values) for values in (True, False))
-    for one, other in zip(whole, short, strict=True):
-        assert other.attempts[0].output is None
-        for kept, left in zip(one.scores, other.scores, strict=True):
-            assert (kept.measures, kept.empty_passes) == (left.measures, left.empty_passes)
-            assert [(item.pattern, item.status, item.score) for item in kept.leaves] == [
-                (item.pattern, item.status, item.score) for item in left.leaves
-            ]
-    assert short[0].scores[0].leaves[0] is short[1].scores[0].leaves[0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult
-from pytest_extract.regression.shards import Merged, merge
-from pytest_extract.results import dump_result
+from pytest_extract.regression.shards import merge
+from pytest_extract.results import dump_result, load_result
 from tests.records import field_result, pass_rate, score_record
 
 FILE = "invoices/acme.extract.yaml"
@@ -70,10 +71,9 @@ def prompt_changed(results: list[CaseResult]) -> list[CaseResult]:
     return [replace(one, digests={**one.digests, "prompt": "b" * 64}) for one in results]
 
 
-def merged_results(*shards: tuple[str, list[CaseResult]]) -> Merged[CaseResult]:
-    """Merge named shards whose results are in memory."""
-    return merge(
-        ((name, ((one, one) for one in results)) for name, results in shards),
-        lambda one: one,
-        lambda one: dump_result(one).encode(),
-    )
+def merged_results(*shards: tuple[str, list[CaseResult]]) -> SimpleNamespace:
+    """Merge named shards whose results are in memory; the lines of what is kept are read again."""
+    lines = ((name, ((dump_result(one).encode(), one) for one in results)) for name, results in shards)
+    merged = merge(lines, lambda line: load_result(line.decode()))
+    results = tuple(load_result(line.decode()) for line in merged.lines)
+    return SimpleNamespace(results=results, notes=merged.notes, conflicts=merged.conflicts)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from pytest_extract.collector import without_collection
 from pytest_extract.core.compile.nodes import Array, Leaf, Object, Program, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.arrays import finish_arrays, walk_array
 from pytest_extract.core.engine.batch import finish_batches
@@ -43,7 +42,6 @@ class Scored(NamedTuple):
     vacuous: int
 
 
-@without_collection
 def score_values(
     program: Program, gold: Value, extracted: Value, answers: Known, rules: CaseRules, unanswered: str
 ) -> Scored:

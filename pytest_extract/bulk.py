@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, fields, replace
@@ -29,7 +29,7 @@ from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, short_repr, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, open_regular
-from pytest_extract.parquet import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, tables_of, write_tables
+from pytest_extract.parquet import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of
 from pytest_extract.redact.secrets import clean_message
 from pytest_extract.results import write_results
 from pytest_extract.run_case import undecided_text
@@ -264,9 +264,8 @@ def score_records(scorer: BulkScorer, records: Iterable[Record], *, workers: int
     arguments.count("workers", workers)
     if workers is None:
         yield from map(scorer.score, records)
-        return
-    for results in _in_processes(scorer, records, list, workers):
-        yield from results
+    else:
+        yield from _in_processes(scorer, records, workers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,30 +294,14 @@ def score_table(
     `workers`: as in `score_records`. Raises StoreError for a source that cannot be read.
     """
     counts: Counter[str] = Counter()
-    target = Path(target)
-    if target.suffix.lower() != ".parquet":
 
-        def counted() -> Iterator[CaseResult]:
-            for result in score_records(scorer, read_table(source), workers=workers):
-                counts[result.outcome] += 1
-                yield result
+    def counted() -> Iterator[CaseResult]:
+        for result in score_records(scorer, read_table(source), workers=workers):
+            counts[result.outcome] += 1
+            yield result
 
-        write_results(target, counted())
-        return BulkTotals(**counts)
-
-    def tables() -> Iterator[Table]:
-        for table in _tables(scorer, read_table(source), workers):
-            counts.update(table.column("outcome").to_pylist())
-            yield table
-
-    write_tables(target, tables())
+    write_results(target, counted())
     return BulkTotals(**counts)
-
-
-def _tables(scorer: BulkScorer, records: Iterable[Record], workers: int | None) -> Iterator[Table]:
-    if workers is None:
-        return tables_of(map(scorer.score, records))
-    return _in_processes(scorer, records, table_of, workers)
 
 
 def read_table(path: Path | str) -> Iterator[Record]:
@@ -357,38 +340,33 @@ def _record_of(line: bytes, number: int) -> Record:
 
 # --- worker processes
 
-_Encode: TypeAlias = Callable[[Iterable[CaseResult]], Any]
-_loaded: tuple[BulkScorer, _Encode] | None = None
-"""In a worker process: what scores, and what makes of results the thing that is sent back."""
+
+@lru_cache(maxsize=1)
+def _unpickled(message: bytes) -> BulkScorer:
+    scorer: BulkScorer = pickle.loads(message)  # noqa: S301 - from the process that started this one
+    return scorer
 
 
-def _load(message: bytes) -> None:
-    global _loaded  # noqa: PLW0603 - how an initializer of a pool hands things on
-    _loaded = pickle.loads(message)  # noqa: S301 - from the process that started this one
+def _score_chunk(message: bytes, records: Sequence[Record]) -> list[CaseResult]:
+    return [*map(_unpickled(message).score, records)]
 
 
-def _score_chunk(records: Sequence[Record]) -> Any:
-    assert _loaded is not None  # noqa: S101 - the pool's initializer ran
-    scorer, encode = _loaded
-    return encode(map(scorer.score, records))
-
-
-def _in_processes(scorer: BulkScorer, records: Iterable[Record], encode: _Encode, workers: int) -> Iterator[Any]:
-    """Yield the encoded results of records in order; at most three chunks a worker are read ahead."""
-    message = _pickled(scorer, encode)
+def _in_processes(scorer: BulkScorer, records: Iterable[Record], workers: int) -> Iterator[CaseResult]:
+    """Yield the results of records in order; at most three chunks a worker are read ahead."""
+    message = _pickled(scorer)
     remaining = iter(records)
     chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
     while True:
-        pending: deque[tuple[list[Record], Future[Any]]] = deque()
-        with _pool(message, workers) as pool:
+        pending: deque[tuple[list[Record], Future[list[CaseResult]]]] = deque()
+        with _pool(workers) as pool:
             try:
                 for chunk in chunks:
-                    pending.append((chunk, pool.submit(_score_chunk, chunk)))
+                    pending.append((chunk, pool.submit(_score_chunk, message, chunk)))
                     if len(pending) > 2 * workers:
-                        yield pending[0][1].result()
+                        yield from pending[0][1].result()
                         pending.popleft()
                 while pending:
-                    yield pending[0][1].result()
+                    yield from pending[0][1].result()
                     pending.popleft()
             except BrokenProcessPool:
                 pass  # one of these kills its process, and all of the pool end with it
@@ -397,29 +375,27 @@ def _in_processes(scorer: BulkScorer, records: Iterable[Record], encode: _Encode
             finally:
                 pool.shutdown(cancel_futures=True)
         for chunk, _ in pending:
-            yield from _alone(scorer, chunk, message, encode)
+            yield from _alone(scorer, chunk, message)
 
 
-def _alone(scorer: BulkScorer, records: Sequence[Record], message: bytes, encode: _Encode) -> Iterator[Any]:
+def _alone(scorer: BulkScorer, records: Sequence[Record], message: bytes) -> Iterator[CaseResult]:
     """Score records in a process of their own; where it dies, in halves, until the record is alone that kills it."""
     try:
-        with _pool(message, 1) as pool:
-            yield pool.submit(_score_chunk, records).result()
+        with _pool(1) as pool:
+            yield from pool.submit(_score_chunk, message, records).result()
     except BrokenProcessPool:
         if len(records) == 1:
-            yield encode([scorer.broken(records[0], "the process that scored it died")])
+            yield scorer.broken(records[0], "the process that scored it died")
             return
         middle = len(records) // 2
-        yield from _alone(scorer, records[:middle], message, encode)
-        yield from _alone(scorer, records[middle:], message, encode)
+        yield from _alone(scorer, records[:middle], message)
+        yield from _alone(scorer, records[middle:], message)
 
 
-def _pool(message: bytes, workers: int) -> ProcessPoolExecutor:
+def _pool(workers: int) -> ProcessPoolExecutor:
     import multiprocessing
 
-    pool = ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_load, initargs=(message,)
-    )
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
     try:
         pool.submit(int).result()
     except BrokenProcessPool as error:
@@ -430,9 +406,9 @@ def _pool(message: bytes, workers: int) -> ProcessPoolExecutor:
     return pool
 
 
-def _pickled(scorer: BulkScorer, encode: _Encode) -> bytes:
+def _pickled(scorer: BulkScorer) -> bytes:
     try:
-        return pickle.dumps((scorer, encode))
+        return pickle.dumps(scorer)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         advice = "functions of a project (metrics, judges, ...) must be those of a module, not of another function"
         raise ConfigError(f"the scorer cannot be sent to another process: {error}; {advice}") from error

@@ -96,32 +96,15 @@ def table_of(results: Iterable[CaseResult]) -> Table:
         return pa.Table.from_pylist(_without_surrogates(rows), schema=result_schema())
 
 
-def tables_of(results: Iterable[CaseResult]) -> Iterator[Table]:
-    """Yield results as tables of a few thousand each, in their order."""
-    remaining = iter(results)
-    while len(table := table_of(islice(remaining, ROWS_AT_ONCE))):
-        yield table
-
-
 def write_parquet(path: Path, results: Iterable[CaseResult]) -> None:
     """Write results as a Parquet file, atomically; a few thousand of them are held in memory at once."""
-    write_tables(path, tables_of(results))
-
-
-def write_tables(path: Path, tables: Iterable[Table]) -> None:
-    """Write tables of `result_schema` as one Parquet file, atomically, small ones together."""
     pa = import_pyarrow()
+    remaining = iter(results)
 
     def write(file: IO[bytes]) -> None:
-        waiting: list[Table] = []
         with pa.parquet.ParquetWriter(file, result_schema(), compression="zstd") as writer:
-            for table in tables:
-                waiting.append(table)
-                if sum(map(len, waiting)) >= ROWS_AT_ONCE:
-                    writer.write_table(pa.concat_tables(waiting))
-                    waiting = []
-            if waiting:
-                writer.write_table(pa.concat_tables(waiting))
+            while len(table := table_of(islice(remaining, ROWS_AT_ONCE))):
+                writer.write_table(table)
 
     write_bytes_atomic(path, write)
 

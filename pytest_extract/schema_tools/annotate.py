@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
@@ -66,8 +65,7 @@ def annotate_schema(
         proposals = propose_annotations(
             schema, [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)]
         )
-        annotator = (_XEval if dialect == "x-eval" else _EvaluationConfig)(table, proposals)
-        return annotator.node(schema, "")
+        return _annotated(schema, "", dialect, table, proposals)
     except RecursionError:
         raise SchemaError("the schema is nested too deep to be annotated") from None
 
@@ -108,81 +106,58 @@ def effective_type(schema: Mapping[str, Json]) -> str:
     return types[0] if len(types) == 1 and isinstance(types[0], str) else "multi" if types else ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Annotator:
-    """Walks a schema; a subclass writes one dialect. `table`: metric by JSON type."""
+def _annotated(
+    schema: dict[str, Json],
+    pointer: str,
+    dialect: AnnotationDialect,
+    table: Mapping[str, Json],
+    proposals: AnnotationProposals,
+) -> dict[str, Json]:
+    """Return a schema with its leaves, and those inside it, annotated. `table`: metric by JSON type."""
 
-    table: Mapping[str, Json]
-    proposals: AnnotationProposals
+    def child(inner: Json, at: str) -> Json:
+        return _annotated(inner, at, dialect, table, proposals) if isinstance(inner, dict) else inner
 
-    def node(self, schema: dict[str, Json], pointer: str) -> dict[str, Json]:
-        """Return the schema with its leaves, and those inside it, annotated."""
-        kind = effective_type(schema)
-        inside, choices = self.children(schema, kind), _choices(schema)
-        node = map_children(schema, pointer, self._child, keywords=(*inside, *choices, *_definitions(schema)))
-        if inside or choices or "$ref" in schema:
-            return self.container(node, kind, pointer)
-        return self.leaf(node, kind, pointer)
-
-    def children(self, schema: Mapping[str, Json], kind: str) -> tuple[str, ...]:
-        """Return the keywords that hold the children of a node."""
-        return _children(schema, kind)
-
-    def _child(self, schema: Json, pointer: str) -> Json:
-        return self.node(schema, pointer) if isinstance(schema, dict) else schema
-
-    def container(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
-        """Return a node that has children, annotated where the dialect annotates such."""
-        raise NotImplementedError
-
-    def leaf(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
-        """Return a node without children, annotated."""
-        raise NotImplementedError
+    kind = effective_type(schema)
+    inside, choices = _children(schema, kind), _choices(schema)
+    if dialect == "evaluation_config" and kind != "multi":  # children without a name count here
+        inside = inside or _others(schema)
+    node = map_children(schema, pointer, child, keywords=(*inside, *choices, *_definitions(schema)))
+    if node.get("evaluation_config") is not None:
+        return node
+    is_leaf = not inside and not choices and "$ref" not in schema
+    if dialect == "evaluation_config" and kind in {"object", "null"} and kind not in table:
+        return node
+    write = _x_eval if dialect == "x-eval" else _evaluation_config
+    key, metric = proposals.keys.get(pointer), proposals.metrics.get(pointer)
+    return {**node, **write(node, kind, key, metric, table.get(kind, table["other"]), is_leaf=is_leaf)}
 
 
-class _XEval(_Annotator):
-    """`x-eval-compare` on leaves."""
-
-    def container(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
-        """Return a list of objects with its key, any other node as it is."""
-        key = self.proposals.keys.get(pointer)
-        if kind != "array" or key is None or node.get("evaluation_config") is not None or _in_x_eval(node):
-            return node
-        return {**node, "x-eval-align": {"ordered": False, "match_by": "key_field", "key": key}}
-
-    def leaf(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
-        """Return the node with a comparator, unless it has one or is skipped."""
-        if "x-eval-compare" in node or "x-eval-skip" in node or node.get("evaluation_config") is not None:
-            return node
-        proposed = self.proposals.metrics.get(pointer)
-        return {**node, "x-eval-compare": proposed or self.table.get(kind, self.table["other"])}
+def _x_eval(
+    node: Mapping[str, Json], kind: str, key: str | None, metric: str | None, default: Json, *, is_leaf: bool
+) -> dict[str, Json]:
+    """Return the comparator of a leaf, or the key of a list of objects."""
+    if is_leaf:
+        return {} if "x-eval-compare" in node or "x-eval-skip" in node else {"x-eval-compare": metric or default}
+    if kind != "array" or key is None or _in_x_eval(node):
+        return {}
+    return {"x-eval-align": {"ordered": False, "match_by": "key_field", "key": key}}
 
 
-class _EvaluationConfig(_Annotator):
-    """`evaluation_config` on leaves and arrays, none on objects and null."""
-
-    def children(self, schema: Mapping[str, Json], kind: str) -> tuple[str, ...]:
-        """Return the keywords that hold the children; those without a name count here."""
-        return _children(schema, kind) or (_others(schema) if kind != "multi" else ())
-
-    def container(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
-        """Return an array with its configuration."""
-        return self.leaf(node, kind, pointer) if kind == "array" and "$ref" not in node else node
-
-    def leaf(self, node: dict[str, Json], kind: str, pointer: str) -> dict[str, Json]:
-        """Return the node with a configuration, unless it has one."""
-        silent = kind in {"object", "null"} and kind not in self.table
-        if silent or node.get("evaluation_config") is not None or _in_x_eval(node):
-            return node
-        if pointer in self.proposals.keys:
-            return {**node, "evaluation_config": {"align": "key", "key": self.proposals.keys[pointer]}}
-        proposed = self.proposals.metrics.get(pointer)
-        proposed = proposed and _PRESET_OF.get(proposed, proposed)
-        name, params = _name_and_params(proposed or self.table.get(kind, self.table["other"]))
-        if name in PRESETS and not params:
-            return {**node, "evaluation_config": name}
-        metric = {"metric_id": name, "params": params} if params else {"metric_id": name}
-        return {**node, "evaluation_config": {"metrics": [metric]}}
+def _evaluation_config(
+    node: Mapping[str, Json], kind: str, key: str | None, metric: str | None, default: Json, *, is_leaf: bool
+) -> dict[str, Json]:
+    """Return the configuration of a leaf or an array."""
+    if _in_x_eval(node) or (not is_leaf and (kind != "array" or "$ref" in node)):
+        return {}
+    if key is not None:
+        return {"evaluation_config": {"align": "key", "key": key}}
+    name, params = _name_and_params(_PRESET_OF.get(metric, metric) if metric else default)
+    if name in PRESETS and not params:
+        return {"evaluation_config": name}
+    return {
+        "evaluation_config": {"metrics": [{"metric_id": name, "params": params} if params else {"metric_id": name}]}
+    }
 
 
 def _in_x_eval(node: Mapping[str, Json]) -> bool:

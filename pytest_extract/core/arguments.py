@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pytest_extract.core.values import short_repr
-from pytest_extract.errors import ConfigError, closest
+from pytest_extract.errors import ConfigError, closest, nearest
 
 
 def one_of(name: str, value: object, known: Sequence[str]) -> None:
@@ -25,6 +25,13 @@ def mapping(name: str, value: Any) -> Mapping[str, Any]:
         if not isinstance(key, str):
             raise ConfigError(f"{name} must have texts as keys, not {short_repr(key)}")
     return value
+
+
+def known_keys(name: str, given: Iterable[str], known: Sequence[str]) -> None:
+    """Refuse a key that is none of the known ones."""
+    for key in given:
+        if key not in known:
+            raise ConfigError(f"{name} has no key {key!r}{nearest(key, known)}".lstrip())
 
 
 def values(name: str, value: object) -> None:

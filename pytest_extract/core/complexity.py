@@ -147,7 +147,7 @@ class SchemaShape:
         if isinstance(reference := node.get("$ref"), str):
             if reference not in self._known:
                 self._known[reference] = _NOTHING
-                self._known[reference] = self._measure(_resolve(self._root, reference), level + 1)
+                self._known[reference] = self._measure(referenced(self._root, reference), level + 1)
             return self._known[reference]
         choices = [self._measure(branch, level + 1) for branch in _subschemas(node, "anyOf", "oneOf")]
         parts = [self._measure(part, level + 1) for part in _subschemas(node, "allOf")]
@@ -177,7 +177,7 @@ def _subschemas(node: dict[str, Any], *keys: str) -> Iterator[Json]:
         yield from listed if isinstance(listed, list) else ()
 
 
-def _resolve(root: Json, reference: str) -> Json:
+def referenced(root: Json, reference: str) -> Json:
     """Return what a local reference names; None where that is nothing here."""
     if not reference.startswith("#"):
         return None

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
+from pytest_extract.core import arguments
 from pytest_extract.core.measures.apart import Place, places_apart
 from pytest_extract.core.measures.document import DocumentPair
 from pytest_extract.core.results import ArrayResult, Failure, FailureKind, GateResult, Gates
@@ -76,7 +77,7 @@ class GateConfig:
             return cls()
         if not isinstance(given, Mapping):
             raise ConfigError(f"gates must be a mapping with the keys {', '.join(GATE_KEYS)}, not {short_repr(given)}")
-        _known(given, GATE_KEYS, "gates")
+        arguments.known_keys("gates", given, GATE_KEYS)
         schema, bare, rules = given.get("schema", True), given.get("bare", False), given.get("rules")
         for name, value in (("schema", schema), ("bare", bare), ("rules", rules)):
             if not isinstance(value, bool) and not (name == "rules" and value is None):
@@ -104,7 +105,7 @@ def _coverage(given: Json) -> tuple[CoverageMode | None, float | None]:
         raise ConfigError(
             f"gates.coverage must be a mapping with the keys mode and floor, or false, not {short_repr(given)}"
         )
-    _known(given, ("mode", "floor"), "gates.coverage")
+    arguments.known_keys("gates.coverage", given, ("mode", "floor"))
     mode = given.get("mode")
     if mode is not None and mode not in COVERAGE_MODES:
         raise ConfigError(f"gates.coverage.mode: {mode!r} is unknown{nearest(mode, COVERAGE_MODES)}")
@@ -123,12 +124,6 @@ def _grounded(given: Json) -> tuple[str, ...]:
     if not isinstance(fields, list | tuple) or not fields or not all(isinstance(field, str) for field in fields):
         raise ConfigError(f"gates.grounded must be true, or {{fields: [...]}}, not {short_repr(given)}")
     return tuple(fields)
-
-
-def _known(given: Mapping[str, Json], names: tuple[str, ...], owner: str) -> None:
-    for name in given:
-        if name not in names:
-            raise ConfigError(f"{owner} has no key {name!r}{nearest(name, names)}")
 
 
 class OutputCheck(NamedTuple):

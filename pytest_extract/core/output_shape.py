@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard
 
+from pytest_extract.core import arguments
 from pytest_extract.core.field_metadata import Citation, Corners, FieldMetadata, Metadata
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, path_text, short_repr, value_at
 from pytest_extract.errors import ConfigError, nearest
@@ -96,7 +97,7 @@ class OutputShape:
                 f"must be the name of a shape ({', '.join(SHAPES)}) or a mapping with {', '.join(SHAPE_KEYS)}, "
                 f"not {short_repr(given)}"
             )
-        _refuse_unknown(given, SHAPE_KEYS, "")
+        arguments.known_keys("", given, SHAPE_KEYS)
         if ("wrapper" in given) == bool(given.keys() & {"confidence", "citations"}):
             raise ConfigError(
                 "needs either `wrapper`, the keys of the object around each value, or the places of `confidence` and "
@@ -135,18 +136,12 @@ class OutputShape:
 def _wrapper(given: Json) -> Wrapper:
     if not isinstance(given, Mapping):
         raise ConfigError(f"wrapper must be a mapping with {', '.join(WRAPPER_KEYS)}, not {short_repr(given)}")
-    _refuse_unknown(given, WRAPPER_KEYS, "wrapper ")
+    arguments.known_keys("wrapper", given, WRAPPER_KEYS)
     return Wrapper(
         value=tuple(_texts("wrapper.value", given.get("value", "value"))),
         confidence=_paths("wrapper.confidence", given.get("confidence", "confidence")),
         citations=_paths("wrapper.citations", given.get("citations", "citations")),
     )
-
-
-def _refuse_unknown(given: Mapping[str, Json], names: Sequence[str], owner: str) -> None:
-    for name in given:
-        if name not in names:
-            raise ConfigError(f"{owner}has no key {name!r}{nearest(name, names)}")
 
 
 def _texts(name: str, given: Json) -> list[str]:

@@ -18,7 +18,7 @@ from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.regex import compile_regex, without_surrogates
 from pytest_extract.core.schema.looks import too_many_looks
 from pytest_extract.core.schema.subschemas import NAMED, map_parts
-from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json, canonical_json, json_type
+from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json, canonical_json, json_type, value_at
 from pytest_extract.errors import nearest
 
 _DRAFTS: Final = {
@@ -167,8 +167,10 @@ class _Draft:
             ask = self._first_mistake if too_deep(value, MAX_DEPTH - _DEEP) else self._of_messages.iter_errors
             for error in _asked(ask, value):
                 steps, path = list(error.schema_path), FieldPath(error.instance_path)
-                keyword, schema = steps[-1] if steps else "", _at(self.schema, steps[:-1])
-                yield _violation(path, keyword, _at(self.schema, steps), _at(value, path), error.message, schema)
+                keyword, schema = steps[-1] if steps else "", value_at(self.schema, steps[:-1])
+                yield _violation(
+                    path, keyword, value_at(self.schema, steps), value_at(value, path), error.message, schema
+                )
 
     def _first_mistake(self, value: Json) -> list[Any]:
         import jsonschema_rs
@@ -260,16 +262,6 @@ def _mentions(schema: Json, start: str) -> bool:
     if isinstance(schema, dict):
         return any(name.startswith(start) or _mentions(item, start) for name, item in schema.items())
     return isinstance(schema, list) and any(_mentions(item, start) for item in schema)
-
-
-def _at(value: Json, steps: FieldPath | list[str | int]) -> Json:
-    """Value at a path; None where the path leads nowhere."""
-    for step in steps:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
 
 
 def _metaschema_violations(draft: str, schema: Json) -> tuple[Violation, ...]:

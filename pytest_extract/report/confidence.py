@@ -9,7 +9,7 @@ from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import Estimate
 from pytest_extract.core.aggregate.calibration import Calibration
-from pytest_extract.core.aggregate.thresholds import ALL_FIELDS, PartCounts, ThresholdProposal, thresholds_by_field
+from pytest_extract.core.aggregate.thresholds import ALL_FIELDS, PartCounts, ThresholdProposal
 from pytest_extract.core.values import Json
 from pytest_extract.report.auto_accept import share_text
 from pytest_extract.report.lines import Line, Span, line, number_text, percent, plural, prose, safe_prose
@@ -81,7 +81,7 @@ def _keys(found: Sequence[ThresholdProposal], precision: float) -> list[Line]:
     """Write the thresholds as the key `auto_accept` of a case file."""
     lines = [line(Span("for the case files or their defaults:", "dim")), line("auto_accept:", indent=2)]
     lines.append(line(f"precision: {precision:g}", indent=4))
-    fields = dict(thresholds_by_field(found))
+    fields = {each.pattern: each.threshold for each in found if each.threshold is not None}
     if ALL_FIELDS in fields:
         lines.append(line(f"confidence: {fields.pop(ALL_FIELDS):g}", indent=4))
     if fields:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from pytest_extract.core.complexity import referenced
 from pytest_extract.core.measures.fields import harmonic_mean
 from pytest_extract.core.results import FailureKind, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step
@@ -112,21 +113,12 @@ def _required_paths(schema: Json, root: Json, path: Path, seen: frozenset[str]) 
     reference = schema.get("$ref")
     if isinstance(reference, str):
         if reference not in seen:
-            yield from _required_paths(_referenced(root, reference), root, path, seen | {reference})
+            yield from _required_paths(referenced(root, reference), root, path, seen | {reference})
         return
     required, properties = schema.get("required"), schema.get("properties")
     yield from ((*path, name) for name in required if isinstance(name, str)) if isinstance(required, list) else ()
     for name, child in properties.items() if isinstance(properties, dict) else ():
         yield from _required_paths(child, root, (*path, name), seen)
-
-
-def _referenced(root: Json, reference: str) -> Json:
-    """Return the definition that `#/...` names; None if there is none."""
-    node = root if reference.startswith("#") else None
-    for token in reference.removeprefix("#").split("/")[1:]:
-        step = token.replace("~1", "/").replace("~0", "~")
-        node = node.get(step) if isinstance(node, dict) else None
-    return node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

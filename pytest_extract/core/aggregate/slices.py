@@ -266,24 +266,58 @@ def _leaves_of(result: CaseResult) -> Iterable[FieldResult]:
     return (leaf for score in result.scores for leaf in score.leaves)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SliceTable:
-    """A run split by one dimension: (slice, arm's label) -> its numbers, slices in natural order.
+    """A run split by one dimension: (slice, arm's label) -> its numbers; after `sort`, slices are in natural order.
 
     `slices` for a dimension of cases, `values` for one of values, `failures` for `failure`: (kind, arm) -> count.
-    `totals`: all slices together of each arm that has several. `outputs`: scored outputs by arm.
-    `correlations`: by arm, Spearman's rank correlation of the size with the pass rate of the cases, for a dimension
-    with a size; not of an arm of which fewer than three cases differ.
+    `outputs`: scored outputs by arm. Each result is read once and not kept.
     """
 
     by: Dimension
-    arms: tuple[str, ...]
-    slices: Mapping[tuple[str, str], Slice] = field(default_factory=dict)
-    totals: Mapping[str, Slice] = field(default_factory=dict)
-    values: Mapping[tuple[str, str], FieldCounts] = field(default_factory=dict)
-    failures: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    outputs: Mapping[str, int] = field(default_factory=dict)
-    correlations: Mapping[str, float] = field(default_factory=dict)
+    slices: dict[tuple[str, str], Slice] = field(default_factory=dict)
+    values: dict[tuple[str, str], FieldCounts] = field(default_factory=dict)
+    failures: dict[tuple[str, str], int] = field(default_factory=dict)
+    outputs: Counter[str] = field(default_factory=Counter)
+    _totals: dict[str, Slice] = field(default_factory=dict)
+    _sizes: list[tuple[str, float, float]] = field(default_factory=list)
+
+    def add(self, result: CaseResult) -> None:
+        """Count a case."""
+        by, arm = self.by, result.arm.label
+        self.outputs[arm] += len(result.scores)
+        if by.of_score is not None:
+            for key in ((name, arm) for score in result.scores for name in by.of_score(score)):
+                self.failures[key] = self.failures.get(key, 0) + 1
+        elif by.of_value is not None:
+            for leaf in _leaves_of(result):
+                self.values.setdefault((by.of_value(leaf), arm), FieldCounts()).add(leaf, result.nodeid)
+        elif by.of_case is not None:
+            rates = extract_bench_rates(result.scores)
+            self.slices.setdefault((by.of_case(result), arm), Slice()).add(result, rates)
+            self._totals.setdefault(arm, Slice()).add(result, rates)
+            size = None if by.size is None else by.size(result)
+            if size is not None and rates.pass_rate is not None:
+                self._sizes.append((arm, float(size), rates.pass_rate))
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The labels of the arms, in order."""
+        return tuple(sorted(self.outputs))
+
+    @property
+    def totals(self) -> dict[str, Slice]:
+        """All slices together of each arm that has several."""
+        slices = Counter(arm for _, arm in self.slices)
+        return {arm: total for arm, total in sorted(self._totals.items()) if slices[arm] > 1}
+
+    @property
+    def correlations(self) -> dict[str, float]:
+        """By arm, Spearman's rank correlation of the size with the pass rate of the cases, for a dimension with a size.
+
+        An arm of which fewer than three cases differ has none.
+        """
+        return rank_correlations(self._sizes)
 
     @property
     def labels(self) -> list[str]:
@@ -295,74 +329,34 @@ class SliceTable:
         """Whether any case has the tag."""
         return self.labels != [NONE]
 
-
-class _Slicer:
-    """Splits results by one dimension; each result is read once and not kept."""
-
-    def __init__(self, by: str) -> None:
-        self._by = dimension(by)
-        self._slices: defaultdict[tuple[str, str], Slice] = defaultdict(Slice)
-        self._totals: defaultdict[str, Slice] = defaultdict(Slice)
-        self._values: defaultdict[tuple[str, str], FieldCounts] = defaultdict(FieldCounts)
-        self._failures: Counter[tuple[str, str]] = Counter()
-        self._outputs: Counter[str] = Counter()
-        self._sizes: list[tuple[str, float, float]] = []
-
-    def add(self, result: CaseResult) -> None:
-        """Count a case."""
-        by, arm = self._by, result.arm.label
-        self._outputs[arm] += len(result.scores)
-        if by.of_score is not None:
-            self._failures.update((name, arm) for score in result.scores for name in by.of_score(score))
-        elif by.of_value is not None:
-            for leaf in _leaves_of(result):
-                self._values[by.of_value(leaf), arm].add(leaf, result.nodeid)
-        elif by.of_case is not None:
-            rates = extract_bench_rates(result.scores)
-            for found in (self._slices[by.of_case(result), arm], self._totals[arm]):
-                found.add(result, rates)
-            size = None if by.size is None else by.size(result)
-            if size is not None and rates.pass_rate is not None:
-                self._sizes.append((arm, float(size), rates.pass_rate))
-
-    def table(self) -> SliceTable:
-        """Return what was counted."""
-        several = {arm for arm, slices in Counter(arm for _, arm in self._slices).items() if slices > 1}
-        return SliceTable(
-            by=self._by,
-            arms=tuple(sorted(self._outputs)),
-            slices=self._in_order(self._slices),
-            totals={arm: self._totals[arm] for arm in sorted(several)},
-            values=self._in_order({key: found for key, found in self._values.items() if found.records}),
-            failures=self._in_order(self._failures),
-            outputs=dict(self._outputs),
-            correlations=rank_correlations(self._sizes),
-        )
-
-    def _in_order(self, found: Mapping[tuple[str, str], T]) -> dict[tuple[str, str], T]:
+    def sort(self) -> None:
         """Put slices in their order: failures by kind and number, fields by wrong values, others by their names."""
         number = Counter[str]()
-        for (label, _), count in self._failures.items():
+        for (label, _), count in self.failures.items():
             number[label] += count
-        for (label, _), values in self._values.items() if self._by.name == FIELD else ():
-            number[label] += values.total - values.match
+        for (label, _), counts in self.values.items() if self.by.name == FIELD else ():
+            number[label] += counts.total - counts.match
         order = (NO_OUTPUT, PARSE_FAILURE, SCHEMA_FAILURE, *_VALUE_FAILURES.values(), WRONG_TYPE, WRONG_VALUE)
-        ranks = {kind: rank for rank, kind in enumerate(order)} if self._by.of_score is not None else {}
+        ranks = {kind: rank for rank, kind in enumerate(order)} if self.by.of_score is not None else {}
 
-        def place(key: tuple[str, str]) -> tuple[object, ...]:
-            label, arm = key
+        def place(item: tuple[tuple[str, str], object]) -> tuple[object, ...]:
+            label, arm = item[0]
             return ranks.get(label.partition(":")[0], len(ranks)), -number[label], natural_key(label), arm
 
-        return {key: found[key] for key in sorted(found, key=place)}
+        self.slices = dict(sorted(self.slices.items(), key=place))
+        self.values = {key: found for key, found in sorted(self.values.items(), key=place) if found.records}
+        self.failures = dict(sorted(self.failures.items(), key=place))
 
 
 def slice_tables(results: Iterable[CaseResult], names: Sequence[str]) -> list[SliceTable]:
     """Split a run by each of the dimensions and tags, in one pass."""
-    slicers = [_Slicer(name) for name in names]
-    for result in results if slicers else ():
-        for slicer in slicers:
-            slicer.add(result)
-    return [slicer.table() for slicer in slicers]
+    tables = [SliceTable(by=dimension(name)) for name in names]
+    for result in results if tables else ():
+        for table in tables:
+            table.add(result)
+    for table in tables:
+        table.sort()
+    return tables
 
 
 def known_tags(results: Iterable[CaseResult]) -> list[str]:

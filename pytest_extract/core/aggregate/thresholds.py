@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -161,27 +161,22 @@ class ThresholdProposal:
 def propose_thresholds(confidences: CaseConfidences, precision: float) -> list[ThresholdProposal]:
     """Propose a threshold for all fields and for each pattern on one half of the cases; check it on the other."""
     first, second = confidences.halves()
-    return [
-        _proposal(pattern, confidences.values_of(pattern, first), confidences.values_of(pattern, second), precision)
-        for pattern in (ALL_FIELDS, *confidences.patterns)
-    ]
-
-
-def _proposal(
-    pattern: str, first: Sequence[CaseValues], second: Sequence[CaseValues], precision: float
-) -> ThresholdProposal:
-    threshold = propose_threshold(first, precision)
-    every = accepted_at(first, 0.0)
-    return ThresholdProposal(
-        pattern=pattern,
-        threshold=threshold,
-        proposed=None if threshold is None else PartCounts.of(first, threshold),
-        checked=None if threshold is None else PartCounts.of(second, threshold),
-        cases=sum(each.accepted > 0 for each in every),
-        needed=cases_needed(every, precision),
-    )
-
-
-def thresholds_by_field(proposals: Sequence[ThresholdProposal]) -> Mapping[str, float]:
-    """Return the proposed thresholds by pattern."""
-    return {each.pattern: each.threshold for each in proposals if each.threshold is not None}
+    proposals = []
+    for pattern in (ALL_FIELDS, *confidences.patterns):
+        values = confidences.values_of(pattern, first)
+        threshold, every = propose_threshold(values, precision), accepted_at(values, 0.0)
+        proposed = checked = None
+        if threshold is not None:
+            proposed = PartCounts.of(values, threshold)
+            checked = PartCounts.of(confidences.values_of(pattern, second), threshold)
+        proposals.append(
+            ThresholdProposal(
+                pattern=pattern,
+                threshold=threshold,
+                proposed=proposed,
+                checked=checked,
+                cases=sum(each.accepted > 0 for each in every),
+                needed=cases_needed(every, precision),
+            )
+        )
+    return proposals

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from pytest_extract.core.mistakes.output import ComparedOutput
@@ -29,8 +28,7 @@ class MistakeExample(NamedTuple):
     document: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MistakeKind:
+class MistakeKind(NamedTuple):
     """One kind of mistake: a small rule that names it, without a model, and never changes a score.
 
     `name` is what results, filters and counts call it; `doc` says in a sentence what it is. A kind has either `compare`
@@ -46,13 +44,9 @@ class MistakeKind:
 
 def values_kind(*example: Json) -> Callable[[CompareValues], MistakeKind]:
     """Make a kind of mistake of a rule for two values: the rule's name and docstring, and an example."""
-    return lambda rule: MistakeKind(
-        name=rule.__name__, doc=rule.__doc__ or "", example=MistakeExample(*example), compare=rule
-    )
+    return lambda rule: MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), compare=rule)
 
 
 def output_kind(*example: Json) -> Callable[[FindMistakes], MistakeKind]:
     """Make a kind of mistake of a rule for the whole output: the rule's name and docstring, and an example."""
-    return lambda rule: MistakeKind(
-        name=rule.__name__, doc=rule.__doc__ or "", example=MistakeExample(*example), find=rule
-    )
+    return lambda rule: MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), find=rule)

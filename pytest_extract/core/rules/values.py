@@ -44,21 +44,22 @@ def reader_of(nodes: Iterable[Node]) -> ReadsValue:
     for node in nodes:
         for check in node.checks if isinstance(node, Leaf) else ():
             if check.metric.name in _READERS:
-                return partial(_read_by, _reader(check.metric.name, check.metric.params), check.transform)
+                return _reader(check.metric.name, check.metric.params, check.transform)
     return read_plainly
 
 
-def _reader(metric: str, params: Mapping[str, Json]) -> Callable[[Json], Any]:
-    return _READERS[metric](with_defaults(params, METRICS[metric].params))
+def _reader(
+    metric: str, params: Mapping[str, Json], transform: Callable[[Json], Json] | None = None
+) -> Callable[[Json], Decimal | PartialDate | None]:
+    read = _READERS[metric](with_defaults(params, METRICS[metric].params))
 
+    def read_value(value: Json) -> Decimal | PartialDate | None:
+        try:
+            return _operand(read(value if transform is None else transform(value)))
+        except ValueError:
+            return None
 
-def _read_by(
-    read: Callable[[Json], Any], transform: Callable[[Json], Json] | None, value: Json
-) -> Decimal | PartialDate | None:
-    try:
-        return _operand(read(value if transform is None else transform(value)))
-    except ValueError:
-        return None
+    return read_value
 
 
 def read_plainly(value: Json) -> Operand | None:
@@ -73,15 +74,13 @@ def _operand(found: Money | Fraction | Decimal | PartialDate | None) -> Decimal 
     return CONTEXT.divide(Decimal(found.numerator), found.denominator) if isinstance(found, Fraction) else found
 
 
-@cache
-def _reader_of_texts(metric: str) -> Callable[[Json], Any]:
-    return _reader(metric, {})
+_reader_of_texts: Final = cache(partial(_reader, params={}))
 
 
 def _in_text(text: str, *metrics: str) -> Decimal | PartialDate | None:
     if len(text) > _LONGEST_TEXT:
         return None
-    readings = (_operand(_reader_of_texts(metric)(text)) for metric in metrics)
+    readings = (_reader_of_texts(metric)(text) for metric in metrics)
     return next((found for found in readings if found is not None), None)
 
 

@@ -50,8 +50,6 @@ CHUNK: Final = 100
 COLUMNS: Final = ("id", "gold", "output", "schema", "modality", "tags", "model", "prompt", "revision", "finish_reason")
 """Columns that are read; `id`, `gold` and `output` are needed."""
 _NEEDED: Final = ("gold", "output")
-_MOST_SCHEMAS: Final = 1_024
-"""Compiled schemas of records that a process keeps, some 30 kB each."""
 _UNREADABLE: Final = "unreadable"
 """Key of a record that could not be read: why."""
 
@@ -178,8 +176,6 @@ class BulkScorer:
         options = self.options
         if options is None and self.scorer is not None:
             options = {name: value for name, value in self.scorer.source.items() if name != "schema"}
-        if isinstance(schema, str) and not options:
-            return _compiled(schema)
         if isinstance(schema, str):
             schema = _value_of("schema", schema)
         return compile_schema(schema, **(options or {}))
@@ -226,11 +222,6 @@ def _plain_output(output: object) -> Json:
         return plain_json(output)
     except NotJson:
         return output
-
-
-@lru_cache(maxsize=_MOST_SCHEMAS)
-def _compiled(schema: str) -> Scorer:
-    return compile_schema(_value_of("schema", schema))
 
 
 # --- batches

@@ -16,7 +16,7 @@ from typing import IO, Any, Final, TypeAlias
 from pytest_extract.core.case_result import Attempt, CaseResult
 from pytest_extract.core.complexity import Shape
 from pytest_extract.core.measures.table import MEASURES
-from pytest_extract.core.result_json import dump_json, fields_of, from_json, to_json
+from pytest_extract.core.result_json import dump_json, from_json, to_json
 from pytest_extract.core.results import FieldResult, ScoreRecord
 from pytest_extract.core.values import Json, json_type, writable
 from pytest_extract.errors import ConfigError, StoreError
@@ -53,8 +53,8 @@ def result_schema() -> Any:
     """Return the Arrow schema of a table of results (`pyarrow.Schema`).
 
     A row is one attempt of a case; the rows of a case follow each other. `results` holds the field and leaf results,
-    each once. `gold`, `extracted`, `params`, `output` and `rest_json` are JSON texts; a null `gold` or `extracted` is a
-    key that is not there. `rest_json` holds what has no column of its own.
+    each once. `gold`, `extracted`, `params`, `output` and `record_json` are JSON texts; a null `gold` or `extracted` is
+    a key that is not there. Results are read from `record_json`, `output` and `results`; other columns are for queries.
     """
     pa = import_pyarrow()
     text, number, count, flag = pa.string(), pa.float64(), pa.int64(), pa.bool_()
@@ -78,7 +78,7 @@ def result_schema() -> Any:
         ("output", text),
         ("complexity", text), ("modality", text), ("shape", pa.struct([(name, count) for name in _SHAPE])),
         ("cost_usd", number), ("latency_s", number), ("duration_s", number),
-        ("rest_json", text),
+        ("record_json", text),
     ]  # fmt: skip
     return pa.schema(columns, metadata={_FORMAT_KEY: FORMAT.encode()})
 
@@ -112,39 +112,29 @@ def write_parquet(path: Path, results: Iterable[CaseResult]) -> None:
 def _rows_of(result: CaseResult) -> Iterator[dict[str, Any]]:
     """Yield a row for each attempt of a case, one without an attempt where it has none."""
     record = to_json(replace(result, attempts=()))
-    rest = _rest_of(result, record, (*_CASE, "arm", "attempts", "shape"))
-    if result.arm.mode is not None:  # few runs compare modes: it has no column
-        rest["arm"] = record["arm"]
-    if not result.shape.keys() <= {*_SHAPE}:
-        rest["shape"] = record["shape"]
     case = {name: record[name] for name in (*_CASE, "shape")} | {name: record["arm"][name] for name in _ARM}
+    parts: dict[str, Json] = {"case": record}
     if not result.attempts:
-        yield {**case, "results": [], "rest_json": _rest_text(case=rest)}
+        yield {**case, "results": [], "record_json": _text(parts)}
     for attempt in result.attempts:
-        yield case | _attempt_columns(attempt, rest)
-        rest = {}  # the first row of a case has it
+        yield case | _attempt_columns(attempt, parts)
+        parts = {}  # the first row of a case has it
 
 
-def _attempt_columns(attempt: Attempt, case_rest: Mapping[str, Json]) -> dict[str, Any]:
+def _attempt_columns(attempt: Attempt, parts: Mapping[str, Json]) -> dict[str, Any]:
     score = attempt.score
-    record = to_json(replace(attempt, score=None))
+    record = to_json(replace(attempt, score=None, output=None))
     output = None if attempt.output is None else _text(attempt.output)
-    rest = _rest_of(attempt, record, (*_ATTEMPT, "index", "outcome", "score", "output"))
     row = {"attempt": attempt.index, "attempt_outcome": record["outcome"], "output": output, "results": []}
     row |= {name: record[name] for name in _ATTEMPT}
-    score_rest: dict[str, Json] = {}
+    parts = {**parts, "attempt": record}
     if score is not None:
-        record = to_json(replace(score, fields=(), leaves=()))
-        score_rest = _rest_of(score, record, ("semantics", "failure", "fields", "leaves", "measures", "gates"))
-        if not score.measures.keys() <= MEASURES.keys():
-            score_rest["measures"] = record["measures"]
+        record = parts["score"] = to_json(replace(score, fields=(), leaves=()))
         failure = record["failure"] or {}
-        if any(value is not None for name, value in failure.items() if name not in ("kind", "message")):
-            score_rest["failure"] = failure
         row |= {name: record[name] for name in ("semantics", "measures", "gates")}
         row |= {f"failure_{name}": failure.get(name) for name in ("kind", "message")}
         row["results"] = [_result_columns(*each) for each in _with_roles(score)]
-    return {**row, "rest_json": _rest_text(case=case_rest, attempt=rest, score=score_rest)}
+    return {**row, "record_json": _text(parts)}
 
 
 def _result_columns(result: FieldResult, field: bool, leaf: bool) -> dict[str, Any]:  # noqa: FBT001
@@ -179,23 +169,6 @@ def _with_roles(score: ScoreRecord) -> Iterator[tuple[FieldResult, bool, bool]]:
         done = index + 1
     for leaf in leaves[done:]:
         yield leaf, False, True
-
-
-def _rest_of(
-    instance: CaseResult | Attempt | ScoreRecord, record: Mapping[str, Json], columns: Sequence[str]
-) -> dict[str, Json]:
-    """Return the JSON of fields that have no column of their own, where they are not what they are by default."""
-    kind: Any = type(instance)
-    return {
-        name: record[name]
-        for name, default in fields_of(kind).items()
-        if name in record and name not in columns and getattr(instance, name) != default
-    }
-
-
-def _rest_text(**parts: Mapping[str, Json]) -> str | None:
-    rest = {name: part for name, part in parts.items() if part}
-    return _text(rest) if rest else None
 
 
 def _text(value: Json) -> str:
@@ -259,37 +232,21 @@ def _is_same_case(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _case(row: Mapping[str, Any], attempts: Sequence[Attempt]) -> CaseResult:
-    known = {name: row[name] for name in _CASE}
-    known |= {"arm": {name: row[name] for name in _ARM}, "shape": _present(row["shape"])}
-    result: CaseResult = from_json(CaseResult, known | _rest_in(row, "case"), attempts=tuple(attempts))
+    result: CaseResult = from_json(CaseResult, json.loads(row["record_json"])["case"], attempts=tuple(attempts))
     return result
 
 
 def _attempt(row: Mapping[str, Any]) -> Attempt:
-    known = {name: row[name] for name in _ATTEMPT} | {"index": row["attempt"], "outcome": row["attempt_outcome"]}
-    if row.get("output") is not None:
-        known["output"] = json.loads(row["output"])
-    score = None if row["semantics"] is None else _score(row)
-    attempt: Attempt = from_json(Attempt, known | _rest_in(row, "attempt"), score=score)
+    parts = json.loads(row["record_json"])
+    score: ScoreRecord | None = None
+    if "score" in parts:
+        results = [(_result(each), each["field"], each["leaf"]) for each in row["results"]]
+        fields = tuple(result for result, is_field, _ in results if is_field)
+        leaves = tuple(result for result, _, is_leaf in results if is_leaf)
+        score = from_json(ScoreRecord, parts["score"], fields=fields, leaves=leaves)
+    output = None if row["output"] is None else json.loads(row["output"])
+    attempt: Attempt = from_json(Attempt, parts["attempt"], score=score, output=output)
     return attempt
-
-
-def _score(row: Mapping[str, Any]) -> ScoreRecord:
-    results = [(_result(each), each["field"], each["leaf"]) for each in row["results"]]
-    kind = row["failure_kind"]
-    known = {
-        "semantics": row["semantics"],
-        "failure": None if kind is None else {"kind": kind, "message": row["failure_message"]},
-        "measures": _present(row["measures"]),
-        "gates": {name: {**gate, "name": name} for name, gate in row["gates"].items()},
-    }
-    score: ScoreRecord = from_json(
-        ScoreRecord,
-        known | _rest_in(row, "score"),
-        fields=tuple(result for result, is_field, _ in results if is_field),
-        leaves=tuple(result for result, _, is_leaf in results if is_leaf),
-    )
-    return score
 
 
 def _result(row: Mapping[str, Any]) -> FieldResult:
@@ -298,12 +255,3 @@ def _result(row: Mapping[str, Any]) -> FieldResult:
         FieldResult, record | {name: json.loads(record[name]) for name in _JSON if name in record}
     )
     return result
-
-
-def _present(members: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {name: value for name, value in (members or {}).items() if value is not None}
-
-
-def _rest_in(row: Mapping[str, Any], part: str) -> dict[str, Json]:
-    rest: dict[str, Json] = json.loads(row["rest_json"] or "{}").get(part, {})
-    return rest

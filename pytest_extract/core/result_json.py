@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import cache
 from sys import intern
-from types import MappingProxyType, UnionType
+from types import UnionType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from pytest_extract.core.results import ArrayResult, ScoreRecord
@@ -69,12 +69,6 @@ def from_json(kind: Any, record: Mapping[str, Any], **given: Any) -> Any:
         elif name not in _DERIVED.get(kind, ()):
             raise TypeError(f"{kind.__name__} has no {name!r}")
     return kind(**values)
-
-
-@cache
-def fields_of(kind: Any) -> Mapping[str, Any]:
-    """Return the names of the fields of a result type, each with its default."""
-    return MappingProxyType({name: each.default for name, each in _fields(kind).items()})
 
 
 @cache

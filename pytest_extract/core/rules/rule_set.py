@@ -1,41 +1,269 @@
-"""Rules as a case or a schema writes them -> rules that can be computed, and what came of each in one output."""
+"""Rules as a case or a schema writes them -> rules that can be computed, and what came of each in one output.
+
+`ExpressionReader` finds the fields of a rule in the schema; each part of a rule can be computed in a row.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, Program, Skip
 from pytest_extract.core.compile.places import nodes_at
+from pytest_extract.core.metrics.equality import short, text_key
 from pytest_extract.core.metrics.numbers import NOISE
-from pytest_extract.core.pattern import field_text, parse_field
+from pytest_extract.core.pattern import AnyKey, FieldStep, field_text, parse_field
 from pytest_extract.core.results import RuleResult, RuleStatus
-from pytest_extract.core.rules.expressions import (
-    Expression,
-    ExpressionReader,
-    NoValueError,
-    RuleField,
-    Run,
-    Steps,
-    indices_of,
-    places_of,
+from pytest_extract.core.rules.syntax import (
+    COMPARISONS,
+    RuleSyntaxError,
+    RuleText,
+    Severity,
+    as_written,
+    entry_problems,
+    parse_rule,
 )
-from pytest_extract.core.rules.syntax import COMPARISONS, RuleSyntaxError, Severity, entry_problems, parse_rule
 from pytest_extract.core.rules.values import (
     CONTEXT,
     NotComputableError,
+    Operand,
     compared,
     decimal_places,
+    number_in,
     operand_text,
+    read_plainly,
+    reader_of,
 )
-from pytest_extract.core.values import MISSING, Json, Missing, Step, path_text, short_repr
-from pytest_extract.errors import nearest
+from pytest_extract.core.values import MISSING, Json, Missing, Step, json_type, path_text, short_repr
+from pytest_extract.errors import closest, nearest
 
 _NOISE: Final = Decimal(repr(NOISE))
 _NO_OUTPUT: Final = "there is no output"
+Steps: TypeAlias = tuple[FieldStep, ...]
+Indices: TypeAlias = tuple[int, ...]
+"""Of the rows through which a path leads (`[]`), outermost first."""
+ARITHMETIC: Final[Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decimal]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+FUNCTIONS: Final = ("sum", "count", "count_distinct", "abs", "round")
+_ALLOWED: Final = "a field, a number, a text or a function"
+
+
+class NoValueError(Exception):
+    """A field that a rule needs is null or missing; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A rule being computed over one document; `kept`: the values of sums and the like, None where they have none."""
+
+    document: Json
+    kept: dict[tuple[str, Indices], Decimal | None] = field(default_factory=dict)
+
+
+class RuleField(NamedTuple):
+    """A field by its steps from the document; `in_row`: they begin in a row of `each`."""
+
+    steps: Steps
+    in_row: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A part of a rule: its text, what computes it in a row, and its fields with one value in each row."""
+
+    text: str
+    compute: Callable[[Run, Indices], Operand]
+    fields: tuple[RuleField, ...] = ()
+    is_constant: bool = False
+
+    def number(self, run: Run, indices: Indices) -> Decimal:
+        """Compute a number."""
+        return _as_number(self.compute(run, indices), self.text)
+
+
+class ExpressionReader:
+    """Reads the expressions of one rule; `problems` says what the schema does not have, or what is no rule there."""
+
+    def __init__(self, source: RuleText, program: Program, each: Steps) -> None:
+        self._source = source
+        self._program = program
+        self._each = each
+        self.problems: list[str] = []
+
+    def read(self, node: ast.expr, around: str = "") -> Expression:
+        """Read an expression, an argument of the function `around`; RuleSyntaxError for a part that is not allowed."""
+        text = self._source.part(node)
+        match node:
+            case ast.BinOp() if type(node.op) in ARITHMETIC:
+                return self._arithmetic(node, text, around)
+            case ast.UnaryOp(op=ast.USub()):
+                inner = self.read(node.operand, around)
+                return Expression(text, lambda run, at: -inner.number(run, at), inner.fields, inner.is_constant)
+            case ast.Call(func=ast.Name(id=name), args=[_, *_], keywords=[]):
+                return self._call(node, name, text, around)
+            case ast.Constant(value=int() | float() | str() as value) if (number := read_plainly(value)) is not None:
+                constant = as_written(value) if isinstance(value, str) else number
+                return Expression(text, lambda _run, _at: constant, is_constant=True)
+            case ast.Name(id="true" | "false" as name):
+                return Expression(text, lambda _run, _at: name == "true", is_constant=True)
+            case ast.Name() | ast.Attribute() | ast.Subscript() | ast.List():
+                return self._field(node, text, around)
+        raise self._source.error_at(node, _ALLOWED)
+
+    def _arithmetic(self, node: ast.BinOp, text: str, around: str) -> Expression:
+        left, right = self.read(node.left, around), self.read(node.right, around)
+        operate = ARITHMETIC[type(node.op)]
+
+        def compute(run: Run, indices: Indices) -> Operand:
+            one, other = left.number(run, indices), right.number(run, indices)
+            if operate is operator.truediv and not other:
+                raise NotComputableError(f"{text} divides by 0")
+            return operate(one, other)
+
+        return Expression(text, compute, left.fields + right.fields, left.is_constant and right.is_constant)
+
+    def _call(self, node: ast.Call, name: str, text: str, around: str) -> Expression:
+        if name not in FUNCTIONS:
+            hint = closest(name, FUNCTIONS) or f"; known: {', '.join(FUNCTIONS)}"
+            raise RuleSyntaxError(f"no function {name!r}{hint}")
+        argument, *further = node.args
+        if len(further) > (name == "round"):
+            raise RuleSyntaxError(f"{name} takes one argument{', or two' * (name == 'round')}, not {len(node.args)}")
+        if name not in ("abs", "round"):
+            if around:
+                raise RuleSyntaxError(f"{around} of {text}: a sum or count has no other inside it")
+            return self._aggregate(self.read(argument, name), name, text)
+        inner = self.read(argument, around)
+        if name == "abs":
+            return Expression(text, lambda run, at: abs(inner.number(run, at)), inner.fields, inner.is_constant)
+        places = getattr(further[0], "value", None) if further else 0
+        if not isinstance(places, int) or places not in range(11):
+            raise RuleSyntaxError("the decimal places of round are a number from 0 to 10")
+        unit = Decimal(1).scaleb(-places)
+        return Expression(text, lambda run, at: inner.number(run, at).quantize(unit), inner.fields, inner.is_constant)
+
+    def _aggregate(self, argument: Expression, name: str, text: str) -> Expression:
+        """Return what computes one number of all values of the argument, once for each row that it depends on."""
+        if not argument.fields:
+            raise RuleSyntaxError(f"{text}: {name} needs a field")
+        rows = self.rows(argument.fields)
+        kept = self._each.count(None) if any(each.in_row for each in argument.fields) else 0
+
+        def count(run: Run, indices: Indices) -> Decimal:
+            found = (value for _, value in places_of(run.document, argument.fields[0].steps, indices))
+            return Decimal(sum(len(each) if isinstance(each, list) else each not in (None, MISSING) for each in found))
+
+        def total(run: Run, indices: Indices) -> Decimal | None:
+            values = []
+            for place, _ in places_of(run.document, rows, indices):
+                with suppress(NoValueError):  # what is null or missing is left out
+                    values.append(argument.compute(run, indices_of(place, rows)))
+            if name == "count_distinct":
+                return Decimal(len({text_key(each) if isinstance(each, str) else each for each in values}))
+            return sum((_as_number(each, f"a value of {text}") for each in values), Decimal(0)) if values else None
+
+        def compute(run: Run, indices: Indices) -> Operand:
+            key = text, indices[:kept]
+            if key not in run.kept:
+                run.kept[key] = (count if name == "count" else total)(run, key[1])
+            found = run.kept[key]
+            if found is None:
+                raise NoValueError(f"{text} has no value to compute with")
+            return found
+
+        return Expression(text, compute)
+
+    def rows(self, fields: Iterable[RuleField]) -> Steps:
+        """Return the rows through which the fields of one expression lead: those of one array, or of one inside it."""
+        through = [
+            RuleField(steps[: len(steps) - steps[::-1].index(None)], root) for steps, root in fields if None in steps
+        ]
+        longest = max(through, key=lambda each: len(each.steps), default=RuleField((), in_row=False))
+        for each in through:
+            if each.steps != longest.steps[: len(each.steps)] or each.in_row != longest.in_row:
+                both = f"{field_text(each.steps)} and {field_text(longest.steps)}"
+                remedy = "compare a sum or count of each"
+                self.problems.append(f"the rows of {both} do not belong together; {remedy}")
+        return longest.steps
+
+    def _field(self, node: ast.expr, text: str, around: str) -> Expression:
+        """Find a field in the schema; a problem where the rule cannot read it."""
+        own = parse_field(text)
+        if not own:
+            raise self._source.error_at(node, _ALLOWED)
+        in_row = bool(self._each) and not text.startswith("$")
+        steps = (*self._each, *own) if in_row else own
+        nodes, pattern = [*nodes_at(self._program.root, steps)], field_text(steps)
+        of_rows = field_text(tuple(None if isinstance(step, int) else step for step in steps))
+        if not nodes and not {pattern, of_rows} & self._program.patterns.keys():
+            inside, where = (f"{field_text(self._each)}.", f" in {field_text(self._each)}") if in_row else ("", "")
+            known = [name.removeprefix(inside) for name in self._program.patterns if name.startswith(inside)]
+            self.problems.append(f"the schema has no field {field_text(own)!r}{where}{nearest(field_text(own), known)}")
+        elif around != "count" and nodes and all(isinstance(each, Array) for each in nodes):
+            names = f"{pattern}[].amount, or count({pattern})"
+            self.problems.append(f"{pattern!r} is an array: name what is in it, such as {names}")
+        read = reader_of(nodes)
+
+        def compute(run: Run, indices: Indices) -> Operand:
+            ((place, value),) = places_of(run.document, steps, indices[: steps.count(None)])
+            if value is MISSING or value is None:
+                raise NoValueError(f"{path_text(place)} is {'missing' if value is MISSING else 'null'}")
+            if isinstance(value, dict | list):
+                raise NotComputableError(f"{path_text(place)} is an {json_type(value)}, not a value")
+            found = read(value)
+            if found is None:
+                raise NotComputableError(f"{path_text(place)} is {short(value, 40)}, which cannot be read")
+            return found
+
+        return Expression(text, compute, (RuleField(steps, in_row),))
+
+
+def _as_number(value: Operand, what: str) -> Decimal:
+    found = number_in(value)
+    if found is None:
+        raise NotComputableError(f"{what} is {operand_text(value)}, which is no number")
+    return found
+
+
+def places_of(
+    value: Json | Missing, steps: Sequence[FieldStep], indices: Indices = (), place: tuple[Step, ...] = ()
+) -> Iterator[tuple[tuple[Step, ...], Json | Missing]]:
+    """Yield each place of a path with the value there; `indices` are those of its first `[]`."""
+    for at, step in enumerate(steps):
+        key: Step
+        if step is not None:
+            key = "*" if isinstance(step, AnyKey) else step
+        elif indices:
+            key, indices = indices[0], indices[1:]
+        elif isinstance(value, list):
+            for index, row in enumerate(value):
+                yield from places_of(row, steps[at + 1 :], (), (*place, index))
+            return
+        elif value is None or value is MISSING:
+            return
+        else:
+            raise NotComputableError(f"{path_text(place)} is no array")
+        place = (*place, key)
+        nothing = None if value is None else MISSING
+        if isinstance(key, str):
+            value = value.get(key, MISSING) if isinstance(value, dict) else nothing
+        else:
+            value = value[key] if isinstance(value, list) and -len(value) <= key < len(value) else nothing
+    yield place, value
+
+
+def indices_of(place: Sequence[Step], steps: Steps) -> Indices:
+    """Return the indices of the rows through which a place leads."""
+    return tuple(key for key, step in zip(place, steps, strict=True) if step is None and isinstance(key, int))
 
 
 class RuleProblem(NamedTuple):

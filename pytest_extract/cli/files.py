@@ -6,6 +6,7 @@ import importlib
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,14 +101,11 @@ def load_extensions(given: str | None) -> Extensions | None:
     if given is None:
         return None
     module, _, name = given.partition(":")
-    sys.path.insert(0, str(Path.cwd()))
     try:
-        home = importlib.import_module(module)
+        home = _imported(module)
         found = getattr(home, name) if name else Extensions.marked_in(vars(home))
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"--extensions {given}: {error}") from error
-    finally:
-        sys.path.pop(0)
     if not isinstance(found, Extensions):
         raise ConfigError(f"--extensions {given}: an Extensions object is needed, not {type(found).__name__}")
     if not any(found.names()):
@@ -117,16 +115,20 @@ def load_extensions(given: str | None) -> Extensions | None:
 
 def schema_of_class(module: str, name: str) -> Json:
     """Return the JSON Schema of a pydantic model (or a dataclass or TypedDict, with pydantic). Raises ConfigError."""
-    sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
+        found = attrgetter(name)(_imported(module))
     except Exception as error:  # importing runs the user's code
         raise ConfigError(f"{module}:{name} gives no JSON Schema: {type(error).__name__}: {error}") from error
+    return class_schema(f"{module}:{name}", found)
+
+
+def _imported(module: str) -> Any:
+    """Import a module, from the current folder first."""
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(module)
     finally:
         sys.path.pop(0)
-    return class_schema(f"{module}:{name}", found)
 
 
 def load_all_cases(files: Iterable[Path], cache: SchemaCache, problem: str, *, most: int | None = None) -> list[Case]:

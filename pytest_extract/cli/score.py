@@ -7,16 +7,15 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.cases.sources import read_text
 from pytest_extract.cli.console import print_text
 from pytest_extract.cli.files import load_extensions, read_schema, read_value, write_json
-from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.parse.fit import SchemaFit
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.results import Failure, Judge, RuleStatus
+from pytest_extract.core.results import Judge, RuleStatus
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate import Validator
@@ -65,84 +64,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score, print, and return 0; a wrong file or name raises ExtractError."""
-    schema, gold = read_schema(args.schema), read_value(args.gold)
-    judge, extensions = _judge_of(args), load_extensions(args.extensions)
-    gates: dict[str, Json] | None = {"schema": False} if args.no_schema_gate else None
-    text = read_text(args.output, MOST_BULK_BYTES, streams=True)
-    fits = SchemaFit(schema, Validator(schema).is_valid)
-    parsed = parse_output(text, repair=args.repair, fits=fits)
-    for note in parsed.notes:
-        print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
-    extracted = _bare_value(parsed.value, args.confidence)
-    if args.document_report:
-        return _print_document_report(args, schema, gold, extracted, parsed.failure, judge, extensions, gates)
-    if args.systems is None:
-        scorer = compile_schema(schema, judge_mode=args.judge, extensions=extensions)
-        score = scorer.score_text(
-            gold,
-            text,
-            judge=judge,
-            modality=args.modality,
-            repair=args.repair,
-            gates=gates,
-            confidence=args.confidence,
-        )
-        if args.json:
-            write_json(score.to_dict(), None)
-        else:
-            print_text("\n".join(_score_lines(score, args)))
-        return 0
-    if parsed.failure is not None:
-        print(f"{args.output}: {safe(str(parsed.failure))}", file=sys.stderr)  # noqa: T201
-    columns = compare_systems(
-        schema,
-        gold,
-        extracted,
-        _selected_systems(args),
-        judge=judge,
-        judge_mode=args.judge,
-        modality=args.modality,
-        extensions=extensions,
-        gates=gates,
-        failure=parsed.failure,
-        text=text,
-    )
-    if args.json:
-        write_json({column.system: asdict(column) for column in columns}, None)
-    else:
-        print_text("\n".join(_column_lines(columns, args.judge)))
-    return 0
-
-
-def _print_document_report(
-    args: argparse.Namespace,
-    schema: Json,
-    gold: Json,
-    extracted: Json | Missing,
-    failure: Failure | None,
-    judge: Judge | None,
-    extensions: Extensions | None,
-    gates: dict[str, Json] | None,
-) -> int:
-    if args.systems is not None:
+    if args.document_report and args.systems is not None:
         raise ConfigError(
             "--document-report is that of extract-bench; --as puts systems side by side: give one of them"
         )
-    from pytest_extract.core.aggregate.extractbench import content_coverage, extract_bench_report
+    schema, gold = read_schema(args.schema), read_value(args.gold)
+    gates = {"schema": False} if args.no_schema_gate else None
+    options: dict[str, Any] = {"judge": _judge_of(args), "modality": args.modality, "gates": gates}
+    compiling: dict[str, Any] = {"judge_mode": args.judge, "extensions": load_extensions(args.extensions)}
+    text = read_text(args.output, MOST_BULK_BYTES, streams=True)
+    fits = SchemaFit(schema, Validator(schema).is_valid)
+    parsed = parse_output(text, repair=args.repair, fits=fits)
+    extracted = _bare_value(parsed.value, args.confidence)
+    told = [*parsed.notes]
+    shown: Json
+    if args.document_report:
+        from pytest_extract.core.aggregate.extractbench import content_coverage, extract_bench_report
 
-    scorer = compile_schema(schema, semantics="extract-bench", judge_mode=args.judge, extensions=extensions)
-    score = scorer.score(gold, extracted, judge=judge, modality=args.modality, gates=gates, failure=failure)
-    report = extract_bench_report(score.to_dict()["fields"], content_coverage(schema, gold, extracted))
+        scorer = compile_schema(schema, semantics="extract-bench", **compiling)
+        score = scorer.score(gold, extracted, failure=parsed.failure, **options)
+        report = extract_bench_report(score.to_dict()["fields"], content_coverage(schema, gold, extracted))
+        shown = _document_report_record(report) if args.json else _document_report_lines(report)
+        told += [str(parsed.failure)] if parsed.failure is not None and not args.json else []
+    elif args.systems is None:
+        scorer = compile_schema(schema, **compiling)
+        score = scorer.score_text(gold, text, repair=args.repair, confidence=args.confidence, **options)
+        shown = score.to_dict() if args.json else _score_lines(score, args)
+    else:
+        systems = _selected_systems(args)
+        columns = compare_systems(
+            schema, gold, extracted, systems, failure=parsed.failure, text=text, **options, **compiling
+        )
+        by_system: Json = {column.system: asdict(column) for column in columns}
+        shown = by_system if args.json else _column_lines(columns, args.judge)
+        told += [str(parsed.failure)] if parsed.failure is not None else []
+    for note in told:
+        print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
     if args.json:
-        numbers = {"failed": report.failed, "pass_rate": report.pass_rate}
-        confusion = {name: getattr(report.confusion, name) for name in ("precision", "recall", "f1")}
-        record = asdict(report)
-        write_json({**record, **numbers, "confusion": {**record["confusion"], **confusion}}, None)
-        return 0
-    if failure is not None:
-        print(f"{args.output}: {safe(str(failure))}", file=sys.stderr)  # noqa: T201
-    print_text("\n".join(_document_report_lines(report)))
+        write_json(shown, None)
+    else:
+        print_text("\n".join(shown))
     return 0
+
+
+def _document_report_record(report: DocumentReport) -> dict[str, Json]:
+    record = asdict(report)
+    record["confusion"] |= {name: getattr(report.confusion, name) for name in ("precision", "recall", "f1")}
+    return {**record, "failed": report.failed, "pass_rate": report.pass_rate}
 
 
 def _document_report_lines(report: DocumentReport) -> list[str]:

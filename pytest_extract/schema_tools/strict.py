@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -175,12 +175,11 @@ class _Maker:
         wrapped = root.get("type") != "object" or _NULLABLE in root
         if wrapped:
             root = {"type": "object", "properties": {_WRAPPER: root}, _OPTIONAL: []}
-        absent = {id(node): self._absent_keys(node) for node in self._objects(root)}
-        definitions = {name: _final(node, absent) for name, node in self._definitions.items()}
-        marked = {**_final(root, absent), "$defs": definitions}
+        definitions = {name: self._final(node) for name, node in self._definitions.items()}
+        marked = {**self._final(root), "$defs": definitions}
         sent = _without_marks(marked)
-        if definitions:
-            sent["$defs"] = {name: _without_marks(node) for name, node in definitions.items()}
+        if not definitions:
+            del sent["$defs"]
         dropped = {keyword: tuple(pointers) for keyword, pointers in sorted(self._dropped.items())}
         return StrictSchema(schema=sent, dropped=dropped, marked=marked, wrapped=wrapped)
 
@@ -365,18 +364,24 @@ class _Maker:
 
     # what is optional
 
-    def _objects(self, root: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        stack = [root, *self._definitions.values()]
-        while stack:
-            node = stack.pop()
-            if "properties" in node:
-                yield node
-                stack += node["properties"].values()
-            stack += [*node.get("anyOf", ()), *([node["items"]] if "items" in node else [])]
+    def _final(self, node: dict[str, Any]) -> dict[str, Any]:
+        """Return a schema in which all keys are required, and an optional one may be null instead.
 
-    def _absent_keys(self, node: dict[str, Any]) -> list[str]:
-        """Return the keys of an object whose null cannot be meant: they are optional, and their schema allows none."""
-        return [name for name in node[_OPTIONAL] if not self._accepts_null(node["properties"][name], frozenset())]
+        It is marked where that null cannot be meant, as the schema itself allows none.
+        """
+        made = dict(node)
+        if "items" in node:
+            made["items"] = self._final(node["items"])
+        if "anyOf" in node:
+            made["anyOf"] = [*map(self._final, node["anyOf"])]
+        if "properties" in node:
+            before = node["properties"]
+            absent = [name for name in node[_OPTIONAL] if not self._accepts_null(before[name], frozenset())]
+            properties = {name: self._final(child) for name, child in before.items()}
+            properties |= {name: _with_null(properties[name]) for name in absent}
+            required = {"required": [*properties], "additionalProperties": False, _OPTIONAL: absent}
+            made |= {"properties": properties, **required}
+        return _with_null(made) if made.pop(_NULLABLE, False) else made
 
     def _accepts_null(self, node: dict[str, Any], seen: frozenset[str]) -> bool:
         if "$ref" in node:
@@ -490,30 +495,10 @@ def _name_in(reference: Mapping[str, Any]) -> str:
     return name
 
 
-def _final(node: dict[str, Any], absent: Mapping[int, Sequence[str]]) -> dict[str, Any]:
-    """Return a schema in which all keys are required, and an optional one may be null instead."""
-    made = _with_children(node, lambda child: _final(child, absent))
-    if "properties" in made:
-        names = absent[id(node)]
-        properties = {name: _with_null(each) if name in names else each for name, each in made["properties"].items()}
-        made |= {"properties": properties, "required": [*properties], "additionalProperties": False, _OPTIONAL: names}
-    return _with_null(made) if made.pop(_NULLABLE, False) else made
-
-
-def _without_marks(node: dict[str, Any]) -> dict[str, Any]:
-    made = _with_children(node, _without_marks)
-    return {keyword: value for keyword, value in made.items() if keyword not in {_OPTIONAL, "$defs"}}
-
-
-def _with_children(node: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-    made = dict(node)
-    if "properties" in node:
-        made["properties"] = {name: change(child) for name, child in node["properties"].items()}
-    if "items" in node:
-        made["items"] = change(node["items"])
-    if "anyOf" in node:
-        made["anyOf"] = [change(branch) for branch in node["anyOf"]]
-    return made
+def _without_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_marks(each) for name, each in value.items() if name != _OPTIONAL}
+    return [*map(_without_marks, value)] if isinstance(value, list) else value
 
 
 def _with_null(node: dict[str, Any]) -> dict[str, Any]:

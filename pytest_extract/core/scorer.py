@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from pytest_extract.core import arguments
@@ -71,7 +71,7 @@ class Scorer:
         self._default_gates = _GATED if gated else _UNGATED
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _compile_source, (dict(self.source),)
+        return partial(compile_schema, **self.source), ()
 
     @property
     def schema(self) -> Json:
@@ -315,10 +315,6 @@ def _rules_of(schema: Json, rules: list[Json], program: Program) -> RuleSet:
     for error in errors:
         raise error
     return (*in_schema, *beside)
-
-
-def _compile_source(source: Mapping[str, Any]) -> Scorer:
-    return compile_schema(**source)
 
 
 def _unwrapped(value: Json, options: ScoreOptions) -> Unwrapped | None:

@@ -88,17 +88,6 @@ def total_counts(counts: Iterable[AcceptedCounts]) -> AcceptedCounts:
     return AcceptedCounts(*map(sum, zip(*counts, strict=True)))
 
 
-def case_counts(result: CaseResult, rule: AutoAccept) -> AcceptedCounts | None:
-    """Return the mean counts of the scored repeats of a case; None where there are none."""
-    scores = result.scores
-    if not scores:
-        return None
-    found = total_counts(
-        count_accepted(score.leaves, rule, result.known, usable=score.gates.structural) for score in scores
-    )
-    return AcceptedCounts(*(each / len(scores) for each in found))
-
-
 @dataclass
 class AutoAcceptTotals:
     """The counts of a run, case by case, for each rule on each arm."""
@@ -115,11 +104,14 @@ class AutoAcceptTotals:
         key = result.arm.label, repr(rule)
         self.rules.setdefault(key, rule)
         counts, wrong = self.counts.setdefault(key, []), self.wrong.setdefault(key, Counter())
-        found = case_counts(result, rule)
-        if found is None:
+        scores = result.scores
+        if not scores:
             return
-        counts.append(found)
-        for score in result.scores if found.wrong else ():
+        found = total_counts(
+            count_accepted(score.leaves, rule, result.known, usable=score.gates.structural) for score in scores
+        )
+        counts.append(AcceptedCounts(*(each / len(scores) for each in found)))  # a mean over the repeats
+        for score in scores if found.wrong else ():
             leaves = decided_leaves(score.leaves, result.known) if score.gates.structural else []
             wrong.update(leaf.pattern for leaf in leaves if not leaf.passed and rule.accepts(leaf))
 

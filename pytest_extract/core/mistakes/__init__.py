@@ -14,7 +14,7 @@ from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.values import FieldPath
 
 if TYPE_CHECKING:
-    from pytest_extract.core.mistakes.base import MistakeKind
+    from pytest_extract.core.mistakes.output import MistakeKind
 
 __all__ = (
     "MOST_NAMED",

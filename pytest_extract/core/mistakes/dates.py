@@ -7,7 +7,7 @@ from typing import Final
 
 from pytest_extract.core.metrics.calendar import PartialDate, full_year, read_iso, read_ordered
 from pytest_extract.core.metrics.equality import fold
-from pytest_extract.core.mistakes.base import values_kind
+from pytest_extract.core.mistakes.output import values_kind
 from pytest_extract.core.values import Json
 
 _LONGEST: Final = 80

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from pytest_extract.core.mistakes import dates, numbers, rows, texts
-from pytest_extract.core.mistakes.base import MistakeKind
+from pytest_extract.core.mistakes.output import MistakeKind
 
 _KINDS: Final = (
     # Several fields at once: what they have in common says more than each.

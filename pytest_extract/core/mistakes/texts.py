@@ -8,8 +8,8 @@ import unicodedata
 from typing import Final
 
 from pytest_extract.core.metrics.equality import fold, is_number
-from pytest_extract.core.mistakes.base import values_kind
 from pytest_extract.core.mistakes.numbers import read_amount
+from pytest_extract.core.mistakes.output import values_kind
 from pytest_extract.core.values import Json
 
 _WORD: Final = re.compile(r"[^\W_]+")

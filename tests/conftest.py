@@ -29,7 +29,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 SLOW_MACHINE = [HealthCheck.too_slow]
 settings.register_profile(
-    "repeatable", max_examples=60, derandomize=True, deadline=None, suppress_health_check=SLOW_MACHINE
+    "repeatable", max_examples=30, derandomize=True, deadline=None, suppress_health_check=SLOW_MACHINE
 )
 settings.register_profile("explore", max_examples=2_000, deadline=None, suppress_health_check=SLOW_MACHINE)
 settings.load_profile("repeatable")

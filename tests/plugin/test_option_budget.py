@@ -151,15 +151,14 @@ def without_tokens(text: str) -> Reply:
 
 
 @pytest.mark.usefixtures("called_model")
-@pytest.mark.parametrize("args", [["--extract-concurrency=1"], ["-n2"]], ids=["plain", "n2"])
 def test_calls_without_reported_tokens_are_estimated_for_the_budget(
-    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer, args: list[str]
+    pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer
 ) -> None:
     llm_server.otherwise = without_tokens(json.dumps(GOLD))
     for number in range(20):
         write_case(f"c{number}", f"document {number}")
     result = pytester.runpytest(
-        "--extract-model=openai/gpt-4o-mini", "--extract-budget=0.0002", "--extract-report=r.jsonl", *args
+        "--extract-model=openai/gpt-4o-mini", "--extract-budget=0.0002", "--extract-report=r.jsonl", "-n2"
     )
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(

@@ -81,8 +81,8 @@ def test_string_fuzzy_is_difflib_under_extract_bench(gold, extracted):
     metric = bound("string_fuzzy", semantics="extract-bench")
     assert metric.compare(gold, extracted) == expected
     assert metric.matrix is not None
-    assert metric.matrix([gold], [extracted], 0.0)[0][0] >= expected - 1e-12
-    assert metric.matrix([extracted], [gold], 0.0)[0][0] >= expected - 1e-12
+    assert metric.matrix([gold], [extracted])[0][0] >= expected - 1e-12
+    assert metric.matrix([extracted], [gold])[0][0] >= expected - 1e-12
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO, Final, TextIO
 
 from pytest_extract.errors import NotWritten
-from pytest_extract.sharing import try_lock
 
 MOST_BYTES: Final = 64 * 1024**2
 """Largest case file, schema, gold, prompt, recording, or the like."""
@@ -32,12 +30,10 @@ _FILE_KINDS: Final = (
     (stat.S_ISBLK, "a block device"),
     (stat.S_ISSOCK, "a socket"),
 )
-_try_lock: Final = None if sys.platform == "win32" else try_lock
-"""Locks an open file until it is closed or its process ends; None on Windows, where no open file can be replaced."""
 _SCRATCH_PREFIX: Final = ".pytest-extract-"
 _SCRATCH_SUFFIX: Final = ".tmp"
-_OLD_S: Final = 24 * 3600.0
-"""Age from which a temporary file is left over, where files cannot be locked."""
+_OLD_S: Final = 3600.0
+"""Time without a write from which a temporary file is left over: its process was killed."""
 _MOST_TIDIED: Final = 200
 _tidied: Final[set[Path]] = set()
 """Folders in which this process has looked for what killed processes left."""
@@ -172,13 +168,11 @@ def write_once(path: Path, text: str) -> bool:
 def _scratch(path: Path, write: Callable[[TextIO], object]) -> Iterator[Path]:
     """Give a temporary file beside `path` that `write` has filled, and remove it where it is still there at the end."""
     scratch: Path | None = None
-    held: int | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch, file = _new_scratch(path.parent)
-        with file:
-            if _try_lock is not None:
-                held = os.dup(file.fileno())  # keeps the lock: closing the file is what tells of a full disk on NFS
+        # a file of tempfile is readable by its owner only
+        scratch = path.parent / f"{_SCRATCH_PREFIX}{os.urandom(8).hex()}{_SCRATCH_SUFFIX}"
+        with scratch.open("x", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
             write(file)
         if path.parent not in _tidied:
             if len(_tidied) >= _MOST_TIDIED:  # a run may write into a folder for each of its cases
@@ -189,58 +183,17 @@ def _scratch(path: Path, write: Callable[[TextIO], object]) -> Iterator[Path]:
     except OSError as error:
         raise NotWritten(path, error) from error
     finally:
-        if held is not None:
-            os.close(held)
         if scratch is not None:
             scratch.unlink(missing_ok=True)
 
 
-def _new_scratch(folder: Path) -> tuple[Path, TextIO]:
-    """Make a temporary file in `folder`, locked where files can be: that tells it from what a killed process left."""
-    while True:
-        # a file of tempfile is readable by its owner only
-        path = folder / f"{_SCRATCH_PREFIX}{os.urandom(8).hex()}{_SCRATCH_SUFFIX}"
-        file = path.open("x", encoding="utf-8", errors="surrogatepass", newline="\n")
-        if _try_lock is None:
-            return path, file
-        try:
-            is_ours = _try_lock(file.fileno())
-        except OSError:  # no locks on this file system
-            return path, file
-        if is_ours and os.fstat(file.fileno()).st_nlink:
-            return path, file
-        file.close()  # another process came between making and locking, and took it for left over
-
-
 def _tidy(folder: Path, now: float) -> None:
     """Remove temporary files of processes that were killed; `now` by the clock of the file system."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.name.startswith(_SCRATCH_PREFIX) and entry.name.endswith(_SCRATCH_SUFFIX):
-                with suppress(OSError):  # gone by now, or another user's
-                    _remove_left_over(entry, now)
-
-
-def _remove_left_over(entry: os.DirEntry[str], now: float) -> None:
-    if not entry.is_file(follow_symlinks=False):
-        return
-    path = Path(entry.path)
-    is_old = now - entry.stat(follow_symlinks=False).st_mtime > _OLD_S
-    if _try_lock is None:
-        if is_old:
-            path.unlink()
-        return
-    file = os.open(path, os.O_RDWR)
-    try:
-        try:
-            if not _try_lock(file):  # a living process is writing it
-                return
-        except OSError:  # no locks on this file system
-            if not is_old:
-                return
-        path.unlink()
-    finally:
-        os.close(file)
+    for path in folder.glob(f"{_SCRATCH_PREFIX}*{_SCRATCH_SUFFIX}"):
+        with suppress(OSError):  # gone by now, or another user's
+            found = path.lstat()
+            if stat.S_ISREG(found.st_mode) and now - found.st_mtime > _OLD_S:
+                path.unlink()
 
 
 def _create(path: Path, text: str) -> bool:

@@ -9,6 +9,7 @@ import gc
 import os
 import signal
 import threading
+import time
 from collections.abc import Generator
 
 import pytest
@@ -57,9 +58,7 @@ def compiled_modules():
 
 @pytest.fixture
 def waited(monkeypatch):
-    """Set once somebody waits for what another is making (`sharing.Leases`)."""
-    from pytest_extract import sharing
-
+    """Set once somebody waits for what another is making (`sharing.making`)."""
     event = threading.Event()
-    monkeypatch.setattr(sharing.time, "sleep", lambda _seconds: event.set())
+    monkeypatch.setattr(time, "sleep", lambda _seconds: event.set())
     return event

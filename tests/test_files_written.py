@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -57,73 +56,17 @@ def test_a_file_that_is_a_folder_is_told(tmp_path):
     assert [item.name for item in tmp_path.iterdir()] == ["a.json"]
 
 
-WRITER = """
-import sys, time
-from pathlib import Path
-from pytest_extract import files
-folder = Path(sys.argv[1])
-with files._scratch(folder / "a.json", lambda file: file.write("half")):
-    print("written", flush=True)
-    time.sleep(600)
-"""
-
-
-@pytest.fixture
-def writer(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process that has written its temporary file into `tmp_path`, and not renamed it yet."""
-    command = [sys.executable, "-c", WRITER, str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "written\n"
-            yield process
-        finally:
-            process.kill()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="on Windows a day tells what is left over")
 @pytest.mark.parametrize("write", [write_atomic, write_once, lambda path, _: write_results(path, [])])
-def test_what_a_killed_writer_left_is_removed_and_a_living_ones_stays(tmp_path, writer, write, monkeypatch):
+def test_what_a_killed_writer_left_is_removed_after_an_hour(tmp_path, monkeypatch, write):
     monkeypatch.setattr(files, "_tidied", set())
-    (left,) = tmp_path.glob(".*.tmp")
-    write(tmp_path / "b.json", "")
-    assert left.read_text() == "half", "its process lives"
-    writer.kill()
-    writer.wait()
-    write(tmp_path / "c.json", "")
-    assert left.exists(), "a process looks once in a folder"
-    files._tidied.clear()
-    write(tmp_path / "d.json", "")
-    assert sorted(item.name for item in tmp_path.iterdir()) == ["b.json", "c.json", "d.json"]
-
-
-def test_without_locks_a_day_tells_what_is_left_over(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_tidied", set())
-    monkeypatch.setattr(files, "_try_lock", None)
     others = [tmp_path / ".0123456789abcdef.tmp", tmp_path / "pytest-extract-1.tmp"]
     old, young = tmp_path / ".pytest-extract-0.tmp", tmp_path / ".pytest-extract-1.tmp"
     for path in (*others, old, young):
-        path.write_text("")
+        path.write_text("half")
     for path in (*others, old):
         os.utime(path, (0, 0))
-    write_atomic(tmp_path / "a.json", "x")
+    write(tmp_path / "a.json", "x")
     assert sorted(tmp_path.iterdir()) == sorted([*others, young, tmp_path / "a.json"])
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
-def test_a_writer_that_lost_its_file_to_another_before_it_was_locked_makes_one_anew(tmp_path, monkeypatch):
-    try_lock, taken = files._try_lock, []
-
-    def lock_late(file):
-        if not taken:  # the writer's own lock comes before any other
-            taken.extend(tmp_path.glob(".*.tmp"))
-            taken[0].unlink()
-        return try_lock(file)
-
-    monkeypatch.setattr(files, "_try_lock", lock_late)
-    write_atomic(tmp_path / "a.json", "whole")
-    assert taken
-    assert [(item.name, item.read_text()) for item in tmp_path.iterdir()] == [("a.json", "whole")]
 
 
 @pytest.mark.parametrize("write", [write_atomic, write_once])

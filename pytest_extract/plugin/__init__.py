@@ -6,6 +6,7 @@ Each hook imports the module that does its work, so that a run without extract c
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Generator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -167,6 +168,7 @@ class SessionHooks:
     def __init__(self, config: pytest.Config, key: pytest.StashKey[Settings]) -> None:
         self.config = config
         self.key = key
+        self.started = time.time()
         self.collection_errors: list[str] = []
         self.run_uid: str | None = None
 
@@ -180,7 +182,10 @@ class SessionHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: D102
+        from pytest_extract.plugin.options import RUN_STARTED
+
         self.run_uid = node.workerinput["testrunuid"]
+        node.workerinput[RUN_STARTED] = self.started
         if self.config.stash[self.key].budget is not None:
             from pytest_extract.plugin.start import share_budget
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from pytest_extract.errors import CaseFileErrors
 from pytest_extract.plugin.extraction import ExtractionService
 from pytest_extract.plugin.fixtures import JUDGE, value_made_before
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.options import Settings
+from pytest_extract.plugin.options import RUN_STARTED, Settings
 
 if TYPE_CHECKING:
     from pytest_extract.extraction.judge.cache import CachingJudge
@@ -33,6 +34,7 @@ class Judges:
         self._config = config
         self._settings = settings
         self._extraction_service = extraction_service
+        self._run_started = getattr(config, "workerinput", {}).get(RUN_STARTED) or time.time()
         self._judges: dict[int, tuple[object, CachingJudge]] = {}
 
     def judge_for(self, item: ExtractItem) -> Judge | None:
@@ -102,7 +104,7 @@ class Judges:
                 overrides=verdicts[0] if verdicts else None,
                 slots=self._extraction_service.concurrency_limit,
                 replay_only=settings.record == "none",
-                refresh=settings.record == "all",
+                since=self._run_started if settings.record == "all" else None,
                 # with `off` nobody asked for a cache
                 on_write_error=None if settings.record == "off" else self._extraction_service.write_errors.add_answer,
                 retry=Retry(timeout_s=settings.timeout),

@@ -9,11 +9,15 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_extract.run_case import NotRun
-from pytest_extract.sharing import POLL_S, try_lock, unlock
+from pytest_extract.sharing import POLL_S
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 _UNKNOWN_COST = "unknown"
 _ESTIMATED = "estimated"
@@ -78,21 +82,21 @@ class SharedConcurrencyLimit:
 
     def __enter__(self) -> None:
         with self._one_thread:
-            file = self._lock_any()
-        self._locked.files = [*getattr(self._locked, "files", ()), file]
+            lock = self._lock_any()
+        self._locked.locks = [*getattr(self._locked, "locks", ()), lock]
 
     def __exit__(self, *failure: object) -> None:
-        file = self._locked.files.pop()
-        unlock(file)
-        os.close(file)
+        self._locked.locks.pop().release()
 
-    def _lock_any(self) -> int:
+    def _lock_any(self) -> BaseFileLock:
+        from filelock import FileLock, Timeout
+
         while True:
             for path in self._paths:
-                file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-                if try_lock(file):
-                    return file
-                os.close(file)
+                lock = FileLock(path)
+                with suppress(Timeout):
+                    lock.acquire(blocking=False)
+                    return lock
             time.sleep(POLL_S)
 
 

@@ -221,6 +221,7 @@ def _switch(value: str) -> bool:
 
 SETTINGS = pytest.StashKey[Settings]()
 USAGE_ERROR = "extract_usage_error"
+RUN_STARTED = "extract_run_started"
 """Where an xdist worker puts its usage error in its `workeroutput`: only the controller can refuse a run."""
 
 

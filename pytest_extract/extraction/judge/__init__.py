@@ -28,7 +28,7 @@ def build_judge(
     overrides: Path | None = None,
     slots: AbstractContextManager[object] | None = None,
     replay_only: bool = False,
-    refresh: bool = False,
+    since: float | None = None,
     on_write_error: Callable[[NotWritten], None] | None = None,
     retry: Retry | None = None,
     options: Mapping[str, Json] | None = None,
@@ -38,8 +38,9 @@ def build_judge(
 
     mode: `exact` and `fuzzy` ask nobody; `llm` asks `user` (what the fixture `extract_judge` gave), else `model`.
     folder: where answers are stored; None: nowhere. overrides: `verdicts.yaml`. replay_only: stored answers or none.
-    refresh: ask again what is stored. on_write_error: called with each answer that cannot be written. slots: each call
-    holds one of them. Raises ConfigError if there is no judge to ask, CaseFileErrors for bad overrides.
+    since: ask again what was stored before this time (seconds of the epoch). on_write_error: called with each answer
+    that cannot be written. slots: each call holds one of them. Raises ConfigError if there is no judge to ask,
+    CaseFileErrors for bad overrides.
     """
     from pytest_extract.extraction.judge.builtin import ask_exact, ask_fuzzy
     from pytest_extract.extraction.judge.cache import AnswerCache, CachingJudge
@@ -60,7 +61,7 @@ def build_judge(
         ask = LlmJudge(str(model), slots=slots, retry=retry, options=options)
     stored = None
     if folder is not None and ask.identity is not None:
-        stored = AnswerCache(folder, ask.identity, refresh=refresh, on_write_error=on_write_error)
+        stored = AnswerCache(folder, ask.identity, since=since, on_write_error=on_write_error)
     return CachingJudge(None if replay_only else ask, stored=stored, overrides=people)
 
 

@@ -29,10 +29,12 @@ from pytest_extract.extraction.judge.overrides import Overrides, pair_key
 from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
 from pytest_extract.files import read_regular_text, write_atomic, write_once
 from pytest_extract.redact.secrets import TALLY, current
-from pytest_extract.sharing import Leases, SharedLog
+from pytest_extract.sharing import making
 
 FORMAT: Final = 1
 _DAY_S: Final = 86_400.0
+_MOST_LOCKS: Final = 100
+"""Questions asked at once: each locks a file, and the system lets a process open a thousand or so."""
 
 
 def question_key(question: Question) -> str | UnansweredQuestion:
@@ -155,9 +157,9 @@ class CachingJudge:
 class AnswerCache:
     """The stored answers of one judge in `folder`; safe to share between threads and processes.
 
-    refresh: a stored answer counts only if this run has asked it; all processes that ask anew in the same folder at the
-    same time (the workers of xdist) belong to the run. on_write_error: called with each answer that cannot be written;
-    it counts all the same, because it was paid for.
+    since: when the run began that asks all anew, in seconds of the epoch; an answer that was stored earlier does not
+    count. on_write_error: called with each answer that cannot be written; it counts all the same, because it was paid
+    for.
     """
 
     def __init__(
@@ -165,37 +167,39 @@ class AnswerCache:
         folder: Path,
         judge: str,
         *,
-        refresh: bool = False,
+        since: float | None = None,
         on_write_error: Callable[[NotWritten], None] | None = None,
     ) -> None:
         self.folder = folder
         self.judge = judge
         self._on_write_error = on_write_error
         self._suffixes = {kind: text_digest(f"{judge}\n{version}")[:8] for kind, version in PROMPT_VERSIONS.items()}
-        shared = folder / text_digest(f"{judge}\n{sorted(PROMPT_VERSIONS.items())}")[:8]
-        self._leases = Leases(shared)
-        self._renewals = SharedLog(shared) if refresh else None
-        self._renewed: set[str] = set()
+        self._shared = folder / text_digest(f"{judge}\n{sorted(PROMPT_VERSIONS.items())}")[:8]
+        self._since = since
 
     def find(self, key: str, question: Question) -> Decision | None:
         """Return the stored answer if it counts; a damaged file leaves the question undecided, with the reason."""
-        if self._renewals is not None:
-            self._renewed.update(self._renewals.read_new())
-            if key not in self._renewed:
+        if self._since is not None:
+            try:
+                if self.path(key, question.kind).stat().st_mtime < self._since:
+                    return None
+            except OSError:
                 return None
         return self.get(question, key)
 
     def find_or_ask(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
         """Answer questions, each asked by one process at a time; the others wait for the stored answer.
 
-        No process waits before its own questions are answered, so that two cannot wait for each other. A waiting
-        process holds no slot. What another process leaves without an answer (it was killed, its judge failed) is asked
-        here.
+        A waiting process holds no slot. What another process leaves without an answer (it was killed, its judge failed)
+        is asked here.
         """
-        with self._leases.lease(questions.keys()) as lease:
-            decided = self._ask_missing(ask, {key: questions[key] for key in questions if key in lease.mine})
-        lease.wait()
-        return decided | self._ask_missing(ask, {key: questions[key] for key in questions if key in lease.theirs})
+        decided: dict[str, Decision] = {}
+        keys = sorted(questions)
+        for start in range(0, len(keys), _MOST_LOCKS):
+            some = keys[start : start + _MOST_LOCKS]
+            with making(self._shared, some):
+                decided |= self._ask_missing(ask, {key: question for key, question in questions.items() if key in some})
+        return decided
 
     def _ask_missing(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
         found = {key: self.find(key, question) for key, question in questions.items()}
@@ -210,19 +214,16 @@ class AnswerCache:
         if isinstance(decision, UnansweredQuestion):
             return decision
         try:
-            counts = self.put(question, key, decision)
+            return self.put(question, key, decision)
         except NotWritten as error:
             if self._on_write_error is not None:
                 self._on_write_error(error)
             return decision
         except RecursionError as error:
             return UnansweredQuestion(f"the answer could not be kept: {error}")
-        if self._renewals is not None:
-            self._renewals.append(key)
-        return counts
 
     def get(self, question: Question, key: str) -> Decision | None:
-        """Return the answer in the file, None without one; `find` is the one that heeds `refresh`."""
+        """Return the answer in the file, None without one; `find` is the one that heeds `since`."""
         path = self.path(key, question.kind)
         try:
             answer = json.loads(read_regular_text(path))["answer"]
@@ -246,7 +247,7 @@ class AnswerCache:
     def put(self, question: Question, key: str, answer: JudgeAnswer | Alignment) -> Decision:
         """Write an answer; return the one that counts: another process may have been first. Raises NotWritten."""
         path, text = self.path(key, question.kind), _file_text(self.judge, question, key, answer)
-        if self._renewals is not None:
+        if self._since is not None:
             write_atomic(path, text)
             return answer
         return answer if write_once(path, text) else self.get(question, key) or answer

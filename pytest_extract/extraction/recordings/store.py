@@ -19,11 +19,11 @@ from pytest_extract.core.results import Failure
 from pytest_extract.core.values import Json
 from pytest_extract.errors import NotWritten, StoreError, nearest
 from pytest_extract.extraction.base import Extraction, usage_of
-from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER, Index
+from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
 from pytest_extract.extraction.recordings.key import RecordingKey, changed_inputs, part_json
 from pytest_extract.files import read_regular_text, write_atomic
 from pytest_extract.redact.secrets import Owned, clean_message, withheld
-from pytest_extract.sharing import Leases
+from pytest_extract.sharing import making
 
 RecordMode: TypeAlias = Literal["off", "none", "once", "new", "all"]
 RECORD_MODES: Final[tuple[RecordMode, ...]] = ("off", "none", "once", "new", "all")
@@ -98,8 +98,6 @@ class Recordings:
         self._options = tuple(options)
         self._on_write_error = on_write_error
         self._on_refused = on_refused
-        self._leases = Leases(folder)
-        self._index = Index(folder)
 
     def obtain(self, key: RecordingKey, call: Callable[[], Extraction], owned: Owned | None = None) -> Extraction:
         """Return the recorded output, or that of `call`, which is recorded if the mode says so. Raises NotRecorded.
@@ -112,15 +110,9 @@ class Recordings:
             return found
         if self.mode not in {"once", "new"}:
             return self.store(key, call(), owned)
-        with self._leases.lease([key.digest]) as lease:
-            if lease.mine:
-                return self._found_or_called(key, call, owned)
-        lease.wait()
-        return self._found_or_called(key, call, owned)
-
-    def _found_or_called(self, key: RecordingKey, call: Callable[[], Extraction], owned: Owned | None) -> Extraction:
-        found = self.lookup(key)
-        return found if found is not None else self.store(key, call(), owned)
+        with making(self.folder, [key.digest]):
+            found = self.lookup(key)
+            return found if found is not None else self.store(key, call(), owned)
 
     def lookup(self, key: RecordingKey) -> Extraction | None:
         """Return the fresh recording's output; None: call the extractor. Raises NotRecorded under `none`."""
@@ -158,7 +150,6 @@ class Recordings:
             if self._on_write_error is not None:
                 self._on_write_error(error)
             return _noted(extraction, f"not recorded: {error}")
-        self._index.add(path)
         if self.mode == "new":
             self._remove_replaced(key)
         return extraction
@@ -180,9 +171,7 @@ class Recordings:
     def _find(self, key: RecordingKey) -> Path | None:
         """Return the file of `key`: in its case's folder, or in another (a case renamed, or with equal inputs)."""
         path = self._path(key)
-        if path.exists():
-            return path
-        return self._index.find(path.name)
+        return path if path.exists() else next(self.folder.glob(f"*/{path.name}"), None)
 
     def _of_case(self, key: RecordingKey) -> Iterator[Recording]:
         found = map(read_recording, sorted((self.folder / _slug(key.case)).glob("*.json")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -90,7 +91,7 @@ def test_refresh_asks_again_once_and_keeps_the_new_answer(tmp_path):
     named.identity = "mine"
     build_judge(user=named, folder=tmp_path)([equal("a", "b")])
     named.score = 1.0
-    judge = build_judge(user=named, folder=tmp_path, refresh=True)
+    judge = build_judge(user=named, folder=tmp_path, since=time.time() + 1.0)
     judge([equal("a", "b")])
     judge([equal("a", "b")])
     assert len(named.asked) == 2

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted(page.name for page in resources.files("pytest_extract.docs").iterdir() if page.name.endswith(".md"))
 WITHOUT_EXAMPLES = {"case-keys.md", "contributing.md", "golds.md", "options.md", "recordings.md"}
 
+MANUAL = "pytest_extract/docs/"
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 ABSOLUTE = "https://github.com/pytest-extract/pytest-extract/blob/main/"
 PICTURES = "https://raw.githubusercontent.com/pytest-extract/pytest-extract/main/"
@@ -28,10 +29,11 @@ def test_pages_link_to_pages_that_are_there(page):
 
 def test_the_readme_links_to_every_page_of_the_manual_and_to_files_that_are_there():
     links = LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    pages = {link for link in links if link.startswith("pytest_extract/docs/") and link.endswith(".md")}
-    assert {page.rpartition("/")[2] for page in pages} == set(PAGES)
-    others = [link for link in links if link not in pages]  # tests of the built wheel run without the pages in ROOT
-    assert all((ROOT / link).is_file() for link in others)
+    # Links into the manual are looked for in the package: tests of the built wheel run without its folder in ROOT.
+    manual = {link.removeprefix(MANUAL) for link in links if link.startswith(MANUAL)}
+    assert {name for name in manual if name.endswith(".md")} == set(PAGES)
+    assert all((resources.files("pytest_extract.docs") / name).is_file() for name in manual)
+    assert all((ROOT / link).is_file() for link in links if not link.startswith(MANUAL))
 
 
 def test_the_built_package_s_description_has_absolute_links(tmp_path, monkeypatch):

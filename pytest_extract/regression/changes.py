@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from fractions import Fraction
 from typing import Final
 
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.stats.runs import Runs
 from pytest_extract.core.values import Json, Missing
 
-_ALIKE: Final = Runs((0,), (0,))
+_ALIKE: Final = Runs((0.0,), (0.0,))
 
 
 class Change(StrEnum):
@@ -44,8 +43,8 @@ class FieldChange:
     path: str
     pattern: str
     kind: Change
-    before: Fraction
-    after: Fraction
+    before: float
+    after: float
     value_before: Json | Missing
     value_after: Json | Missing
     gold: Json | Missing
@@ -74,8 +73,8 @@ class CaseComparison:
     fields: int = 0
     fixed: int = 0
     regressed: int = 0
-    before: Fraction = Fraction(0)
-    after: Fraction = Fraction(0)
+    before: float = 0.0
+    after: float = 0.0
     runs: tuple[int, int] = (0, 0)
     runs_overall: Runs = _ALIKE
     runs_by_pattern: Mapping[str, Runs] = field(default_factory=dict)
@@ -94,7 +93,7 @@ class CaseComparison:
     why: str | None = None
 
     @property
-    def change(self) -> Fraction:
+    def change(self) -> float:
         """After minus before."""
         return self.after - self.before
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from pytest_extract.core.stats.runs import Runs
 from pytest_extract.regression.changes import (
@@ -29,7 +27,7 @@ from pytest_extract.regression.snapshots import STRUCTURAL_GATES, CaseState, Sna
 _ORDER: Final = tuple(Change)
 _GATES: Final = tuple((gate_label(name), 1) for name in STRUCTURAL_GATES)
 """Patterns of the structural gates, each with its size."""
-_MeasureRuns: TypeAlias = Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]
+_RIGHT: Final = Runs((0.0,), (0.0,))
 
 
 def compare(before: Snapshot, after: Snapshot, *, same_run: bool = False) -> Comparison:
@@ -55,17 +53,15 @@ def compare_arms(
     cases: list[CaseComparison] = []
     fields: list[FieldChange] = []
     known: list[str] = []
-    tally: dict[str, _PatternTally] = {}
+    patterns: dict[str, _PatternTally] = {}
     rules: dict[str, tuple[list[str], list[str]]] = {}
-    measures: dict[tuple[int, int], _MeasureRuns] = {}
     for case, old_state, new_state in match_cases(was, now):
         pairs = _pair_fields(old_state, new_state)
+        row = _case_row(case, old_state, new_state, pairs)
+        cases.append(replace(row, same_setup=True, settled=True) if same_run else row)
+        _add_case(patterns, old_state, new_state, pairs)
         if pairs is not None and old_state is not None and new_state is not None:
             _add_rules(rules, case, old_state, new_state)
-        row = _case_row(case, old_state, new_state, pairs, measures)
-        cases.append(replace(row, same_setup=True, settled=True) if same_run else row)
-        _add_case(tally, old_state, new_state, pairs)
-        if pairs is not None:
             known += [f"{case}: {path}" for path in pairs.known]
             fields += [
                 _field_change(case, pair) for pair in (*pairs.gates, *pairs.failing) if pair.before != pair.after
@@ -74,7 +70,7 @@ def compare_arms(
         before=old or "",
         after=new or "",
         cases=tuple(cases),
-        patterns=_pattern_rows(tally),
+        patterns=_pattern_rows(patterns),
         fields=tuple(sorted(fields, key=lambda change: (_ORDER.index(change.kind), change.case, change.path))),
         known=tuple(known),
         rules=tuple(
@@ -89,7 +85,7 @@ def _add_rules(rules: dict[str, tuple[list[str], list[str]]], case: str, was: Ca
     """Add a case to the rules that hold in more or fewer of its runs; a rule of one side only is not compared."""
     for name, after in now.rules.items():
         before = was.rules.get(name)
-        change = 0 if before is None else Fraction(sum(after), len(after)) - Fraction(sum(before), len(before))
+        change = 0 if before is None else sum(after) * len(before) - sum(before) * len(after)
         if change:
             broken, mended = rules.setdefault(name, ([], []))
             (broken if change < 0 else mended).append(case)
@@ -147,13 +143,7 @@ def _pair_fields(was: CaseState | None, now: CaseState | None) -> CasePairs | No
     return pair_case(was, now)
 
 
-def _case_row(
-    case: str,
-    was: CaseState | None,
-    now: CaseState | None,
-    pairs: CasePairs | None,
-    measures: dict[tuple[int, int], _MeasureRuns],
-) -> CaseComparison:
+def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: CasePairs | None) -> CaseComparison:
     if was is None or now is None:
         return CaseComparison(case=case, kind=Change.NEW if was is None else Change.GONE)
     if was.lost or now.lost:
@@ -168,22 +158,22 @@ def _case_row(
     if pairs is None or not pairs.fields:
         return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now))
     overall, whole = pairs.overall(), pairs.failed_whole()
-    before, after = map(_share_right, overall.means)
+    before, after = overall.means
     kinds = [pair.kind for pair in (*pairs.gates, *pairs.failing)]
     return CaseComparison(
         case=case,
-        kind=_change_of(before, after, kinds),
+        kind=_change_of(overall.loss, kinds),
         fields=pairs.fields,
         fixed=kinds.count(Change.FIXED),
         regressed=kinds.count(Change.REGRESSED),
-        before=before,
-        after=after,
+        before=1 - before,
+        after=1 - after,
         runs=pairs.runs,
         runs_overall=overall,
-        runs_by_pattern=pairs.by_pattern(),
-        runs_complete=pairs.complete() if any(map(any, whole)) else overall,
-        failed_whole=(sum(whole[0]), sum(whole[1])),
-        measure_runs=_measure_runs(was, now, measures),
+        runs_by_pattern={name: runs for name, runs in pairs.by_pattern().items() if runs.varies},
+        runs_complete=pairs.complete(),
+        failed_whole=(whole.before.count(1), whole.after.count(1)),
+        measure_runs={name: (was.measures[name], now.measures[name]) for name in was.measures if name in now.measures},
         runs_broken=_runs_broken(was, now),
         errors=now.errors,
         cost_usd=_both(was.cost_usd, now.cost_usd) if not now.replayed else None,
@@ -197,19 +187,6 @@ def _case_row(
     )
 
 
-@lru_cache(maxsize=4096)
-def _share_right(wrong: Fraction | float) -> Fraction:
-    return 1 - Fraction(wrong)
-
-
-def _measure_runs(was: CaseState, now: CaseState, known: dict[tuple[int, int], _MeasureRuns]) -> _MeasureRuns:
-    """Return each measure in each run before and after; `known`: by identity, as most states share their measures."""
-    key = id(was.measures), id(now.measures)
-    if key not in known:
-        known[key] = {name: (was.measures[name], now.measures[name]) for name in was.measures if name in now.measures}
-    return known[key]
-
-
 def _runs_broken(was: CaseState, now: CaseState) -> Runs | None:
     sides = [(0.0,) * side.runs + (1.0,) * side.broken for side in (was, now)]
     return Runs(*sides) if all(sides) else None
@@ -219,11 +196,11 @@ def _both(before: float | None, after: float | None) -> tuple[float, float] | No
     return None if before is None or after is None else (before, after)
 
 
-def _change_of(before: Fraction, after: Fraction, kinds: Iterable[Change]) -> Change:
+def _change_of(loss: float, kinds: Iterable[Change]) -> Change:
     flips = set(kinds)
-    if after < before and Change.REGRESSED in flips:
+    if loss > 0 and Change.REGRESSED in flips:
         return Change.REGRESSED
-    if after > before and Change.FIXED in flips:
+    if loss < 0 and Change.FIXED in flips:
         return Change.FIXED
     return Change.SHIFTED if flips - {Change.UNCHANGED} else Change.UNCHANGED
 
@@ -240,80 +217,75 @@ def _why_apart(was: CaseState, now: CaseState) -> str:
 
 
 def _field_change(case: str, pair: Pair) -> FieldChange:
-    before, after = pair.failed
     return FieldChange(
         case=case,
         path=pair.path,
         pattern=pair.pattern,
         kind=pair.kind,
-        before=1 - before,
-        after=1 - after,
+        before=sum(pair.before) / len(pair.before),
+        after=sum(pair.after) / len(pair.after),
         value_before=pair.value_before,
         value_after=pair.value_after,
         gold=pair.gold,
-        mistake=pair.mistake if after else None,
+        mistake=None if all(pair.after) else pair.mistake,
     )
 
 
 @dataclass(slots=True, kw_only=True)
 class _PatternTally:
-    """Sums for the row of a pattern."""
+    """What the row of a pattern is made of: the number of fields and the runs of each case, and all flips."""
 
-    cases: int = 0
     fields: int = 0
-    failed_before: Fraction = Fraction(0)
-    failed_after: Fraction = Fraction(0)
+    runs: list[Runs] = field(default_factory=list)
     kinds: list[Change] = field(default_factory=list)
     apart: set[Change] = field(default_factory=set)
-    gate: bool = False
 
 
 def _add_case(
     tally: dict[str, _PatternTally], was: CaseState | None, now: CaseState | None, pairs: CasePairs | None
 ) -> None:
-    if pairs is None:
-        for state, kind in ((was, Change.GONE), (now, Change.NEW)):
-            if state is not None and (was is None or now is None):
-                for pattern in state.patterns:
-                    tally.setdefault(pattern, _PatternTally()).apart.add(kind)
-        return
-    for pattern, kind in pairs.apart.items():
+    apart = dict(pairs.apart) if pairs is not None else {}
+    if was is None or now is None:
+        only, kind = (was, Change.GONE) if now is None else (now, Change.NEW)
+        apart = dict.fromkeys(only.patterns if only is not None else (), kind)
+    for pattern, kind in apart.items():
         tally.setdefault(pattern, _PatternTally()).apart.add(kind)
-    failing = pairs.failing_patterns()
+    if pairs is None:
+        return
+    failing = pairs.by_pattern()
     for pattern, size in (*pairs.sizes.items(), *_GATES):
-        entry = tally.get(pattern)
-        if entry is None:
-            entry = tally[pattern] = _PatternTally(gate=(pattern, size) in _GATES)
-        entry.cases += 1
+        entry = tally.setdefault(pattern, _PatternTally())
         entry.fields += size
-        if pattern in failing:
-            before, after = failing[pattern].means
-            entry.failed_before += Fraction(before)
-            entry.failed_after += Fraction(after)
-            entry.kinds += [pair.kind for pair in (*pairs.failing, *pairs.gates) if pair.pattern == pattern]
+        entry.runs.append(failing.get(pattern, _RIGHT))
+    for pair in (*pairs.failing, *pairs.gates):
+        tally[pair.pattern].kinds.append(pair.kind)
 
 
 def _pattern_rows(tally: Mapping[str, _PatternTally]) -> tuple[PatternComparison, ...]:
     """Rows of all patterns, the worst change first; a gate only where it failed."""
-    shown = {name: entry for name, entry in tally.items() if entry.kinds or not entry.gate}
-    return tuple(sorted((_pattern_row(name, entry) for name, entry in shown.items()), key=_worst_first))
-
-
-def _pattern_row(pattern: str, entry: _PatternTally) -> PatternComparison:
-    if not entry.fields:
-        kind = min(entry.apart, key=_ORDER.index, default=Change.INCOMPARABLE)
-        return PatternComparison(pattern=pattern, kind=kind)
-    return PatternComparison(
-        pattern=pattern,
-        kind=_change_of(-entry.failed_before, -entry.failed_after, entry.kinds),
-        cases=entry.cases,
-        fields=entry.fields,
-        fixed=entry.kinds.count(Change.FIXED),
-        regressed=entry.kinds.count(Change.REGRESSED),
-        before=float(1 - entry.failed_before / entry.cases),
-        after=float(1 - entry.failed_after / entry.cases),
-        gate=entry.gate,
-    )
+    gates = {name for name, _ in _GATES}
+    rows: list[PatternComparison] = []
+    for pattern, entry in tally.items():
+        if not entry.fields:
+            kind = min(entry.apart, key=_ORDER.index, default=Change.INCOMPARABLE)
+            rows.append(PatternComparison(pattern=pattern, kind=kind))
+        elif entry.kinds or pattern not in gates:
+            cases = Runs(*zip(*(runs.means for runs in entry.runs), strict=True))
+            before, after = cases.means
+            rows.append(
+                PatternComparison(
+                    pattern=pattern,
+                    kind=_change_of(cases.loss, entry.kinds),
+                    cases=len(entry.runs),
+                    fields=entry.fields,
+                    fixed=entry.kinds.count(Change.FIXED),
+                    regressed=entry.kinds.count(Change.REGRESSED),
+                    before=1 - before,
+                    after=1 - after,
+                    gate=pattern in gates,
+                )
+            )
+    return tuple(sorted(rows, key=_worst_first))
 
 
 def _worst_first(row: PatternComparison) -> tuple[float, int, str]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
+from pytest_extract.core.result_json import path_of
 from pytest_extract.core.results import NamedMistake
-from pytest_extract.core.stats.runs import Runs, exact_share, mean_of_runs
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.stats.runs import Runs
+from pytest_extract.core.values import MISSING, Json, Missing, at_or_below
 from pytest_extract.regression.changes import Change
-from pytest_extract.regression.snapshots import CaseState, FailingField, containers
-
-_Verdicts: TypeAlias = Sequence[tuple[bool, ...]]
-_VerdictsByContainer: TypeAlias = Mapping[str, _Verdicts]
-"""Verdicts of the fields that failed inside each container."""
+from pytest_extract.regression.snapshots import CaseState, FailingField
 
 
 class Pair(NamedTuple):
@@ -29,11 +26,6 @@ class Pair(NamedTuple):
     value_after: Json | Missing
     gold: Json | Missing
     mistake: NamedMistake | None = None
-
-    @property
-    def failed(self) -> tuple[Fraction, Fraction]:
-        """Share of failed runs before and after."""
-        return Fraction(self.before.count(False), len(self.before)), Fraction(self.after.count(False), len(self.after))
 
     @property
     def kind(self) -> Change:
@@ -70,69 +62,39 @@ class CasePairs:
 
     def overall(self) -> Runs:
         """Share of wrong fields in each run; 1 for a gated run. Needs a compared field."""
-        if not self.failing and not self.gates:
-            return Runs((0,) * self.runs[0], (0,) * self.runs[1])
-        return self._shares(self._failed_fields(), self.fields)
+        gated, failed = self._failed(self.gates, 1), self._failed(self.failing, self.fields)
+        return Runs(tuple(map(max, gated.before, failed.before)), tuple(map(max, gated.after, failed.after)))
 
-    def failed_whole(self) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-        """Whether each run failed as a whole: a failed gate, or every field where there are at least three."""
-        if not self.failing and not self.gates:
-            return (False,) * self.runs[0], (False,) * self.runs[1]
-        enough = self.fields >= _FEWEST_WHOLE
-        before, after = (
-            tuple(gated > 0 or (enough and failed == self.fields) for gated, failed in zip(*side, strict=True))
-            for side in zip(self._failed(self.gates), self._failed(self.failing), strict=True)
-        )
-        return before, after
+    def failed_whole(self) -> Runs:
+        """1 for each run that failed as a whole: a failed gate, or every field where there are at least three."""
+        runs = self.overall() if self.fields >= _FEWEST_WHOLE else self._failed(self.gates, 1)
+        return Runs(*(tuple(float(value >= 1) for value in side) for side in (runs.before, runs.after)))
 
     def complete(self) -> Runs | None:
         """As `overall`, with the mean of the other runs in place of those that failed as a whole; None if all did."""
         overall, whole = self.overall(), self.failed_whole()
-        left = [
-            value
-            for values, failed in zip((overall.before, overall.after), whole, strict=True)
-            for value, out in zip(values, failed, strict=True)
-            if not out
-        ]
+        values, failed = (*overall.before, *overall.after), (*whole.before, *whole.after)
+        left = [value for value, out in zip(values, failed, strict=True) if not out]
         if not left:
             return None
-        mean = mean_of_runs(tuple(left))
-        before, after = (
-            tuple(mean if out else value for value, out in zip(values, failed, strict=True))
-            for values, failed in zip((overall.before, overall.after), whole, strict=True)
-        )
-        return Runs(before, after)
+        mean = math.fsum(left) / len(left)
+        filled = tuple(mean if out else value for value, out in zip(values, failed, strict=True))
+        return Runs(filled[: self.runs[0]], filled[self.runs[0] :])
 
     def by_pattern(self) -> dict[str, Runs]:
-        """Share of wrong fields of each pattern and gate in each run, where two runs differ."""
-        return {name: runs for name, runs in self.failing_patterns().items() if runs.varies}
-
-    def failing_patterns(self) -> dict[str, Runs]:
         """Share of wrong fields of each pattern and gate in each run, where one failed."""
         grouped: dict[str, list[Pair]] = {}
         for pair in (*self.failing, *self.gates):
             grouped.setdefault(pair.pattern, []).append(pair)
-        return {
-            pattern: self._shares(self._failed(pairs), self.sizes.get(pattern, 1)) for pattern, pairs in grouped.items()
-        }
+        return {pattern: self._failed(pairs, self.sizes.get(pattern, 1)) for pattern, pairs in grouped.items()}
 
-    def _failed(self, pairs: Sequence[Pair]) -> list[list[int]]:
-        """Return how many of the pairs failed in each run, before and after."""
+    def _failed(self, pairs: Sequence[Pair], of: int) -> Runs:
+        """Return the share of `of` fields that are a pair that failed, in each run; at most 1."""
         sides = [pair.before for pair in pairs], [pair.after for pair in pairs]
-        return [
-            [sum(not verdicts[run] for verdicts in side) for run in range(count)]
+        before, after = (
+            tuple(min(1.0, sum(not verdicts[run] for verdicts in side) / of) for run in range(count))
             for count, side in zip(self.runs, sides, strict=True)
-        ]
-
-    def _failed_fields(self) -> list[list[int]]:
-        """As `_failed` of all fields; a gated run fails in each of them."""
-        return [
-            [self.fields if gated else failed for gated, failed in zip(*side, strict=True)]
-            for side in zip(self._failed(self.gates), self._failed(self.failing), strict=True)
-        ]
-
-    def _shares(self, failed: Sequence[Sequence[int]], size: int) -> Runs:
-        before, after = (tuple(exact_share(count, size) for count in side) for side in failed)
+        )
         return Runs(before, after)
 
 
@@ -156,11 +118,10 @@ def pair_case(was: CaseState, now: CaseState) -> CasePairs:
     for path in left_out:
         sizes[_pattern_of(path, was, now)] -= 1
     known_paths = frozenset(left_out)
-    inside = _by_container(was.failing), _by_container(now.failing)
     return CasePairs(
         runs=(was.runs, now.runs),
         sizes={pattern: count for pattern, count in sizes.items() if count > 0 and not _is_known(pattern, known)},
-        failing=tuple(_field_pair(path, was, now, inside) for path in paths if path not in known_paths),
+        failing=tuple(_field_pair(path, was, now) for path in paths if path not in known_paths),
         gates=tuple(_gate_pair(name, was, now) for name in sorted({*was.gates, *now.gates})),
         apart=apart,
         known=tuple(left_out),
@@ -169,7 +130,7 @@ def pair_case(was: CaseState, now: CaseState) -> CasePairs:
 
 def _is_known(place: str, known: frozenset[str]) -> bool:
     """Whether a known failure, a path or pattern, covers the place or a container of it."""
-    return bool(known) and (place in known or not known.isdisjoint(containers(place)))
+    return any(at_or_below(place, each) for each in known)
 
 
 def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int], dict[str, Change]]:
@@ -189,7 +150,7 @@ def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int]
         only, other = (was, now) if old else (now, was)
         if _whole_container(pattern, only, other) or _only_invented(pattern, was, now):
             sizes[pattern] = only.patterns[pattern].of
-        elif not any(_is_inside(pattern, entry.pattern) for entry in other.failing.values()):
+        elif not any(at_or_below(pattern, entry.pattern) for entry in other.failing.values()):
             apart[pattern] = Change.GONE if old else Change.NEW
     return sizes, apart
 
@@ -197,7 +158,7 @@ def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int]
 def _whole_container(pattern: str, only: CaseState, other: CaseState) -> bool:
     """Whether one side failed here as a whole where the other has fields inside."""
     return any(entry.pattern == pattern for entry in only.failing.values()) and any(
-        _is_inside(inner, pattern) for inner in other.patterns
+        at_or_below(inner, pattern) for inner in other.patterns
     )
 
 
@@ -205,10 +166,6 @@ def _only_invented(pattern: str, was: CaseState, now: CaseState) -> bool:
     """Whether only one side has a value where gold has none; the other side was right."""
     shape = was.patterns.get(pattern) or now.patterns[pattern]
     return shape.of == 0 and not changed_digests(was, now, ["schema"])
-
-
-def _is_inside(pattern: str, container: str) -> bool:
-    return container in containers(pattern)
 
 
 def _failing_field_of(path: str, was: CaseState, now: CaseState) -> FailingField:
@@ -224,19 +181,18 @@ def _is_in_failed_container(path: str, was: CaseState, now: CaseState) -> bool:
     if path in was.failing and path in now.failing:
         return False
     other = now if path in was.failing else was
-    return any(place in other.failing for place in containers(path))
+    return any(str(place) in other.failing for place in path_of(path).parents)
 
 
-def _field_pair(
-    path: str, was: CaseState, now: CaseState, inside: tuple[_VerdictsByContainer, _VerdictsByContainer]
-) -> Pair:
+def _field_pair(path: str, was: CaseState, now: CaseState) -> Pair:
     entry = _failing_field_of(path, was, now)
-    values = [side.failing[path].value if path in side.failing else _right_value(entry) for side in (was, now)]
+    right = MISSING if entry.invented else entry.gold  # the value of a side that passed
+    values = [side.failing[path].value if path in side.failing else right for side in (was, now)]
     return Pair(
         path=path,
         pattern=entry.pattern,
-        before=_verdicts(path, was, inside[0]),
-        after=_verdicts(path, now, inside[1]),
+        before=_verdicts(path, was),
+        after=_verdicts(path, now),
         value_before=values[0],
         value_after=values[1],
         gold=entry.gold,
@@ -244,25 +200,12 @@ def _field_pair(
     )
 
 
-def _right_value(entry: FailingField) -> Json | Missing:
-    """Return the value of the side that passed: gold, or nothing where nothing was wanted."""
-    return MISSING if entry.invented else entry.gold
-
-
-def _by_container(failing: Mapping[str, FailingField]) -> _VerdictsByContainer:
-    inside: dict[str, list[tuple[bool, ...]]] = {}
-    for path, entry in failing.items():
-        for place in containers(path):
-            inside.setdefault(place, []).append(entry.runs)
-    return inside
-
-
-def _verdicts(path: str, side: CaseState, inside: _VerdictsByContainer) -> tuple[bool, ...]:
+def _verdicts(path: str, side: CaseState) -> tuple[bool, ...]:
     """Verdict of a field in each run; of a container that did not fail as a whole: whether all inside it passed."""
     entry = side.failing.get(path)
     if entry is not None:
         return entry.runs
-    inner = inside.get(path, ())
+    inner = [each.runs for inside, each in side.failing.items() if at_or_below(inside, path)]
     return tuple(all(verdicts[run] for verdicts in inner) for run in range(side.runs))
 
 

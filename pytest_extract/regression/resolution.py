@@ -54,7 +54,7 @@ def resolutions(states: Snapshot, rules: Rules) -> list[Resolution]:
         resolution_of(
             arm,
             [pairs.overall().before for pairs in cases],
-            [{name: runs.before for name, runs in pairs.failing_patterns().items()} for pairs in cases],
+            [{name: runs.before for name, runs in pairs.by_pattern().items()} for pairs in cases],
             fields=sum(pairs.fields for pairs in cases) / len(cases),
             patterns=len({name for pairs in cases for name in pairs.sizes}),
             alpha=rules.alpha,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import ClassVar, Final, NamedTuple, TypeAlias
@@ -148,14 +148,16 @@ def case_state(result: CaseResult) -> CaseState:
     ]
     scores = [attempt.score for attempt in scored if attempt.score is not None]
     broken = [attempt for attempt in result.attempts if attempt.outcome is Outcome.BROKEN]
-    merged, failing = _merge_runs([_decided_leaves(score) for score in scores])
+    merged, failing = _merge_runs(
+        [_decided_leaves(score) for score in scores], [_mistakes_by_path(score) for score in scores]
+    )
     return CaseState(
         case_id=result.case_id,
         arm=result.arm,
         outcome=result.outcome,
         runs=len(scored),
         patterns=_patterns_of(merged, result.digests.get("judge", "")),
-        failing=_with_mistakes(failing, scores),
+        failing=failing,
         gates=_failed_gates(scores),
         rules=_kept_rules(scores),
         measures=_measures_by_run(scores),
@@ -175,12 +177,18 @@ def _decided_leaves(score: ScoreRecord) -> _Run:
     return {leaf.path: leaf for leaf in score.leaves or score.fields if leaf.status not in _UNDECIDED}
 
 
+def _mistakes_by_path(score: ScoreRecord) -> dict[FieldPath, NamedMistake]:
+    return {path: mistake for mistake in score.mistakes for path in mistake.paths}
+
+
 def _gold_has_value(result: FieldResult) -> bool:
     """Whether gold has a value at the place."""
     return result.status is not Status.HALLUCINATION and result.gold is not MISSING and result.gold is not None
 
 
-def _merge_runs(runs: Sequence[_Run]) -> tuple[_Run, dict[str, FailingField]]:
+def _merge_runs(
+    runs: Sequence[_Run], mistakes: Sequence[Mapping[FieldPath, NamedMistake]]
+) -> tuple[_Run, dict[str, FailingField]]:
     """Merge the runs of a case: each field once, and those that failed with passed or not in every run."""
     shapes: dict[FieldPath, FieldResult] = {}
     for run in runs:
@@ -196,60 +204,30 @@ def _merge_runs(runs: Sequence[_Run]) -> tuple[_Run, dict[str, FailingField]]:
         return shapes, {}
     sizes = {len(path) for path in failed}
     suspects = [path for path in shapes if any(path[:size] in failed for size in sizes)]
-    failing = {str(path): _failing_field(path, shapes[path], runs) for path in suspects}
+    failing = {str(path): _failing_field(path, shapes[path], runs, mistakes) for path in suspects}
     return shapes, {path: state for path, state in failing.items() if not all(state.runs)}
 
 
-def _failing_field(path: FieldPath, shape: FieldResult, runs: Sequence[_Run]) -> FailingField:
+def _failing_field(
+    path: FieldPath, shape: FieldResult, runs: Sequence[_Run], mistakes: Sequence[Mapping[FieldPath, NamedMistake]]
+) -> FailingField:
     verdicts: list[bool] = []
     value: Json | Missing = MISSING
-    for run in runs:
+    mistake: NamedMistake | None = None
+    for run, named in zip(runs, mistakes, strict=True):
         here = run.get(path)
-        if here is None:
-            verdicts.append(all(run[place].passed for place in path.parents if place in run))
-            continue
-        verdicts.append(here.passed)
-        if not here.passed:
-            value = here.extracted
-    asked = _gold_has_value(shape)
-    return FailingField(pattern=shape.pattern, runs=tuple(verdicts), gold=shape.gold, value=value, invented=not asked)
-
-
-def _with_mistakes(failing: dict[str, FailingField], scores: Sequence[ScoreRecord]) -> dict[str, FailingField]:
-    """Add what went wrong in the last failing run of each field; `scores` are those of the runs, in order."""
-    if not failing:
-        return failing
-    named = [
-        {str(path): mistake for mistake in score.mistakes for path in mistake.paths if str(path) in failing}
-        for score in scores
-    ]
-    if not any(named):
-        return failing
-    found: dict[str, FailingField] = {}
-    for path, entry in failing.items():
-        last = len(entry.runs) - 1 - entry.runs[::-1].index(False)
-        mistake = named[last].get(path)
-        found[path] = entry if mistake is None else replace(entry, mistake=mistake)
-    return found
-
-
-def containers(path: str) -> Iterator[str]:
-    """Yield the places that hold `path`, nearest first, the root `$` last: `a.b[0].c` -> `a.b[0]`, `a.b`, `a`, `$`."""
-    if path == "$":
-        return
-    quoted = False
-    for index in range(len(path) - 1, 0, -1):
-        mark = path[index]
-        if mark == '"' and not _escaped(path, index):
-            quoted = not quoted
-        elif not quoted and mark in ".[":
-            yield path[:index]
-    yield "$"
-
-
-def _escaped(text: str, index: int) -> bool:
-    before = text[:index]
-    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
+        passed = here.passed if here else all(run[place].passed for place in path.parents if place in run)
+        verdicts.append(passed)
+        if not passed:
+            mistake, value = named.get(path), here.extracted if here else value
+    return FailingField(
+        pattern=shape.pattern,
+        runs=tuple(verdicts),
+        gold=shape.gold,
+        value=value,
+        invented=not _gold_has_value(shape),
+        mistake=mistake,
+    )
 
 
 def _patterns_of(fields: _Run, judge: str) -> dict[str, PatternState]:

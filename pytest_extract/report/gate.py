@@ -229,10 +229,10 @@ def _change_line(change: FieldChange, width: int, indent: int) -> Line:
 
 
 def rates_text(change: FieldChange) -> str:
-    """Return the shares of right runs before and now: `100 % -> 33.3 % of the runs`; "" for one run of each."""
-    if change.before.denominator == change.after.denominator == 1:
+    """Return the shares of right runs before and now: `100 % -> 33.3 % of the runs`; "" where each side's agree."""
+    if {change.before, change.after} <= {0, 1}:
         return ""
-    return f"{percent(float(change.before))} -> {percent(float(change.after))} of the runs"
+    return f"{percent(change.before)} -> {percent(change.after)} of the runs"
 
 
 def _changed_case_lines(arm: ArmComparison, most: int) -> list[Line]:

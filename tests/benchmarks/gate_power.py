@@ -13,7 +13,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TextIO, TypeAlias
@@ -202,7 +201,7 @@ def comparison_of(before: np.ndarray, after: np.ndarray, numbers: Sequence[int] 
 
 def _case_row(number: int, before: np.ndarray, after: np.ndarray) -> CaseComparison:
     wrong, fields = (before.sum(1).tolist(), after.sum(1).tolist()), before.shape[1]
-    overall = Runs(*(tuple(Fraction(count, fields) for count in side) for side in wrong))
+    overall = Runs(*(tuple(count / fields for count in side) for side in wrong))
     whole = tuple(tuple(count == fields and fields >= 3 for count in side) for side in wrong)
     left = [
         v
@@ -226,7 +225,7 @@ def _case_row(number: int, before: np.ndarray, after: np.ndarray) -> CaseCompari
         f"f{column}": Runs(tuple(map(int, before[:, column])), tuple(map(int, after[:, column])))
         for column in varying.tolist()
     }
-    rates = [1 - Fraction(sum(side), len(side) * fields) for side in wrong]
+    rates = [1 - sum(side) / (len(side) * fields) for side in wrong]
     return CaseComparison(
         case=f"s::{number}",
         kind=Change.SHIFTED if len(varying) else Change.UNCHANGED,

@@ -9,26 +9,8 @@ import pytest
 from pytest_extract.core.case_result import Arm, Outcome
 from pytest_extract.core.results import Status
 from pytest_extract.core.values import MISSING
-from pytest_extract.regression.snapshots import CaseKey, case_state, containers, snapshot
+from pytest_extract.regression.snapshots import CaseKey, case_state, snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("$", []),
-        ("a", ["$"]),
-        ("a.b", ["a", "$"]),
-        ("rows[-1]", ["rows", "$"]),
-        ("a.b[0].c", ["a.b[0]", "a.b", "a", "$"]),
-        ("items[].price", ["items[]", "items", "$"]),
-        ('a["odd.key"].b', ['a["odd.key"]', "a", "$"]),
-        ('a["x\\"].y"]', ["a", "$"]),
-        ('["a.b"][0]', ['["a.b"]', "$"]),
-    ],
-)
-def test_containers_of_a_place(path, expected):
-    assert list(containers(path)) == expected
 
 
 def test_a_case_is_keyed_by_file_id_and_arm():

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
 from typing import Final, TypeAlias
 
 LANES: Final = 10_000
@@ -12,14 +11,8 @@ LANES: Final = 10_000
 SEED: Final = 20_240_229
 RESAMPLES: Final = 2_000
 
-Values: TypeAlias = tuple[Fraction | float, ...]
-
-
-@lru_cache(maxsize=4096)
-def exact_share(count: int, of: int) -> Fraction | int:
-    """Return count / of exactly: a whole number as one, which is several times as fast to compute with."""
-    whole, rest = divmod(count, of)
-    return Fraction(count, of) if rest else whole
+Values: TypeAlias = tuple[float, ...]
+_DIGITS: Final = 12  # of a difference, so that equal means are equal in whatever order they were added
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,27 +28,18 @@ class Runs:
         return len(self.before), len(self.after)
 
     @property
-    def means(self) -> tuple[Fraction | float, Fraction | float]:
+    def means(self) -> tuple[float, float]:
         """Mean before and after."""
-        return mean_of_runs(self.before), mean_of_runs(self.after)
+        return math.fsum(self.before) / len(self.before), math.fsum(self.after) / len(self.after)
 
     @property
-    def loss(self) -> Fraction | float:
+    def loss(self) -> float:
         """Mean after minus mean before."""
         before, after = self.means
-        return after - before
+        return round(after - before, _DIGITS)
 
     @property
     def varies(self) -> bool:
         """Whether two runs have different values; without that, every arrangement is the same."""
         first = self.before[0]
         return any(value != first for value in (*self.before, *self.after))
-
-
-def mean_of_runs(values: Values) -> Fraction | float:
-    """Return the mean, exact where the values are."""
-    first, *others = values
-    if not others:
-        return first
-    total = sum(others, first)
-    return Fraction(total, len(values)) if isinstance(total, int) else total / len(values)

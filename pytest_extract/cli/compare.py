@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from pytest_extract.cli.console import print_lines, print_note, terminal_width
 from pytest_extract.cli.files import write_json
 from pytest_extract.core.aggregate.slices import slice_name
+from pytest_extract.core.result_json import to_json
+from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
@@ -19,6 +20,8 @@ from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import Snapshot
 from pytest_extract.results import ResultsReader
 
+FORMAT: Final = 4
+"""Version of the JSON."""
 _RULES: Final = {
     "alpha": (float, "how often the gate may say WORSE without a true change (default 0.05)"),
     "margin": (float, "PASS needs that a fall of the mean by this is excluded (default: it says what is excluded)"),
@@ -127,14 +130,14 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
     `allow_drafts`: cases whose golds nobody has reviewed count too.
     """
     from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
-    from pytest_extract.regression.baseline import load_if_baseline
+    from pytest_extract.regression.baseline import load_baseline
     from pytest_extract.regression.snapshots import snapshot
 
     try:
         with open_regular(path, MOST_BULK_BYTES) as file:
             first = file.readline()
         if not first.startswith(b'{"format":'):
-            baseline = load_if_baseline(read_regular_text(path, MOST_BULK_BYTES))
+            baseline = load_baseline(read_regular_text(path, MOST_BULK_BYTES))
             if baseline is not None:
                 return Side(baseline.cases, baseline, None)
     except (OSError, UnicodeDecodeError) as error:
@@ -156,11 +159,22 @@ def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:
     return {key: state for key, state in states.items() if key.arm == arm}
 
 
+def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) -> dict[str, Json]:
+    """Return a decision as JSON, with its comparison and tests, and what the suite can show.
+
+    An object for each type, with the names of its fields. Shares are in [0, 1]; a missing value has no key.
+    """
+    return {
+        "format": FORMAT,
+        "pairs": judged.comparison.pairs,
+        **to_json(judged),
+        "shows": [to_json(each) for each in shown],
+    }
+
+
 def _print_comparison(judged: GateDecision, shown: Sequence[Resolution], args: argparse.Namespace) -> None:
     if args.json:
-        from pytest_extract.regression.comparison_json import decision_record
-
-        write_json(decision_record(judged) | {"shows": [asdict(each) for each in shown]}, None)
+        write_json(comparison_record(judged, shown), None)
         return
     from pytest_extract.regression.reasons import resolution_text
     from pytest_extract.report.gate import gate_lines

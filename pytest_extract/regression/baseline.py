@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from pytest_extract.core.result_json import from_json, to_json
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -21,7 +21,6 @@ from pytest_extract.regression.snapshots import (
     CaseState,
     PatternState,
     Snapshot,
-    json_or_placeholder,
     value_text,
 )
 
@@ -55,31 +54,17 @@ def _shown(cases: Snapshot) -> Json:
     }
 
 
-def load_baseline(text: str) -> Baseline:
-    """Read what `dump_baseline` wrote. Raises StoreError, saying what to do, for anything else."""
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"not JSON: {error}; remove it and write it anew with --extract-update-baseline") from error
-    if not _is_baseline(record):
-        raise StoreError("not a baseline; write one with --extract-update-baseline")
-    return _baseline_from_json(record)
+def load_baseline(text: str) -> Baseline | None:
+    """Read what `dump_baseline` wrote; None for a text that is no baseline of any version, but, say, a results file.
 
-
-def load_if_baseline(text: str) -> Baseline | None:
-    """Read a baseline; None for a text that is no baseline of any version, but, say, a results file."""
+    Raises StoreError, saying what to do, for a damaged one.
+    """
     try:
         record = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return _baseline_from_json(record) if _is_baseline(record) else None
-
-
-def _is_baseline(record: Json) -> bool:
-    return isinstance(record, dict) and record.get("kind") == KIND
-
-
-def _baseline_from_json(record: Mapping[str, Any]) -> Baseline:
+    if not isinstance(record, dict) or record.get("kind") != KIND:
+        return None
     if record.get("version") != VERSION:
         raise StoreError(
             f"a baseline of version {record.get('version')!r}, this is version {VERSION}: "
@@ -197,7 +182,7 @@ def _shortened_value(value: Json | Missing) -> Json | Missing:
     if value is MISSING:
         return MISSING
     text = value_text(value)
-    return json_or_placeholder(value) if len(text) <= _LONGEST else f"{text[:_CUT]}… ({len(text)} characters)"
+    return value if len(text) <= _LONGEST else f"{text[:_CUT]}… ({len(text)} characters)"
 
 
 def _sorted_json(value: Json, depth: int) -> str:

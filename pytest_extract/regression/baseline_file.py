@@ -17,15 +17,20 @@ _OFF: Final = frozenset({"", "0", "false", "no", "off"})
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Read a baseline. Raises StoreError with the path: not there, unreadable, another version, damaged."""
+    """Read a baseline. Raises StoreError with the path: not there, unreadable, none, another version, damaged."""
     try:
-        return load_baseline(read_regular_text(path, MOST_BULK_BYTES))
+        baseline = load_baseline(read_regular_text(path, MOST_BULK_BYTES))
     except FileNotFoundError as error:
         raise StoreError(f"{path}: no such baseline; write one with --extract-update-baseline") from error
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
     except StoreError as error:
         raise StoreError(f"{path}: {error}") from error
+    if baseline is None:
+        raise StoreError(
+            f"{path}: not a baseline, or a damaged one (a merge conflict?); remove it and write it anew with --extract-update-baseline"
+        )
+    return baseline
 
 
 def in_ci(environment: Mapping[str, str]) -> bool:

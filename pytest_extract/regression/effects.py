@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -79,11 +79,14 @@ class CallChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagEffect:
-    """How much the cases of one arm with one value of a tag changed: means before and now, as in `Effect`."""
+    """How much the cases of one arm with one value of a tag changed: means before and now, as in `Effect`.
+
+    `losses`: how much each case (`file::id`) fell.
+    """
 
     tag: str
     value: str
-    cases: int
+    losses: Mapping[str, float]
     before: float
     after: float
 
@@ -92,13 +95,15 @@ def tag_effects(arm: ArmComparison, rules: Rules) -> list[TagEffect]:
     """Measure how much each value of each tag of `rules.by` changed, tag by tag, the largest fall first."""
     found: list[TagEffect] = []
     for tag in rules.by:
-        values: dict[str, list[CaseComparison]] = {}
+        values: dict[str, dict[str, Runs]] = {}
         for row in _measured_rows(arm):
-            values.setdefault(tag_text(row.slices, tag), []).append(row)
+            values.setdefault(tag_text(row.slices, tag), {})[row.case] = overall_runs(row, rules.measure)
         effects: list[TagEffect] = []
         for value in sorted(values, key=natural_key) if values.keys() - {NONE} else ():
-            before, after = mean_levels([overall_runs(row, rules.measure) for row in values[value]], rules)
-            effects.append(TagEffect(tag=tag, value=value, cases=len(values[value]), before=before, after=after))
+            runs = values[value]
+            before, after = mean_levels([*runs.values()], rules)
+            losses = {case: each.loss for case, each in runs.items()}
+            effects.append(TagEffect(tag=tag, value=value, losses=losses, before=before, after=after))
         found += sorted(effects, key=lambda effect: effect.after - effect.before)
     return found
 
@@ -114,10 +119,9 @@ def measure_effect(arm: ArmComparison, rules: Rules, bounds: Bounds | None) -> E
     runs = [overall_runs(row, rules.measure) for row in rows]
     before, after = mean_levels(runs, rules)
     losses = sorted(
-        ((float(one.loss) if one.varies else 0.0, row.case) for one, row in zip(runs, rows, strict=True)),
-        key=lambda pair: (-pair[0], pair[1]),
+        ((one.loss, row.case) for one, row in zip(runs, rows, strict=True)), key=lambda pair: (-pair[0], pair[1])
     )
-    shapes = [row.runs for row in rows]
+    before_runs, after_runs = zip(*(row.runs for row in rows), strict=True)
     whole = (sum(row.failed_whole[0] for row in rows), sum(row.failed_whole[1] for row in rows))
     return Effect(
         arm=arm.label,
@@ -126,7 +130,7 @@ def measure_effect(arm: ArmComparison, rules: Rules, bounds: Bounds | None) -> E
         before=before,
         after=after,
         bounds=bounds,
-        runs=_least_and_most(shapes),
+        runs=((min(before_runs), max(before_runs)), (min(after_runs), max(after_runs))),
         fell=tuple(case for loss, case in losses if loss > 0),
         rose=sum(loss < 0 for loss, _ in losses),
         failed_whole=whole,
@@ -135,16 +139,8 @@ def measure_effect(arm: ArmComparison, rules: Rules, bounds: Bounds | None) -> E
 
 def mean_levels(runs: Sequence[Runs], rules: Rules) -> tuple[float, float]:
     """Return the mean over cases before and after as readers see it: the share of right fields, or the measure."""
-    before, after = (
-        math.fsum(float(sum(side)) / len(side) for side in sides) / len(runs)
-        for sides in ([one.before for one in runs], [one.after for one in runs])
-    )
+    before, after = (math.fsum(means) / len(runs) for means in zip(*(one.means for one in runs), strict=True))
     return (1 - before, 1 - after) if rules.measure is None else (-before, -after)
-
-
-def _least_and_most(shapes: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], tuple[int, int]]:
-    before, after = [shape[0] for shape in shapes], [shape[1] for shape in shapes]
-    return (min(before), max(before)), (min(after), max(after))
 
 
 def count_broken_runs(arm: ArmComparison) -> BrokenRuns | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.stats.exact import mcnemar
@@ -11,14 +11,11 @@ from pytest_extract.errors import nearest
 from pytest_extract.regression.changes import ArmComparison, Change, FieldChange, RuleChange
 from pytest_extract.regression.collapse import Collapse, Weight
 from pytest_extract.regression.confirmation import MOST_CONFIRMED, ArmPlan, Confirmation, fallen_cases, plan_arm
-from pytest_extract.regression.effects import BrokenRuns, CallChange, Effect, Facts, mean_levels
+from pytest_extract.regression.effects import BrokenRuns, CallChange, Effect, Facts, tag_effects
 from pytest_extract.regression.multiple_testing import (
     SMALLEST_FALL,
     Subject,
     TestResult,
-    open_cases,
-    overall_runs,
-    tag_label,
 )
 from pytest_extract.regression.resolution import MORE_CASES, MORE_RUNS, Falls, Resolution
 
@@ -93,27 +90,18 @@ def level_text(effect: Effect) -> str:
 
 def _tag_text(test: TestResult, facts: Facts) -> str:
     """Return `: fields right 20.0 %, was 100.0 %: worse in 4 of 5 documents (c1, c2, ...), better in 0`."""
-    rules = facts.rules
-    tag = next(tag for tag in rules.by if test.name.startswith(f"{tag}="))
-    rows = [
-        row
-        for row in open_cases(facts.arm(test.arm).compared)
-        if row.slices.get(tag) is not None and tag_label(row, tag) == test.name
-    ]
-    runs = [overall_runs(row, rules.measure) for row in rows]
-    before, after = mean_levels(runs, rules)
-    where = _changed_cases_text(((float(one.loss), row.case) for one, row in zip(runs, rows, strict=True)), len(rows))
-    return f": {rules.measure or 'fields right'} {_percent_text(after)}, was {_percent_text(before)}: {where}"
+    effects = tag_effects(facts.arm(test.arm), facts.rules)
+    effect = next(each for each in effects if f"{each.tag}={each.value}" == test.name)
+    rates = f"{facts.rules.measure or 'fields right'} {_percent_text(effect.after)}, was {_percent_text(effect.before)}"
+    return f": {rates}: {_changed_cases_text(effect.losses, len(effect.losses))}"
 
 
 def _pattern_text(test: TestResult, arm: ArmComparison) -> str:
     """Return `: 88.0 % right, was 100.0 %: worse in 6 of 40 documents (c1, c2, ...), better in 0`."""
     row = next(row for row in arm.patterns if row.pattern == test.name)
-    losses = (
-        (float(each.runs_by_pattern[test.name].loss), each.case)
-        for each in arm.compared
-        if test.name in each.runs_by_pattern
-    )
+    losses = {
+        each.case: each.runs_by_pattern[test.name].loss for each in arm.compared if test.name in each.runs_by_pattern
+    }
     mistakes = _mistakes_text(change for change in arm.fields if change.pattern == test.name)
     rates = f"{_percent_text(row.after)} right, was {_percent_text(row.before)}"
     return f": {rates}: {_changed_cases_text(losses, row.cases)}{mistakes}"
@@ -143,11 +131,10 @@ def _kind_text(kind: str, texts: Sequence[str]) -> str:
     return f"{name} ({texts[0]})" if len(texts) > 1 and len({*texts}) == 1 else name
 
 
-def _changed_cases_text(losses: Iterable[tuple[float, str]], cases: int) -> str:
-    """Return `worse in 6 of 40 documents (c1, c2, ...), better in 0`, from the loss of each case and its name."""
-    ordered = sorted(losses, key=lambda pair: (-pair[0], pair[1]))
-    fell = [case for loss, case in ordered if loss > 0]
-    rose = sum(loss < 0 for loss, _ in ordered)
+def _changed_cases_text(losses: Mapping[str, float], cases: int) -> str:
+    """Return `worse in 6 of 40 documents (c1, c2, ...), better in 0`, from the loss of each case."""
+    fell = [case for case in sorted(losses, key=lambda case: (-losses[case], case)) if losses[case] > 0]
+    rose = sum(loss < 0 for loss in losses.values())
     return f"worse in {len(fell)} of {_count(cases, 'document')} ({_names(fell)}), better in {rose}"
 
 

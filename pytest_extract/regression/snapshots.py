@@ -223,8 +223,8 @@ def _failing_field(
     return FailingField(
         pattern=shape.pattern,
         runs=tuple(verdicts),
-        gold=shape.gold,
-        value=value,
+        gold=_writable(shape.gold),
+        value=_writable(value),
         invented=not _gold_has_value(shape),
         mistake=mistake,
     )
@@ -265,14 +265,14 @@ def value_text(value: Json | Missing) -> str:
         return "missing"
     try:
         return canonical_json(value)
-    except RecursionError:
+    except (RecursionError, ValueError):
         return _UNWRITABLE
 
 
-def json_or_placeholder(value: Json) -> Json:
+def _writable(value: Json | Missing) -> Json | Missing:
     """Return the value, or a text in its place where it cannot be written as JSON."""
     try:
-        json.dumps(value)
+        json.dumps(None if value is MISSING else value)
     except (RecursionError, ValueError):
         return _UNWRITABLE
     return value

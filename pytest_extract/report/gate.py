@@ -146,7 +146,7 @@ def tag_tables(arm: ArmComparison, decision: GateDecision, most: int, hint: str 
     by_tag: dict[str, list[tuple[str, ...]]] = {}
     for each in tag_effects(arm, decision.rules):
         p = p_cell(tests.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
-        row = (each.value, f"{each.cases:,}", percent(each.before), percent(each.after), p)
+        row = (each.value, f"{len(each.losses):,}", percent(each.before), percent(each.after), p)
         by_tag.setdefault(each.tag, []).append(row)
     return [
         Table((tag, "cases", "before", "after", "p"), rows).first(most, f"{tag} value", hint)

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_extract.cli.compare import comparison_record
 from pytest_extract.core.case_result import Arm
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.stats.exact import mcnemar
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.compare import compare
-from pytest_extract.regression.comparison_json import decision_record
 from pytest_extract.regression.effects import tag_effects
 from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, exit_status
 from pytest_extract.regression.multiple_testing import Subject, run_tests
@@ -81,7 +81,7 @@ def test_reasons_name_the_kinds_of_new_mistakes():
     assert f"better in 0; {told} (p " in field
     lines = [text_of(each) for each in gate_lines(decision, width=200, verbosity=1)]
     assert any(each.endswith("-> 1201000 (gold 1201): 1,000 times the gold") for each in lines)
-    fields = json.loads(json.dumps(decision_record(decision)))["comparison"]["arms"][0]["fields"]
+    fields = json.loads(json.dumps(comparison_record(decision)))["comparison"]["arms"][0]["fields"]
     assert {(each["mistake"] or {}).get("kind") for each in fields} == {"power_of_ten", None}
 
 
@@ -515,7 +515,7 @@ def test_values_of_a_tag_are_shown_beside_the_cases_without_it():
     ]
     (arm,) = verdict(*few, by=("kind",)).comparison.arms
     found = tag_effects(arm, Rules(by=("kind", "other")))
-    assert [(each.tag, each.value, each.cases, each.before, each.after) for each in found] == [
+    assert [(each.tag, each.value, len(each.losses), each.before, each.after) for each in found] == [
         ("kind", "credit", 6, 1.0, 0.0),
         ("kind", "invoice", 25, 1.0, 1.0),
         ("kind", "(none)", 29, 1.0, 1.0),

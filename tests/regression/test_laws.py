@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_extract.cli.compare import comparison_record
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.regression.baseline import dump_baseline, load_baseline, updated_baseline
 from pytest_extract.regression.changes import Change
 from pytest_extract.regression.compare import compare
-from pytest_extract.regression.comparison_json import decision_record
 from pytest_extract.regression.flakiness import flaky_fields
 from pytest_extract.regression.gate import Answer, decide
 from pytest_extract.regression.rules import Rules
@@ -154,5 +154,5 @@ def test_no_value_stops_the_gate(odd):
     assert [change.path for change in comparison.arms[0].fields] == ["n"]
     assert load_baseline(dump_baseline(updated_baseline(None, after))).cases.keys() == after.keys()
     assert all(text_of(line).isprintable() for line in gate_lines(verdict))
-    assert json.dumps(decision_record(verdict))
+    assert json.dumps(comparison_record(verdict))
     assert len(flaky_fields([result("a", {"n": ("g", "g")}, {"n": ("g", odd)})])) == 1

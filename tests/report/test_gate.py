@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_extract.cli.compare import comparison_record
 from pytest_extract.core.case_result import Arm
-from pytest_extract.regression.comparison_json import decision_record
 from pytest_extract.regression.gate import evaluate_gate
 from pytest_extract.regression.reasons import resolution_text
 from pytest_extract.regression.resolution import Falls, Resolution
@@ -167,9 +167,9 @@ def test_arms_are_named():
 def test_the_same_as_json():
     before = suite(12, GOOD)
     after = [*suite(11, GOOD | {"m": False}), broken("c11")]
-    record = json.loads(json.dumps(decision_record(judged(before, after))))
+    record = json.loads(json.dumps(comparison_record(judged(before, after))))
     (arm,) = record["comparison"]["arms"]
-    assert (record["format"], record["answer"], record["pairs"]) == (3, "WORSE", 33)
+    assert (record["format"], record["answer"], record["pairs"]) == (4, "WORSE", 33)
     assert record["effects"][0]["bounds"]["change"] == pytest.approx(-1 / 3)
     row = next(row for row in arm["patterns"] if row["pattern"] == "m")
     assert (row["regressed"], row["before"], row["after"]) == (11, 1.0, 0.0)
@@ -180,13 +180,13 @@ def test_the_same_as_json():
 
 def test_a_missing_value_has_no_key_in_json():
     verdict = judged([result("a", GOOD)], [result("a", GOOD | {"x": INVENTED})])
-    (field,) = decision_record(verdict)["comparison"]["arms"][0]["fields"]
+    (field,) = comparison_record(verdict)["comparison"]["arms"][0]["fields"]
     assert "value_before" not in field
     assert field["value_after"] == "made up"
 
 
 def test_an_arm_with_nothing_compared_has_no_effect_in_json():
     verdict = judged([], suite(1, GOOD))
-    record = decision_record(verdict)
+    record = comparison_record(verdict)
     assert (record["effects"], record["tests"]) == ([], [])
     assert replace(verdict, notes=()).compared_nothing

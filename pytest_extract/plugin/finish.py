@@ -203,10 +203,8 @@ def _suite_gate(config: pytest.Config, run_results: RunResults) -> list[tuple[bo
         return config.stash[_SUITE]
     from pytest_extract.regression.suite import check_suite
 
-    verdict = check_suite(run_results.results, settings.suite_thresholds)
-    texts = [(True, f"{row.text} reaches {row.bound:g}") for row in verdict.rows if row.passed]
-    texts += [(False, reason) for reason in verdict.reasons]
-    config.stash[_SUITE] = [(passed, f"suite gate: {text}") for passed, text in texts]
+    found = check_suite(run_results.results, settings.suite_thresholds)
+    config.stash[_SUITE] = [(passed, f"suite gate: {text}") for passed, text in found]
     return config.stash[_SUITE]
 
 

@@ -28,7 +28,8 @@ def read_baseline(path: Path) -> Baseline:
         raise StoreError(f"{path}: {error}") from error
     if baseline is None:
         raise StoreError(
-            f"{path}: not a baseline, or a damaged one (a merge conflict?); remove it and write it anew with --extract-update-baseline"
+            f"{path}: not a baseline, or a damaged one (a merge conflict?); "
+            "remove it and write it anew with --extract-update-baseline"
         )
     return baseline
 

@@ -131,7 +131,7 @@ def measure_effect(arm: ArmComparison, rules: Rules, bounds: Bounds | None) -> E
         after=after,
         bounds=bounds,
         runs=((min(before_runs), max(before_runs)), (min(after_runs), max(after_runs))),
-        fell=tuple(case for loss, case in losses if loss > 0),
+        fell=tuple(case for loss, case in sorted(losses, key=lambda pair: (-pair[0], pair[1])) if loss > 0),
         rose=sum(loss < 0 for loss, _ in losses),
         failed_whole=whole,
     )

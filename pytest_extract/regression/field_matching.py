@@ -105,23 +105,22 @@ def pair_case(was: CaseState, now: CaseState) -> CasePairs:
     where an object belongs) is one pair; the fields inside it, which only the other side has, do not count beside it.
     """
     sizes, apart = _comparable_patterns(was, now)
-    paths = [
-        path
-        for path in sorted({*was.failing, *now.failing})
-        if _pattern_of(path, was, now) in sizes and not _is_in_failed_container(path, was, now)
-    ]
-    for path in paths:
-        if _failing_field_of(path, was, now).invented:
-            sizes[_pattern_of(path, was, now)] += 1
     known = frozenset(now.known)
-    left_out = [path for path in paths if _is_known(path, known) or _is_known(_pattern_of(path, was, now), known)]
-    for path in left_out:
-        sizes[_pattern_of(path, was, now)] -= 1
-    known_paths = frozenset(left_out)
+    entries: dict[str, FailingField] = {}
+    left_out: list[str] = []
+    for path, entry in sorted({**was.failing, **now.failing}.items()):
+        if entry.pattern not in sizes or _is_in_failed_container(path, was, now):
+            continue
+        sizes[entry.pattern] += entry.invented
+        if _is_known(path, known) or _is_known(entry.pattern, known):
+            sizes[entry.pattern] -= 1
+            left_out.append(path)
+        else:
+            entries[path] = entry
     return CasePairs(
         runs=(was.runs, now.runs),
         sizes={pattern: count for pattern, count in sizes.items() if count > 0 and not _is_known(pattern, known)},
-        failing=tuple(_field_pair(path, was, now) for path in paths if path not in known_paths),
+        failing=tuple(_field_pair(path, entry, was, now) for path, entry in entries.items()),
         gates=tuple(_gate_pair(name, was, now) for name in sorted({*was.gates, *now.gates})),
         apart=apart,
         known=tuple(left_out),
@@ -168,14 +167,6 @@ def _only_invented(pattern: str, was: CaseState, now: CaseState) -> bool:
     return shape.of == 0 and not changed_digests(was, now, ["schema"])
 
 
-def _failing_field_of(path: str, was: CaseState, now: CaseState) -> FailingField:
-    return now.failing.get(path) or was.failing[path]
-
-
-def _pattern_of(path: str, was: CaseState, now: CaseState) -> str:
-    return _failing_field_of(path, was, now).pattern
-
-
 def _is_in_failed_container(path: str, was: CaseState, now: CaseState) -> bool:
     """Whether one side alone has this field because on the other its container failed as a whole."""
     if path in was.failing and path in now.failing:
@@ -184,8 +175,7 @@ def _is_in_failed_container(path: str, was: CaseState, now: CaseState) -> bool:
     return any(str(place) in other.failing for place in path_of(path).parents)
 
 
-def _field_pair(path: str, was: CaseState, now: CaseState) -> Pair:
-    entry = _failing_field_of(path, was, now)
+def _field_pair(path: str, entry: FailingField, was: CaseState, now: CaseState) -> Pair:
     right = MISSING if entry.invented else entry.gold  # the value of a side that passed
     values = [side.failing[path].value if path in side.failing else right for side in (was, now)]
     return Pair(

@@ -33,7 +33,7 @@ from pytest_extract.regression.changes import ArmComparison, CaseComparison, Cha
 from pytest_extract.regression.rules import Rules
 
 if TYPE_CHECKING:
-    from pytest_extract.core.stats.permutation import Lanes, Numbers, Statistic
+    from pytest_extract.core.stats.permutation import Lanes, Statistic
 
 
 OVERALL_SHARE: Final = 0.6
@@ -65,8 +65,7 @@ class TestResult:
     a share; `overall_drop`: of the mean over all fields; `fewer_failed_whole`: whether fewer answers failed as a whole
     than before, beyond noise. `p`: permutation test of the runs within cases, two standard errors more if it is
     sampled; `adjusted`: corrected for the whole family, to be compared with `level` (alpha). `luck`: how often some
-    field would fall as far as this one without a change. `decidable`: whether any outcome could have been significant.
-    `doubtful`: beyond noise at `DOUBT` times alpha only.
+    field would fall as far as this one without a change. `doubtful`: beyond noise at `DOUBT` times alpha only.
     """
 
     arm: str
@@ -78,7 +77,6 @@ class TestResult:
     p: float
     luck: float
     adjusted: float
-    decidable: bool
     level: float
     doubtful: bool = False
 
@@ -219,7 +217,7 @@ class _Family:
         complete = {index: row.runs_complete for index, row in enumerate(rows) if row.runs_complete is not None}
         self.complete = (
             _Member(Subject.COMPLETE, "", complete, len(complete))
-            if complete and any(row.failed_whole for row in rows) and (only is None or (Subject.COMPLETE, "") in only)
+            if complete and (only is None or (Subject.COMPLETE, "") in only)
             else None
         )
         self.others = [*_pattern_members(arm, rows, only), *_tag_members(rows, rules, only)]
@@ -243,7 +241,7 @@ class _Family:
         for member, part in heads:
             p = self.permutations.p_value(member.statistic.as_large())
             adjusted = min(1.0, p / part)
-            found.append(self._result(member, p, adjusted * arms, decidable=self.smallest <= level * part))
+            found.append(self._result(member, p, adjusted * arms))
             if adjusted > level:
                 open_heads.append((member, part))
         return found + self._other_results(open_heads, level, arms)
@@ -274,7 +272,6 @@ class _Family:
 
         left = sorted(self.others, key=lambda member: -member.statistic.score)
         largest = largest_scores([member.statistic for member in left])
-        critical = self._critical_score(largest[0], heads, level) + SAME_SCORE
         found: list[TestResult] = []
         least = 0.0
         for member, largest_left in zip(left, largest, strict=True):
@@ -286,15 +283,8 @@ class _Family:
                 least = max(least, self._joint_level(heads, largest_left >= at_least, level))
             else:
                 least = 1.0
-            found.append(
-                self._result(
-                    member,
-                    self.permutations.p_value(statistic.as_large()),
-                    least * arms,
-                    decidable=statistic.reach >= critical,
-                    luck=luck,
-                )
-            )
+            p = self.permutations.p_value(statistic.as_large())
+            found.append(self._result(member, p, least * arms, luck=luck))
         return found
 
     def _joint_level(self, heads: Sequence[tuple[_Member, float]], lanes: Lanes, most: float) -> float:
@@ -313,21 +303,7 @@ class _Family:
             lanes = lanes | member.statistic.tail(self.permutations.most(part * level))
         return lanes
 
-    def _critical_score(self, largest: Numbers, heads: Sequence[tuple[_Member, float]], level: float) -> float:
-        """Return the score above which the largest of the others is significant; infinite where none can be."""
-        from pytest_extract.core.stats.permutation import SAME_SCORE, reached_by_more
-
-        beside = self._head_lanes(heads, level)
-        room = self.permutations.most(level) - int(beside.sum())
-        if room < 0:
-            return math.inf
-        critical = max(0.0, reached_by_more(largest[~beside], room))
-        most = max(member.statistic.reach for member in self.others)
-        return critical if critical < most - SAME_SCORE else math.inf
-
-    def _result(
-        self, member: _Member, p: float, adjusted: float, *, decidable: bool, luck: float | None = None
-    ) -> TestResult:
+    def _result(self, member: _Member, p: float, adjusted: float, *, luck: float | None = None) -> TestResult:
         return TestResult(
             arm=self.arm,
             subject=member.subject,
@@ -338,7 +314,6 @@ class _Family:
             p=p,
             luck=p if luck is None else luck,
             adjusted=min(1.0, adjusted),
-            decidable=decidable,
             level=self.rules.alpha,
         )
 

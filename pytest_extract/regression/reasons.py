@@ -321,7 +321,7 @@ def _fresh_text(confirmation: Confirmation, test: TestResult, facts: Facts) -> s
     effect = next(effect for effect in confirmation.effects if effect.arm == test.arm)
     planned, compared = len(plan.cases), len(arm.compared)
     count = f"{compared} of the {planned}" if compared < planned else f"{planned}"
-    before, now = map(_range_text, effect.runs)
+    before, now = (f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in effect.runs)
     sides = f"{before} before, {now} now"
     if plan.held:
         sides = f"{now} now, against {before} of the baseline that had no part in choosing them"
@@ -339,11 +339,6 @@ def _fresh_text(confirmation: Confirmation, test: TestResult, facts: Facts) -> s
         f"fresh runs of {count} documents that fell ({sides}): {rates} ({change}p {p_text(test.adjusted)} after "
         f"correction); {len(again)} fell again{names}"
     )
-
-
-def _range_text(counts: tuple[int, int]) -> str:
-    low, high = counts
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def spent_text(confirmation: Confirmation) -> str:

@@ -176,12 +176,10 @@ def _pattern_cells(row: PatternComparison, test: TestResult | None) -> tuple[str
 
 
 def p_cell(test: TestResult | None) -> str:
-    """Return the corrected p-value of a row: `too few` where no result of so few cases could be significant."""
-    if test is None:
-        return ""
-    if test.beyond_noise:
-        return f"{test.adjusted:.2g}" if test.adjusted >= 0.001 else "<0.001"
-    return f">{test.level:g}" if test.decidable else "too few"
+    """Return the corrected p-value of a row, empty without a test."""
+    if test is None or not test.beyond_noise:
+        return "" if test is None else f">{test.level:g}"
+    return f"{test.adjusted:.2g}" if test.adjusted >= 0.001 else "<0.001"
 
 
 MOST_CHANGED: Final = 5

@@ -37,12 +37,11 @@ SAME_SCORE: Final = 1e-6
 class Statistic:
     """The losses of some cases (mean after - mean before), summed, in every lane; the observed sum is the first.
 
-    Over all arrangements the mean is 0 and the standard deviation `sd`; `reach` is the largest sum in units of `sd`.
+    Over all arrangements the mean is 0 and the standard deviation `sd`.
     """
 
     sums: Numbers
     sd: float
-    reach: float
 
     @property
     def scores(self) -> Numbers:
@@ -61,12 +60,8 @@ class Statistic:
 
     def tail(self, most: int) -> Lanes:
         """Return the lanes of the largest sums, as many as there can be up to `most` with ties kept together."""
-        return self.sums > reached_by_more(self.sums, most)
-
-
-def reached_by_more(values: Numbers, most: int) -> float:
-    """Return the largest number that more than `most` of the values reach; minus infinity where so many are not."""
-    return float(np.partition(values, -most - 1)[-most - 1]) if most < len(values) else -math.inf
+        last = np.partition(self.sums, -most - 1)[-most - 1] if most < len(self.sums) else -math.inf
+        return self.sums > last
 
 
 def largest_scores(statistics: Sequence[Statistic]) -> Numbers:
@@ -131,7 +126,7 @@ class Permutations:
         self.counted, self.smallest = ways <= lanes, 1 / ways
         self.lanes = lanes - lanes % ways if self.counted else lanes
         sums = np.zeros((len(statistics), self.lanes))
-        variance, reach = np.zeros(len(statistics)), np.zeros(len(statistics))
+        variance = np.zeros(len(statistics))
         self._exchanged = np.zeros(self.lanes)  # V_obs - V of `DropLimits`
         period = 1
         blocks: list[tuple[Numbers, Lanes]] = []
@@ -151,17 +146,13 @@ class Permutations:
                 weights = np.zeros((len(statistics), before + after))
                 weights[takers] = share * (values - values.mean(axis=1, keepdims=True))
                 variance += before * after / (before + after) * weights.var(axis=1, ddof=1)
-                reach += np.sort(weights, axis=1)[:, before:].sum(axis=1)
                 blocks.append((weights, later))
             if len(blocks) == _BLOCKS:
                 sums += _weighed(blocks)
                 blocks = []
         if blocks:
             sums += _weighed(blocks)
-        self.statistics = tuple(
-            Statistic(losses, sd, most / sd if sd else 0.0)
-            for losses, sd, most in zip(sums.round(_DIGITS), np.sqrt(variance).tolist(), reach.tolist(), strict=True)
-        )
+        self.statistics = tuple(map(Statistic, sums.round(_DIGITS), np.sqrt(variance).tolist()))
 
     def _counted(self, before: int, after: int, period: int) -> Lanes:
         """Count through the arrangements of one case, each for `period` lanes: which runs are taken for later ones."""

@@ -208,7 +208,10 @@ def test_mistakes_are_told_before_anything_runs(pytester, suite, arguments, mess
     [
         ("folder", "*--extract-baseline: cannot write *folder: it is a folder; name a file*"),
         ("file/base.json", "*--extract-baseline: cannot write *base.json: *; name a file*"),
-        ("file", "*file: not a baseline, or a damaged one*; remove it and write it anew with --extract-update-baseline*"),
+        (
+            "file",
+            "*file: not a baseline, or a damaged one*; remove it and write it anew with --extract-update-baseline*",
+        ),
     ],
 )
 def test_a_baseline_that_cannot_be_written_is_told_before_anything_runs(pytester, suite, baseline, message):

@@ -28,7 +28,7 @@ RINGS = (
     ("citations",),
     ("cases",),
     ("extraction",),
-    ("importers", "parquet", "regression", "results"),
+    ("changed", "importers", "parquet", "regression", "results"),
     ("api", "bulk", "feedback", "run_case", "systems", "thresholds"),
     ("report", "testing"),
     ("golds",),

@@ -15,6 +15,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from pytest_extract.cases.model import Case
+from pytest_extract.changed.git_tree import last_commit_of
 from pytest_extract.core.case_result import Arm, CaseResult, Outcome
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.fixtures import ItemFixtures
@@ -45,7 +46,6 @@ from pytest_extract.regression.confirmation import (
 )
 from pytest_extract.regression.field_matching import changed_digests, same_digest
 from pytest_extract.regression.gate import Answer, GateDecision, decide_confirmed
-from pytest_extract.regression.git_tree import last_commit_of
 from pytest_extract.regression.multiple_testing import run_tests
 from pytest_extract.regression.reasons import advice_texts
 from pytest_extract.regression.rules import Rules

@@ -28,11 +28,11 @@ from pytest_extract.report.totals import Forecast
 from pytest_extract.run_case import RunPlan, plan_of
 
 if TYPE_CHECKING:
+    from pytest_extract.changed.selection import Selection
     from pytest_extract.extraction.recordings.key import RecordingKey
     from pytest_extract.extraction.recordings.store import Recordings, RecordMode
     from pytest_extract.plugin.replay import ResultsReplay
     from pytest_extract.plugin.unseen_options import UnseenOptions
-    from pytest_extract.regression.selection import Selection
 
 BASELINE_RUNS: Final = 3
 """Runs of each case of a baseline that a model makes, where no number is given."""
@@ -337,7 +337,7 @@ class ExtractionService:
 
     def _sources_of(self, extractor: object) -> tuple[tuple[Path, ...], str]:
         """Return the files that make an extractor, and their digest; read once for all extractors of a file."""
-        from pytest_extract.regression.extractor_sources import (
+        from pytest_extract.changed.extractor_sources import (
             declared_files,
             extractor_sources,
             file_of,

@@ -13,12 +13,9 @@ from typing import Final
 
 from pytest_extract.cases.load import SUFFIXES
 from pytest_extract.cases.model import Case
-from pytest_extract.plugin.fixtures import EXTRACTOR
-from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.options import Settings
-from pytest_extract.regression.extractor_sources import declared_files, extractor_sources, file_of
-from pytest_extract.regression.git_tree import open_tree
-from pytest_extract.regression.selection import (
+from pytest_extract.changed.extractor_sources import declared_files, extractor_sources, file_of
+from pytest_extract.changed.git_tree import open_tree
+from pytest_extract.changed.selection import (
     Revision,
     Selection,
     case_key_below,
@@ -28,6 +25,9 @@ from pytest_extract.regression.selection import (
     inputs_now,
     select_cases,
 )
+from pytest_extract.plugin.fixtures import EXTRACTOR
+from pytest_extract.plugin.items import ExtractItem
+from pytest_extract.plugin.options import Settings
 
 _NO_INPUTS: Final = (
     *("test_*.py", "*_test.py", "README*", "CHANGELOG*", "CONTRIBUTING*", "LICENSE*", "*.lock", "requirements*.txt"),

@@ -19,8 +19,8 @@ from pytest_extract.plugin.result_store import ResultStore, StoredResult
 from pytest_extract.report.totals import Forecast, RunTotals, totals_of
 
 if TYPE_CHECKING:
+    from pytest_extract.changed.selection import Selection
     from pytest_extract.plugin.update_gold import DraftedGold, GoldChange
-    from pytest_extract.regression.selection import Selection
 
 _RESULTS = pytest.StashKey["RunResults"]()
 

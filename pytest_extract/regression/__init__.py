@@ -2,7 +2,7 @@
 
 Data flows one way: results -> `snapshots` (-> `baseline`) -> `compare` -> `multiple_testing`, `effects` -> `gate` ->
 `report.gate`; `reasons` holds the gate's sentences. Nothing here runs a case or imports pytest. Only `baseline_file`
-touches files, and only `git_tree` calls git.
+touches files.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_extract.regression.git_tree import GitTree, work_blobs
+from pytest_extract.changed.git_tree import GitTree, work_blobs
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case

@@ -70,7 +70,7 @@ plugin plugin.collect plugin.extensions plugin.extraction plugin.finish plugin.f
 plugin.judging plugin.leave plugin.limits plugin.logs plugin.options plugin.prefetch plugin.result_store plugin.run_results plugin.session
 plugin.terminal plugin.transport plugin.write_errors
 redact redact.formats redact.patterns redact.secrets
-regression changed.extractor_sources
+changed changed.extractor_sources
 report report.auto_accept report.findings report.formats report.lines report.summary report.table report.totals report.values
 results run_case
 schema_tools schema_tools.subschemas

@@ -132,7 +132,9 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] | None:
-    """Say BROKEN where pytest says FAILED, and BELOW for a case that misses its bounds but is no gate of the run."""
+    """Say BROKEN or DRAFTED where pytest says FAILED, and BELOW where a case misses bounds that are no gate."""
+    if getattr(report, "extract_gold_change", None) and report.extract_gold_change[0] == "drafted":
+        return "drafted", "d", ("DRAFTED", {"yellow": True})
     outcome = getattr(report, "extract_outcome", None)
     if outcome == "broken" and report.failed and report.when == "call":
         return "failed", "B", "BROKEN"

@@ -313,7 +313,7 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
         expected=len(run_results.expected),
         width=width,
         verbosity=verbosity,
-        fields=not run_results.drafts,  # every value of a draft differs from the gold that was not there
+        golds=not any(change.kind in {"drafted", "undrafted"} for change in run_results.gold_changes.values()),
         diffs=config.getoption("tbstyle", "auto") not in {"no", "line"},
     )
     if totals.repeated:

@@ -165,10 +165,9 @@ class ExtractItem(pytest.Item):
             pytest.skip(f"not run: {self.result.why}")
         if self.runner.gold_writer is not None:
             self.gold_change = self.runner.gold_writer.write(self.case, self.result, self.owned)
-            if self.gold_change.kind in {
-                "updated",
-                "drafted",
-            }:  # red under every gate: nobody has reviewed the new gold
+            if (
+                self.gold_change.kind not in {"kept", "unchanged"} and self.error is None
+            ):  # red under every gate: nobody has reviewed the gold
                 from pytest_extract.plugin.update_gold import failed_for_new_gold
 
                 self.result = failed_for_new_gold(self.result, self.gold_change)
@@ -219,11 +218,10 @@ class ExtractItem(pytest.Item):
         if (
             isinstance(excinfo.value, CaseFailed)
             and self.gold_change is not None
-            and self.gold_change.kind == "drafted"
-        ):
-            from pytest_extract.plugin.update_gold import DRAFTED
-
-            return TextRepr(DRAFTED, (self.location[0], self.case.line), "")
+            and self.gold_change.kind in {"drafted", "undrafted"}
+        ):  # without a gold there is no diff
+            assert self.result is not None  # noqa: S101  # the case has run
+            return TextRepr(self.result.breaches[0].message, (self.location[0], self.case.line), "")
         if isinstance(excinfo.value, CaseFailed):
             from pytest_extract.report.diff import DiffOptions  # a passing case has no diff
 

@@ -26,15 +26,16 @@ from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.value_diff import first_difference
 from pytest_extract.report.values import show
 
-GoldChangeKind: TypeAlias = Literal["updated", "unchanged", "kept", "drafted"]
-DRAFTED: Final = "its gold is drafted from this output: review it with `pytest-extract review`"
+GoldChangeKind: TypeAlias = Literal["updated", "unchanged", "kept", "drafted", "undrafted"]
 _MOST_OPEN: Final = 5
 _WIDTH: Final = 200
 """Characters of a value that are shown; of a longer text, those around the first that changed."""
 
 
 class GoldChange(NamedTuple):
-    """Whether a case's gold was updated, and, where it was kept, why; `drafted`: the output is part of a draft.
+    """Whether a case's gold was updated, and, where it was kept, why.
+
+    A gold that was not there is `drafted` from outputs of the case, or `undrafted`, as none of them can be used.
 
     Its file, its position there (`steps`, and the line of a dataset), the changed values, and the values that were kept
     although they fail, because the document has them and not those of the output.
@@ -91,7 +92,7 @@ class GoldWriter:
         """Change the gold by the first repeat that can be used; without one, the gold stays as it is."""
         output, score, problem = self._usable_output(case, result)
         if score is None:
-            return GoldChange("kept", problem)
+            return GoldChange("undrafted" if case.gold_is_missing else "kept", problem, str(case.gold_path))
         if case.gold_is_missing:
             return self._collect(case, result, owned)
         if self._several:
@@ -183,7 +184,7 @@ class GoldWriter:
             if failure is None:
                 return output_value(case, attempt), attempt.score, ""
             problem = problem or failure
-        return None, None, problem or "there is no output to take it from"
+        return None, None, problem or result.why or "there is no output to take it from"
 
     def _gate_failure(self, gates: Gates, *, compares: bool) -> str | None:
         """Return what keeps an output from becoming gold; root and coverage compare it with a gold, if there is one."""
@@ -213,7 +214,9 @@ def failed_for_new_gold(result: CaseResult, change: GoldChange) -> CaseResult:
         f"its gold was updated from this output ({edits}): review the change, and run without --extract-update-gold"
     )
     if change.kind == "drafted":
-        message = DRAFTED
+        message = "its gold is drafted from this output: review it with `pytest-extract review`"
+    elif change.kind == "undrafted":
+        message = f"its gold is not drafted: {change.why}"
     outcome = Outcome.FAILED if result.outcome is Outcome.PASSED else result.outcome
     breach = Breach(what="gold", message=message)
     return replace(result, outcome=outcome, breaches=(breach, *result.breaches), why=result.why or message)
@@ -221,20 +224,48 @@ def failed_for_new_gold(result: CaseResult, change: GoldChange) -> CaseResult:
 
 def gold_lines(changes: Mapping[str, GoldChange], drafts: Sequence[DraftedGold], root: Path) -> list[Line]:
     """Return how many golds were written, each changed value with its position, and which were kept and why."""
-    if not changes:
-        return []
-    counts: Counter[GoldChangeKind] = Counter(change.kind for change in changes.values() if change.kind != "drafted")
-    counts["drafted"] = sum(not draft.problem for draft in drafts)
-    head = "golds: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common() if count)
-    lines = [line(Span(head, "warn") if counts["updated"] or counts["drafted"] else head)]
-    lines += [_draft_line(draft, root) for draft in drafts]
-    if counts["drafted"]:
-        lines.append(line("review them: pytest-extract review", indent=2))
+    lines = _draft_lines(changes, drafts, root)
+    counts = Counter(change.kind for change in changes.values() if not is_draft(change))
+    if counts:
+        head = "golds: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common())
+        lines.append(line(Span(head, "warn") if counts["updated"] else head))
     for nodeid, change in changes.items():
+        if is_draft(change):
+            continue
         if change.kind == "kept":
             lines.append(line(Span(f"{safe_prose(nodeid)}: {safe_prose(change.why)}", "warn"), indent=2))
         else:
             lines += _edit_lines(change, root)
+    return lines
+
+
+def is_draft(change: GoldChange) -> bool:
+    """Whether the case had no gold."""
+    return change.kind in {"drafted", "undrafted"}
+
+
+def _draft_lines(changes: Mapping[str, GoldChange], drafts: Sequence[DraftedGold], root: Path) -> list[Line]:
+    """Return how many golds are drafted, and what is to decide in each, or why it is not there and what to do."""
+    missing = {change.path for change in changes.values() if is_draft(change)}
+    if not missing:
+        return []
+    written = [draft for draft in drafts if not draft.problem]
+    open_values = plural(sum(len(draft.open) for draft in written), "value")
+    head = f"{len(written):,} of {plural(len(missing), 'gold')} drafted"
+    if written:
+        head += f", {open_values} to decide; next: pytest-extract review"
+    lines = [line(Span(head, "warn")), *(_draft_line(draft, root) for draft in drafts)]
+    left = missing - {draft.path for draft in drafts}
+    for path in sorted(left):
+        lines.append(line(Span(f"{safe_prose(shown_path(Path(path), root))}: not drafted:", "bad"), indent=2))
+        lines += [
+            line(f"{safe_prose(nodeid.rpartition('::')[2])}: {safe_prose(change.why)}", indent=4)
+            for nodeid, change in changes.items()
+            if change.path == path
+        ]
+    if left:
+        text = "fix the schema or the extractor and draft again (a gold that is there stays), or write the gold by hand"
+        lines.append(line(text, indent=2))
     return lines
 
 

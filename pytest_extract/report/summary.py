@@ -87,23 +87,27 @@ def summary_lines(
     width: int = 100,
     verbosity: int = 0,
     fields: bool = True,
+    golds: bool = True,
     diffs: bool = True,
 ) -> list[Line]:
     """Summarize a run. Broken cases and cases not run are counted apart and take no part in any measure.
 
     `totals`: those of `results`, if the caller has them. `reruns`: spent before reruns. `expected`: number of cases
-    that fail as an xfail mark expects. `fields`: list the worst field patterns, too. `diffs`: the reader sees the diffs
-    of failing cases, so that only fields that are wrong in several cases are news.
+    that fail as an xfail mark expects. `fields`: list the worst field patterns, too. `golds`: every case has one to be
+    compared with; else no score is told. `diffs`: the reader sees the diffs of failing cases, so that only fields that
+    are wrong in several cases are news.
     """
     totals = totals_of(results) if totals is None else totals
-    lines = [_cases_line(totals, expected)]
-    if len(totals.arms) > 1:
-        lines += arm_table(totals.arms).lines(width)
-    if fields:
-        most = None if verbosity >= 2 else WORST_FIELDS
-        lines += _worst_field_lines(totals.fields, width, most=most, diffs=diffs)
-    lines += _passed_wrong_lines(totals.passed_wrong, width, verbosity)
-    lines += mistake_lines(totals.mistakes, totals.naming_limit, width=width)
+    lines: list[Line] = []
+    if golds:
+        lines.append(_cases_line(totals, expected))
+        if len(totals.arms) > 1:
+            lines += arm_table(totals.arms).lines(width)
+        if fields:
+            most = None if verbosity >= 2 else WORST_FIELDS
+            lines += _worst_field_lines(totals.fields, width, most=most, diffs=diffs)
+        lines += _passed_wrong_lines(totals.passed_wrong, width, verbosity)
+        lines += mistake_lines(totals.mistakes, totals.naming_limit, width=width)
     lines += failure_lines(totals, width=width)
     lines += wrapped_lines(totals.wrapped, verbosity=verbosity)
     lines += order_lines(totals.reordered)

@@ -43,7 +43,7 @@ def test_documents_become_a_suite_with_drafts(folder: Path, capfd: pytest.Captur
     both = ["--extractor", "some_extractors:one", "--extractor", "some_extractors:two"]
     assert main(["draft", "docs", "--schema", "some_models:Invoice", *both]) == 0
     told = capfd.readouterr().out
-    assert "2 of 2 golds drafted" in told
+    assert "2 of 2 golds drafted, 1 value to decide; next: pytest-extract review" in told
     assert "b.json: draft of 2 outputs: 1 value agreed, 1 to decide: total" in told
     golds = folder / "cases" / "golds"
     assert json.loads((golds / "b.json").read_text()) == {"vendor": "ACME b", "total": 12.5}
@@ -73,8 +73,11 @@ def test_a_gold_that_no_output_can_make_is_named(folder: Path, capfd: pytest.Cap
         == 1
     )
     told = capfd.readouterr().out
-    assert "the output fails the schema gate" in told
-    assert "0 of 1 golds drafted\n  not there: cases/golds/a.json" in told
+    assert (
+        "0 of 1 gold drafted\n  cases/golds/a.json: not drafted:\n    a[some_extractors:one]: the output fails the schema gate"
+        in told
+    )
+    assert "fix the schema or the extractor and draft again" in told
 
 
 @pytest.mark.parametrize(

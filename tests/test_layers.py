@@ -83,7 +83,7 @@ PLUGIN_RINGS = (
     ),
     ("result_store", "fold"),
     ("run_results",),
-    ("regression", "items"),
+    ("progress", "regression", "items"),
     ("replay", "revisions", "unseen_options"),
     ("extraction",),
     ("judging",),

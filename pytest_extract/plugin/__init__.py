@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_extract.plugin.collect import ExtractFile
     from pytest_extract.plugin.fold import FoldedSections
     from pytest_extract.plugin.options import Settings
+    from pytest_extract.plugin.progress import Progress
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
 _FOLDED: pytest.StashKey[FoldedSections] = pytest.StashKey()
@@ -173,6 +174,7 @@ class SessionHooks:
         self.started = time.time()
         self.collection_errors: list[str] = []
         self.run_uid: str | None = None
+        self.progress: Progress | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:  # noqa: D102
@@ -221,6 +223,21 @@ class SessionHooks:
             from pytest_extract.plugin.collect import select_changed_cases
 
             select_changed_cases(session)
+        self._expect_cases([item.nodeid for item in session.items])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:  # noqa: D102
+        self._expect_cases(ids)
+
+    def _expect_cases(self, nodeids: Sequence[str]) -> None:
+        """Begin to tell how far the run is."""
+        cases = sum(map(is_case, nodeids))
+        if not cases or hasattr(self.config, "workerinput"):
+            return
+        from pytest_extract.plugin.progress import Progress
+
+        self.progress = self.progress or Progress(self.config)
+        self.progress.cases = cases
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
@@ -244,9 +261,12 @@ class SessionHooks:
         if hasattr(self.config, "workerinput"):
             return
         if has_result:
+            from pytest_extract.plugin.run_results import run_results_of
             from pytest_extract.plugin.transport import take_from_report
 
             take_from_report(report, self.config)
+            if self.progress is not None:
+                self.progress.tell(run_results_of(self.config))
         elif report.skipped and is_case(report.nodeid):
             from pytest_extract.plugin.run_results import run_results_of
 

@@ -67,7 +67,7 @@ collector errors
 extraction extraction.base extraction.call extraction.llm extraction.llm.errors extraction.loop
 files lazy
 plugin plugin.collect plugin.extensions plugin.extraction plugin.finish plugin.fixtures plugin.hookspecs plugin.items
-plugin.judging plugin.leave plugin.limits plugin.logs plugin.options plugin.prefetch plugin.result_store plugin.run_results plugin.session
+plugin.judging plugin.leave plugin.limits plugin.logs plugin.options plugin.prefetch plugin.progress plugin.result_store plugin.run_results plugin.session
 plugin.terminal plugin.transport plugin.write_errors
 redact redact.formats redact.patterns redact.secrets
 changed changed.extractor_sources

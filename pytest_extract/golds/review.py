@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
@@ -27,10 +27,13 @@ from pytest_extract.cases.review_file import (
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.results import is_covered
+from pytest_extract.core.schema.source import Key, Ref, SchemaSource
+from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text, value_at
 from pytest_extract.errors import ExtractError
+from pytest_extract.files import write_bytes_atomic
 from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, replaced
 from pytest_extract.report.evidence import locator
 from pytest_extract.report.lines import plural, safe_controls
@@ -44,6 +47,9 @@ _DONE: Final[Mapping[Action, str]] = MappingProxyType(
     {"accept": "accepted", "keep": "kept", "edit": "edited", "absent": "absent"}
 )
 _WIDTH: Final = 120
+_ROW_WIDTH: Final = 40
+_MOST_TOLD: Final = 3
+"""Values that name a row."""
 DISPUTED: Final = "disputed by a reviewer"
 
 
@@ -56,7 +62,8 @@ class ReviewItem:
     """One thing to decide: a field of a case's gold, why, and the values that are proposed, the likeliest first.
 
     name: that of the case, after its file where others have the same. path: the place in the gold. `is_rest`: the
-    values of a draft on which all outputs agree, to be accepted together. `done`: what was decided, if it was.
+    values of a draft on which all outputs agree, to be accepted together. `done`: what was decided, if it was; `gone`:
+    by that, the row that the path names is no longer there.
     """
 
     case: Case
@@ -66,6 +73,7 @@ class ReviewItem:
     candidates: tuple[Candidate, ...] = ()
     is_rest: bool = False
     done: str = ""
+    gone: bool = False
 
     @property
     def title(self) -> str:
@@ -108,8 +116,8 @@ def open_items(cases: Sequence[Case]) -> Iterator[ReviewItem]:
             continue
         seen.add(place)
         review = review_of(case)
-        for text, field in review.open.items():
-            yield ReviewItem(case, names[case.path, case.id], FieldPath.parse(text), field.why, field.candidates)
+        for text, found in review.open.items():
+            yield ReviewItem(case, names[case.path, case.id], FieldPath.parse(text), found.why, found.candidates)
         if not review.reviewed:
             outputs = "1 output" if len(review.sources) == 1 else f"{len(review.sources)} outputs"
             why = f"{plural(review.agreed, 'value')} on which {outputs} agree: accept, and the gold is reviewed"
@@ -214,12 +222,22 @@ def _placed(changes: Iterable[GoldModification], gold: Json) -> Iterator[tuple[S
         yield (*change.steps, index), change
 
 
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """A decision that can be undone: the files with their bytes before and after, and the items as they were."""
+
+    item: ReviewItem
+    files: Mapping[Path, tuple[bytes | None, bytes | None]]
+    items: Sequence[tuple[ReviewItem, FieldPath, str]]
+
+
 @dataclass(slots=True)
 class Reviewer:
     """Writes decisions; `by` says who decides. Items of golds that a decision moves are changed with it."""
 
     by: str
     items: list[ReviewItem]
+    _decided: list[_Decided] = field(default_factory=list)
 
     def decide(self, item: ReviewItem, action: Action, *, choice: int = 0, value: Json = None) -> str:
         """Write a decision, and return what was done in a few words. Raises ReviewError, CaseFileError, StoreError.
@@ -228,6 +246,36 @@ class Reviewer:
         right value beside the gold's (`accept` of the case); edit: `value`; absent: the key or row is removed; dispute:
         the field stays open.
         """
+        if item.gone:
+            raise ReviewError("this row is removed: undo that before you decide anew")
+        places = (item.case.gold_path, review_path(item.case.gold_path), item.case.path)
+        before = {path: _bytes_of(path) for path in places}
+        items = [(other, other.path, other.done) for other in self.items]
+        done = self._decide(item, action, choice, value)
+        files = {path: (old, new) for path, old in before.items() if (new := _bytes_of(path)) != old}
+        self._decided.append(_Decided(item, files, items))
+        return done
+
+    def undo(self) -> ReviewItem:
+        """Take the last decision back, and return its item. Raises ReviewError, StoreError where that is impossible."""
+        if not self._decided:
+            raise ReviewError("there is nothing to undo")
+        last = self._decided[-1]
+        for path, (_, after) in last.files.items():
+            if _bytes_of(path) != after:
+                raise ReviewError(f"{path} has changed since that decision: take it back by hand")
+        for path, (before, _) in last.files.items():
+            if before is None:
+                path.unlink()
+            else:
+                _write_bytes(path, before)
+        for item, place, done in last.items:
+            item.path, item.done = place, done
+        last.item.gone = False
+        self._decided.pop()
+        return last.item
+
+    def _decide(self, item: ReviewItem, action: Action, choice: int, value: Json) -> str:
         case, path = item.case, tuple(item.path)
         gold = read_gold(case)
         if item.is_rest:
@@ -292,6 +340,7 @@ class Reviewer:
 
     def _row_removed(self, item: ReviewItem) -> None:
         """Move what is open behind a removed row by one row."""
+        item.gone = True
         *array, index = tuple(item.path)
         review = review_of(item.case)
         moved = {
@@ -323,6 +372,91 @@ class Reviewer:
     def _decision(self, action: Action) -> FieldDecision:
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         return FieldDecision(decision=action, by=self.by, at=now)
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    write_bytes_atomic(path, lambda file: file.write(data))
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ReviewError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class GoldValue:
+    """One value of a gold, as a reviewer sees it; `state`: of what its item or the draft says of it.
+
+    `item`: number of the item that is about it or about what it is part of, None where there is none.
+    """
+
+    path: FieldPath
+    value: Json
+    state: Literal["open", "decided", "agreed", ""]
+    item: int | None = None
+
+
+def gold_values(reviewer: Reviewer, item: ReviewItem) -> list[GoldValue]:
+    """Return every value of the gold of an item, in the order of the file. Raises CaseFileError, StoreError."""
+    items = {
+        tuple(other.path): number
+        for number, other in enumerate(reviewer.items)
+        if not other.is_rest and not other.gone and _same_gold(other, item)
+    }
+    drafted = not review_of(item.case).reviewed
+    lines: list[GoldValue] = []
+
+    def add(path: Steps, value: Json) -> None:
+        if isinstance(value, dict | list) and value:
+            for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
+                add((*path, step), inner)
+            return
+        number = next((items[path[:end]] for end in range(len(path), -1, -1) if path[:end] in items), None)
+        state: Literal["open", "decided", "agreed", ""] = "agreed" if drafted else ""
+        if number is not None:
+            state = "decided" if reviewer.items[number].done else "open"
+        lines.append(GoldValue(FieldPath(path), value, state, number))
+
+    add((), read_gold(item.case))
+    return lines
+
+
+def row_text(gold: Json, path: FieldPath) -> str:
+    """Say which row a path leads through: `lenders[13]: name "Bank of X", amount 5`; "" where it leads through none."""
+    steps = tuple(path)
+    at = max((index for index, step in enumerate(steps) if isinstance(step, int)), default=None)
+    row = MISSING if at is None else value_at(gold, steps[: at + 1])
+    if not isinstance(row, dict):
+        return ""
+    known = [(name, value) for name, value in row.items() if isinstance(value, str | int | float) and value != ""]
+    told = ", ".join(f"{name} {show(value, _ROW_WIDTH)}" for name, value in known[:_MOST_TOLD])
+    return f"{path_text(steps[: (at or 0) + 1])}: {told}" if told else ""
+
+
+def description_of(schema: Json, path: FieldPath) -> str:
+    """Return what the schema says a field is (`description`), "" where it says nothing."""
+    tree, source = Schema(schema), SchemaSource(schema)
+    key = Schema.root
+    for step in path:
+        nodes = [tree.node(key)]
+        nodes += [tree.node(branch) for branch in nodes[0].branches]
+        below = next((child for node in nodes if (child := _child(node, step)) is not None), None)
+        if below is None:
+            return ""
+        key = below
+    layers = [*source.expand(key).layers, *source.expand((Ref(tree.node(key).pointer),)).layers]
+    texts = (layer.schema.get("description") for layer in layers)
+    return next((text for text in texts if isinstance(text, str)), "")
+
+
+def _child(node: SchemaNode, step: str | int) -> Key | None:
+    if isinstance(step, int):
+        return node.prefix[step] if step < len(node.prefix) else node.items
+    return node.properties.get(step) or (node.additional if isinstance(node.additional, tuple) else None)
 
 
 def _same_gold(one: ReviewItem, other: ReviewItem) -> bool:

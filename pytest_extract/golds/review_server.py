@@ -8,21 +8,35 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 import secrets
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from itertools import islice
+from types import MappingProxyType
 from typing import Any, Final
+from urllib.parse import unquote
 
 from pytest_extract.cases.gold import read_gold
-from pytest_extract.core.values import MISSING, Json
+from pytest_extract.cases.review_file import Candidate
+from pytest_extract.core.values import MISSING, Json, path_text
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.documents.evidence import TextLocation, find_boxes, find_evidence
+from pytest_extract.documents.evidence import TextLocation, find_evidence
 from pytest_extract.errors import ExtractError
-from pytest_extract.golds.review import ACTIONS, Reviewer, ReviewItem, read_typed
+from pytest_extract.golds.review import (
+    ACTIONS,
+    WHOLE_DRAFT,
+    Reviewer,
+    ReviewItem,
+    description_of,
+    gold_values,
+    read_typed,
+    row_text,
+)
 from pytest_extract.report.values import show
 
 MOST_BODY: Final = 10_000_000
@@ -30,6 +44,7 @@ MOST_BODY: Final = 10_000_000
 IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Images that are shown as they are; others, such as SVG, may hold scripts."""
 WIDEST_VALUE: Final = 4_000
+MOST_FOUND: Final = 200
 _SINGLE: Final = ("Host", "Origin", "Sec-Fetch-Site", "Content-Length", "Content-Type")
 """Headers of which a request has one at most: of two, a proxy may have read the other."""
 
@@ -79,15 +94,34 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if rest == "":
                 self._page()
+            elif rest == "list":
+                with self.server.lock:
+                    self._send_json(list_record(self.server.reviewer))
             elif parts[0] == "item" and len(parts) == 2:
                 with self.server.lock:
                     self._send_json(item_record(self.server.reviewer, int(parts[1])))
             elif parts[0] == "page" and len(parts) == 3:
                 self._image(int(parts[1]), int(parts[2]))
+            elif parts[0] in ("text", "find", "place") and len(parts) == 3:
+                self._send_json(self._read(parts[0], int(parts[1]), unquote(parts[2], errors="strict")))
             else:
                 self._refuse(HTTPStatus.NOT_FOUND)
-        except (ValueError, IndexError, DocumentError):
+        except (ValueError, IndexError, ExtractError):
             self._refuse(HTTPStatus.NOT_FOUND)
+
+    def _read(self, what: str, index: int, argument: str) -> Json:
+        """Return the text of a page, where a text stands, or where a value of the gold stands."""
+        reviewer = self.server.reviewer
+        document = reviewer.items[index].case.document
+        match what:
+            case "text":
+                return document.pages[int(argument)]
+            case "find":
+                return find_text(document, argument)
+            case _:
+                with self.server.lock:
+                    line = gold_values(reviewer, reviewer.items[index])[int(argument)]
+                return _location(document, line.value)
 
     def do_POST(self) -> None:
         rest = self._allowed()
@@ -95,13 +129,13 @@ class _Handler(BaseHTTPRequestHandler):
             return
         length = self.headers.get("Content-Length", "")
         is_json = self.headers.get("Content-Type", "").partition(";")[0].strip() == "application/json"
-        if rest != "decide" or not is_json or not length.isdecimal() or int(length) > MOST_BODY:
+        if rest not in ANSWERS or not is_json or not length.isdecimal() or int(length) > MOST_BODY:
             self._refuse(HTTPStatus.BAD_REQUEST)
             return
         try:
             asked = json.loads(self.rfile.read(int(length)))
             with self.server.lock:
-                answer = write_decision(self.server.reviewer, asked)
+                answer = ANSWERS[rest](self.server.reviewer, asked)
         except ExtractError as error:
             self._send(HTTPStatus.CONFLICT, "text/plain; charset=utf-8", str(error).encode("utf-8", "backslashreplace"))
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
@@ -181,21 +215,68 @@ def item_record(reviewer: Reviewer, index: int) -> dict[str, Json]:
     kind = "pdf" if document.media_type == "application/pdf" else "image" if document.media_type in IMAGES else "text"
     candidates = [_candidate_record(item, number) for number in range(len(item.candidates))]
     try:
-        pages = [*document.pages] if kind == "text" else []
+        pages, problem = _number_of_pages(document, kind), ""
     except DocumentError as error:
-        pages = [str(error)]
+        pages, problem = 0, str(error)
     return {
         "index": index,
-        "total": len(reviewer.items),
-        "decided": sum(bool(each.done) for each in reviewer.items),
         "title": item.title,
         "why": item.why,
         "done": item.done,
+        "rest": item.is_rest,
+        "description": description_of(item.case.schema, item.path),
+        "row": row_text(read_gold(item.case), item.path),
+        "gold": [
+            {
+                "path": path_text(tuple(line.path)),
+                "text": show(line.value, WIDEST_VALUE),
+                "state": line.state,
+                "item": line.item,
+            }
+            for line in gold_values(reviewer, item)
+        ],
         "kind": kind,
         "page": next((each["location"]["page"] for each in candidates if each["location"]), 0),
         "pages": pages,
+        "problem": problem,
         "candidates": candidates,
     }
+
+
+def list_record(reviewer: Reviewer) -> list[Json]:
+    """Return what there is to decide: case, field and what was decided of each item."""
+    return [
+        {
+            "case": item.name,
+            "field": WHOLE_DRAFT if item.is_rest else path_text(tuple(item.path)),
+            "done": item.done,
+        }
+        for item in reviewer.items
+    ]
+
+
+def _number_of_pages(document: Document, kind: str) -> int:
+    if kind == "image":
+        return 1
+    if kind == "text":
+        return len(document.pages)
+    from pytest_extract.documents.pdf import pdf_page_sizes
+
+    return document.once("number of pages", lambda: len(pdf_page_sizes(document.bytes, str(document.path))))
+
+
+def find_text(document: Document, text: str) -> list[Json]:
+    """Return where a text stands in a document, in any case and with any white space. Raises DocumentError."""
+    words = text.split()
+    if not words:
+        return []
+    pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
+    spans = (
+        (page, found.start(), found.end())
+        for page, content in enumerate(document.pages)
+        for found in pattern.finditer(content)
+    )
+    return [*_places(document, [*islice(spans, MOST_FOUND)])]
 
 
 def _candidate_record(item: ReviewItem, number: int) -> dict[str, Json]:
@@ -229,12 +310,22 @@ def _location(document: Document, value: Json) -> dict[str, Json] | None:
 
 
 def _location_record(document: Document, location: TextLocation) -> dict[str, Json]:
-    boxes = find_boxes(document, [location])[0]
+    return next(_places(document, [((location.page or 1) - 1, location.start, location.end)]))
+
+
+def _places(document: Document, spans: Sequence[tuple[int, int, int]]) -> Iterator[dict[str, Json]]:
+    """Yield parts of the text of pages with their boxes on them."""
+    for (page, start, end), boxes in zip(spans, document.boxes(spans), strict=True):
+        edges = [[box.left, box.top, box.right, box.bottom] for box in boxes]
+        yield {"page": page, "start": start, "end": end, "boxes": edges}
+
+
+def undo_decision(reviewer: Reviewer, _asked: Json) -> dict[str, Json]:
+    """Take the last decision back. Raises ExtractError where that is impossible."""
+    item = reviewer.undo()
     return {
-        "page": (location.page or 1) - 1,
-        "start": location.start,
-        "end": location.end,
-        "boxes": [[box.left, box.top, box.right, box.bottom] for box in boxes],
+        "done": f"{item.title}: open again",
+        "next": next(index for index, each in enumerate(reviewer.items) if each is item),
     }
 
 
@@ -254,4 +345,20 @@ def write_decision(reviewer: Reviewer, asked: Json) -> dict[str, Json]:
     done = reviewer.decide(item, action, choice=choice or 0, value=value)
     order = [*range(index + 1, len(reviewer.items)), *range(index)]
     following = next((each for each in order if not reviewer.items[each].done), index)
-    return {"done": done, "next": following}
+    return {"done": f"{item.title}: {done}", "next": following}
+
+
+def ask_about(reviewer: Reviewer, asked: Json) -> dict[str, Json]:
+    """Make a value of the gold a question of its own, that a reviewer has asked. Raises as `write_decision`."""
+    item = reviewer.items[asked["index"]]
+    line = gold_values(reviewer, item)[asked["line"]]
+    if line.item is None:
+        candidates = (Candidate(value=line.value, sources=("gold",)),)
+        reviewer.items.append(ReviewItem(item.case, item.name, line.path, "asked by the reviewer", candidates))
+    return {"done": "", "next": len(reviewer.items) - 1 if line.item is None else line.item}
+
+
+ANSWERS: Final[Mapping[str, Callable[[Reviewer, Json], dict[str, Json]]]] = MappingProxyType(
+    {"decide": write_decision, "undo": undo_decision, "question": ask_about}
+)
+"""What the page may ask for, by the last part of the address."""

@@ -13,6 +13,7 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.review_file import Candidate, GoldReview, OpenField, read_reviews, review_path, write_review
 from pytest_extract.cli import main
 from pytest_extract.core.values import MISSING
+from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.golds.review import Reviewer, open_items
 from pytest_extract.results import dump_result
@@ -248,3 +249,39 @@ def test_agreement_field_by_field_and_disputes(folder: Path, capsys: pytest.Capt
     assert {each.why for each in review.open.values()} == {"two reviewers disagree"}
     assert main(["agree", "A", "A", "--schema", "s.json"]) == 0
     assert main(["agree", "A", "nowhere", "--schema", "s.json"]) == 2
+
+
+def _reviewer(folder: Path) -> Reviewer:
+    (case,) = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
+    return Reviewer("Ada", [*open_items([case])])
+
+
+def test_decisions_are_undone_one_by_one_to_the_byte(folder: Path) -> None:
+    zinc = OpenField(why="most lack it", candidates=(Candidate(value={"name": "Nut"}, sources=("m",)),))
+    dispute(folder, **{"items[1]": zinc, "items[2]": zinc, "total": TOTAL})
+    reviewer = _reviewer(folder)
+    before = [(folder / name).read_bytes() for name in ("a.json", "a.review.json", "a.extract.yaml")]
+    first, second, total, _ = reviewer.items
+    reviewer.decide(first, "absent")
+    assert str(second.path) == "items[1]"
+    with pytest.raises(ExtractError, match="this row is removed: undo that"):
+        reviewer.decide(first, "accept")
+    reviewer.decide(total, "also", choice=1)
+    assert "1109.0" in (folder / "a.extract.yaml").read_text("utf-8")
+    assert reviewer.undo() is total
+    assert reviewer.undo() is first
+    assert [(folder / name).read_bytes() for name in ("a.json", "a.review.json", "a.extract.yaml")] == before
+    assert (str(second.path), first.done) == ("items[2]", "")
+    with pytest.raises(ExtractError, match="nothing to undo"):
+        reviewer.undo()
+
+
+def test_what_somebody_else_has_changed_since_is_not_undone(folder: Path) -> None:
+    dispute(folder, total=TOTAL)
+    reviewer = _reviewer(folder)
+    reviewer.decide(reviewer.items[0], "accept", choice=1)
+    theirs = (folder / "a.json").read_text("utf-8").replace("ACME", "ACNE")
+    (folder / "a.json").write_text(theirs, "utf-8")
+    with pytest.raises(ExtractError, match=r"a\.json has changed since that decision"):
+        reviewer.undo()
+    assert (folder / "a.json").read_text("utf-8") == theirs

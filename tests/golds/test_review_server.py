@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,13 +20,23 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.review_file import Candidate, GoldReview, OpenField, read_reviews, write_review
 from pytest_extract.golds.review import Reviewer, open_items
 from pytest_extract.golds.review_server import ReviewServer
-from tests.report.html.browser import browser, chromium, until
+from tests.report.html.browser import browser, chromium, until, window
 
 __all__ = ["browser", "chromium"]
 
 FIELDS = 20
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
 NAMES = [f"f{number}" for number in range(FIELDS)]
+
+
+@contextmanager
+def serve(reviewer: Reviewer) -> Iterator[ReviewServer]:
+    with ReviewServer(reviewer) as server:
+        thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01), daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture
@@ -51,12 +62,8 @@ def served(tmp_path: Path) -> Iterator[ReviewServer]:
     write_review(tmp_path / "g.json", "$", GoldReview(reviewed=False, sources=("m", "n"), open=open_))
     found = load_cases(tmp_path / "a.extract.yaml", SchemaCache())
     assert found.errors == ()
-    with ReviewServer(Reviewer("Ada", [*open_items(found.cases)])) as server:
-        thread = threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01), daemon=True)
-        thread.start()
+    with serve(Reviewer("Ada", [*open_items(found.cases)])) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 Ask = Callable[..., tuple[int, bytes, http.client.HTTPMessage]]
@@ -236,8 +243,7 @@ def test_a_page_of_a_pdf_with_the_evidence_marked(browser, tmp_path: Path) -> No
     field = OpenField(why="outputs disagree", candidates=(Candidate(value=word),))
     write_review(tmp_path / "g.json", "$", GoldReview(reviewed=False, open={"a": field}))
     (loaded,) = load_cases(tmp_path / "a.extract.yaml", SchemaCache()).cases
-    with ReviewServer(Reviewer("Ada", [*open_items([loaded])])) as server:
-        threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01), daemon=True).start()
+    with serve(Reviewer("Ada", [*open_items([loaded])])) as server:
         browser.get(server.address)
         until(
             browser,
@@ -245,7 +251,122 @@ def test_a_page_of_a_pdf_with_the_evidence_marked(browser, tmp_path: Path) -> No
         )
         box = browser.execute_script("return document.querySelector('.box').getBoundingClientRect().toJSON()")
         sheet = browser.execute_script("return document.querySelector('img').getBoundingClientRect().toJSON()")
-        server.shutdown()
     assert 0 < box["width"] < sheet["width"]
     assert sheet["left"] <= box["left"] <= sheet["right"]
     assert sheet["top"] <= box["top"] <= sheet["bottom"]
+
+
+@pytest.fixture
+def drafted(tmp_path: Path) -> Reviewer:
+    """Give the review of a draft with rows, of a document of two pages of text."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "vendor": {"type": "string", "description": "who sends the invoice"},
+            "items": {
+                "type": "array",
+                "items": {
+                    "anyOf": [
+                        {"type": "null"},
+                        {
+                            "type": "object",
+                            "properties": {
+                                "name": {"type": "string"},
+                                "price": {"type": "number", "description": "of one piece"},
+                            },
+                        },
+                    ]
+                },
+            },
+        },
+    }
+    gold = {"vendor": "ACME", "items": [{"name": "Bolt", "price": 1}, {"name": "Nut", "price": 2}, {"name": "Nail"}]}
+    (tmp_path / "g.json").write_text(json.dumps(gold, indent=1), "utf-8")
+    text = "ACME\nBolt 1.00\n" + "filler\n" * 200 + "Nut   \n 2.50\n"
+    case = {"id": "acme", "text": text, "schema": schema, "gold": "g.json"}
+    (tmp_path / "a.extract.yaml").write_text(json.dumps(case), "utf-8")
+    open_ = {
+        "items[1].price": OpenField(
+            why="outputs disagree",
+            candidates=(Candidate(value=2, sources=("m",)), Candidate(value=2.5, sources=("n",))),
+        ),
+        "items[2]": OpenField(why="most lack it", candidates=(Candidate(value={"name": "Nail"}, sources=("n",)),)),
+    }
+    write_review(tmp_path / "g.json", "$", GoldReview(reviewed=False, sources=("m", "n"), agreed=3, open=open_))
+    (loaded,) = load_cases(tmp_path / "a.extract.yaml", SchemaCache()).cases
+    return Reviewer("Ada", [*open_items([loaded])])
+
+
+def test_a_review_by_touch_alone_on_a_narrow_screen(browser, drafted: Reviewer, tmp_path: Path) -> None:
+    from selenium.webdriver.common.actions import interaction
+    from selenium.webdriver.common.actions.action_builder import ActionBuilder
+    from selenium.webdriver.common.actions.pointer_input import PointerInput
+
+    window(browser, 400, 800)
+    finger = PointerInput(interaction.POINTER_TOUCH, "finger")
+
+    def element(path: str):
+        return browser.find_element("xpath", path)
+
+    def tap(path: str) -> None:
+        until(browser, lambda: element(path).is_displayed())
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element(path))
+        actions = ActionBuilder(browser, mouse=finger)
+        actions.pointer_action.move_to(element(path)).pointer_down().pointer_up()
+        actions.perform()
+
+    def press(name: str) -> None:
+        tap(f"//*[@id='actions']/button[starts-with(., '{name} ')]")
+
+    def shown(text: str) -> None:
+        until(browser, lambda: text in browser.find_element("tag name", "body").text)
+
+    gold = lambda: json.loads((tmp_path / "g.json").read_text("utf-8"))  # noqa: E731
+    with serve(drafted) as server:
+        browser.get(server.address)
+        shown('items[1]: name "Nut", price 2')
+        shown("of one piece")
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 400
+        tap("//*[@id='candidates']/button[2]")
+        press("accept")
+        shown("acme items[1].price: accepted: 2 -> 2.5")
+        assert gold()["items"][1]["price"] == 2.5
+        press("undo")
+        shown("acme items[1].price: open again")
+        assert gold()["items"][1]["price"] == 2
+        tap("//*[@id='candidates']/button[2]")
+        press("accept")
+        shown("acme items[2]")
+        press("absent")
+        shown("the rest of the draft")
+        # every agreed value is shown, and one of them is decided by itself
+        assert [row.text.split("\n")[0] for row in browser.find_elements("css selector", "#gold li .plain")] == [
+            'vendor: "ACME" agreed',
+            'items[0].name: "Bolt" agreed',
+            "items[0].price: 1 agreed",
+            'items[1].name: "Nut" agreed',
+            "items[1].price: 2.5 decided",
+        ]
+        tap("//*[@id='gold']/li[1]/button[. = 'decide']")
+        shown("who sends the invoice")
+        press("keep")
+        shown("acme vendor: kept")
+        tap("//summary[contains(., 'decided')]")
+        tap("//nav//button[. = 'the rest of the draft']")
+        press("accept")
+        shown("4 of 4 decided")
+    assert read_reviews(tmp_path / "g.review.json")["$"].reviewed
+    assert gold() == {"vendor": "ACME", "items": [{"name": "Bolt", "price": 1}, {"name": "Nut", "price": 2.5}]}
+
+
+def test_a_text_is_searched_in_the_document(browser, drafted: Reviewer) -> None:
+    with serve(drafted) as server:
+        browser.get(server.address)
+        until(browser, lambda: browser.find_element("css selector", "pre").text)
+        browser.find_element("id", "search").send_keys("nut 2.50\n")
+        until(browser, lambda: browser.find_element("css selector", "mark").text.split() == ["Nut", "2.50"])
+        assert browser.find_element("id", "found").text == "1 of 1"
+        browser.find_element("id", "search").clear()
+        browser.find_element("id", "search").send_keys("screw\n")
+        until(browser, lambda: browser.find_element("id", "found").text == "not found")
+    assert browser.get_log("browser") == []

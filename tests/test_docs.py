@@ -12,7 +12,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(page.name for page in resources.files("pytest_extract.docs").iterdir() if page.name.endswith(".md"))
-WITHOUT_EXAMPLES = {"case-keys.md", "contributing.md", "golds.md", "options.md", "recordings.md"}
+WITHOUT_EXAMPLES = {
+    "case-keys.md",
+    "contributing.md",
+    "golds.md",
+    "howto.md",
+    "options.md",
+    "recordings.md",
+    "tutorial.md",
+}
 
 MANUAL = "pytest_extract/docs/"
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -65,7 +65,16 @@ def run(args: argparse.Namespace) -> int:
     options += [f"--extract-repeat={args.repeat}"] if args.repeat is not None else []
     options += [f"--extract-budget={args.budget}"] if args.budget is not None else []
     options += ["-p", PLUGIN] if args.extractor else []
-    command = [sys.executable, "-m", "pytest", *map(str, suites), "-q", "--tb=no", "-rN", "--extract-update-gold=new"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *map(str, suites),
+        "-q",
+        "--tb=short",
+        "-rN",
+        "--extract-update-gold=new",
+    ]
     command += [*options, *args.pytest]
     if args.model or args.dry_run:
         forecast = subprocess.run([*command, "--extract-dry-run"], check=False)  # noqa: S603 - our own interpreter

@@ -20,9 +20,10 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.importers.sob_results import read_sob_results
 from pytest_extract.regression.ranking import rank_arms
 from pytest_extract.regression.snapshots import snapshot
-from pytest_extract.report.aggregates import join_blocks, leaderboard_lines, standing_record
+from pytest_extract.report.aggregates import join_blocks, leaderboard_lines, ranking_table, standing_record
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.sob_tables import sob_lines, sob_record, sob_tables
+from pytest_extract.report.totals import totals_of
 
 SHOWN = ("pass_rate", "f1")
 """Measures whose means the leaderboard shows beside SOB's columns."""
@@ -74,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
         ]
         records += [{"by": name, "slice": label, **row} for row in rows] if name else rows
         title = [line(Span(safe_prose(f"{name} {label}: {plural(len(members), 'result')}"), "head"))] if name else []
-        blocks.append([*title, *leaderboard_lines(places, [*arms.values()], runs, width=terminal_width())])
+        ranking = ranking_table(places, totals_of(members).arms)
+        blocks.append([*title, *leaderboard_lines(ranking, [*arms.values()], runs, width=terminal_width())])
     if args.json:
         write_json(records, None)
     else:

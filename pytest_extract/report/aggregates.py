@@ -21,7 +21,7 @@ from pytest_extract.report.lines import Line, Span, line, percent, plural, safe_
 from pytest_extract.report.slices import COUNT_HEADS, RATES, count_cells, counts_record, rate_cells, rates_record
 from pytest_extract.report.summary import emptiness_lines
 from pytest_extract.report.table import Table
-from pytest_extract.report.totals import NO_ARM, EmptinessTotals
+from pytest_extract.report.totals import NO_ARM, ArmTotals, EmptinessTotals
 
 MOST_FIELDS: Final = 20
 MOST_CASES: Final = 20
@@ -163,20 +163,23 @@ SOB_COLUMNS: Final[Mapping[str, str]] = {
 _COUNTS: Final = ("cases", "passed", "broken", "not run", "$ a call", "s a call")
 
 
-def leaderboard_lines(
-    places: Sequence[RankedArm], standings: Sequence[Standing], runs: Mapping[str, RunAggregate], *, width: int = 100
-) -> list[Line]:
-    """Rank arms by the fields that are right, then as SOB does; `runs` holds the aggregate of each by its label."""
-    found = {each.arm: each for each in standings}
+def ranking_table(places: Sequence[RankedArm], arms: Mapping[str, ArmTotals]) -> Table:
+    """Rank arms by the fields that are right; `arms` holds the totals of each by its label."""
     numbers = {place.arm: number for number, place in enumerate(places, start=1)}
-    ranked = [
-        (_numbered(numbers[place.arm], place.arm), *_place_cells(place, numbers, found[place.arm], runs[place.arm]))
-        for place in places
+    rows = [
+        (_numbered(numbers[place.arm], place.arm), *_place_cells(place, numbers, arms[place.arm])) for place in places
     ]
     heads = ("   arm", "fields right", "95 %", "tied with", "f1", *_COUNTS)
+    return Table(heads, rows, ranking_title(places), notes=_ranking_notes(places))
+
+
+def leaderboard_lines(
+    ranking: Table, standings: Sequence[Standing], runs: Mapping[str, RunAggregate], *, width: int = 100
+) -> list[Line]:
+    """Show the ranking, then that of SOB; `runs` holds the aggregate of each arm by its label."""
     by_sob = [(_numbered(number, each.arm), each) for number, each in enumerate(standings, start=1)]
     tables = (
-        Table(heads, ranked, _ranking_title(places), notes=_ranking_notes(places)),
+        ranking,
         Table(
             ("   arm", "overall", "cover", *SOB_COLUMNS.values()),
             [(arm, *_sob_cells(each)) for arm, each in by_sob],
@@ -187,7 +190,7 @@ def leaderboard_lines(
     return join_blocks(table.lines(width) for table in tables)
 
 
-def _ranking_title(places: Sequence[RankedArm]) -> str:
+def ranking_title(places: Sequence[RankedArm]) -> str:
     """Say which arm is best, and whether that is beyond noise."""
     best, *others = places
     if best.right is None or not others:
@@ -209,16 +212,16 @@ def _numbered(number: int, arm: str) -> str:
     return f"{number:>2} {arm or NO_ARM}"
 
 
-def _place_cells(place: RankedArm, numbers: Mapping[str, int], standing: Standing, run: RunAggregate) -> list[str]:
+def _place_cells(place: RankedArm, numbers: Mapping[str, int], arm: ArmTotals) -> list[str]:
     right = ["-", "", ""]
     if place.right is not None:
         tied = ", ".join(str(numbers[arm]) for arm in place.tied[:_MOST_TIED]) + ", ..." * (
             len(place.tied) > _MOST_TIED
         )
         right = [percent(place.right), f"{100 * place.low:.1f} - {percent(place.high)}", tied]
-    f1 = score_number(run.measures["f1"].plain.mean) if "f1" in run.measures else "-"
-    passed = sum(result.outcome is Outcome.PASSED for result in standing.results)
-    counts = [f"{count:,}" for count in (len(standing.results), passed, run.broken, run.not_run)]
+    f1 = score_number(arm.means["f1"]) if "f1" in arm.means else "-"
+    outcomes = (Outcome.PASSED, Outcome.BROKEN, Outcome.NOT_RUN)
+    counts = [f"{count:,}" for count in (arm.outcomes.total(), *(arm.outcomes[each] for each in outcomes))]
     return [
         *right,
         f1,

@@ -11,7 +11,7 @@ from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.gate import gate_lines, repeat_lines
 from pytest_extract.report.lines import Line, line, plural, printed, prose, safe_prose, shorten, text_of
-from pytest_extract.report.run_report import RunReport, headline
+from pytest_extract.report.run_report import RunReport, headline, next_steps
 from pytest_extract.report.slices import slice_table
 from pytest_extract.report.summary import summary_lines, worst_fields_table
 from pytest_extract.report.table import Table
@@ -27,6 +27,8 @@ _WIDTH: Final = 100
 _LONGEST: Final = 200
 _MESSAGE: Final = 1_000
 _SENTENCE: Final = 300
+_MOST_LINES: Final = 3
+"""Lines below the headline that are not folded."""
 _MOST_REASONS: Final = 20
 _MOST_MISTAKES: Final = 10
 _SPARE: Final = 1_000
@@ -40,7 +42,10 @@ def markdown(run: RunReport) -> str:
 
     Text of documents and models is put into fences or code, escaped so that it makes no markup, link or @mention.
     """
-    text = f"{MARKER}\n" + _paragraphs_within(_summary_paragraphs(run), LIMIT - _SPARE)
+    reasons = _reasons(run)
+    text = f"{MARKER}\n## {_ICONS[headline(run).tone]} {headline(run).word}\n\n{''.join(reasons[:_MOST_LINES])}"
+    folded = _paragraphs_within(_folded_paragraphs(run, reasons[_MOST_LINES:]), LIMIT - _SPARE - _utf16_length(text))
+    text += f"\n<details>\n<summary>Fields and numbers</summary>\n{folded}\n</details>\n"
     bad = (result for result in run.results if result.outcome is not Outcome.PASSED)
     shown = 0
     for result in islice(bad, MOST_CASES):
@@ -66,14 +71,17 @@ def _origin(facts: Mapping[str, str]) -> str:
     return " · ".join(part for part in (known, job) if part)
 
 
-def _summary_paragraphs(run: RunReport) -> Iterator[str]:
-    """Yield paragraphs, the most important first."""
+def _reasons(run: RunReport) -> list[str]:
+    """Return what the run comes to as items of a list, the most important first."""
     head = headline(run)
-    yield f"## {_ICONS[head.tone]} {head.word}\n"
-    reasons = [text for text in (head.text, *head.reasons) if text]
-    items = [f"- {_sentence(shorten(text, _SENTENCE))}\n" for text in reasons[:_MOST_REASONS]]
-    left = len(reasons) - len(items)
-    yield "".join(["\n", *items, f"- and {left:,} more\n" if left else ""])
+    texts = [text for text in (head.text, *head.reasons, *next_steps(run)) if text]
+    return [f"- {_sentence(shorten(text, _SENTENCE))}\n" for text in texts]
+
+
+def _folded_paragraphs(run: RunReport, reasons: Sequence[str]) -> Iterator[str]:
+    """Yield what a reader unfolds: further reasons, then paragraphs, the most important first."""
+    left = len(reasons) - _MOST_REASONS
+    yield "".join(["\n", *reasons[:_MOST_REASONS], f"- and {left:,} more\n" if left > 0 else ""]) if reasons else ""
     if run.mistakes:
         rows = [row for text in run.mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
         yield _fenced([line(safe_prose(row)) for row in rows])

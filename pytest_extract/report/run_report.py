@@ -14,10 +14,13 @@ from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.spending import Spending
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
+from pytest_extract.regression.ranking import rank_arms
+from pytest_extract.regression.snapshots import snapshot
+from pytest_extract.report.aggregates import ranking_title
 from pytest_extract.report.auto_accept import auto_accept_text
 from pytest_extract.report.lines import Line, plural
 from pytest_extract.report.slices import VIEWS
-from pytest_extract.report.totals import RunTotals, totals_of, worst_patterns
+from pytest_extract.report.totals import NO_ARM, RunTotals, totals_of, worst_patterns
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]
@@ -92,8 +95,8 @@ def headline(run: RunReport) -> Headline:
         return _gate_headline(run, problems, doubts)
     if run.gate == "suite":
         problems = [*(text for passed, text in run.suite if not passed), *problems]
-    elif run.gate == "case" and (failed := _unexpected(run, Outcome.FAILED)):
-        problems = [f"{_count_of_cases(failed, run)} failed", *problems]
+    elif run.gate == "case" and _unexpected(run, Outcome.FAILED):
+        problems = [*_failed_texts(run, lambda arm: _unexpected(run, Outcome.FAILED, arm), "failed"), *problems]
     return _threshold_headline(run, problems, doubts)
 
 
@@ -108,8 +111,22 @@ def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: Inconclusi
     return [auto_accept_text(each) for each in totals.auto_accept.decisions if each.shown in failing]
 
 
-def _unexpected(run: RunReport, outcome: Outcome) -> int:
-    return sum(result.outcome is outcome and result.nodeid not in run.expected for result in run.results)
+def _unexpected(run: RunReport, outcome: Outcome, arm: str | None = None) -> int:
+    return sum(
+        result.outcome is outcome and result.nodeid not in run.expected and arm in (None, result.arm.label)
+        for result in run.results
+    )
+
+
+def _failed_texts(run: RunReport, count: Callable[[str | None], int], what: str) -> list[str]:
+    """Count failed cases, those of each arm by itself: the numbers of several together are those of none."""
+    if len(run.totals.arms) < 2:
+        return [f"{_count_of_cases(count(None), run)} {what}"]
+    return [
+        f"{arm or NO_ARM}: {failed:,} of {plural(totals.outcomes.total(), 'case')} {what}"
+        for arm, totals in run.totals.arms.items()
+        if (failed := count(arm))
+    ]
 
 
 def _count_of_cases(count: int, run: RunReport) -> str:
@@ -133,7 +150,12 @@ def _gate_headline(run: RunReport, problems: list[str], doubts: list[str]) -> He
 
 def _threshold_headline(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
     below = run.totals.outcomes[Outcome.FAILED]
-    beside = [f"{_count_of_cases(below, run)} below their thresholds"] if below and run.gate != "case" else []
+    beside: list[str] = []
+    if below and run.gate != "case":
+        arms = run.totals.arms
+        beside = _failed_texts(
+            run, lambda arm: below if arm is None else arms[arm].outcomes[Outcome.FAILED], "below their thresholds"
+        )
     if run.expected:
         beside.append(f"{plural(len(run.expected), 'case')} not green as an xfail mark says")
     if problems:
@@ -148,6 +170,8 @@ def _threshold_headline(run: RunReport, problems: list[str], doubts: list[str]) 
 
 
 def _passed_text(run: RunReport) -> str:
+    if len(run.totals.arms) > 1 and not run.runs:
+        return ranking_title(rank_arms(snapshot(run.results)))
     return f"{_count_of_cases(run.totals.outcomes[Outcome.PASSED], run)} passed"
 
 
@@ -170,7 +194,7 @@ def next_steps(run: RunReport) -> list[str]:
             "every field."
         )
     bad = worst_patterns(totals.fields)
-    if bad and headline(run).tone != "good":
+    if bad and len(totals.arms) == 1 and headline(run).tone != "good":
         name, tally = bad[0]
         share = f"{tally.wrong:,} of {tally.total:,} values wrong in {plural(len(tally.cases), 'case')}"
         steps.append(f"Look at `{name}` first: {share}.")

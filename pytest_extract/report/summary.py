@@ -23,7 +23,6 @@ from pytest_extract.report.lines import (
     plural,
     prose,
     safe_prose,
-    score_number,
     shorten,
 )
 from pytest_extract.report.table import Table
@@ -41,6 +40,7 @@ from pytest_extract.report.totals import (
     WrappedTotals,
     counted_total,
     failed_text,
+    measure_text,
     order_text,
     totals_of,
     worst_patterns,
@@ -132,7 +132,7 @@ def _cases_line(totals: RunTotals, expected: int) -> Line:
     if expected:
         parts.append(Span(f" ({expected:,} as an xfail mark says)"))
     means = totals.means
-    parts += [Span(f"; {name} {score_number(value)}") for name, value in means.items()]
+    parts += [Span(f"; {' '.join(measure_text(name, value))}") for name, value in means.items()]
     return line(*parts)
 
 
@@ -142,30 +142,30 @@ def arm_table(arms: Mapping[str, ArmTotals]) -> Table:
     for label, arm in sorted(arms.items()):
         counts, means = arm.outcomes, arm.means
         figures = [f"{count:,}" for count in (counts.total(), *(counts[each] for each in _OUTCOME_STYLE))]
-        scores = [score_number(means[name]) if name in means else "-" for name in MEASURES]
+        scores = [measure_text(name, means[name])[1] if name in means else "-" for name in MEASURES]
         rows.append((label, *figures, *scores, arm.spending.cost_text))
     outcomes = [str(each).replace("_", " ") for each in _OUTCOME_STYLE]
-    return Table(("", "cases", *outcomes, *MEASURES, "cost"), rows)
+    return Table(("", "cases", *outcomes, *(measure_text(name, 0.0)[0] for name in MEASURES), "cost"), rows)
 
 
 def worst_fields_table(bad: Sequence[tuple[str, PatternCounts]], arms: Sequence[str] = ()) -> Table:
-    """Write the fields that failed as a table; `arms`: those whose share has a column."""
+    """Write the fields that failed as a table; `arms`: those that have each a column for what is wrong."""
     rows = [
         (
             name,
-            f"{tally.wrong:,} of {tally.total:,} ({percent(tally.wrong / tally.total)})",
+            *([_wrong_text(tally.statuses)] if not arms else [_wrong_text(tally.arms.get(arm, {})) for arm in arms]),
             f"{len(tally.cases):,}",
             failed_text(tally),
-            *(_share_text(tally.arms.get(arm, {})) for arm in arms),
         )
         for name, tally in bad
     ]
-    return Table(("field", "wrong", "cases", "how", *(arm or NO_ARM for arm in arms)), rows)
+    wrong = [f"wrong in {arm or NO_ARM}" for arm in arms] or ["wrong"]
+    return Table(("field", *wrong, "cases", "how"), rows)
 
 
-def _share_text(statuses: Mapping[str, int]) -> str:
-    total = counted_total(statuses)
-    return percent(wrong_count(statuses) / total) if total else "-"
+def _wrong_text(statuses: Mapping[str, int]) -> str:
+    wrong, total = wrong_count(statuses), counted_total(statuses)
+    return f"{wrong:,} of {total:,} ({percent(wrong / total)})" if total else "-"
 
 
 def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most: int | None, diffs: bool) -> list[Line]:

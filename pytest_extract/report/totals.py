@@ -17,7 +17,7 @@ from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_cove
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
-from pytest_extract.report.lines import plural, safe_prose, shorten
+from pytest_extract.report.lines import percent, plural, safe_prose, score_number, shorten
 
 if TYPE_CHECKING:
     from pytest_extract.core.mistakes.output import NamingLimit
@@ -30,6 +30,11 @@ _LONGEST_REASON: Final = 90
 
 MEASURES: Final = ("pass_rate", "f1")
 """The measures that every report shows of runs, arms and cases; the results file has the others."""
+
+
+def measure_text(name: str, value: float) -> tuple[str, str]:
+    """Return how people read a measure: its name and its value. `pass_rate` is the share of fields that are right."""
+    return ("fields right", percent(value)) if name == "pass_rate" else (name, score_number(value))
 
 
 def case_means(result: CaseResult, names: Sequence[str]) -> dict[str, float]:

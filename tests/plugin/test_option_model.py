@@ -54,9 +54,9 @@ def test_every_case_runs_once_per_model_taking_turns(pytester: pytest.Pytester, 
     result.stdout.fnmatch_lines(
         [
             "4 cases: 2 passed, 2 failed; *",
-            "  *cases *passed *failed *broken *not run *pass_rate *f1 *cost",
-            "  bad *2 *0 *2 *0 *0 *0.6667 *",
-            "  good/one *2 *2 *0 *0 *0 *1 *1 *",
+            "  *cases *passed *failed *broken *not run fields right *f1 *cost",
+            "  bad *2 *0 *2 *0 *0 *66.7 % *",
+            "  good/one *2 *2 *0 *0 *0 *100 % *1 *",
         ]
     )
 

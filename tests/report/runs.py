@@ -34,7 +34,7 @@ def scored(name: str, extracted: object, *, gold: object = GOLD, model: str | No
     rate = score.measures["pass_rate"]
     outcome = Outcome.PASSED if rate == 1 else Outcome.FAILED
     breaches = () if rate == 1 else (Breach(what="pass_rate", message=f"pass_rate {rate:.3g} is below 1"),)
-    attempt = Attempt(index=0, outcome=outcome, score=score)
+    attempt = Attempt(index=0, outcome=outcome, score=score, cost_usd=keys.pop("cost_usd", None))
     return case(name, outcome, attempt, model=model, **{"breaches": breaches, **keys})
 
 

@@ -45,7 +45,7 @@ def test_hostile_text_is_no_markup(value: str) -> None:
     assert all(re.fullmatch(r"(?:&#\d+;|[\w ./:,;%()-])*", each) and "_" not in each for each in code)
     rest = re.sub(r"<code>.*?</code>", "", plain)
     assert not re.search(r"[@`*_\[\]$~]|https?:|www\.|<(?!/?(?:details|summary)>)", rest)
-    assert rest.count("<details>") == rest.count("</details>") == 2
+    assert rest.count("<details>") == rest.count("</details>") == 3
     rows = [row for row in plain.splitlines() if row.startswith("|")]
     assert {row.count("|") for row in rows} == {5}
 
@@ -55,10 +55,10 @@ def test_a_comment_has_room_for_all_of_it() -> None:
     results = [scored(f"case-{index}", wrong(vendor="🦊" * 5_000, items=items), gold=GOLD) for index in range(80)]
     text = told(*results)
     assert len(text.encode("utf-16-le")) // 2 <= LIMIT
-    shown = text.count("<details>")
+    shown = text.count("<details>") - 1  # the first has fields and numbers
     assert 0 < shown <= MOST_CASES
     assert text.endswith(f"\n{80 - shown} more cases not green; the results file has them.\n")
-    assert text.count("</details>") == shown
+    assert text.count("</details>") == shown + 1
 
 
 def test_an_opening_that_is_too_long_is_cut_between_paragraphs() -> None:
@@ -72,5 +72,6 @@ def test_an_opening_that_is_too_long_is_cut_between_paragraphs() -> None:
 
 def test_a_green_run_is_short() -> None:
     assert told(scored("a", GOLD)) == (
-        f"{MARKER}\n## ✅ Passed\n\n- 1 case passed\n\n```text\n1 case: 1 passed; pass_rate 1; f1 1\n```\n"
+        f"{MARKER}\n## ✅ Passed\n\n- 1 case passed\n\n<details>\n<summary>Fields and numbers</summary>\n"
+        "\n```text\n1 case: 1 passed; fields right 100 %; f1 1\n```\n\n</details>\n"
     )

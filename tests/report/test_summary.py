@@ -44,7 +44,7 @@ def test_outcomes_stay_apart_and_broken_cases_are_in_no_measure() -> None:
         case("c", broken, why="ValueError: down"),
         case("d", why="the budget is spent"),
     )
-    assert lines[0] == "4 cases: 1 passed, 1 failed, 1 broken, 1 not run; pass_rate 0.75; f1 0.75"
+    assert lines[0] == "4 cases: 1 passed, 1 failed, 1 broken, 1 not run; fields right 75 %; f1 0.75"
     assert "broken: 1 case: ValueError: down" in lines
     assert "not run: 1 case: the budget is spent" in lines
 
@@ -61,7 +61,7 @@ def test_reasons_that_are_not_shown_are_counted() -> None:
 
 def test_what_xfail_announced_is_said() -> None:
     line = told(case("a", attempt(1.0)), case("b", attempt(0.5)), expected=1)[0]
-    assert line.startswith("2 cases: 1 passed, 1 failed (1 as an xfail mark says); pass_rate")
+    assert line.startswith("2 cases: 1 passed, 1 failed (1 as an xfail mark says); fields right")
 
 
 def test_a_case_s_repeats_count_as_one_case() -> None:
@@ -132,9 +132,9 @@ def test_a_line_per_arm() -> None:
         case("b", attempt(0.0), arm=Arm(model="n")),
     )
     assert [line.split() for line in lines[1:4]] == [
-        ["cases", "passed", "failed", "broken", "not", "run", "pass_rate", "f1", "cost"],
-        ["m", "1", "1", "0", "0", "0", "1", "1", "$0.5000"],
-        ["n", "2", "0", "2", "0", "0", "0.25", "0.25", "unknown"],
+        ["cases", "passed", "failed", "broken", "not", "run", "fields", "right", "f1", "cost"],
+        ["m", "1", "1", "0", "0", "0", "100", "%", "1", "$0.5000"],
+        ["n", "2", "0", "2", "0", "0", "25", "%", "0.25", "unknown"],
     ]
 
 

@@ -27,9 +27,20 @@ from pytest_extract.report.html.text import (
     short_name,
     styled,
     styled_lines,
+    table_data,
 )
-from pytest_extract.report.lines import first_of, plural, render_error, score_number
-from pytest_extract.report.totals import BY_EMPTINESS, MEASURES, UncomparedCase, case_means, mostly_empty, reason_of
+from pytest_extract.report.lines import first_of, plural, render_error
+from pytest_extract.report.table import Table
+from pytest_extract.report.totals import (
+    BY_EMPTINESS,
+    MEASURES,
+    NO_ARM,
+    UncomparedCase,
+    case_means,
+    measure_text,
+    mostly_empty,
+    reason_of,
+)
 from pytest_extract.report.value_diff import SideBySide, side_by_side
 from pytest_extract.report.values import show
 
@@ -51,6 +62,7 @@ _MOST_TAGS: Final = 20
 _MOST_ARRAYS: Final = 5
 _MOST_ROWS: Final = 40
 _MOST_COLUMNS: Final = 8
+_MOST_VARIANTS: Final = 6
 _MOST_OUTPUT: Final = 20_000
 _CELL_WIDTH: Final = 60
 _GIST: Final = 140
@@ -88,6 +100,9 @@ def case_data(
     `patterns`: the columns of the heat map.
     """
     ordered = _ordered(results, places)
+    variants: dict[tuple[str, str], list[CaseResult]] = {}
+    for result in results:
+        variants.setdefault((result.file, result.case_id), []).append(result)
     shown = ordered[:MOST_CASES]
     columns = {pattern: index for index, pattern in enumerate(patterns[:HEAT_COLUMNS])}
     rows: list[Json] = []
@@ -96,7 +111,8 @@ def case_data(
     for row in shown:
         result, place = results[row.position], places[row.position]
         if room > 0:
-            body = _json(_body(result, place, documents, matches=len(ordered) <= MOST_SMALL))
+            beside = variants[result.file, result.case_id]
+            body = _json(_body(result, place, documents, beside, matches=len(ordered) <= MOST_SMALL))
         else:
             body = _json({"note": _LEFT_OUT})
             full += 1
@@ -206,10 +222,12 @@ def _heat(result: CaseResult, columns: Mapping[str, int]) -> list[str]:
 # --- the body
 
 
-def _body(result: CaseResult, place: CasePlace, documents: PageDocuments, *, matches: bool) -> dict[str, Json]:
-    """Return all that is shown of a case; never raises."""
+def _body(
+    result: CaseResult, place: CasePlace, documents: PageDocuments, variants: Sequence[CaseResult], *, matches: bool
+) -> dict[str, Json]:
+    """Return all that is shown of a case, and of the `variants` of it; never raises."""
     try:
-        return _parts(result, place, documents, matches=matches)
+        return _parts(result, place, documents, matches=matches) | _side_by_side(variants)
     except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the page along
         return {"note": f"{render_error('this case', error)}."}
 
@@ -232,6 +250,33 @@ def _parts(result: CaseResult, place: CasePlace, documents: PageDocuments, *, ma
     return body
 
 
+def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
+    """Return the fields that are wrong in one of several variants of a case, with the value of each."""
+    if len(variants) < 2:
+        return {}
+    shown = variants[:_MOST_VARIANTS]
+    leaves = [
+        {str(leaf.path): leaf for attempt in each.attempts[:1] if attempt.score for leaf in attempt.score.leaves}
+        for each in shown
+    ]
+    wrong = dict.fromkeys(path for found in leaves for path, leaf in found.items() if leaf.status in FAILED)
+    rows = []
+    for path in wrong:
+        found = [each.get(path) for each in leaves]
+        gold = next((leaf.gold for leaf in found if leaf is not None and leaf.gold is not MISSING), MISSING)
+        values = ["-" if leaf is None else _variant_text(leaf) for leaf in found]
+        rows.append((path, "missing" if gold is MISSING else show(gold, _CELL_WIDTH), *values))
+    names = [f"{short_name(each.arm.label) or NO_ARM}: {outcome_text(each.outcome)}" for each in shown]
+    table = Table(("field", "gold", *names), rows, "Variants side by side").first(_MOST_ROWS, "field")
+    return {"variants": table_data(table, paths=True)} if rows else {}
+
+
+def _variant_text(leaf: FieldResult) -> str:
+    if leaf.status not in FAILED:
+        return "✓"
+    return "missing" if leaf.extracted is MISSING else show(leaf.extracted, _CELL_WIDTH)
+
+
 def _missed_bounds(result: CaseResult) -> list[str]:
     if result.breaches:
         return first_of([message(breach.message) for breach in result.breaches], _MOST_TEXTS, "bound")
@@ -245,7 +290,7 @@ def _facts(result: CaseResult) -> list[Json]:
     facts = [("case", result.nodeid)]
     if result.arm.label:
         facts.append(("model", result.arm.label))
-    facts += [(name, score_number(value)) for name, value in case_means(result, MEASURES).items()]
+    facts += [measure_text(name, value) for name, value in case_means(result, MEASURES).items()]
     seconds = [attempt.latency_s for attempt in result.attempts if attempt.latency_s]
     costs = [attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None and not attempt.recorded]
     if sum(seconds) >= 0.05:

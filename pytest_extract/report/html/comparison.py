@@ -83,7 +83,7 @@ def _arm_parts(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -> 
     yield "head", f"{short_name(arm.label)}: {title}" if arm.label else title
     effects = [effect_text(effect) for effect in decision.effects if effect.arm == arm.label]
     if effects:
-        yield "pre", effects
+        yield "list", effects
     for tags in tag_tables(arm, decision, MOST):
         yield "table", table_data(tags)
     if (patterns := pattern_table(arm, decision, MOST)) is not None:

@@ -30,7 +30,7 @@ MOST_TEXT: Final = 200_000
 """Characters of one document's text."""
 MOST_TEXTS: Final = 6_000_000
 """Characters of all documents."""
-MOST_IMAGE_BYTES: Final = 20_000_000
+MOST_IMAGE_BYTES: Final = 3_000_000
 """Bytes of all images, before they are written as text."""
 MOST_PAGES: Final = 40
 """Pages of one PDF that are shown as images."""

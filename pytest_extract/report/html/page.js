@@ -60,7 +60,7 @@ const path = (name) => make("code", { class: "path" }, name.split(/(?<=[._])/).f
 const count = (number) => number.toLocaleString("en");
 const percent = (share) => `${Math.round(share * 1000) / 10} %`;
 
-// the verdict, and the sections above the heat map: each part is [kind, content]
+// the verdict, and the sections of the page: each part is [kind, content]
 
 const dim = (text) => make("p", { class: "dim", text });
 const list = (texts, name) => (texts.length ? make("ul", { class: name }, texts.map((text) => make("li", {}, prose(text)))) : null);
@@ -95,11 +95,12 @@ function drawPage() {
     head.facts.length ? make("dl", { class: "runfacts" }, head.facts.map(([name, value]) => make("div", {}, make("dt", { text: name }),
       make("dd", {}, value.split(" ").flatMap((word) => [make("span", { text: word }), " "]))))) : null,
   ].filter(Boolean));
+  const main = document.querySelector("main");
   for (const [id, title, parts] of sections) {
-    $("heat").before(make("section", { id, "aria-labelledby": `${id}-title` },
+    main.append($(id) ?? make("section", { id, "aria-labelledby": `${id}-title` },
       make("h2", { id: `${id}-title`, class: id === "overview" ? "hidden" : null, text: title }), parts.map(part)));
   }
-  if (!data.patterns.length || data.rows.length < 2) $("heat").remove();
+  if (data.patterns.length < 2 || data.rows.length < 2) $("heat").remove();
   $("nav").append(...[...document.querySelectorAll("main > section")].filter((section) => section.id !== "overview")
     .map((section) => make("a", { href: `#${section.id}`, text: section.querySelector("h2").textContent })));
   $("limits").hidden = !limits.length;
@@ -141,9 +142,10 @@ function tablePart(table, cellOf = (text) => text) {
 }
 
 function fieldsPart(table) {
+  const cases = table.heads.indexOf("cases");
   return tablePart(table, (text, row, column) => {
-    if (column === 1) return [text, " ", draw("svg", { class: "bar", "aria-hidden": "true" }, draw("rect", { class: "bad", width: `${100 * table.shares[row]}%`, height: "100%" }))];
-    if (column !== 2) return text;
+    if (column === 1 && cases === 2) return [text, " ", draw("svg", { class: "bar", "aria-hidden": "true" }, draw("rect", { class: "bad", width: `${100 * table.shares[row]}%`, height: "100%" }))];
+    if (column !== cases) return text;
     return toCases(`${text} case${text === "1" ? "" : "s"}`, () => {
       tools.reset();
       choose({ field: row }, `field ${table.rows[row][0]}`);
@@ -374,9 +376,10 @@ function caseParts(row) {
     make("a", { class: "anchor", href: `#${row.anchor}`, text: "#", "aria-label": `Link to ${row.name}` }),
   );
   const details = make("div", { class: "details" }, caseDetails(body));
+  const variants = body.variants ? tablePart(body.variants) : [];
   const paper = source ? documentPart(source) : null;
-  if (paper) return [head, make("div", { class: "split" }, paper, details)];
-  return [head, body.nodoc ? dim(body.nodoc) : null, details].filter(Boolean);
+  if (paper) return [head, ...variants, make("div", { class: "split" }, paper, details)].filter(Boolean);
+  return [head, ...variants, body.nodoc ? dim(body.nodoc) : null, details].filter(Boolean);
 }
 
 function caseDetails(body) {
@@ -673,7 +676,8 @@ const tail = (name) => (name.length > 25 ? `…${name.slice(-24)}` : name);
 function drawHeat() {
   const table = $("heat-table");
   if (!table) return;
-  const ranked = heatSort === null ? matches : [...matches].sort((one, other) => WEIGHT.indexOf(one.heat[heatSort]) - WEIGHT.indexOf(other.heat[heatSort]));
+  const failing = matches.filter((row) => /[^m.]/i.test(row.heat));
+  const ranked = heatSort === null ? failing : [...failing].sort((one, other) => WEIGHT.indexOf(one.heat[heatSort]) - WEIGHT.indexOf(other.heat[heatSort]));
   const columns = data.patterns.map((_, index) => index).filter((index) => matches.some((row) => !".!".includes(row.heat[index]))).slice(0, HEAT_COLUMNS);
   const head = make("tr", { role: "row" }, make("th", { scope: "col", role: "columnheader" }, "case"),
     columns.map((index) => [index, data.patterns[index]]).map(([index, name]) => make("th", { scope: "col", role: "columnheader", class: "field", "aria-sort": index === heatSort ? "ascending" : null },

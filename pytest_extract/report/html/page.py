@@ -9,6 +9,7 @@ import base64
 import hashlib
 import html
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,7 +20,9 @@ from typing import Any, Final, TypeAlias
 from pytest_extract.core.aggregate.slices import natural_key, tag_text
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.values import Json
-from pytest_extract.regression.snapshots import CaseKey, case_key
+from pytest_extract.regression.ranking import rank_arms
+from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
+from pytest_extract.report.aggregates import ranking_table
 from pytest_extract.report.auto_accept import auto_accept_lines
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
@@ -27,9 +30,9 @@ from pytest_extract.report.gate import repeat_lines
 from pytest_extract.report.html.cases import HEAT_COLUMNS, CasePlace, case_data, mistakes_of
 from pytest_extract.report.html.comparison import broken_fields, comparison_parts
 from pytest_extract.report.html.documents import PageDocuments
-from pytest_extract.report.html.plots import run_plot, size_plots
+from pytest_extract.report.html.plots import cost_plot, run_plot, size_plots
 from pytest_extract.report.html.text import ICONS, ORDER, anchor, message, outcome_text, short_name, table_data
-from pytest_extract.report.lines import Line, first_of, plural, safe_prose, score_number, shorten, text_of
+from pytest_extract.report.lines import Line, first_of, plural, safe_prose, shorten, text_of
 from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
 from pytest_extract.report.slices import slice_table
 from pytest_extract.report.summary import (
@@ -41,10 +44,12 @@ from pytest_extract.report.summary import (
     worst_fields_table,
     wrapped_lines,
 )
-from pytest_extract.report.totals import NO_ARM, RunTotals, worst_patterns
+from pytest_extract.report.totals import NO_ARM, RunTotals, measure_text, worst_patterns
 
 Parts: TypeAlias = list[tuple[str, Any]]
 """What a section shows, one below the other: the kind of each part, by which the script draws it, and its content."""
+DRAWN: Final = ("drawn", None)
+"""The part of a section that the page has already."""
 
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 _COLOURS: Final = {"good": "#1a7f37", "bad": "#c62828", "warn": "#9a6700"}
@@ -152,19 +157,21 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     documents = PageDocuments(run.find_case, run.pages)
     cases = case_data(run.results, places, columns, documents)
     shown_documents, limits = documents.data()
+    compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
+    if compared and len(arms) > 1 and run.gate != "regression":
+        compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
+    slices = [_table(slice_table(each, view=run.view)) for each in run.slices if each.is_known]
+    plots = [*run_plot(run.totals.arms, run.runs), *size_plots(run.results)]
     sections: list[tuple[str, str, Parts]] = [
         ("overview", "Overview", _overview(run)),
-        ("mistakes", "Mistakes in case files", _mistakes(run.mistakes)),
-        ("compared", "What changed", comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")),
+        ("mistakes", "Mistakes in case files", _mistakes(run)),
+        ("ranking", "Ranking", _ranking(run)),
+        ("compared", "What changed", compared),
         ("fields", "Fields", _fields(run.totals, arms)),
-        ("slices", "Slices", [_table(slice_table(each, view=run.view)) for each in run.slices if each.is_known]),
-        (
-            "plots",
-            "Plots",
-            [("plot", plot) for plot in (*run_plot(run.totals.arms, run.runs), *size_plots(run.results))],
-        ),
-        ("arms", "Models, prompts and revisions", _arms(run.totals)),
+        *((name, "", [DRAWN]) for name in ("cases", "heat")),
+        ("slices", "Slices", slices),
         ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
+        ("plots", "Plots", [("plot", plot) for plot in plots]),
     ]
     told = {
         "head": {
@@ -217,6 +224,11 @@ def _pre(lines: Sequence[Line]) -> Parts:
 
 def _overview(run: RunReport) -> Parts:
     totals = run.totals
+    hindered = [*failure_lines(totals, width=_LINE_WIDTH)]
+    hindered += auto_accept_lines(totals.auto_accept.decisions, width=_LINE_WIDTH)
+    told: Parts = [("list", [text_of(line).strip() for line in hindered])] if hindered else []
+    if len(totals.arms) > 1:  # numbers of several arms together are those of none
+        return told
     shares = [(str(each), totals.outcomes[each] / totals.cases) for each in ORDER if totals.outcomes[each]]
     parts: Parts = [("shares", shares), ("tiles", _tiles(run))]
     if totals.mistakes:
@@ -228,8 +240,7 @@ def _overview(run: RunReport) -> Parts:
             "unnamed": str(totals.naming_limit or ""),
         }
         parts.append(("kinds", shown))
-    hindered = failure_lines(totals, width=_LINE_WIDTH)
-    return parts + _pre([*hindered, *auto_accept_lines(totals.auto_accept.decisions, width=_LINE_WIDTH)])
+    return parts + told
 
 
 def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
@@ -238,7 +249,7 @@ def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
     counts, fields, spent = totals.outcomes, totals.fields.values(), totals.spending + run.reruns
     wrong, total = sum(tally.wrong for tally in fields), sum(tally.total for tally in fields)
     tiles = [(outcome_text(outcome), f"{counts[outcome]:,}", str(outcome)) for outcome in ORDER if counts[outcome]]
-    tiles += [(name, score_number(value), "") for name, value in totals.means.items()]
+    tiles += [(*measure_text(name, value), "") for name, value in totals.means.items()]
     if total:
         tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
     for name, value, note in spending_facts(spent, run.reruns):
@@ -252,11 +263,12 @@ def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
     return tiles
 
 
-def _mistakes(mistakes: Sequence[str]) -> Parts:
-    if not mistakes:
+def _mistakes(run: RunReport) -> Parts:
+    if not run.mistakes:
         return []
-    rows = [message(row) for text in mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
-    left = len(mistakes) - _MOST_MISTAKES
+    folder = f"{run.root.absolute()}{os.sep}"
+    rows = [message(row.replace(folder, "")) for text in run.mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
+    left = len(run.mistakes) - _MOST_MISTAKES
     rows += [f"… and {plural(left, 'more file')}"] if left > 0 else []
     return [("text", "These cases are in no number below: their files could not be read."), ("pre", rows)]
 
@@ -264,7 +276,7 @@ def _mistakes(mistakes: Sequence[str]) -> Parts:
 def _fields(totals: RunTotals, arms: Sequence[str]) -> Parts:
     parts: Parts = []
     if bad := worst_patterns(totals.fields):
-        table = worst_fields_table(bad, arms if 1 < len(arms) <= _MOST_ARM_COLUMNS else ())
+        table = worst_fields_table(bad, arms[:_MOST_ARM_COLUMNS] if len(arms) > 1 else ())
         shares = [tally.wrong / tally.total for _, tally in bad[:MOST_PATTERNS]]
         told = "Worst first: by what they lose in score over all cases. The number of cases filters the list of cases."
         parts = [("text", told), ("fields", table_data(table.first(MOST_PATTERNS, "field"), paths=True, shares=shares))]
@@ -275,16 +287,25 @@ def _fields(totals: RunTotals, arms: Sequence[str]) -> Parts:
     return parts
 
 
-def _arms(totals: RunTotals) -> Parts:
-    table = arm_table(totals.arms).first(MOST_ARMS, "arm")
-    return [_table(replace(table, heads=("arm", *table.heads[1:])))] if len(totals.arms) > 1 else []
+def _ranking(run: RunReport) -> Parts:
+    """Return the arms, the best first, and how their quality goes with their cost; runs over time in their order."""
+    totals = run.totals
+    if len(totals.arms) < 2:
+        return []
+    if run.runs:
+        table = arm_table(totals.arms).first(MOST_ARMS, "run")
+        return [_table(replace(table, heads=("run", *table.heads[1:])))]
+    places = rank_arms(snapshot(run.results))
+    table = ranking_table(places, totals.arms).first(MOST_ARMS, "arm")
+    return [_table(table), *(("plot", plot) for plot in cost_plot(places))]
 
 
 def _more(run: RunReport) -> Parts:
     """Return what the repeats show, and further notes of the run."""
     repeats = repeat_lines(run.results) if run.totals.repeated else []
     notes = [*wrapped_lines(run.totals.wrapped), *adjustment_lines(run.totals.adjustments, _LINE_WIDTH)]
-    return _pre([*repeats, *notes, *run.lines])
+    told = [text_of(line).strip() for line in (*notes, *run.lines)]
+    return [*_pre(repeats), *([("list", told)] if told else [])]
 
 
 def _filters(run: RunReport, arms: Sequence[str], places: Sequence[CasePlace]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from pytest_extract.core.aggregate.extractbench import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, rank_correlations
 from pytest_extract.core.case_result import CaseResult
+from pytest_extract.regression.ranking import RankedArm
 from pytest_extract.report.html.text import short_name
 from pytest_extract.report.lines import percent, plural, score_number
 from pytest_extract.report.slices import correlation_text
@@ -19,6 +20,8 @@ COLOURS: Final = 6
 """Arms with a colour of their own; further ones share the last."""
 _MOST_MEANS: Final = 8
 _MEAN_GROUPS: Final = 6
+_FEWEST_POINTS: Final = 20
+"""Cases from which on a plot says more than a list."""
 _SIZES: Final = ("output-size", "breadth", "depth")
 
 
@@ -38,7 +41,8 @@ def size_plots(results: Iterable[CaseResult]) -> list[dict[str, Any]]:
     return [
         _size_plot(name, rows)
         for name, rows in found.items()
-        if len({size for size, _rate, _arm, _case in rows}) >= 3
+        if len(rows) >= _FEWEST_POINTS
+        and len({size for size, _rate, _arm, _case in rows}) >= 3
         and len({rate for _size, rate, _arm, _case in rows}) > 1
     ]
 
@@ -71,6 +75,33 @@ def _size_plot(name: str, rows: Sequence[tuple[int, float, str, str]]) -> dict[s
             _mean_line([(size, rate) for size, rate, one, _case in rows if one == arm]) for arm in arms[:COLOURS]
         ],
     }
+
+
+def cost_plot(places: Sequence[RankedArm]) -> list[dict[str, Any]]:
+    """Plot the fields that are right by the cost of a call, a point for each arm; nothing for fewer than two."""
+    known = [(place, place.cost_usd, place.right) for place in places if place.cost_usd and place.right is not None]
+    if len(known) < 2:
+        return []
+    return [
+        {
+            "title": "Quality by cost",
+            "text": "up and to the left is better",
+            "label": "cost of a call, in millionths of a dollar",
+            "logarithmic": True,
+            "names": [short_name(place.arm) or NO_ARM for place, _, _ in known[: COLOURS - 1]]
+            + ["others"] * (len(known) >= COLOURS),
+            "points": [
+                (
+                    round(1e6 * cost, 1),
+                    right,
+                    min(index, COLOURS - 1),
+                    f"{short_name(place.arm) or NO_ARM}: fields right {percent(right)}, ${cost:.3g} a call",
+                )
+                for index, (place, cost, right) in enumerate(known)
+            ],
+            "lines": [],
+        }
+    ]
 
 
 def _mean_line(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -316,19 +316,40 @@ def test_cases_of_one_size_have_one_mean() -> None:
 def test_sizes_and_runs_are_plotted() -> None:
     sizes = [
         scored(f"c{size}", wrong(total=size) if size > 5 else GOLD, shape={"values": size, "fields": 3, "depth": 2})
-        for size in (5, 50, 500)
+        for size in range(5, 205, 10)
     ]
     (plot,) = page_data(shown(*sizes)).parts("plots", "plot")
     assert plot["title"] == "Pass rate by output size"
-    assert "c50: 50, 66.7 %" in [point[3] for point in plot["points"]]
-    assert len(plot["lines"][0]) == 3
+    assert "c55: 55, 66.7 %" in [point[3] for point in plot["points"]]
+    assert len(plot["lines"][0]) == 5
     alike = shown(*sizes[1:], scored("d", wrong(total=1), shape={"values": 70}))
     assert page_data(alike).parts("plots", "plot") == []
+    assert page_data(shown(*sizes[1:])).parts("plots", "plot") == []
     runs = [scored("a", wrong(total=1), model="m (one)"), scored("a", GOLD, model="m (two)")]
     (plot,) = page_data(shown(*runs, runs=["m (one)", "m (two)"])).parts("plots", "plot")
     assert plot["title"] == "Score over runs"
     assert "pass_rate 0.667 at first, 1 at last" in plot["text"]
     assert page_data(shown(*runs)).parts("plots", "plot") == []
+
+
+def test_arms_are_ranked_first_and_never_pooled() -> None:
+    right = [scored(f"c{index}", GOLD, model="small", cost_usd=0.001) for index in range(12)]
+    bad = [scored(f"c{index}", wrong(total=1, vendor="x"), model="large", cost_usd=0.02) for index in range(12)]
+    data = page_data(shown(*right, *bad, gate="none"))
+    assert data.head["text"] == "small is best, beyond noise"
+    assert next(iter(data.sections)) == "ranking"
+    (table,) = data.parts("ranking", "table")
+    assert [(row[0], row[1], row[5], row[6]) for row in table["rows"]] == [
+        (" 1 small", "100 %", "12", "12"),
+        (" 2 large", "33.3 %", "12", "0"),
+    ]
+    (plot,) = data.parts("ranking", "plot")
+    assert [point[:2] for point in plot["points"]] == [[1000.0, 1.0], [20000.0, pytest.approx(1 / 3)]]
+    (fields,) = data.parts("fields", "fields")
+    assert fields["heads"] == ["field", "wrong in large", "wrong in small", "cases", "how"]
+    for body in data.bodies:
+        assert body["variants"]["heads"] == ["field", "gold", "small: passed", "large: failed"]
+        assert ["total", "907.2", "✓", "1"] in body["variants"]["rows"]
 
 
 def test_a_run_without_results_has_a_page() -> None:

@@ -27,7 +27,7 @@ _RULES: Final = {
     "margin": (float, "PASS needs that a fall of the mean by this is excluded (default: it says what is excluded)"),
     "measure": (str, "judge this measure (pass_rate, f1, ...) and not the share of passed fields"),
     "max-dead": (int, "hard rule: at most so many cases that were right and now are dead (default: see the manual)"),
-    "max-regressed": (int, "hard rule: at most so many regressed fields"),
+    "max-fallen": (int, "hard rule: at most so many fields that fell"),
     "max-drop": (float, "hard rule: the measure falls by at most this"),
     "max-cost-rise": (float, "hard rule: the mean cost of a call rises by at most this share (0.2: a fifth)"),
     "max-latency-rise": (float, "hard rule: the mean latency of a call rises by at most this share"),

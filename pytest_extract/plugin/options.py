@@ -378,7 +378,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         ),
         Option(
             "rule",
-            "Set a rule of the regression gate (alpha=0.05, max_regressed=0, ...); repeatable.",
+            "Set a rule of the regression gate (alpha=0.05, max_fallen=0, ...); repeatable.",
             _gate_rule,
             many=True,
             field="rules",

@@ -17,13 +17,13 @@ _ALIKE: Final = Runs((0.0,), (0.0,))
 class Change(StrEnum):
     """The change of a field, a pattern or a case.
 
-    regressed: it passed in more than half of the runs, and no longer does; fixed: the other way round.
+    fell: it passed in more than half of the runs, and no longer does; rose: the other way round. Both may be noise.
     shifted: passes more or less often, but not to the other side of half of the runs (or flips cancel out).
     lost: an outage, a budget or a stop left nothing to compare. incomparable: no longer the same question.
     """
 
-    REGRESSED = "regressed"
-    FIXED = "fixed"
+    FELL = "fell"
+    ROSE = "rose"
     SHIFTED = "shifted"
     UNCHANGED = "unchanged"
     NEW = "new"
@@ -71,8 +71,8 @@ class CaseComparison:
     case: str
     kind: Change
     fields: int = 0
-    fixed: int = 0
-    regressed: int = 0
+    rose: int = 0
+    fell: int = 0
     before: float = 0.0
     after: float = 0.0
     runs: tuple[int, int] = (0, 0)
@@ -109,8 +109,8 @@ class PatternComparison:
     kind: Change
     cases: int = 0
     fields: int = 0
-    fixed: int = 0
-    regressed: int = 0
+    rose: int = 0
+    fell: int = 0
     before: float = 0.0
     after: float = 0.0
     gate: bool = False

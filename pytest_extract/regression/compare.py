@@ -1,4 +1,4 @@
-"""Compares two snapshots: every case and field pattern is fixed, regressed, unchanged, new or gone, with both values.
+"""Compares two snapshots: every case and field pattern rose, fell, is unchanged, new or gone, with both values.
 
 A pair is one field of one case on both sides. With another document, gold value or metric a field is no pair; nor is a
 field of a case that an outage took away. Both are listed, never counted.
@@ -164,8 +164,8 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
         case=case,
         kind=_change_of(overall.loss, kinds),
         fields=pairs.fields,
-        fixed=kinds.count(Change.FIXED),
-        regressed=kinds.count(Change.REGRESSED),
+        rose=kinds.count(Change.ROSE),
+        fell=kinds.count(Change.FELL),
         before=1 - before,
         after=1 - after,
         runs=pairs.runs,
@@ -198,10 +198,10 @@ def _both(before: float | None, after: float | None) -> tuple[float, float] | No
 
 def _change_of(loss: float, kinds: Iterable[Change]) -> Change:
     flips = set(kinds)
-    if loss > 0 and Change.REGRESSED in flips:
-        return Change.REGRESSED
-    if loss < 0 and Change.FIXED in flips:
-        return Change.FIXED
+    if loss > 0 and Change.FELL in flips:
+        return Change.FELL
+    if loss < 0 and Change.ROSE in flips:
+        return Change.ROSE
     return Change.SHIFTED if flips - {Change.UNCHANGED} else Change.UNCHANGED
 
 
@@ -278,8 +278,8 @@ def _pattern_rows(tally: Mapping[str, _PatternTally]) -> tuple[PatternComparison
                     kind=_change_of(cases.loss, entry.kinds),
                     cases=len(entry.runs),
                     fields=entry.fields,
-                    fixed=entry.kinds.count(Change.FIXED),
-                    regressed=entry.kinds.count(Change.REGRESSED),
+                    rose=entry.kinds.count(Change.ROSE),
+                    fell=entry.kinds.count(Change.FELL),
                     before=1 - before,
                     after=1 - after,
                     gate=pattern in gates,

@@ -32,7 +32,7 @@ class Pair(NamedTuple):
         """The change: a flip is a change from more than half of the runs to half or fewer, or back."""
         failed_before, failed_after = self.before.count(False), self.after.count(False)
         if (2 * failed_before < len(self.before)) != (2 * failed_after < len(self.after)):
-            return Change.REGRESSED if 2 * failed_after >= len(self.after) else Change.FIXED
+            return Change.FELL if 2 * failed_after >= len(self.after) else Change.ROSE
         same = failed_before * len(self.after) == failed_after * len(self.before)
         return Change.UNCHANGED if same else Change.SHIFTED
 

@@ -154,9 +154,9 @@ def _names(cases: Sequence[str]) -> str:
 def rule_texts(facts: Facts) -> list[str]:
     """Return the hard rules that are broken: on fields, the measure, cost and latency."""
     rules, reasons = facts.rules, []
-    regressed = sum(row.regressed for arm in facts.comparison.arms for row in arm.cases)
-    if rules.max_regressed is not None and regressed > rules.max_regressed:
-        reasons.append(f"rule: {_count(regressed, 'regressed field')}, at most {rules.max_regressed} allowed")
+    fallen = sum(row.fell for arm in facts.comparison.arms for row in arm.cases)
+    if rules.max_fallen is not None and fallen > rules.max_fallen:
+        reasons.append(f"rule: {_count(fallen, 'field')} fell, at most {rules.max_fallen} allowed")
     reasons += [
         f"rule: {_with_arm(effect.arm, effect.measure)} fell by {_points_text(effect.drop)}, "
         f"at most {_points_text(rules.max_drop)} allowed"

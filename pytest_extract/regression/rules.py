@@ -19,7 +19,7 @@ class Rules:
     by: tags of the cases, and dimensions that group them (`case_slices`); the mean over all fields is tested for each
         value of each, in the family of the fields.
     max_dead: highest number of dead cases; None: see `regression.collapse`.
-    max_regressed, max_drop: hard rules on the number of regressed fields and the fall of the measure; None: no rule.
+    max_fallen, max_drop: hard rules on the number of fields that fell and the fall of the measure; None: no rule.
     max_cost_rise, max_latency_rise: hard rules on mean cost and latency of a call (0.2: a fifth more).
     keep_runs: runs of a case that a baseline keeps, the last ones, where a run is added to it.
     allow_drafts: True counts cases whose golds nobody has reviewed.
@@ -30,7 +30,7 @@ class Rules:
     measure: str | None = None
     by: tuple[str, ...] = ()
     max_dead: int | None = None
-    max_regressed: int | None = None
+    max_fallen: int | None = None
     max_drop: float | None = None
     max_cost_rise: float | None = None
     max_latency_rise: float | None = None
@@ -47,7 +47,7 @@ class Rules:
             raise ConfigError(f"max_drop must be from 0 to 1, not {self.max_drop}")
         if self.keep_runs < 1:
             raise ConfigError(f"keep_runs must be 1 or more, not {self.keep_runs}")
-        for name in ("max_dead", "max_regressed", "max_cost_rise", "max_latency_rise"):
+        for name in ("max_dead", "max_fallen", "max_cost_rise", "max_latency_rise"):
             limit = getattr(self, name)
             if limit is not None and not limit >= 0:
                 raise ConfigError(f"{name} must be 0 or more, not {limit}")

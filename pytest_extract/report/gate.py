@@ -38,14 +38,12 @@ ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
     Answer.UNDECIDED: "warn",
 }
 _KIND_STYLE: Final[Mapping[Change, Style]] = {
-    Change.REGRESSED: "bad",
-    Change.FIXED: "good",
     Change.LOST: "warn",
     Change.GONE: "warn",
 }
 
 
-CHANGED_KINDS: Final = (Change.REGRESSED, Change.FIXED, Change.SHIFTED)
+CHANGED_KINDS: Final = (Change.FELL, Change.ROSE, Change.SHIFTED)
 """Changes of a field, in the order in which reports show them."""
 UNCOMPARED_KINDS: Final = (Change.LOST, Change.INCOMPARABLE, Change.NEW, Change.GONE)
 """Kinds of cases that are not compared, in the order in which reports show them."""
@@ -160,9 +158,11 @@ def pattern_table(arm: ArmComparison, decision: GateDecision, most: int, hint: s
     if not moved:
         return None
     tests = {test.pattern: test for test in decision.tests if test.arm == arm.label}
-    heads = ("field", "change", "fields", "before", "after", "fixed", "regressed", "p")
-    rows = [(row.pattern, str(row.kind), *_pattern_cells(row, tests.get(row.pattern))) for row in moved]
-    styles = [_KIND_STYLE.get(row.kind, "plain") if row.fields else "dim" for row in moved]
+    heads = ("field", "change", "fields", "before", "after", "rose", "fell", "p")
+    rows = [(row.pattern, *_pattern_cells(row, tests.get(row.pattern))) for row in moved]
+    styles: list[Style] = [
+        "dim" if not row.fields else "bad" if _is_proved(tests.get(row.pattern)) else "plain" for row in moved
+    ]
     still = len(arm.patterns) - len(moved)
     notes = [f"{plural(still, 'field')} unchanged"] if still else []
     return Table(heads, rows, notes=notes, styles=styles).first(most, "changed field", hint)
@@ -170,9 +170,16 @@ def pattern_table(arm: ArmComparison, decision: GateDecision, most: int, hint: s
 
 def _pattern_cells(row: PatternComparison, test: TestResult | None) -> tuple[str, ...]:
     if not row.fields:
-        return ("",) * 6
+        return (str(row.kind), *("",) * 6)
+    word = "regressed" if _is_proved(test) else str(row.kind)
     shares = (percent(row.before), percent(row.after))
-    return (f"{row.fields:,}", *shares, f"{row.fixed:,}", f"{row.regressed:,}", p_cell(test))
+    p = p_cell(test) if row.after < row.before else ""  # the test is of falls
+    return (word, f"{row.fields:,}", *shares, f"{row.rose:,}", f"{row.fell:,}", p)
+
+
+def _is_proved(test: TestResult | None) -> bool:
+    """Whether a fall is beyond noise: only then has a field regressed."""
+    return test is not None and test.significant
 
 
 def p_cell(test: TestResult | None) -> str:
@@ -249,7 +256,7 @@ def _changed_case_lines(arm: ArmComparison, most: int) -> list[Line]:
 
 def _case_line(row: CaseComparison) -> Line:
     rates = f"{percent(float(row.before))} -> {percent(float(row.after))}"
-    text = f"{safe_prose(row.case)}: {rates}, {row.fixed} fixed, {row.regressed} regressed"
+    text = f"{safe_prose(row.case)}: {rates}, {row.rose} rose, {row.fell} fell"
     return line(Span(text, _KIND_STYLE.get(row.kind, "plain")), indent=4)
 
 

@@ -111,7 +111,7 @@ def test_json(files, capsys):
     record = json.loads(capsys.readouterr().out)
     assert record["answer"] == "WORSE"
     assert record["shows"][0]["cases"] == 60
-    assert [case["kind"] for case in record["comparison"]["arms"][0]["cases"]] == ["regressed"] * 60
+    assert [case["kind"] for case in record["comparison"]["arms"][0]["cases"]] == ["fell"] * 60
 
 
 def test_a_results_file_of_one_line_is_no_baseline(files, capsys):

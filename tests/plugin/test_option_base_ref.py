@@ -71,7 +71,7 @@ def test_the_other_revision_runs_with_its_own_prompt_and_schema(pytester, reposi
 
 
 def test_a_hard_rule_gates_the_work_tree_against_the_revision(pytester, repository):
-    arguments = ("--extract-base-ref=HEAD", "--extract-gate=regression", "--extract-rule=max_regressed=0")
+    arguments = ("--extract-base-ref=HEAD", "--extract-gate=regression", "--extract-rule=max_fallen=0")
     assert pytester.runpytest(*arguments).ret == 0
     (repository / "a.md").write_text("two\n")
     assert pytester.runpytest(*arguments).ret == 1

@@ -81,7 +81,7 @@ def test_a_run_as_good_as_its_baseline_is_green(pytester, suite):
     same = run(GATE, total=[3])
     assert same.ret == 0  # c3 is below its thresholds, and was before
     same.stdout.fnmatch_lines(["*40 cases, 120 fields compared (*", "*= regression gate =*", "PASS. fields right *"])
-    same.stdout.no_fnmatch_line("*regressed (*")
+    same.stdout.no_fnmatch_line("*fell (*")
 
 
 @pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
@@ -134,8 +134,8 @@ def test_the_verdict_is_a_test_of_the_junit_file(pytester, suite, total, word):
 def test_a_hard_rule_needs_no_statistics(pytester, suite):
     run = suite(3)
     run(UPDATE)
-    assert run(GATE, "--extract-rule=max_regressed=1", total=[0]).ret == 0
-    assert run(GATE, "--extract-rule=max_regressed=0", total=[0]).ret == 1
+    assert run(GATE, "--extract-rule=max_fallen=1", total=[0]).ret == 0
+    assert run(GATE, "--extract-rule=max_fallen=0", total=[0]).ret == 1
 
 
 def test_an_outage_is_broken_and_no_regression(pytester, suite):
@@ -193,7 +193,7 @@ def test_ci_writes_no_baseline_unless_forced(pytester, suite, monkeypatch):
     ("arguments", "message"),
     [
         ((GATE,), "*base.json: no such baseline; write one with --extract-update-baseline*"),
-        (("--extract-rule=max_regresed=0",), "*did you mean 'max_regressed'*"),
+        (("--extract-rule=max_falen=0",), "*did you mean 'max_fallen'*"),
         (("--extract-rule=alpha=2",), "*alpha must be above 0 and below 1*"),
     ],
 )

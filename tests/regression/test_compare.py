@@ -44,11 +44,11 @@ def kinds(arm):
     [
         (True, True, "unchanged", (1.0, 1.0)),
         (False, False, "unchanged", (0.0, 0.0)),
-        (True, False, "regressed", (1.0, 0.0)),
-        (False, True, "fixed", (0.0, 1.0)),
+        (True, False, "fell", (1.0, 0.0)),
+        (False, True, "rose", (0.0, 1.0)),
         (("g", "one wrong"), ("g", "another wrong"), "unchanged", (0.0, 0.0)),
     ],
-    ids=["passes", "fails", "regressed", "fixed", "wrong in another way"],
+    ids=["passes", "fails", "fell", "rose", "wrong in another way"],
 )
 def test_one_field(compared, before, after, kind, rates):
     arm = compared([result("a", {"n": before, "m": True})], [result("a", {"n": after, "m": True})])
@@ -66,42 +66,42 @@ def test_a_flip_carries_the_values_of_both_sides(compared):
     )
     (worse, better) = arm.fields
     assert (worse.path, worse.kind, worse.value_before, worse.value_after, worse.gold) == (
-        ("m", Change.REGRESSED, "right", "new wrong", "right")
+        ("m", Change.FELL, "right", "new wrong", "right")
     )
-    assert (better.path, better.kind, better.value_before, better.value_after) == ("n", Change.FIXED, "old wrong", "g")
+    assert (better.path, better.kind, better.value_before, better.value_after) == ("n", Change.ROSE, "old wrong", "g")
 
 
 def test_rows_of_an_array_are_one_pattern_and_pairs_of_their_own(compared):
     before = [result("a", {"items[0].p": True, "items[1].p": False, "items[2].p": True})]
     after = [result("a", {"items[0].p": False, "items[1].p": True, "items[2].p": True})]
     (row,) = compared(before, after).patterns
-    assert (row.fields, row.fixed, row.regressed, row.kind) == (3, 1, 1, Change.SHIFTED)
+    assert (row.fields, row.rose, row.fell, row.kind) == (3, 1, 1, Change.SHIFTED)
     assert (row.before, row.after) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
 def test_an_invented_field_is_broken_where_the_other_side_was_rightly_silent(compared):
     arm = compared([result("a", {"n": True})], [result("a", {"n": True, "extra": INVENTED})])
-    assert kinds(arm) == {"n": "unchanged", "extra": "regressed"}
+    assert kinds(arm) == {"n": "unchanged", "extra": "fell"}
     assert arm.fields[0].value_before is MISSING
     assert arm.cases[0].change == -0.5
     back = compared([result("a", {"n": True, "extra": INVENTED})], [result("a", {"n": True})])
-    assert kinds(back) == {"n": "unchanged", "extra": "fixed"}
+    assert kinds(back) == {"n": "unchanged", "extra": "rose"}
 
 
 def test_a_container_that_fails_as_a_whole_is_one_broken_field(compared):
     good = result("a", {"o.x": True, "o.y": True, "n": True})
     bad = result("a", {"o": ({"x": 1}, "a text"), "n": True})
     arm = compared([good], [bad])
-    assert [(change.path, str(change.kind)) for change in arm.fields] == [("o", "regressed")]
+    assert [(change.path, str(change.kind)) for change in arm.fields] == [("o", "fell")]
     assert arm.cases[0].fields == 2
     back = compared([bad], [good])
-    assert [(change.path, str(change.kind)) for change in back.fields] == [("o", "fixed")]
+    assert [(change.path, str(change.kind)) for change in back.fields] == [("o", "rose")]
 
 
 def test_a_value_of_the_wrong_type_is_held_against_the_field_s_own_metric(compared):
     wrong_type = attempt({"n": False}, metric="structure")
     arm = compared([result("a", attempt({"n": True}, metric="exact"))], [result("a", wrong_type)])
-    assert kinds(arm) == {"n": "regressed"}
+    assert kinds(arm) == {"n": "fell"}
 
 
 def test_a_row_that_fails_as_a_whole_covers_its_fields(compared):
@@ -109,7 +109,7 @@ def test_a_row_that_fails_as_a_whole_covers_its_fields(compared):
     bad = result("a", {"r[0].x": True, "r[1]": ({"x": 1}, "text"), "r[2]": ({"x": 1}, 7)})
     arm = compared([good], [bad])
     found = {change.path: str(change.kind) for change in arm.fields}
-    assert found == {"r[2]": "regressed"}
+    assert found == {"r[2]": "fell"}
 
 
 def test_a_document_that_fails_at_its_root_is_one_broken_field(compared):
@@ -121,9 +121,9 @@ def test_a_document_that_fails_at_its_root_is_one_broken_field(compared):
 def test_a_failed_gate_counts_the_whole_case_and_blames_no_pattern(compared):
     good, bad = attempt({"n": True, "m": True}), attempt({"n": True, "m": True}, failed_gate="schema")
     arm = compared([result("a", good)], [result("a", bad)])
-    assert kinds(arm) == {"(schema gate)": "regressed", "n": "unchanged", "m": "unchanged"}
+    assert kinds(arm) == {"(schema gate)": "fell", "n": "unchanged", "m": "unchanged"}
     assert arm.cases[0].change == -1
-    assert arm.cases[0].kind is Change.REGRESSED
+    assert arm.cases[0].kind is Change.FELL
 
 
 def test_cases_on_one_side_are_new_or_gone(compared):
@@ -168,7 +168,7 @@ def test_a_changed_gold_value_takes_its_field_out_and_says_so(compared):
     before = result("a", {"n": ("1", "1"), "m": True})
     after = replace(result("a", {"n": ("2", "1"), "m": False}), digests=before.digests | {"gold": "e" * 64})
     arm = compared([before], [after])
-    assert kinds(arm) == {"n": "incomparable", "m": "regressed"}
+    assert kinds(arm) == {"n": "incomparable", "m": "fell"}
     assert arm.cases[0].apart == 1
     assert arm.cases[0].why == "gold changed"
 
@@ -193,7 +193,7 @@ def test_one_known_row_leaves_the_others_in(compared):
     before = result("a", {"items[0].tax": True, "items[1].tax": True})
     after = replace(result("a", {"items[0].tax": False, "items[1].tax": False}), known=("items[0].tax",))
     (row,) = compared([before], [after]).patterns
-    assert (row.fields, row.regressed) == (1, 1)
+    assert (row.fields, row.fell) == (1, 1)
 
 
 def test_repeats_flip_at_half_and_shift_short_of_it(compared):
@@ -201,14 +201,14 @@ def test_repeats_flip_at_half_and_shift_short_of_it(compared):
         return [result("a", *({"n": one} for one in passed))]
 
     assert kinds(compared(runs(1, 1, 1), runs(1, 0, 1))) == {"n": "shifted"}
-    assert kinds(compared(runs(1, 1, 1), runs(0, 0, 1))) == {"n": "regressed"}
-    assert kinds(compared(runs(1, 1), runs(1, 0))) == {"n": "regressed"}
+    assert kinds(compared(runs(1, 1, 1), runs(0, 0, 1))) == {"n": "fell"}
+    assert kinds(compared(runs(1, 1), runs(1, 0))) == {"n": "fell"}
     assert kinds(compared(runs(0, 1, 0), runs(0, 0, 1))) == {"n": "unchanged"}
 
 
 def test_all_runs_of_both_sides_count_however_many_each_has(compared):
     arm = compared([result("a", {"n": True})], [result("a", {"n": True}, {"n": False}, {"n": False})])
-    assert kinds(arm) == {"n": "regressed"}
+    assert kinds(arm) == {"n": "fell"}
     assert arm.cases[0].runs == (1, 3)
     assert (arm.cases[0].before, arm.cases[0].after) == pytest.approx((1, 1 / 3))
     assert arm.cases[0].runs_by_pattern["n"] == Runs((0,), (0, 1, 1))
@@ -259,7 +259,7 @@ def test_two_arms_of_one_run():
     )
     arm = compare_arms(states, states, "main", "now")
     assert arm.label == "main -> now"
-    assert [str(change.kind) for change in arm.fields] == ["regressed"]
+    assert [str(change.kind) for change in arm.fields] == ["fell"]
 
 
 def test_runs_from_different_folders_pair_by_id():
@@ -267,7 +267,7 @@ def test_runs_from_different_folders_pair_by_id():
         snapshot([result("a", {"n": True}, file="/one/x.extract.yaml"), result("d", {"n": True}, file="/one/y")]),
         snapshot([result("a", {"n": False}, file="x.extract.yaml"), result("d", {"n": True}, file="y")]),
     ).arms
-    assert [str(row.kind) for row in arm.cases] == ["regressed", "unchanged"]
+    assert [str(row.kind) for row in arm.cases] == ["fell", "unchanged"]
 
 
 def test_the_same_set_up_is_only_claimed_where_the_extractor_is_known():

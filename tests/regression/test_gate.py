@@ -241,10 +241,10 @@ def test_fields_of_one_case_are_one_piece_of_evidence():
 @pytest.mark.parametrize(
     ("rules", "broken_fields", "answer"),
     [
-        ({"max_regressed": 0}, 0, Answer.PASS),
-        ({"max_regressed": 0}, 1, Answer.WORSE),
-        ({"max_regressed": 2}, 2, Answer.PASS),
-        ({"max_regressed": 2}, 3, Answer.WORSE),
+        ({"max_fallen": 0}, 0, Answer.PASS),
+        ({"max_fallen": 0}, 1, Answer.WORSE),
+        ({"max_fallen": 2}, 2, Answer.PASS),
+        ({"max_fallen": 2}, 3, Answer.WORSE),
         ({"max_drop": 0.005}, 2, Answer.PASS),
         ({"max_drop": 0.005}, 3, Answer.WORSE),
         ({"max_drop": 0.0}, 0, Answer.PASS),
@@ -276,7 +276,7 @@ def test_an_unknown_measure_is_a_mistake_with_the_nearest_name():
         ("max_cost_rise", -0.1),
         ("max_latency_rise", float("nan")),
         ("max_drop", float("nan")),
-        ("max_regressed", -1),
+        ("max_fallen", -1),
         ("max_dead", -1),
     ],
 )

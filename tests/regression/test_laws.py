@@ -72,8 +72,8 @@ def test_a_baseline_file_says_what_the_run_itself_would_say(drawn):
 def test_swapping_the_sides_swaps_fixed_and_broken(drawn):
     there, back = compare(side(drawn, 0), side(drawn, 1)).arms[0], compare(side(drawn, 1), side(drawn, 0)).arms[0]
     assert [row.change for row in there.cases] == [-row.change for row in back.cases]
-    mirrored = {row.pattern: (row.fixed, row.regressed) for row in back.patterns}
-    assert {row.pattern: (row.regressed, row.fixed) for row in there.patterns} == mirrored
+    mirrored = {row.pattern: (row.rose, row.fell) for row in back.patterns}
+    assert {row.pattern: (row.fell, row.rose) for row in there.patterns} == mirrored
 
 
 @given(suites)

@@ -35,10 +35,10 @@ def test_the_story_of_a_change_that_fixes_one_field_and_breaks_another():
     lines = told(before, after)
     text = "\n".join(lines)
     assert "12 cases, 36 fields compared (12 shifted)" in text
-    assert "regressed (12):\n    m: 12 fields\n" in text
+    assert "fell (12):\n    m: 12 fields\n" in text
     assert 'invoices/acme.extract.yaml::c0 m: "12.50" -> "1250" (gold "12.50")' in text
     assert 'invoices/acme.extract.yaml::c0 n: "01/02/2024" -> "2024-01-02" (gold "2024-01-02")' in text
-    assert "fixed (12):\n    n: 12 fields\n" in text
+    assert "rose (12):\n    n: 12 fields\n" in text
     assert text.count("::c") == 4 + 10
     assert text.count("... and 10 more fields (-v shows all)") == 2
     assert "1 field unchanged" in text
@@ -167,9 +167,9 @@ def test_the_same_as_json():
     assert (record["format"], record["answer"], record["pairs"]) == (4, "WORSE", 33)
     assert record["effects"][0]["bounds"]["change"] == pytest.approx(-1 / 3)
     row = next(row for row in arm["patterns"] if row["pattern"] == "m")
-    assert (row["regressed"], row["before"], row["after"]) == (11, 1.0, 0.0)
+    assert (row["fell"], row["before"], row["after"]) == (11, 1.0, 0.0)
     assert arm["fields"][0]["value_before"] == "right"
-    assert {case["kind"] for case in arm["cases"]} == {"regressed", "lost"}
+    assert {case["kind"] for case in arm["cases"]} == {"fell", "lost"}
     assert {test["subject"]: test["adjusted"] < 0.05 for test in record["tests"]}["all fields"]
 
 

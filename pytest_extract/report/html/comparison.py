@@ -45,7 +45,7 @@ def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, 
     found: dict[CaseKey, dict[str, FieldChange]] = {}
     for arm in judged.comparison.arms if judged is not None else ():
         for change in arm.fields:
-            if change.kind is Change.REGRESSED:
+            if change.kind is Change.FELL:
                 found.setdefault(CaseKey(change.case, arm.after), {})[change.path] = change
     return found
 
@@ -105,7 +105,7 @@ def _changes(arm: ArmComparison, kind: Change, anchors: Anchors) -> dict[str, An
     left = sum(len(found) for _, found in ranked[MOST:])
     return {
         "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
-        "open": kind is Change.REGRESSED and len(ranked) <= MOST_OPEN,
+        "open": kind is Change.FELL and len(ranked) <= MOST_OPEN,
         "groups": [_group(pattern, found, arm.after, anchors) for pattern, found in ranked[:MOST]],
         "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
     }

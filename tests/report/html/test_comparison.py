@@ -30,7 +30,7 @@ def shown(results: list[CaseResult]) -> PageData:
 
 
 def changed(data: PageData, kind: str) -> dict[str, Any]:
-    """Return the changes of one kind: `regressed` or `fixed`."""
+    """Return the changes of one kind: `fell` or `rose`."""
     (found,) = [each for each in data.parts("compared", "changes") if each["title"].endswith(kind)]
     return cast("dict[str, Any]", found)
 
@@ -45,7 +45,7 @@ def test_what_broke_was_fixed_and_was_lost() -> None:
     assert (verdict["title"], verdict["answer"]) == ("Regression gate", "WORSE")
     assert data.parts("compared", "head")[0].startswith("base -> new: 7 cases, ")
     titles = [each["title"] for each in (*data.parts("compared", "changes"), *data.parts("compared", "fold"))]
-    assert titles == ["6 fields regressed", "1 field fixed", "1 case lost"]
+    assert titles == ["6 fields fell", "1 field rose", "1 case lost"]
     assert "RuntimeError: down" in texts_in(data.parts("compared", "fold"))
     (table,) = data.parts("compared", "table")
     (row,) = [row for row in table["rows"] if row[0] == "total"]
@@ -53,7 +53,7 @@ def test_what_broke_was_fixed_and_was_lost() -> None:
 
 
 def test_a_field_that_broke_in_many_cases_is_one_row_that_unfolds() -> None:
-    (group,) = changed(shown([*BASE, *NEW]), "regressed")["groups"]
+    (group,) = changed(shown([*BASE, *NEW]), "fell")["groups"]
     assert (group["pattern"], group["count"]) == ("total", 6)
     place = anchor(next(one for one in NEW if one.case_id == "c3"))
     (change,) = [each for each in group["changes"] if each["cases"] == [["c3", place]]]
@@ -62,7 +62,7 @@ def test_a_field_that_broke_in_many_cases_is_one_row_that_unfolds() -> None:
 
 def test_a_row_of_one_field_counts_its_mistakes() -> None:
     new = [scored(f"c{index}", wrong(total=-907.2 if index < 2 else 9_072), model="new") for index in range(3)]
-    (group,) = changed(shown([*BASE[:3], *new]), "regressed")["groups"]
+    (group,) = changed(shown([*BASE[:3], *new]), "fell")["groups"]
     assert (group["pattern"], group["count"], group["mistakes"]) == ("total", 3, "2 sign, 1 power of ten")
 
 
@@ -81,7 +81,7 @@ def test_equal_changes_of_a_field_stand_once_with_their_cases() -> None:
     new = [scored(f"c{index}", wrong(vendor=None if index in {1, 3, 5, 6} else "x"), model="new") for index in range(8)]
     new[7] = scored("c7", wrong(vendor="<b>"), model="new")
     base = [scored(f"c{index}", GOLD, model="base") for index in range(8)]
-    group, _gates = changed(shown([*base, *new]), "regressed")["groups"]
+    group, _gates = changed(shown([*base, *new]), "fell")["groups"]
     first, second, third = group["changes"]
     assert [(each["title"], each["count"]) for each in (first, second)] == [
         (['"ACME GmbH"', "null"], 4),
@@ -95,7 +95,7 @@ def test_the_cases_of_equal_changes_are_cut(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(comparison, "MOST_REPEATS", 2)
     base = [scored(f"c{index}", GOLD, model="base") for index in range(5)]
     data = shown([*base, *(scored(f"c{index}", wrong(total=1), model="new") for index in range(5))])
-    ((change,),) = [group["changes"] for group in changed(data, "regressed")["groups"]]
+    ((change,),) = [group["changes"] for group in changed(data, "fell")["groups"]]
     assert (change["title"], change["count"], change["more"]) == (["907.2", "1"], 5, 3)
     assert values(change)[:3] == [("gold", "907.2"), ("before", "907.2"), ("now", "1")]
     assert [name for name, _anchor in change["cases"]] == ["c0", "c1"]
@@ -104,7 +104,7 @@ def test_the_cases_of_equal_changes_are_cut(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_gate_that_broke_in_many_cases_stands_once() -> None:
     base = [scored(f"c{index}", GOLD, model="base") for index in range(3)]
     data = shown([*base, *(scored(f"c{index}", "{", model="new") for index in range(3))])
-    (group,) = [each for each in changed(data, "regressed")["groups"] if each["pattern"] == "(root gate)"]
+    (group,) = [each for each in changed(data, "fell")["groups"] if each["pattern"] == "(root gate)"]
     ((change),) = group["changes"]
     assert (group["count"], change["count"], [name for name, _anchor in change["cases"]]) == (3, 3, ["c0", "c1", "c2"])
 
@@ -118,17 +118,17 @@ def test_what_the_verdict_rests_on_is_folded_and_so_are_many_reasons(monkeypatch
 
 
 def test_many_changed_fields_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert changed(shown([*BASE, *NEW]), "regressed")["open"]
+    assert changed(shown([*BASE, *NEW]), "fell")["open"]
     monkeypatch.setattr(comparison, "MOST_OPEN", 0)
-    assert not changed(shown([*BASE, *NEW]), "regressed")["open"]
+    assert not changed(shown([*BASE, *NEW]), "fell")["open"]
 
 
 def test_long_lists_of_changes_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "MOST_REPEATS", 4)
-    assert changed(shown([*BASE, *NEW]), "regressed")["groups"][0]["left"] == "… and 2 more; the cases have them."
+    assert changed(shown([*BASE, *NEW]), "fell")["groups"][0]["left"] == "… and 2 more; the cases have them."
     monkeypatch.setattr(comparison, "MOST", 1)
     other = [scored("c7", wrong(total=3, vendor="y"), model="new")]
-    assert changed(shown([*BASE, *NEW[:7], *other]), "regressed")["left"] == "… and 1 more field; the cases have them."
+    assert changed(shown([*BASE, *NEW[:7], *other]), "fell")["left"] == "… and 1 more field; the cases have them."
 
 
 def test_a_case_has_the_values_of_before() -> None:

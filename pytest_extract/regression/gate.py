@@ -128,7 +128,7 @@ def decide(comparison: Comparison, rules: Rules | None = None, *, level: float |
 def _with_level(reasons: Sequence[str], facts: Facts) -> list[str]:
     """Return the reasons, the first with the numbers of the suite where it has others."""
     first, *others = reasons
-    if len(facts.effects) != 1 or first.startswith(level_text(facts.effects[0])):
+    if len(facts.effects) != 1 or level_text(facts.effects[0]) in first:
         return [first, *others]
     return [f"{level_text(facts.effects[0])}; {first}", *others]
 

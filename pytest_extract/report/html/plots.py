@@ -78,9 +78,9 @@ def _size_plot(name: str, rows: Sequence[tuple[int, float, str, str]]) -> dict[s
 
 
 def cost_plot(places: Sequence[RankedArm]) -> list[dict[str, Any]]:
-    """Plot the fields that are right by the cost of a call, a point for each arm; nothing for fewer than two."""
+    """Plot the fields that are right by the cost of a call, a point for each arm; nothing where all cost the same."""
     known = [(place, place.cost_usd, place.right) for place in places if place.cost_usd and place.right is not None]
-    if len(known) < 2:
+    if len({cost for _, cost, _ in known}) < 2:
         return []
     return [
         {

@@ -241,6 +241,7 @@ const tagSelects = [...tools.querySelectorAll("select.tag")];
 let chosen = null; // by a link: {field}, a row of the table of fields, or {row}, one case
 let matches = rows;
 let shownCase = null;
+let earlier = null; // by anchor: the cases of an earlier page
 let texts; // of all cases, lower case: made when words are first searched
 
 const isSpan = (value) => Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "string");
@@ -279,6 +280,7 @@ function filter() {
   const order = controls.sort.value;
   const names = new Intl.Collator("en", { numeric: true });
   if (order === "name") matches.sort((one, other) => names.compare(one.name, other.name));
+  if (order === "earlier") matches.sort((one, other) => Boolean(before(other)) - Boolean(before(one)));
   if (order === "rate") matches.sort((one, other) => (one.rate ?? -1) - (other.rate ?? -1));
   controls.list.replaceChildren(...matches.slice(0, LIST_AT_ONCE).map(listItem));
   describeList();
@@ -287,10 +289,12 @@ function filter() {
 
 function listItem(row) {
   const [value, text, icon] = data.outcomes[row.outcome];
+  const was = before(row);
   const link = make("a", { href: `#${row.anchor}`, "aria-current": row === shownCase ? "true" : null },
     make("span", { class: "badge" }, make("span", { text: icon, "aria-hidden": "true" }), make("span", { class: "hidden", text: ` ${text}: ` })),
     make("span", { class: "name" }, make("bdi", { text: row.name })),
     row.rate === null ? null : make("span", { class: "num", text: percent(row.rate) }),
+    was ? make("span", { class: `chip ${was.tone}`, text: was.text }) : null,
     data.arms.length > 1 || row.worse ? make("span", { class: "arm" },
       data.arms.length > 1 ? data.arms[row.arm] : null,
       row.worse ? make("span", { class: "chip bad", text: `${row.worse} worse` }) : null) : null,
@@ -301,11 +305,35 @@ function listItem(row) {
   return item;
 }
 
+// Another page of the same cases, chosen by the reader: its data is read, nothing of it is shown as markup.
+async function compareWith(file) {
+  let old;
+  try {
+    old = JSON.parse(new DOMParser().parseFromString(await file.text(), "text/html").getElementById("data").textContent).rows;
+    earlier = new Map(old.map((row) => [row[ROW.anchor], { outcome: row[ROW.outcome], rate: row[ROW.rate] }]));
+  } catch {
+    earlier = null;
+  }
+  filter();
+  if (!earlier) controls.shown.value = `${file.name} is no page of this kind`;
+}
+
+// What a case was on the earlier page, if that was something else.
+function before(row) {
+  if (!earlier) return null;
+  const was = earlier.get(row.anchor);
+  if (!was) return { text: "new", tone: "" };
+  if (was.rate === row.rate && was.outcome === row.outcome) return null;
+  const rate = was.rate === null ? data.outcomes[was.outcome][1] : percent(was.rate);
+  return { text: `was ${rate}`, tone: (was.rate ?? -1) > (row.rate ?? -1) ? "bad" : "good" };
+}
+
 function describeList() {
   const some = matches.length === rows.length ? "" : `${count(matches.length)} of `;
   const left = matches.length - controls.list.children.length;
   const view = left ? `, ${count(controls.list.children.length)} in view` : "";
-  controls.shown.value = `${some}${count(rows.length)} case${rows.length === 1 ? "" : "s"}${view}`;
+  const changed = earlier ? `, ${count(rows.filter(before).length)} not as on the earlier page` : "";
+  controls.shown.value = `${some}${count(rows.length)} case${rows.length === 1 ? "" : "s"}${view}${changed}`;
   controls.none.hidden = matches.length > 0 || !rows.length;
   controls.more.hidden = !left;
   controls.more.textContent = `Show ${count(Math.min(left, LIST_AT_ONCE))} more`;
@@ -801,6 +829,12 @@ function print() {
 for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
 tools.addEventListener("submit", (event) => event.preventDefault());
 tools.addEventListener("input", () => { heatShown = HEAT_AT_ONCE; filter(); });
+$("earlier").addEventListener("change", (event) => {
+  const [file] = event.target.files;
+  if (!file) return;
+  controls.sort.value = "earlier";
+  compareWith(file);
+});
 controls.all.addEventListener("click", reset); // no id "reset": it would hide the method of the form
 controls.only.addEventListener("click", () => { choose(null, ""); controls.find.focus(); });
 controls.more.addEventListener("click", () => {

@@ -1,4 +1,4 @@
-"""Decorators that turn a plain function into a named metric, transform, aligner, post-processor or judge.
+"""Decorators that turn a plain function into a named metric, transform, aligner, post-processor, judge or measure.
 
 A decorated function stays what it is; it only carries a mark. pytest finds the marked functions of a `conftest.py` as
 it finds fixtures, and everything else is handed over: `score(..., extensions=Extensions.of(initials))`. There is no
@@ -20,17 +20,19 @@ from pytest_extract.core.extensions import (
     BatchMetric,
     Extension,
     JudgeSpec,
+    MeasureSpec,
     Pairs,
     PostSpec,
     Transformed,
 )
+from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, TransformSpec
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.signature import params_of
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 
-__all__ = ["aligner", "batch", "compound", "judge", "metric", "post_processor", "transform"]
+__all__ = ["aligner", "batch", "compound", "judge", "measure", "metric", "post_processor", "transform"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -162,6 +164,25 @@ def judge(name: str | None = None) -> Callable[[F], F]:
         return JudgeSpec(**parts, judge=function)
 
     return _marking("judge", name, ("questions",), None, spec)
+
+
+def measure(name: str | None = None) -> Callable[[F], F]:
+    """Make `function(gold, extracted) -> number` a measure of whole outputs: a number in [0, 1], or a bool.
+
+    Every case beside it is measured; `thresholds: {measures: {NAME: 0.9}}` bounds it. An output that cannot be read, or
+    breaks its schema, has 0 without a call.
+    """
+
+    def spec(function: F, parts: Parts) -> MeasureSpec:
+        if parts.pop("params"):
+            raise ConfigError(
+                f"measure {parts['name']!r}: takes gold and extracted only; what it needs besides it closes over"
+            )
+        if parts["name"] in MEASURES:
+            raise ConfigError(f"measure {parts['name']!r}: there is one of this name already")
+        return MeasureSpec(**parts, measure=function)
+
+    return _marking("measure", name, ("gold", "extracted"), None, spec)
 
 
 def _marking(

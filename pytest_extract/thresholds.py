@@ -53,12 +53,12 @@ class Requirements:
 
 def thresholds_of(given: Mapping[str, Any] | None) -> Thresholds:
     """Read the `thresholds` of a case, given as an argument; ConfigError with all mistakes in it."""
-    from pytest_extract.cases.keys import LIMITS, checked_argument
+    from pytest_extract.cases.keys import LIMITS, bounded_measures, checked_argument
     from pytest_extract.cases.model import Thresholds
     from pytest_extract.core.pattern import usual
 
     clean = checked_argument("thresholds", given)
-    measures = {name: bound for name, bound in clean.items() if name not in {"fields", *LIMITS}}
+    measures = bounded_measures(clean)
     fields = {usual(place): bound for place, bound in clean.get("fields", {}).items()}
     limits = {name: clean[name] for name in LIMITS if name in clean}
     if measures or fields:
@@ -155,7 +155,8 @@ def _measure_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]
     for name, bound in thresholds.measures.items():
         value = values.get(name)
         if value is None:
-            yield Breach(what=name, message=f"{name} cannot be checked: {_NEEDED[name]}", bound=bound)
+            needed = _NEEDED.get(name, "no extension gives a measure of this name")
+            yield Breach(what=name, message=f"{name} cannot be checked: {needed}", bound=bound)
         elif value < bound:
             message = _shortfall_text(name, value, bound) + _shortfall_detail(name, score, known)
             yield Breach(what=name, message=message, bound=bound, value=value)
@@ -194,7 +195,7 @@ def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:
     from pytest_extract.core.measures.fields import field_measures
 
     fields, leaves = results_without(score, known)
-    return {**score.measures, **field_measures(fields, leaves)}
+    return {**score.measures, **field_measures(fields, leaves, vacuous=score.vacuous)}
 
 
 def results_without(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract import Extensions, FieldResult, Status, extend, score
+from pytest_extract import Extensions, FieldResult, Status, assert_extraction, compile_schema, extend, score
 from pytest_extract.errors import ConfigError, SchemaError
 from tests.strategies import any_json, near_values
 
@@ -341,3 +343,40 @@ def test_functions_that_take_texts_only_survive_any_json(gold, extracted, semant
 def test_nothing_is_kept_between_calls():
     with pytest.raises(SchemaError, match="no metric 'initials'"):
         score(obj(v=named("initials")), {}, {})
+
+
+def _own(measure):
+    return Extensions.of(extend.measure("own")(measure))
+
+
+def test_a_measure_of_the_project_is_there_for_every_output():
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    own = _own(lambda gold, extracted: gold["a"] == extracted["a"])
+    outputs = ({"a": "x"}, {"a": "y"}, {"a": 1})
+    assert [score(schema, {"a": "x"}, each, extensions=own).measures["own"] for each in outputs] == [1.0, 0.0, 0.0]
+    scorer = compile_schema(schema, extensions=own)
+    assert scorer.score_text({"a": "x"}, "no JSON").measures["own"] == 0.0
+    with pytest.raises(AssertionError, match=r"own 0 is below 0\.5"):
+        assert_extraction(
+            {"a": "y"}, gold={"a": "x"}, schema=schema, extensions=own, thresholds={"measures": {"own": 0.5}}
+        )
+    with pytest.raises(AssertionError, match="other cannot be checked: no extension gives a measure of this name"):
+        assert_extraction({"a": "x"}, gold={"a": "x"}, schema=schema, thresholds={"measures": {"other": 0.5}})
+
+
+@pytest.mark.parametrize(
+    ("measure", "message"),
+    [
+        (lambda gold, extracted: 2, "the measure 'own' gave 2: a number from 0 to 1 was expected"),
+        (lambda gold, extracted: "much", "the measure 'own' gave 'much'"),
+        (lambda gold, extracted: gold["b"], "the measure 'own' raised KeyError: 'b'"),
+    ],
+)
+def test_a_measure_that_gives_no_share_is_an_error_and_not_a_wrong_output(measure, message):
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        score({"type": "object"}, {"a": 1}, {"a": 1}, extensions=_own(measure))
+
+
+def test_a_measure_has_a_name_of_its_own():
+    with pytest.raises(ConfigError, match="there is one of this name already"):
+        extend.measure("f1")(lambda gold, extracted: 1)

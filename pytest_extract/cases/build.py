@@ -11,10 +11,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, mistakes_around
-from pytest_extract.cases.defaults import DOCUMENT_FORMS, CaseSettings
+from pytest_extract.cases.defaults import DOCUMENT_FORMS, CaseSettings, CheckedKeys
 from pytest_extract.cases.embedded_schema import wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
-from pytest_extract.cases.keys import LIMITS, case_keys
+from pytest_extract.cases.keys import bounded_measures, case_keys
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
 from pytest_extract.cases.patterns import has_value, is_skipped, without_absence
 from pytest_extract.cases.review_file import review_name
@@ -28,7 +28,7 @@ from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.values import Json
 from pytest_extract.documents import Document
-from pytest_extract.errors import CaseFileError, SchemaError
+from pytest_extract.errors import CaseFileError, SchemaError, nearest
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
@@ -341,8 +341,22 @@ class CaseBuilder:
                 if problem is not None:
                     where = Mistake(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")
                     self._mistakes.append(where)
+            self._check_measures(layer, scorer)
         if len(self._mistakes) == self._begin:
             self._check_absent(scorer, gold)
+
+    def _check_measures(self, layer: CheckedKeys, scorer: Scorer) -> None:
+        """Add a mistake for each bound of a measure that no extension gives."""
+        thresholds = layer.raw.get("thresholds")
+        given = thresholds.get("measures") if isinstance(thresholds, dict) else None
+        for name in given if isinstance(given, dict) else ():
+            if name not in scorer.measures:
+                known = nearest(name, scorer.measures) or "; `@extend.measure()` in a conftest.py makes one"
+                problem, steps = (
+                    f"no measure of the project is called {name!r}{known}",
+                    ("thresholds", "measures", name),
+                )
+                self._mistakes.append(Mistake(layer.source, (*layer.steps, *steps), problem, on_key=True))
 
     def _check_absent(self, scorer: Scorer, gold: Json) -> None:
         """Add a mistake for each rule of absence that changes nothing, or that the gold contradicts."""
@@ -470,7 +484,7 @@ def _known_failures(value: Iterable[KnownFailure]) -> tuple[KnownFailure, ...]:
 
 def _thresholds(clean: Mapping[str, Any]) -> Thresholds:
     """Return the bounds; `pass_rate: 1.0` where they name no measure and no field."""
-    measures = {key: value for key, value in clean.items() if key not in ("fields", *LIMITS)}
+    measures = bounded_measures(clean)
     fields = clean.get("fields")
     if not measures and not fields:
         measures = {"pass_rate": 1.0}

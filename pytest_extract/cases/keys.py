@@ -100,6 +100,12 @@ def checked_argument(name: str, value: Any) -> Any:
     return clean
 
 
+def bounded_measures(thresholds: Mapping[str, Any]) -> dict[str, float]:
+    """Return the measures that `thresholds` bound, those of the project among them, with their bounds."""
+    bounds = {name: bound for name, bound in thresholds.items() if name not in ("fields", "measures", *LIMITS)}
+    return bounds | dict(thresholds.get("measures", {}))
+
+
 # --- words of what the schema refuses
 
 

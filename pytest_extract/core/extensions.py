@@ -1,4 +1,4 @@
-"""What a project adds by name: metrics, transforms, aligners, batch metrics, post-processors and judges.
+"""What a project adds by name: metrics, transforms, aligners, batch metrics, post-processors, judges and measures.
 
 They are handed over as one argument; there is no registry to fill or to reset. `function` of a spec is the decorated
 function that it was made of.
@@ -100,7 +100,32 @@ class JudgeSpec:
         return ()
 
 
-Extension: TypeAlias = MetricSpec | TransformSpec | AlignerSpec | BatchMetric | PostSpec | JudgeSpec
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasureSpec:
+    """A number in [0, 1] of a whole output; a better output has a higher one."""
+
+    name: str
+    measure: Callable[[Json, Json], float]
+    doc: str = ""
+    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        """None: what a measure is to know it closes over."""
+        return ()
+
+    def value(self, gold: Json, extracted: Json) -> float:
+        """Measure an output; ConfigError for what is no number in [0, 1], and for what the function raises."""
+        try:
+            found: object = self.measure(gold, extracted)
+        except Exception as error:
+            raise ConfigError(f"the measure {self.name!r} raised {type(error).__name__}: {error}") from error
+        if not isinstance(found, int | float) or not 0 <= found <= 1:
+            raise ConfigError(f"the measure {self.name!r} gave {found!r}: a number from 0 to 1 was expected")
+        return float(found)
+
+
+Extension: TypeAlias = MetricSpec | TransformSpec | AlignerSpec | BatchMetric | PostSpec | JudgeSpec | MeasureSpec
 _TABLES: Final[Mapping[type, str]] = {
     MetricSpec: "metrics",
     TransformSpec: "transforms",
@@ -108,6 +133,7 @@ _TABLES: Final[Mapping[type, str]] = {
     BatchMetric: "batches",
     PostSpec: "post_processors",
     JudgeSpec: "judges",
+    MeasureSpec: "measures",
 }
 
 
@@ -121,6 +147,7 @@ class Extensions:
     batches: Mapping[str, BatchMetric] = field(default_factory=dict)
     post_processors: Mapping[str, PostSpec] = field(default_factory=dict)
     judges: Mapping[str, JudgeSpec] = field(default_factory=dict)
+    measures: Mapping[str, MeasureSpec] = field(default_factory=dict)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let decorated functions travel by name: what the decorators make of them cannot be pickled."""
@@ -165,6 +192,7 @@ class Extensions:
             batches={**{k: v for k, v in below.batches.items() if k not in mine}, **self.batches},
             post_processors={**below.post_processors, **self.post_processors},
             judges={**below.judges, **self.judges},
+            measures={**below.measures, **self.measures},
         )
 
     def names(self) -> Iterator[tuple[str, str]]:

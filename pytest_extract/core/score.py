@@ -126,7 +126,7 @@ class Score:
     @property
     def ungated(self) -> dict[str, float]:
         """The measures over results whatever the gates say: what an output that breaks its schema got right."""
-        return field_measures(self.fields, self.leaves, empty=self._empty)
+        return field_measures(self.fields, self.leaves, empty=self._empty, vacuous=self.vacuous)
 
     @property
     def empty_passes(self) -> int:

@@ -14,7 +14,7 @@ from pytest_extract.core.compile.nodes import Program
 from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.engine.context import CaseRules, NoAnswer
 from pytest_extract.core.engine.document import score_values
-from pytest_extract.core.extensions import Extensions
+from pytest_extract.core.extensions import Extensions, MeasureSpec
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.measures.document import DocumentMeasures
@@ -100,6 +100,12 @@ class Scorer:
     def judges(self) -> Mapping[str, Judge]:
         """The project's judges that fields name, by name: those of the extensions that this was compiled with."""
         return self.program.judges
+
+    @property
+    def measures(self) -> Mapping[str, MeasureSpec]:
+        """The project's own measures, by name: those of the extensions that this was compiled with."""
+        extensions: Extensions | None = self.source["extensions"]
+        return {} if extensions is None else extensions.measures
 
     @property
     def needs_judge(self) -> bool:
@@ -204,7 +210,7 @@ class Scorer:
             scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
         notes = () if unwrapped is None else unwrapped.notes
         options = replace(options, failure=failure)
-        return Score(
+        score = Score(
             self._schema,
             options,
             self._gates(options),
@@ -215,6 +221,15 @@ class Scorer:
             wrapped=wrapped,
             notes=notes,
         )
+        return self._with_own_measures(score, gold)
+
+    def _with_own_measures(self, score: Score, gold: Json) -> Score:
+        if not self.measures:
+            return score
+        counts = score.unread is None and score.gates.structural and score.extracted is not MISSING
+        return score.with_measures(
+            {name: spec.value(gold, score.extracted) if counts else 0.0 for name, spec in self.measures.items()}
+        )
 
     def _failed(
         self, gold: Json, failure: Failure, options: ScoreOptions, wrapped: Mapping[Wrapping, str] | None = None
@@ -224,7 +239,8 @@ class Scorer:
         fields, leaves = (_all_failed(each, why) for each in (scored.fields, scored.leaves))
         scored = scored._replace(fields=fields, leaves=leaves)
         options = replace(options, failure=failure)
-        return Score(self._schema, options, self._gates(options), scored, gold, MISSING, wrapped=wrapped)
+        score = Score(self._schema, options, self._gates(options), scored, gold, MISSING, wrapped=wrapped)
+        return self._with_own_measures(score, gold)
 
 
 def compile_schema(

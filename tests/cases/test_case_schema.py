@@ -40,7 +40,7 @@ def test_it_lists_the_checker_s_words():
     assert list(DEFS["semantics"]["enum"]) == list(SEMANTICS)
     assert tuple(DEFS["modality"]["enum"]) == MODALITIES
     assert tuple(DEFS["gates"]["properties"]["coverage"]["anyOf"][1]["properties"]["mode"]["enum"]) == COVERAGE_MODES
-    assert list(DEFS["thresholds"]["properties"]) == [*MEASURES, "fields", *LIMITS]
+    assert list(DEFS["thresholds"]["properties"]) == [*MEASURES, "fields", "measures", *LIMITS]
     assert (tuple(DEFS["output_shape"]["enum"]), tuple(DEFS["unit"]["enum"])) == (tuple(SHAPES), tuple(UNITS))
     rule = DEFS["rules"]["items"]["anyOf"][1]["properties"]
     assert (tuple(rule), tuple(rule["severity"]["enum"])) == (RULE_KEYS, SEVERITIES)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import json
 from datetime import date
+from functools import partial
 
 import pytest
 
+from pytest_extract import Extensions, compile_schema, extend
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.editor import case_file_schema
 from pytest_extract.cases.load import load_cases
@@ -261,6 +263,7 @@ KEYS = {
     ),
     "thresholds": (breaches, {}, {"thresholds": {"pass_rate": 0}}),
     "thresholds.fields": (breaches, {}, {"thresholds": {"fields": {"name": 1.0}}}),
+    "thresholds.measures": (breaches, {}, {"thresholds": {"measures": {"own": 1.0}}}),
     "thresholds.max_cost_usd": (breaches, {}, {"thresholds": {"max_cost_usd": 0.1}}),
     "thresholds.max_latency_s": (breaches, {}, {"thresholds": {"max_latency_s": 1}}),
     **{f"thresholds.{name}": (of_nothing, {"thresholds": {name: 0}}, {"thresholds": {name: 1}}) for name in MEASURES},
@@ -333,6 +336,12 @@ def keys_of(schema, node, prefix=""):
     return found.union(*(keys_of(schema, child, prefix) for child in further if isinstance(child, dict)))
 
 
+@extend.measure()
+def own(gold, extracted):
+    return 0.5
+
+
+OWN = Extensions.of(own)
 SCHEMA_OF_CASES = json.loads(case_file_schema())
 POST_NAME = {"post_process.name"}
 """Part of the value of `post_process`, not a key of its own: without it nothing is named."""
@@ -346,7 +355,7 @@ def load(folder, keys):
     raw = keys if keys.keys() & {"cases", "dataset"} else {**BASE, **keys}
     path = folder / "a.extract.yaml"
     path.write_text(json.dumps({key: value for key, value in raw.items() if value is not None}), encoding="utf-8")
-    loaded = load_cases(path, SchemaCache())
+    loaded = load_cases(path, SchemaCache(partial(compile_schema, extensions=OWN)))
     assert loaded.errors == () or keys.get("uncompared") == "refuse"
     return loaded.cases
 

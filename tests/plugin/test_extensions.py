@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from pytest_extract.cli import main
 from tests.plugin.conftest import ECHO
 
 Write = Callable[..., None]
@@ -233,3 +235,45 @@ def files_of(page: str) -> dict[Path, str]:
                 block.append(inner)
             files[name], name = "\n".join(block) + "\n", None
     return files
+
+
+def test_a_measure_of_a_conftest_is_bounded_reported_and_compared(
+    pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+        from pytest_extract import extend
+
+        @pytest.fixture
+        def extractor():
+            return lambda document: {"a": document.text}
+
+        @extend.measure()
+        def straight_through(gold, extracted):
+            return gold["a"] == extracted["a"]
+        """
+    )
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    bound = {"measures": {"straight_through": 1.0}}
+    cases = [{"id": name, "text": name, "gold": {"a": "x"}} for name in ("x", "y")]
+    path = pytester.path / "a.extract.yaml"
+    path.write_text(json.dumps({"defaults": {"schema": schema, "thresholds": bound}, "cases": cases}), encoding="utf-8")
+    result = pytester.runpytest("--extract-report=r.jsonl")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["  straight_through 0 is below 1, by 1"])
+    records = [json.loads(line) for line in (pytester.path / "r.jsonl").read_text("utf-8").splitlines()]
+    measured = [each["attempts"][0]["score"]["measures"]["straight_through"] for each in records]
+    assert sorted(measured) == [0.0, 1.0]
+    assert main(["report", str(pytester.path / "r.jsonl")]) == 0
+    assert re.search(r"straight_through +0\.5 ", capsys.readouterr().out)
+    rule = ("--extract-baseline=b.json", "--extract-rule=measure=straight_through")
+    pytester.runpytest("--extract-update-baseline", *rule).stdout.fnmatch_lines(["baseline written: *"])
+    pytester.runpytest("--extract-gate=regression", *rule).stdout.fnmatch_lines(
+        ["PASS. straight_through 50.0 %, was 50.0 %*"]
+    )
+    path.write_text(path.read_text("utf-8").replace("straight_through", "strait_through"), encoding="utf-8")
+    wrong = pytester.runpytest()
+    wrong.stdout.fnmatch_lines(
+        ["*: no measure of the project is called 'strait_through'; did you mean 'straight_through'?"]
+    )

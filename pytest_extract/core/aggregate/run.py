@@ -65,7 +65,8 @@ def measure_means(
     rows: Sequence[CaseMeasures], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
 ) -> dict[str, MeasureMeans]:
     """Estimate every measure that all rows have, at least `measures` (None: all); empty without rows."""
-    names = [name for name in MEASURES if rows and all(name in row.measures for row in rows)]
+    own = sorted({name for row in rows for name in row.measures} - MEASURES.keys())  # a project's
+    names = [name for name in (*MEASURES, *own) if rows and all(name in row.measures for row in rows)]
     if measures is not None:  # one random stream runs through the columns: those before the last of `measures` count
         names = names[: max((index for index, name in enumerate(names, start=1) if name in measures), default=0)]
     columns = {name: [row.measures[name] for row in rows] for name in names}

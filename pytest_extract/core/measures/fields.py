@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.results import COUNTED, SCORED, FieldResult, Status
+from pytest_extract.core.results import COUNTED, SCORED, WRONG, FieldResult, Status
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,19 +80,65 @@ def count_leaves(leaves: Iterable[FieldResult]) -> FieldCounts:
     return counts
 
 
+@dataclass(slots=True)
+class _Row:
+    """What is known of one row of objects: the sides that have it, and whether any of its values is wrong."""
+
+    in_gold: bool = False
+    in_output: bool = False
+    wrong: bool = False
+
+
+def _rows_of(leaves: Iterable[FieldResult]) -> list[_Row]:
+    """Return the rows that leaf results lie in; a row inside a row is one more."""
+    rows: dict[tuple[str | int, ...], _Row] = {}
+    for leaf in leaves:
+        if leaf.status not in COUNTED:
+            continue
+        steps = tuple(leaf.path)
+        for end in range(1, len(steps)):
+            if isinstance(steps[end - 1], int) and isinstance(steps[end], str):
+                row = rows.setdefault(steps[:end], _Row())
+                row.in_gold |= leaf.status is not Status.HALLUCINATION
+                row.in_output |= leaf.status is not Status.OMISSION
+                row.wrong |= leaf.status in WRONG
+    return [*rows.values()]
+
+
+def row_measures(leaves: Sequence[FieldResult]) -> dict[str, float]:
+    """Return the shares of rows that are right as a whole, by name; 1.0 where there is no row."""
+    rows = _rows_of(leaves)
+    right = sum(not row.wrong for row in rows)
+    found, wanted = sum(row.in_output for row in rows), sum(row.in_gold for row in rows)
+    precision, recall = right / found if found else 1.0, right / wanted if wanted else 1.0
+    return {"row_precision": precision, "row_recall": recall, "row_f1": harmonic_mean(precision, recall)}
+
+
+def _is_invented(leaf: FieldResult) -> bool:
+    """Whether a value was given that the gold leaves empty; those of an invented row are the row's mistake."""
+    return leaf.status is Status.HALLUCINATION and not any(isinstance(step, int) and step < 0 for step in leaf.path)
+
+
 def field_measures(
-    fields: Iterable[FieldResult], leaves: Iterable[FieldResult], *, empty: float = 1.0
+    fields: Iterable[FieldResult], leaves: Sequence[FieldResult], *, empty: float = 1.0, vacuous: int = 0
 ) -> dict[str, float]:
-    """Return the measures over results by name; `empty` is the rate where no field was evaluated or nothing weighs."""
+    """Return the measures over results by name; `empty` is the rate where no field was evaluated or nothing weighs.
+
+    `vacuous`: places that are empty on both sides.
+    """
     evaluated = [result for result in fields if result.status is not Status.SKIPPED]
     weight = sum([result.weight for result in evaluated])
     counts = count_leaves(leaves)
+    invented = sum(map(_is_invented, leaves))
     return {
         "pass_rate": sum([result.passed for result in evaluated]) / len(evaluated) if evaluated else empty,
         "mean_score": sum([result.score * result.weight for result in evaluated]) / weight if weight else empty,
         "precision": counts.precision,
         "recall": counts.recall,
         "f1": counts.f1,
+        "leaf_accuracy": counts.match / counts.total if counts.total else 1.0,
+        "kept_empty": vacuous / (vacuous + invented) if vacuous + invented else 1.0,
+        **row_measures(leaves),
     }
 
 
@@ -102,4 +148,14 @@ MEASURES: Final = (
     Measure("precision", "Sum of leaf scores / leaves that the output has.", ("default", "struct-extract-eval")),
     Measure("recall", "Sum of leaf scores / leaves that the gold has.", ("default", "struct-extract-eval")),
     Measure("f1", "Harmonic mean of precision and recall.", ("default", "struct-extract-eval")),
+    Measure("leaf_accuracy", "Leaves that match / leaves of either side; one error counts once.", ("default",)),
+    Measure(
+        "kept_empty",
+        "Places that both sides leave empty / places that the gold leaves empty; 1 without any. 1 - `kept_empty` is "
+        "how often a value is invented there; invented rows count in `row_precision`.",
+        ("default",),
+    ),
+    Measure("row_precision", "Rows that are right in every value / rows of the output; 1 without rows.", ("default",)),
+    Measure("row_recall", "Rows that are right in every value / rows of the gold; 1 without rows.", ("default",)),
+    Measure("row_f1", "Harmonic mean of `row_precision` and `row_recall`.", ("default",)),
 )

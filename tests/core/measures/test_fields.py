@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_extract import score
 from pytest_extract.core.measures.fields import count_leaves, field_measures
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import FieldPath
@@ -47,11 +48,53 @@ def test_mean_score_is_weighted():
 
 
 def test_what_nothing_was_evaluated_gives_is_for_the_semantics_to_say():
-    assert field_measures([], [], empty=0.0) == {
-        "pass_rate": 0.0,
-        "mean_score": 0.0,
-        "precision": 1.0,
-        "recall": 1.0,
-        "f1": 1.0,
-    }
+    measures = field_measures([], [], empty=0.0)
+    assert (measures.pop("pass_rate"), measures.pop("mean_score")) == (0.0, 0.0)
+    assert set(measures.values()) == {1.0}
     assert field_measures([result(MATCH, weight=0.0)], [])["mean_score"] == 1.0
+
+
+BILL = {
+    "type": "object",
+    "properties": {
+        "vendor": {"type": "string"},
+        "note": {"type": ["string", "null"]},
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"name": {"type": "string"}, "sizes": {"type": "array", "items": {"type": "integer"}}},
+            },
+        },
+    },
+}
+ROWS = [{"name": "bolt", "sizes": [1, 2]}, {"name": "nut", "sizes": [3]}]
+
+
+@pytest.mark.parametrize(
+    ("gold", "output", "expected"),
+    [
+        pytest.param({"vendor": "A"}, {"vendor": "A"}, (1.0, 1.0, 1.0, 1.0), id="two-places-kept-empty"),
+        pytest.param({"vendor": "A"}, {"vendor": "A", "note": "x"}, (0.5, 0.5, 1.0, 1.0), id="a-value-invented"),
+        pytest.param({"note": None}, {"note": None, "vendor": "A"}, (0.0, 2 / 3, 1.0, 1.0), id="null-kept"),
+        pytest.param({"items": ROWS}, {"items": ROWS[::-1]}, (1.0, 1.0, 1.0, 1.0), id="rows-in-another-order"),
+        pytest.param({"items": ROWS}, {"items": ROWS[:1]}, (0.6, 1.0, 1.0, 0.5), id="a-row-missing"),
+        pytest.param({"items": ROWS[:1]}, {"items": ROWS}, (0.6, 1.0, 0.5, 1.0), id="a-row-invented"),
+        pytest.param(
+            {"items": ROWS},
+            {"items": [ROWS[0], {"name": "nut", "sizes": [4]}]},
+            (2 / 3, 1.0, 0.5, 0.5),
+            id="a-row-wrong-inside",
+        ),
+        pytest.param({"items": ROWS}, {}, (0.0, 1.0, 1.0, 0.0), id="no-row-at-all"),
+    ],
+)
+def test_emptiness_and_rows_are_measured_by_themselves(gold, output, expected):
+    measures = score(BILL, gold, output).measures
+    names = ("leaf_accuracy", "kept_empty", "row_precision", "row_recall")
+    assert tuple(measures[name] for name in names) == pytest.approx(expected)
+
+
+def test_rows_of_an_output_that_breaks_its_schema_are_not_right():
+    measures = score(BILL, {"items": ROWS}, {"items": ROWS, "vendor": 1}).measures
+    assert (measures["row_f1"], measures["kept_empty"]) == (0.0, 0.0)

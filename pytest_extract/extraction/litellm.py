@@ -21,7 +21,6 @@ from pytest_extract.extraction.prompt import (
     messages,
     response_format,
     schema_for_model,
-    structured_messages,
 )
 from pytest_extract.schema_tools.strict import STRICT_VERSION, StrictSchema, strict_schema
 
@@ -72,7 +71,7 @@ class LitellmExtractor:
         if self.mode == "structured":
             strict = strict_schema(schema)
             structured = {"response_format": response_format(strict.schema)}
-            asked = structured_messages(document, question=question, prompt=words)
+            asked = messages(document, schema, question=question, prompt=words, structured=True)
         else:
             asked = messages(document, schema, question=question, prompt=words)
         try:

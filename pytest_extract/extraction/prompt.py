@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from pytest_extract.core.schema.subschemas import map_parts
 from pytest_extract.core.values import Json
+from pytest_extract.errors import ConfigError, nearest
 
 PROMPT_VERSION: Final = 1
 """Raised whenever the words below change: it is one of the parameters that recordings are kept by."""
@@ -40,24 +42,60 @@ _AUDIO_FORMATS: Final[Mapping[str, str]] = {
 }
 
 
-def messages(document: Any, schema: Json, *, question: str | None, prompt: str | None) -> list[dict[str, Json]]:
-    """Return the chat messages of one extraction in which the model reads the schema. `prompt` replaces our words."""
-    return _messages(
-        document, [prompt or INSTRUCTIONS, f"JSON Schema:\n{_written(schema_for_model(schema))}"], question
-    )
+PLACEHOLDERS: Final = ("document", "document_name", "schema", "question")
+"""What a prompt may name in braces: `{schema}` or `{{ schema }}`. What it does not name follows below it."""
+_PLACEHOLDER: Final = re.compile(r"(\\?)(\{\{\s*([A-Za-z_]\w*)\s*\}\}|\{([A-Za-z_]\w*)\})")
 
 
-def structured_messages(document: Any, *, question: str | None, prompt: str | None) -> list[dict[str, Json]]:
-    """Return the chat messages of one extraction in which the provider holds the model to the schema."""
-    return _messages(document, [prompt or STRUCTURED_INSTRUCTIONS], question)
+def prompt_mistakes(prompt: str, *, has_question: bool) -> Iterator[str]:
+    """Yield `LINE:COLUMN: what is wrong` of each placeholder of a prompt that nothing can stand for."""
+    for found in _PLACEHOLDER.finditer(prompt):
+        escaped, whole, name = found[1], found[2], found[3] or found[4]
+        problem = ""
+        if not escaped and name not in PLACEHOLDERS:
+            problem = f"no placeholder {whole}{nearest(name, PLACEHOLDERS)}; for the text itself, write \\{whole}"
+        elif not escaped and name == "question" and not has_question:
+            problem = f"{whole} stands for the `question` of a case, and there is none"
+        if problem:
+            before = prompt[: found.start()]
+            yield f"{before.count(chr(10)) + 1}:{len(before) - before.rfind(chr(10))}: {problem}"
 
 
-def _messages(document: Any, parts: list[str], question: str | None) -> list[dict[str, Json]]:
-    if question:
-        parts.append(f"Question: {question}")
+def messages(
+    document: Any, schema: Json, *, question: str | None, prompt: str | None, structured: bool = False
+) -> list[dict[str, Json]]:
+    """Return the chat messages of one extraction. `prompt` replaces our words, and may have placeholders.
+
+    `structured`: the provider holds the model to the schema, which stands in the prompt only where that names it.
+    Raises ConfigError for a placeholder that nothing can stand for.
+    """
+    template = prompt or (STRUCTURED_INSTRUCTIONS if structured else INSTRUCTIONS)
+    for mistake in prompt_mistakes(template, has_question=bool(question)):
+        raise ConfigError(f"the prompt, {mistake}")
     attached = attachment(document)
+    name = document.path.name if document.path is not None else "document"
+    values: dict[str, Callable[[], object]] = {
+        "document": lambda: document.text if attached is None else f"(the attached file {name})",
+        "document_name": lambda: name,
+        "schema": lambda: _written(schema_for_model(schema)),
+        "question": lambda: question,
+    }
+    named: set[str] = set()
+
+    def fill(found: re.Match[str]) -> str:
+        if found[1]:
+            return found[2]
+        named.add(found[3] or found[4])
+        return str(values[found[3] or found[4]]())
+
+    parts = [_PLACEHOLDER.sub(fill, template)]
+    if not structured and "schema" not in named:
+        parts.append(f"JSON Schema:\n{values['schema']()}")
+    if question and "question" not in named:
+        parts.append(f"Question: {question}")
     if attached is None:
-        parts.append(f"Document:\n{document.text}")
+        if "document" not in named:
+            parts.append(f"Document:\n{document.text}")
         return [{"role": "user", "content": "\n\n".join(parts)}]
     return [{"role": "user", "content": [{"type": "text", "text": "\n\n".join(parts)}, attached]}]
 

@@ -157,6 +157,7 @@ def check_options(session: pytest.Session) -> None:
         problems += [problem for model in sorted(models) for problem in _unknown("--extract-model", model)]
         problems += dict.fromkeys(problem for item in items if (problem := unseen.before_calls(item)) is not None)
     problems += dict.fromkeys(_not_strict(items, settings))
+    problems += dict.fromkeys(_wrong_prompts(items))
     if problems:
         _refuse(session, "\n".join(problems))
 
@@ -178,6 +179,22 @@ def _not_strict(items: Sequence[ExtractItem], settings: Settings) -> Iterator[st
             strict_schema(item.case.schema)
         except SchemaError as error:
             yield f"--extract-mode=structured: {item.case.schema_path}: {error}"
+
+
+def _wrong_prompts(items: Sequence[ExtractItem]) -> Iterator[str]:
+    """Say which placeholders of prompts the built-in extractor cannot fill."""
+    asked: set[tuple[int, bool]] = set()
+    for item in items:
+        prompt, has_question = item.case.prompt, bool(item.case.question)
+        if prompt is None or (id(prompt), has_question) in asked:
+            continue
+        from pytest_extract.extraction.prompt import prompt_mistakes
+        from pytest_extract.plugin.unseen_options import hands_model_to_litellm
+
+        if hands_model_to_litellm(item):
+            asked.add((id(prompt), has_question))
+            for mistake in prompt_mistakes(prompt.text, has_question=has_question):
+                yield f"{prompt.path}:{mistake}"
 
 
 def _unknown_judges(items: Sequence[ExtractItem], settings: Settings) -> list[str]:

@@ -254,3 +254,54 @@ def test_a_schema_is_shown_in_its_own_script(key, shown):
     (message,) = messages(document(), schema, question=None, prompt=None)
     assert shown in message["content"]
     message["content"].encode()  # can be sent
+
+
+def content(prompt, *, doc=None, question=None, structured=False):
+    (message,) = messages(doc or document(), SCHEMA, question=question, prompt=prompt, structured=structured)
+    return message["content"]
+
+
+@pytest.mark.parametrize("braces", ["{%s}", "{{ %s }}", "{{%s}}"])
+def test_a_prompt_says_where_things_stand_and_they_stand_there_once(braces):
+    prompt = (
+        "From "
+        + " / ".join(braces % name for name in ("document_name", "document", "question"))
+        + " by "
+        + braces % "schema"
+    )
+    hostile = document(content=b"Total: 7 {schema} {{question}}")
+    sent = content(prompt, doc=hostile, question="How much?")
+    assert sent.startswith("From a.txt / Total: 7 {schema} {{question}} / How much? by {\n")
+    assert (sent.count("Total: 7"), sent.count("How much?"), sent.count('"total"')) == (1, 1, 1)
+    assert "Document:" not in sent
+
+
+def test_what_a_prompt_does_not_name_follows_below_it():
+    assert content("Read {document}.", question="Why?").split("\n\n")[1:] == [
+        content("x").split("\n\n")[1],
+        "Question: Why?",
+    ]
+    assert content("Read it.", structured=True) == "Read it.\n\nDocument:\nTotal: 7"
+    assert '"total"' in content("Give {schema}", structured=True)
+    text, attached = content("Read {document}.", doc=document("application/pdf", b"%PDF", "a.pdf"))
+    assert text["text"].startswith("Read (the attached file a.pdf).")
+    assert attached["type"] == "file"
+
+
+def test_braces_that_are_no_placeholder_stay():
+    prompt = 'Such as {"total": 7}, {}, { }, a{2}, \\{document} and \\{{schema}}.'
+    assert content(prompt).startswith('Such as {"total": 7}, {}, { }, a{2}, {document} and {{schema}}.')
+
+
+@pytest.mark.parametrize(
+    ("prompt", "mistake"),
+    [
+        ("Read\nthe {documnet}.", r"the prompt, 2:5: no placeholder {documnet}; did you mean 'document'\?"),
+        ("{{ schema_str }}", r"1:1: no placeholder {{ schema_str }}.*; for the text itself, write \\{{ schema_str }}"),
+        ("Answer {question}", r"1:8: {question} stands for the `question` of a case, and there is none"),
+    ],
+)
+def test_a_placeholder_that_nothing_stands_for_is_never_sent(llm_server, prompt, mistake):
+    with pytest.raises(ConfigError, match=mistake):
+        extract(prompt=prompt)
+    assert llm_server.bodies == []

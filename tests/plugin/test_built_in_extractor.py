@@ -271,3 +271,14 @@ def test_a_judge_without_access_is_asked_three_times(
     result.assert_outcomes(failed=10)
     assert len(llm_server.requests) == 3
     result.stdout.fnmatch_lines(["9 more cases failed for the same reason: *"])
+
+
+def test_a_wrong_placeholder_of_a_prompt_is_told_before_the_first_call(
+    pytester: pytest.Pytester, llm_server: LlmServer, write_case: Write
+) -> None:
+    (pytester.path / "p.md").write_text("Read it.\nBy {schema_str}: {document}", encoding="utf-8")
+    write_case("a")
+    result = pytester.runpytest(f"--extract-model={MODEL}", "--extract-prompt=p.md")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*p.md:2:4: no placeholder {schema_str}*"])
+    assert llm_server.bodies == []

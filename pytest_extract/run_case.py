@@ -227,6 +227,7 @@ class _Repeats:
             cost_usd=extraction.cost_usd,
             latency_s=extraction.latency_s,
             finish_reason=extraction.finish_reason,
+            build=extraction.build,
             recorded=extraction.recorded,
             adjustments=extraction.adjustments,
             notes=(*extraction.notes, *score.wrapped.values(), *score.notes, *hint),

@@ -88,6 +88,8 @@ class Attempt:
     cost_usd: float | None = None
     latency_s: float | None = None
     finish_reason: str | None = None
+    build: str | None = None
+    """The model that served the call, as its provider names it."""
     recorded: bool = False
     notes: tuple[str, ...] = ()
     """What a reader should know of the output: repaired, a secret hidden, not recorded, ..."""

@@ -32,6 +32,7 @@ class Extraction:
     adjustments: what of the request was changed for the model (a temperature that it does not take).
     notes: remarks for readers of the result (a redacted recording).
     extractor: of a replayed output, the digest of the code that made it, if the recording has it.
+    build: the model that served the call, as its provider names it (a version, a fingerprint): a change of it is told.
     confidence: by value a number from 0 to 1, as an object that is nested as the output or has paths for keys
     (`{"total": 0.93, "items[0].price": 0.7}`); a single number is that of the whole output.
     citations: by value, in the same way, a list of citations: quotes, or objects with `page`, `quote` and `box`.
@@ -49,6 +50,7 @@ class Extraction:
     adjustments: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     extractor: str | None = None
+    build: str | None = None
     confidence: Any = None
     citations: Any = None
 
@@ -110,6 +112,7 @@ def as_extraction(returned: Any, latency_s: float | None = None, *, gold: Json =
         estimated_usd=_amount("estimated_usd", given.estimated_usd),
         latency_s=latency_s if given.latency_s is None else _amount("latency_s", given.latency_s),
         finish_reason=None if given.finish_reason is None else str(given.finish_reason),
+        build=None if given.build is None else str(given.build),
         confidence=_reported("confidence", given.confidence, dict | int | float),
         citations=_reported("citations", given.citations, dict | list),
     )

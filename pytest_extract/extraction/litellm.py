@@ -117,6 +117,7 @@ def _extraction(answer: Completion) -> Extraction:
         cost_usd=answer.cost_usd,
         estimated_usd=answer.estimated_usd,
         finish_reason=answer.finish_reason,
+        build=answer.build,
         failure=_failure(answer),
         adjustments=answer.adjustments,
         notes=() if answer.estimated_usd is None else (_estimated(answer.estimated_usd),),

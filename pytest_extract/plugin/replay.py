@@ -72,6 +72,7 @@ def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
         latency_s=attempt.latency_s,
         cost_usd=attempt.cost_usd,
         finish_reason=attempt.finish_reason,
+        build=attempt.build,
         recorded=True,
         failure=failure,
         adjustments=attempt.adjustments,

@@ -130,6 +130,7 @@ def _with_earlier_runs(earlier: CaseState, now: CaseState, keep: int, *, replaye
         failing={path: replace(entries[path], runs=runs) for path, runs in fields.items()},
         gates=joined(lambda state: state.gates),
         rules=joined(lambda state: state.rules),
+        builds=tuple(sorted({*earlier.builds, *now.builds})),
         measures={
             name: (*earlier.measures[name], *values)
             for name, values in now.measures.items()

@@ -13,6 +13,7 @@ from enum import IntEnum
 from typing import Final
 
 from pytest_extract.core.aggregate.slices import DIMENSIONS, tag_text
+from pytest_extract.core.stats.runs import Runs
 from pytest_extract.regression.changes import ArmComparison, CaseComparison
 from pytest_extract.regression.rules import Rules
 
@@ -44,6 +45,8 @@ class Collapse:
 def find_collapse(arm: ArmComparison, rules: Rules) -> Collapse | None:
     """Return the cases of an arm that died; None where none did."""
     dead = [row for row in arm.compared if _least_loss(row) > _HALF]
+    if len(arm.compared) > 1 and all(_lost(row.runs_overall) > _HALF for row in arm.compared):
+        dead = [*arm.compared]  # of few fields one may be wrong by chance, but not in every case
     if not dead:
         return None
     names = {row.case for row in dead}
@@ -87,6 +90,11 @@ def _shares(row: CaseComparison) -> tuple[list[float], list[float]]:
 def _least_loss(row: CaseComparison) -> float:
     before, after = _shares(row)
     return min(after) - max(before)
+
+
+def _lost(wrong: Runs) -> float:
+    """Return the least loss of any run now against any run before."""
+    return float(min(wrong.after)) - float(max(wrong.before))
 
 
 def _spread(row: CaseComparison) -> float:

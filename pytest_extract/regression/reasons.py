@@ -449,9 +449,24 @@ def _left_out_notes(arm: ArmComparison) -> list[str]:
     if arm.compared and all(row.replayed for row in arm.compared):
         what = _with_arm(arm.label, "every output was replayed")
         notes.append(f"{what}: a change of the extractor's code since it was recorded is not judged")
+    if (build := _build_note(arm)) is not None:
+        notes.append(_with_arm(arm.label, build))
     if arm.known:
         notes.append(f"{_with_arm(arm.label, _count(len(arm.known), 'known failure'))} left out of the verdict")
     return notes
+
+
+def _build_note(arm: ArmComparison) -> str | None:
+    """Say whether the provider served another build of the model than before, where both sides know; else None."""
+    known = [(row, row.builds) for row in arm.compared if row.builds is not None and not row.replayed]
+    other = [(row, builds) for row, builds in known if not set(builds[0]) & set(builds[1])]
+    if not known or arm.before != arm.after:  # arms are meant to differ
+        return None
+    if not other:
+        return f"the provider served the same build of the model in {_count(len(known), 'case')}"
+    before, after = (_list_text(sorted({name for _, builds in other for name in builds[side]})) for side in (0, 1))
+    same = "same prompt and code, " if all(row.same_setup for row, _ in other) else ""
+    return f"{same}another build of the model in {len(other):,} of {_count(len(known), 'case')}: {after}, was {before}"
 
 
 def _rule_change_text(change: RuleChange) -> str:

@@ -68,6 +68,7 @@ class CaseState:
     the value of each run; `cost_usd` is the mean of a priced call and `latency_s` that of a call, None if unknown.
     `broken` counts the attempts that broke, `errors` their kinds. `slices`: what the case is grouped by
     (`case_slices`).
+    `builds`: the models that served the calls, as their providers name them.
     `replayed`: every scored output came from a recording. `lost`: there is nothing to compare (broken or not run).
     """
 
@@ -89,6 +90,7 @@ class CaseState:
     slices: Mapping[str, Json] = field(default_factory=dict)
     cost_usd: float | None = None
     latency_s: float | None = None
+    builds: tuple[str, ...] = ()
     replayed: bool = False
     why: str | None = None
 
@@ -168,6 +170,7 @@ def case_state(result: CaseResult) -> CaseState:
         slices=case_slices(result),
         cost_usd=_mean([attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None]),
         latency_s=_mean([attempt.latency_s for attempt in scored if attempt.latency_s is not None]),
+        builds=tuple(sorted({attempt.build for attempt in scored if attempt.build is not None})),
         replayed=bool(scored) and all(attempt.recorded for attempt in scored),
         why=result.why or next((attempt.error for attempt in result.attempts if attempt.error), None),
     )

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -282,3 +284,30 @@ def test_a_wrong_placeholder_of_a_prompt_is_told_before_the_first_call(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*p.md:2:4: no placeholder {schema_str}*"])
     assert llm_server.bodies == []
+
+
+ARM = f"[[]{MODEL}]"
+
+
+def test_the_verdict_says_whether_the_provider_served_another_build(
+    pytester: pytest.Pytester, llm_server: LlmServer, write_case: Write
+) -> None:
+    def served(text: str, fingerprint: str) -> Reply:
+        reply = answer(text)
+        return replace(reply, body={**reply.body, "system_fingerprint": fingerprint})
+
+    for name in ("a", "b", "c"):
+        write_case(name, schema=OPTIONAL, gold={"vendor": "ACME"})
+    run = partial(pytester.runpytest, f"--extract-model={MODEL}", "--extract-baseline=b.json")
+    llm_server.otherwise = served('{"vendor": "ACME"}', "fp_a")
+    run("--extract-update-baseline", "--extract-repeat=1", "--extract-record=once").assert_outcomes(passed=3)
+    gate = partial(run, "--extract-gate=regression")
+    same = "the provider served the same build of the model in 3 cases"
+    gate("--extract-report=r.jsonl").stdout.fnmatch_lines([f"  note: {ARM} {same}"])
+    gate("--extract-record=none").stdout.no_fnmatch_line("*same build*")
+    builds = [result.attempts[0].build for result in read_results(pytester.path / "r.jsonl").results]
+    assert len(set(builds)) == 1
+    assert str(builds[0]).endswith("test-model fp_a")
+    llm_server.otherwise = served('{"vendor": "ACME Inc"}', "fp_b")
+    told = "*another build of the model in 3 of 3 cases: *test-model fp_b, was *test-model fp_a"
+    gate().stdout.fnmatch_lines(["WORSE.*", f"  note: {ARM} same prompt and code, {told}"])

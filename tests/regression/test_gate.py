@@ -619,3 +619,15 @@ def test_a_doubtful_fall_is_one_that_the_same_tests_find_at_a_weaker_level():
     (doubtful,) = [test for test in found.tests if test.doubtful]
     assert (doubtful.name, doubtful.significant) == ("f0", False)
     assert verdict(suite(50, wide()), after, alpha=0.1).answer is Answer.WORSE
+
+
+@pytest.mark.parametrize(
+    ("cases", "wrong", "answer"), [(3, 3, "WORSE"), (2, 2, "WORSE"), (3, 2, "PASS"), (1, 1, "PASS")]
+)
+def test_a_suite_of_few_fields_that_is_all_wrong_has_died(cases, wrong, answer):
+    def run(bad):
+        return [result(f"c{number}", {"a": number >= bad}) for number in range(cases)]
+
+    found = verdict(run(0), run(wrong))
+    assert found.answer == answer
+    assert any("died" in text for text in found.reasons) == (answer == "WORSE")

@@ -39,6 +39,7 @@ from pytest_extract.extraction.llm.outage import Outage, reason
 from pytest_extract.extraction.llm.tokens import message_tokens, reported_usage, text_tokens
 
 T = TypeVar("T")
+_LONGEST_BUILD: Final = 200
 _IMPORT: Final = threading.Lock()
 _CLIENTS: Final = r"(?:litellm|openai|anthropic|pydantic|httpx|httpcore|aiohttp|tiktoken|tokenizers)(?:\.|$)"
 Message = Mapping[str, Json]
@@ -63,6 +64,7 @@ class Retry:
 class Completion:
     """One answer. `latency_s` is that of the attempt which succeeded.
 
+    `build`: the model that answered, as the provider names it, with its fingerprint; None where it says neither.
     `cost_usd` is None for an unpriced model, and where the provider does not report all tokens: then `estimated_usd` is
     what a priced model costs by the length of the texts. `adjustments` tells what of the request the model refused.
     """
@@ -76,6 +78,7 @@ class Completion:
     latency_s: float
     adjustments: tuple[str, ...] = ()
     elsewhere: str = ""
+    build: str | None = None
 
 
 class LlmError(ExtractError):
@@ -240,7 +243,14 @@ def _completion(litellm: Any, model: str, messages: Sequence[Message], response:
         estimated_usd=estimate,
         latency_s=latency_s,
         elsewhere="" if text.strip() else _elsewhere(message),
+        build=_build(response),
     )
+
+
+def _build(response: Any) -> str | None:
+    """Return what served an answer: `gpt-4o-2024-11-20 fp_44709d6fcb`."""
+    told = (getattr(response, name, None) for name in ("model", "system_fingerprint"))
+    return " ".join(each for each in told if isinstance(each, str))[:_LONGEST_BUILD] or None
 
 
 def _elsewhere(message: Any) -> str:

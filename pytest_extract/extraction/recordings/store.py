@@ -68,6 +68,7 @@ class Recording:
             adjustments=tuple(body.get("adjustments", ())),
             notes=tuple(body["notes"]),
             extractor=body.get("extractor"),
+            build=body.get("build"),
             confidence=body.get("confidence"),
             citations=body.get("citations"),
         )
@@ -236,6 +237,7 @@ def _body(key: RecordingKey, extraction: Extraction, output: dict[str, Json]) ->
                 ("confidence", extraction.confidence),
                 ("citations", extraction.citations),
                 ("adjustments", list(extraction.adjustments) or None),
+                ("build", extraction.build),
             )
             if value is not None
         },

@@ -158,7 +158,7 @@ def test_calls_without_reported_tokens_are_estimated_for_the_budget(
     for number in range(20):
         write_case(f"c{number}", f"document {number}")
     result = pytester.runpytest(
-        "--extract-model=openai/gpt-4o-mini", "--extract-budget=0.0002", "--extract-report=r.jsonl", "-n2"
+        "--extract-model=openai/gpt-4o-mini", "--extract-budget=0.0002", "--extract-report=r.jsonl"
     )
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
@@ -203,8 +203,9 @@ def test_a_judge_without_reported_tokens_is_estimated(
     )
 
 
-def test_an_extractor_may_estimate_its_cost(pytester: pytest.Pytester, write_case: Write) -> None:
+@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
+def test_an_extractor_may_estimate_its_cost(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
     project(pytester, write_case, "None, estimated_usd=0.5")
-    result = pytester.runpytest("--extract-budget=1", "--extract-concurrency=1")
+    result = pytester.runpytest("--extract-budget=1", "--extract-concurrency=1", *args)
     result.assert_outcomes(passed=2, skipped=3)
     result.stdout.fnmatch_lines(["budget of $1: about $1.000000 is counted for 2 calls that reported no cost*"])

@@ -9,7 +9,8 @@ from pytest_extract.plugin.options import OPTION_GROUPS, OPTIONS, SETTINGS, Opti
 
 
 def settings(pytester: pytest.Pytester, *args: str) -> Settings:
-    return pytester.parseconfigure(*args).stash[SETTINGS]
+    """Without pytest's search for forgotten exceptions: at the end it collects the garbage of all tests, for seconds."""
+    return pytester.parseconfigure("-p", "no:unraisableexception", *args).stash[SETTINGS]
 
 
 def test_defaults(pytester: pytest.Pytester) -> None:

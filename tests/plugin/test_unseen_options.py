@@ -54,7 +54,7 @@ def test_what_no_call_sees_is_refused(pytester: pytest.Pytester, extractor: str,
 @pytest.mark.parametrize(("extractor", "asked"), [("inner", "prompts"), ("object", "models")])
 def test_xdist_ends_alike(pytester: pytest.Pytester, extractor: str, asked: str) -> None:
     pytester.makeconftest(HEAD + FIXTURE.format("") + EXTRACTORS[extractor])
-    result = pytester.runpytest_subprocess(*ARGS[asked], "-n2")
+    result = pytester.runpytest(*ARGS[asked], "-n1")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: {ARGS[asked][0].partition('=')[0]}: no call would see it*conftest.py:7:*"])
 
@@ -95,7 +95,7 @@ def test_what_may_be_seen_is_called(pytester: pytest.Pytester, extractor: str) -
 def test_a_prompt_of_a_case_is_asked_for_too(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
     write_case("b", prompt="p.md")
     pytester.makeconftest(HEAD + FIXTURE.format("") + EXTRACTORS["inner"])
-    result = pytester.runpytest_subprocess(*args)
+    result = pytester.runpytest(*args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         ["*b.extract.yaml:1: `prompt`: no call would see it*conftest.py:7: *or leave `prompt` out"]
@@ -125,7 +125,8 @@ def test_what_is_only_listed_or_replayed_needs_no_extractor_that_sees_it(pyteste
     assert result.ret != pytest.ExitCode.USAGE_ERROR
 
 
+@pytest.mark.usefixtures("called_model")
 def test_a_model_without_a_provider_is_refused(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_subprocess("--extract-model=no/such-model", "-n1")
+    result = pytester.runpytest("--extract-model=no/such-model")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["ERROR: --extract-model=no/such-model: no model 'no/such-model': litellm knows no*"])

@@ -27,8 +27,6 @@ from pytest_extract.cases.review_file import (
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.results import is_covered
-from pytest_extract.core.schema.source import Key, Ref, SchemaSource
-from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text, value_at
@@ -435,28 +433,6 @@ def row_text(gold: Json, path: FieldPath) -> str:
     known = [(name, value) for name, value in row.items() if isinstance(value, str | int | float) and value != ""]
     told = ", ".join(f"{name} {show(value, _ROW_WIDTH)}" for name, value in known[:_MOST_TOLD])
     return f"{path_text(steps[: (at or 0) + 1])}: {told}" if told else ""
-
-
-def description_of(schema: Json, path: FieldPath) -> str:
-    """Return what the schema says a field is (`description`), "" where it says nothing."""
-    tree, source = Schema(schema), SchemaSource(schema)
-    key = Schema.root
-    for step in path:
-        nodes = [tree.node(key)]
-        nodes += [tree.node(branch) for branch in nodes[0].branches]
-        below = next((child for node in nodes if (child := _child(node, step)) is not None), None)
-        if below is None:
-            return ""
-        key = below
-    layers = [*source.expand(key).layers, *source.expand((Ref(tree.node(key).pointer),)).layers]
-    texts = (layer.schema.get("description") for layer in layers)
-    return next((text for text in texts if isinstance(text, str)), "")
-
-
-def _child(node: SchemaNode, step: str | int) -> Key | None:
-    if isinstance(step, int):
-        return node.prefix[step] if step < len(node.prefix) else node.items
-    return node.properties.get(step) or (node.additional if isinstance(node.additional, tuple) else None)
 
 
 def _same_gold(one: ReviewItem, other: ReviewItem) -> bool:

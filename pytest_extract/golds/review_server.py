@@ -23,6 +23,7 @@ from urllib.parse import unquote
 
 from pytest_extract.cases.gold import read_gold
 from pytest_extract.cases.review_file import Candidate
+from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.values import MISSING, Json, path_text
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.documents.evidence import TextLocation, find_evidence
@@ -32,7 +33,6 @@ from pytest_extract.golds.review import (
     WHOLE_DRAFT,
     Reviewer,
     ReviewItem,
-    description_of,
     gold_values,
     read_typed,
     row_text,
@@ -224,7 +224,7 @@ def item_record(reviewer: Reviewer, index: int) -> dict[str, Json]:
         "why": item.why,
         "done": item.done,
         "rest": item.is_rest,
-        "description": description_of(item.case.schema, item.path),
+        "description": Schema(item.case.schema).description(item.path),
         "row": row_text(read_gold(item.case), item.path),
         "gold": [
             {

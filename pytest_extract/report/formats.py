@@ -73,6 +73,12 @@ def _find_pyarrow() -> object:
     return import_pyarrow()
 
 
+def _write_for_agent(path: Path, run: RunReport) -> None:
+    from pytest_extract.report.agent import agent_report
+
+    _write_text(path, agent_report(run))
+
+
 def _write_gitlab(path: Path, run: RunReport) -> None:
     from pytest_extract.report.ci import code_quality, problems_of
 
@@ -85,6 +91,7 @@ FORMATS: Final = (
     Format("csv", ".csv", "a row for each compared value", _write_csv),
     Format("jsonl", ".jsonl", "everything, a line for each case", _write_results, live=True),
     Format("parquet", ".parquet", "everything, a row for each attempt", _write_parquet, _find_pyarrow),
+    Format("agent", None, "what to fix first, for a coding agent, in at most 4,000 tokens", _write_for_agent),
     Format("gitlab", None, "code quality for GitLab, an issue for each failing field", _write_gitlab),
 )
 

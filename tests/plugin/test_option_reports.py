@@ -144,8 +144,8 @@ def test_the_manual_has_every_format(kind: Format) -> None:
     assert f"| `{kind.example}` | {kind.help} |" in page
 
 
-FILES = ("r.jsonl", "h.html", "m.md", "c.csv", "gitlab:q.json")
-NAMES = [each.removeprefix("gitlab:") for each in FILES]
+FILES = ("r.jsonl", "h.html", "m.md", "c.csv", "gitlab:q.json", "agent:a.txt")
+NAMES = [each.rpartition(":")[2] for each in FILES]
 ALL_FILES = [f"--extract-report={each}" for each in FILES]
 
 
@@ -167,7 +167,7 @@ def test_reports_of_an_earlier_run_do_not_survive_a_run_without_a_result(
     if how == "skipped":
         result.assert_outcomes(skipped=2)
         result.stdout.fnmatch_lines(["no case ran: 2 cases skipped"])
-    result.stdout.fnmatch_lines(["reports: *r.jsonl, *h.html, *m.md, *c.csv, *q.json"])
+    result.stdout.fnmatch_lines(["reports: *r.jsonl, *h.html, *m.md, *c.csv, *q.json, *a.txt"])
     assert all(old != new for old, new in zip(before, texts(pytester), strict=True))
     assert (pytester.path / "r.jsonl").read_bytes() == b""
     assert "bad.extract.yaml::bad" not in "".join(texts(pytester))
@@ -180,6 +180,8 @@ def test_a_run_that_selects_no_case_says_whose_the_reports_are(pytester: pytest.
     before = texts(pytester)
     result = pytester.runpytest(*args, *ALL_FILES)
     result.assert_outcomes(passed=1, deselected=2 if "-k" in args else 0)
-    result.stdout.fnmatch_lines(["no case ran: *r.jsonl, *h.html, *m.md, *c.csv, *q.json are of an earlier run"])
+    result.stdout.fnmatch_lines(
+        ["no case ran: *r.jsonl, *h.html, *m.md, *c.csv, *q.json, *a.txt are of an earlier run"]
+    )
     assert texts(pytester) == before
     pytester.runpytest("--collect-only", *ALL_FILES).stdout.no_fnmatch_line("no case ran*")

@@ -6,7 +6,7 @@ Any valid JSON Schema is read, of any draft; recursion is fine, because a node n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -67,6 +67,12 @@ class SchemaNode(NamedTuple):
     fixed_length: bool = False
     bare_union: bool = False
 
+    def child(self, step: str | int) -> Key | None:
+        """Return the key of what stands at a property or a row, None where the schema does not say."""
+        if isinstance(step, int):
+            return self.prefix[step] if 0 <= step < len(self.prefix) else self.items
+        return self.properties.get(step) or (self.additional if isinstance(self.additional, tuple) else None)
+
     def children(self) -> list[Key]:
         """Return the keys of all children."""
         keys = [*self.properties.values(), *(key for _, key in self.patterns)]
@@ -115,6 +121,20 @@ class Schema:
                 if child not in seen and len(seen) < MOST_NODES:
                     seen.add(child)
                     queue.append(child)
+
+    def description(self, path: Sequence[str | int]) -> str:
+        """Return what the schema says a field is (`description`), "" where it says nothing; a list's row is any int."""
+        key = self.root
+        for step in path:
+            nodes = [self.node(key)]
+            nodes += [self.node(branch) for branch in nodes[0].branches]
+            below = next((child for node in nodes if (child := node.child(step)) is not None), None)
+            if below is None:
+                return ""
+            key = below
+        layers = [*self._source.expand(key).layers, *self._source.expand((Ref(self.node(key).pointer),)).layers]
+        texts = (layer.schema.get("description") for layer in layers)
+        return next((text for text in texts if isinstance(text, str)), "")
 
     def recursive(self) -> frozenset[str]:
         """Return where schemas stand that lead to something recursive: the rest once all that ends is taken away."""

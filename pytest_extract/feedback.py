@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Unpack
 
+from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.options import Keywords, split_keywords
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
@@ -18,10 +19,14 @@ __all__ = ("ScoreWithFeedback", "optimizer_metric")
 
 @dataclass(frozen=True, slots=True)
 class ScoreWithFeedback:
-    """A measure of one output in [0, 1], and `Score.feedback()`; `float()` gives the measure."""
+    """A measure of one output in [0, 1], and `Score.feedback()`; `float()` gives the measure.
+
+    `objective_scores`: the mean score of the values of each field pattern, an objective of its own for GEPA.
+    """
 
     score: float
     feedback: str
+    objective_scores: Mapping[str, float] = field(default_factory=dict)
 
     def __float__(self) -> float:
         return self.score
@@ -41,7 +46,7 @@ def optimizer_metric(
     gold: the field of the example that holds the gold value; output: the field of the prediction that holds the output
     (text, or any value that an extractor may return). measure: the score; most: mistakes in the feedback; `keywords`:
     those of `score_text` (`judge`, `overrides`, `confidence`, ...). Where DSPy is loaded the metric returns a
-    `dspy.Prediction(score=..., feedback=...)`, else a `ScoreWithFeedback`. Raises SchemaError and ConfigError as
+    `dspy.Prediction` of the same three, else a `ScoreWithFeedback`. Raises SchemaError and ConfigError as
     `compile_schema` does, and the metric ConfigError for a field that is not there or an unknown measure.
     """
     compiling, options = split_keywords(keywords)
@@ -49,11 +54,20 @@ def optimizer_metric(
 
     def metric(example: Any, prediction: Any, trace: Any = None, *_more: Any, **_named: Any) -> Any:  # noqa: ARG001
         found = scorer.score_text(_field(example, gold), _field(prediction, output), options)
-        result = ScoreWithFeedback(_measure_of(found, measure), found.feedback(most))
+        result = ScoreWithFeedback(_measure_of(found, measure), found.feedback(most), _score_by_pattern(found))
         dspy = sys.modules.get("dspy")
-        return result if dspy is None else dspy.Prediction(score=result.score, feedback=result.feedback)
+        return result if dspy is None else dspy.Prediction(**asdict(result))
 
     return metric
+
+
+def _score_by_pattern(found: Score) -> dict[str, float]:
+    """Return the mean score of each field pattern; 0 where the output as a whole does not count."""
+    counts: dict[str, FieldCounts] = {}
+    for leaf in found.leaves:
+        counts.setdefault(leaf.pattern, FieldCounts()).add(leaf)
+    valid = found.unread is None and found.gates.structural
+    return {name: each.mean_score if valid else 0.0 for name, each in counts.items() if each.total}
 
 
 def _measure_of(score: Score, name: str) -> float:

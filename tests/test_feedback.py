@@ -95,3 +95,21 @@ def test_mistakes_in_the_use_of_the_metric():
         optimizer_metric(SCHEMA)({}, {"output": 1})
     with pytest.raises(ConfigError, match="no measure 'passrate'; did you mean 'pass_rate'"):
         optimizer_metric(SCHEMA, measure="passrate")({"gold": GOLD}, {"output": GOLD})
+
+
+def test_each_field_is_an_objective_of_its_own():
+    metric = optimizer_metric(SCHEMA)
+    found = metric({"gold": GOLD}, {"output": WRONG})
+    assert dict(found.objective_scores) == {
+        "vendor": 0.0, "total": 0.0, "date": 0.0, "po": 0.0, "items[].name": 0.5, "items[].price": 0.5,
+    }  # fmt: skip
+    assert set(metric({"gold": GOLD}, {"output": "no idea"}).objective_scores.values()) == {0.0}
+
+
+def test_the_released_dspy_reads_score_and_objectives():
+    dspy = pytest.importorskip("dspy")
+    gepa_utils = pytest.importorskip("dspy.teleprompt.gepa.gepa_utils")
+    found = optimizer_metric(SCHEMA)(dspy.Example(gold=GOLD), dspy.Prediction(output=GOLD), None, "predictor", None)
+    assert isinstance(found, dspy.Prediction)
+    score_of = gepa_utils._extract_score_and_objective_scores(found)
+    assert score_of == (1.0, dict.fromkeys(("vendor", "total", "date", "items[].name", "items[].price"), 1.0))

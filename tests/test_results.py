@@ -175,9 +175,10 @@ def test_the_ids_of_a_result_stay():
     assert load_result(safe_form(result)[0]).nodeid == result.nodeid
 
 
-@pytest.mark.parametrize("value", LEGAL, ids=str)
-def test_data_is_written_as_it_is(value):
-    result = with_output({"value": value, "text": json.dumps(value)})
+def test_data_is_written_as_it_is():
+    result = with_output(
+        {"values": LEGAL, "text": json.dumps(LEGAL), **{f"v{n}": each for n, each in enumerate(LEGAL)}}
+    )
     assert safe_form(result)[0] == dump_result(result)
 
 

@@ -81,7 +81,7 @@ def test_structured_mode_holds_the_model_to_the_schema_and_lists_what_is_lost(
     assert len(llm_server.requests) == 1
 
 
-@pytest.mark.parametrize("args", [[], ["--extract-mode=prompt"], ["-n2"]], ids=["alone", "beside prompt", "n2"])
+@pytest.mark.parametrize("args", [[], ["--extract-mode=prompt"], ["-n1"]], ids=["alone", "beside prompt", "n1"])
 def test_a_schema_that_cannot_be_strict_is_told_before_the_first_call(
     pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer, args: list[str]
 ) -> None:

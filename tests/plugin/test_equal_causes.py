@@ -31,7 +31,7 @@ def project(pytester: pytest.Pytester, write_case: Write, count: int, body: str 
         write_case(f"c{number}", f"document {number}")
 
 
-@pytest.mark.parametrize("args", [[], ["-n2"], ["--tb=short"], ["--tb=line"], ["--tb=long"], ["--tb=no"]], ids=str)
+@pytest.mark.parametrize("args", [[], ["-n1"], ["--tb=short"], ["--tb=line"], ["--tb=long"], ["--tb=no"]], ids=str)
 def test_sixty_cases_of_one_cause_are_few_lines(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
     project(pytester, write_case, 60)
     result = pytester.runpytest("-q", "--junitxml=out.xml", *args)

@@ -57,7 +57,7 @@ def test_a_decorated_function_of_a_conftest_is_a_metric(pytester: pytest.Pyteste
     pytester.runpytest().assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
 def test_what_a_folder_brings_along_holds_there_and_below(
     pytester: pytest.Pytester, write_case: Write, args: list[str]
 ) -> None:

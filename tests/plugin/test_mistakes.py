@@ -29,7 +29,7 @@ def mixed(pytester: pytest.Pytester) -> None:
     (pytester.path / "mixed.extract.yaml").write_text(MIXED, encoding="utf-8")
 
 
-@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
 def test_mistakes_are_told_at_once_and_the_good_cases_still_run(pytester: pytest.Pytester, args: list[str]) -> None:
     mixed(pytester)
     result = pytester.runpytest("-v", *args)

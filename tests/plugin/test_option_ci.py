@@ -28,7 +28,7 @@ def actions(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("actions")
-@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
 def test_github_actions_get_annotations_and_a_summary(pytester: pytest.Pytester, args: list[str]) -> None:
     result = pytester.runpytest(*args)
     result.assert_outcomes(passed=1, failed=1)
@@ -84,7 +84,7 @@ def test_comment_and_code_quality_are_files(pytester: pytest.Pytester) -> None:
     assert issue["description"].startswith("bad.extract.yaml::bad: vendor: mismatch")
 
 
-@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
 def test_junit_xml_has_properties(pytester: pytest.Pytester, args: list[str]) -> None:
     pytester.runpytest("--junitxml=j.xml", *args)
     suite = ET.parse(pytester.path / "j.xml").getroot()  # written by pytest a moment ago

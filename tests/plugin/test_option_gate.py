@@ -21,7 +21,7 @@ def test_by_default_a_case_below_its_thresholds_fails_the_run(pytester: pytest.P
     assert pytester.runpytest().ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
 def test_without_a_gate_the_case_is_shown_but_passes(pytester: pytest.Pytester, args: list[str]) -> None:
     result = pytester.runpytest("--extract-gate=none", *args)
     assert result.ret == pytest.ExitCode.OK
@@ -43,7 +43,7 @@ def test_a_broken_case_fails_the_run_whatever_the_gate(pytester: pytest.Pytester
     assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
-@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
 @pytest.mark.parametrize(
     ("bound", "status", "line"),
     [
@@ -115,7 +115,7 @@ def test_a_gate_says_nothing_about_a_run_that_selects_no_case(pytester: pytest.P
     pytester.makepyfile(test_a="def test_a(): pass")
     pytester.runpytest("--extract-baseline=b.json", "--extract-update-baseline")
     pytester.makeini(f"[pytest]\n{text}")
-    for args in (["test_a.py"], ["-k", "test_a"], ["-n2", "test_a.py"]):
+    for args in (["test_a.py"], ["-k", "test_a"], ["-n1", "test_a.py"]):
         assert pytester.runpytest(*args).ret == pytest.ExitCode.OK, (gate, args)
 
 

@@ -31,7 +31,7 @@ def case(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("a")
 
 
-@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
 def test_each_mode_is_an_arm(pytester: pytest.Pytester, args: list[str]) -> None:
     result = pytester.runpytest(*MODES, *args, "-v", "--extract-report=r.jsonl", "--extract-report=r.csv")
     result.assert_outcomes(passed=1, failed=1)

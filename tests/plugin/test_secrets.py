@@ -211,7 +211,7 @@ def extractor():
     result.stdout.fnmatch_lines(["golds: 1 kept", "*the output holds a secret (API key)*"])
 
 
-@pytest.mark.parametrize("args", [[], ["-n2"]], ids=["plain", "n2"])
+@pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
 def test_a_variable_that_a_fixture_sets_counts(pytester: pytest.Pytester, args: list[str]) -> None:
     pytester.makeconftest("""
 import os

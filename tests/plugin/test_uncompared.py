@@ -20,7 +20,7 @@ def test_a_gold_that_is_mostly_compared_with_nothing_does_not_run(pytester: pyte
     result.stdout.fnmatch_lines(["*race.extract.yaml:1:*: 4 of 5 gold values are compared with nothing: `events` (4)*"])
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["serial", "xdist"])
+@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["serial", "xdist"])
 def test_where_the_case_allows_it_the_summary_says_so(
     pytester: pytest.Pytester, write_case: Write, workers: list[str]
 ) -> None:
@@ -44,7 +44,7 @@ def test_a_failing_case_counts_what_is_right_by_emptiness(pytester: pytest.Pytes
     )
 
 
-@pytest.mark.parametrize("workers", [[], ["-n2"]], ids=["serial", "xdist"])
+@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["serial", "xdist"])
 def test_fields_of_which_no_wrong_value_fails_a_case_are_named(
     pytester: pytest.Pytester, write_case: Write, workers: list[str]
 ) -> None:

@@ -113,6 +113,7 @@ def _rows_of(result: CaseResult) -> Iterator[dict[str, Any]]:
     """Yield a row for each attempt of a case, one without an attempt where it has none."""
     record = to_json(replace(result, attempts=()))
     case = {name: record[name] for name in (*_CASE, "shape")} | {name: record["arm"][name] for name in _ARM}
+    case["model"] = case["model"] or record["arm"]["variant"]
     parts: dict[str, Json] = {"case": record}
     if not result.attempts:
         yield {**case, "results": [], "record_json": _text(parts)}

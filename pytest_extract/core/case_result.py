@@ -39,18 +39,20 @@ class Arm:
     """What a case is run with, besides its own inputs; arms of one run are compared with each other.
 
     `prompt` is the path of a prompt given on the command line, `revision` a git revision (`--extract-base-ref`).
-    `mode` is how the built-in extractor asks (`prompt`, `structured`), set if a run compares several modes.
+    `mode` is how the built-in extractor asks (`prompt`, `structured`), set if a run compares several modes. `variant`
+    is the id of a parameter of the project's `extractor` fixture, where that has `params`.
     """
 
     model: str | None = None
     prompt: str | None = None
     revision: str | None = None
     mode: str | None = None
+    variant: str | None = None
 
     @property
     def label(self) -> str:
         """Text in node ids and tables: the parts that are set, joined by `-`; empty for the only arm."""
-        return "-".join(filter(None, (self.model, self.prompt, self.mode, self.revision)))
+        return "-".join(filter(None, (self.variant, self.model, self.prompt, self.mode, self.revision)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

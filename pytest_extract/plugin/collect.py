@@ -66,15 +66,21 @@ class ExtractFile(pytest.File):
         loaded = load_cases(self.path, cache=cache)
         errors = list(loaded.errors)
         session.load_revisions(self.path, loaded.cases)
+        try:
+            arms = session.arms_of(self)
+        except ConfigError as error:
+            raise self.CollectError(str(error)) from error
         ids = {case.id for case in loaded.cases}
-        items = [item for case in loaded.cases for item in self._items_of(case, ids, errors)]
+        items = [item for case in loaded.cases for item in self._items_of(case, arms, ids, errors)]
         if errors and not items:
             raise self.CollectError(_mistakes_text(errors, self.config))
         yield from items
         if errors:
             yield ExtractMistakes.from_parent(self, name="mistakes", errors=errors)
 
-    def _items_of(self, case: Case, ids: Collection[str], errors: list[CaseFileError]) -> list[ExtractItem]:
+    def _items_of(
+        self, case: Case, arms: Sequence[Arm], ids: Collection[str], errors: list[CaseFileError]
+    ) -> list[ExtractItem]:
         try:
             marks = _marks(case)
         except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning) as error:  # --strict-markers, or -W error
@@ -82,7 +88,7 @@ class ExtractFile(pytest.File):
             return []
         session, hook = session_of(self.config), self._text_hook
         items = []
-        for arm in session.arms:
+        for arm in arms:
             case_on_arm = session.case_on_arm(case, self.path, arm)
             if case_on_arm is None:
                 continue

@@ -243,7 +243,7 @@ class ExtractionService:
             extractor=extractor,
             nodeid=item.nodeid,
             root=self._root,
-            model=item.arm.model,
+            model=item.arm.model or item.arm.variant,
             repeat=index,
             revision=item.arm.revision,
             mode=item.arm.mode,

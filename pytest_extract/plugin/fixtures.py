@@ -56,8 +56,10 @@ class ItemFixtures:
             named = [each for each in info.name2fixturedefs.get(EXTRACTOR, ()) if each.func.__module__ == _NAMED]
             if named:
                 info = dataclasses.replace(info, name2fixturedefs={**info.name2fixturedefs, EXTRACTOR: tuple(named)})
-            if self._prompt_path is not None:
-                values = {MODEL: arm.model, PROMPT: self._prompt_path(arm)}
+            if self._prompt_path is not None or arm.variant is not None:
+                values: dict[str, Any] = {}
+                if self._prompt_path is not None:
+                    values = {MODEL: arm.model, PROMPT: self._prompt_path(arm)}
                 if arm.mode is not None:
                     values[MODE] = arm.mode
                 definitions: Mapping[str, Sequence[Any]] = info.name2fixturedefs
@@ -88,9 +90,42 @@ class ItemFixtures:
                 value = values[definition.argname]
                 own.func = lambda: value
                 own.argnames = ()
+            elif definition.argname == EXTRACTOR and definition.params and arm.variant is not None:
+                own.params = None
+                own.func = _with_param(definition.func, dict(variants(definition))[arm.variant])
             # The original is kept beside its copy: its id() must not be given to another object.
             self._copies[key] = (definition, own)
         return self._copies[key][1]
+
+
+def variants(definition: Any) -> list[tuple[str, object]]:
+    """Return the ids of a fixture's `params`, made as pytest makes them, with their values; none without params."""
+    params = definition.params or ()
+    given = definition.ids
+    ids = [given(each) for each in params] if callable(given) else [*given] if given else [None] * len(params)
+    scalars = (str, int, float, bool)
+    return [
+        (str(name if name is not None else each if isinstance(each, scalars) else f"{definition.argname}{index}"), each)
+        for index, (name, each) in enumerate(zip(ids, params, strict=True))
+    ]
+
+
+def _with_param(function: Any, value: object) -> Any:
+    """Return a fixture function that finds `value` as its `request.param`."""
+    import functools
+    import inspect
+
+    @functools.wraps(function)
+    def plain(*args: Any, request: Any, **named: Any) -> Any:
+        request.param = value
+        return function(*args, request=request, **named)
+
+    @functools.wraps(function)
+    def generator(*args: Any, request: Any, **named: Any) -> Any:
+        request.param = value
+        yield from function(*args, request=request, **named)
+
+    return generator if inspect.isgeneratorfunction(function) else plain
 
 
 def _fixture_info(item: pytest.Item, names: Sequence[str]) -> Any:
@@ -137,7 +172,8 @@ def check_not_parametrized(item: Any) -> None:
         if definitions.get(name) and definitions[name][-1].params:
             raise ConfigError(
                 f"the fixture {name!r} has params, and a case is not run once for each: have them as models"
-                " (--extract-model is repeatable, and the fixture `extract_model` gives each its own)"
+                " (--extract-model is repeatable, and the fixture `extract_model` gives each its own); the params of"
+                f" the fixture {EXTRACTOR!r} are variants, where no model is chosen"
             )
 
 

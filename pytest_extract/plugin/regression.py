@@ -120,14 +120,14 @@ def base_label(run_results: RunResults) -> str | None:
     if settings.base_ref is not None:
         return next((label for label, arm in arms.items() if arm.revision is not None), next(iter(arms)))
     # Not the first result's: pytest-randomly shuffles.
-    order = [*settings.model, *(path.name for path in settings.prompt), *settings.mode]
+    order = [*run_results.variants, *settings.model, *(path.name for path in settings.prompt), *settings.mode]
 
     def position(label: str) -> tuple[int, ...]:
         arm = arms[label]
-        parts = (arm.model, Path(arm.prompt).name if arm.prompt else None, arm.mode)
+        parts = (arm.variant, arm.model, Path(arm.prompt).name if arm.prompt else None, arm.mode)
         return tuple(order.index(name) for name in parts if name in order)
 
-    return min(arms, key=position)
+    return min(arms, key=lambda label: (position(label), label))
 
 
 def gate_fails(decision: GateDecision | None, settings: Settings) -> bool:

@@ -16,12 +16,13 @@ from pytest_extract.documents.text_store import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError
 from pytest_extract.plugin.extensions import ProjectExtensions
 from pytest_extract.plugin.extraction import ExtractionService
-from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, has_fixture
+from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, has_fixture, variants
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.judging import Judges, uses_judge
 from pytest_extract.plugin.leave import wait_for_calls
 from pytest_extract.plugin.limits import Budget, CallSlots, concurrency_limit, limit_folder, new_budget_file
 from pytest_extract.plugin.options import SETTINGS, Settings
+from pytest_extract.plugin.run_results import run_results_of
 from pytest_extract.redact.secrets import find_secrets_of_process
 from pytest_extract.report.totals import Forecast
 from pytest_extract.run_case import run_case
@@ -140,6 +141,21 @@ class ExtractSession:
             self.revision_view(settings.base_ref)
             return tuple(each for arm in arms for each in (replace(arm, revision=settings.base_ref), arm))
         return arms
+
+    def arms_of(self, file: pytest.Collector) -> Sequence[Arm]:
+        """Return the arms of a file's cases: each of the run's with every param of the extractor's fixture, if any.
+
+        Where models are chosen, or a past run gives the arms, the params are no variants. Raises ConfigError for golds
+        that several variants would update.
+        """
+        definitions = file.session._fixturemanager.getfixturedefs(EXTRACTOR, file)  # noqa: SLF001  # no public look-up
+        found = [name for name, _ in variants(definitions[-1])] if definitions else []
+        if not found or any(arm.model is not None or arm.variant is not None for arm in self.arms):
+            return self.arms
+        if self.settings.update_gold not in (None, "new"):
+            raise ConfigError(f"{', '.join(found)}: several variants of the extractor cannot update one gold")
+        run_results_of(self.config).variants.update(dict.fromkeys(found))
+        return [replace(arm, variant=name) for arm in self.arms for name in found]
 
     def prompt_path(self, arm: Arm) -> Path | None:
         """Return the prompt file from the command line that an arm runs with."""

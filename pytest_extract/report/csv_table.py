@@ -80,7 +80,7 @@ def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[ob
 
 def _case_columns(result: CaseResult) -> tuple[object, ...]:
     arm = result.arm
-    return result.case_id, result.file, arm.model, arm.prompt, arm.revision, str(result.outcome)
+    return result.case_id, result.file, arm.model or arm.variant, arm.prompt, arm.revision, str(result.outcome)
 
 
 def _result_columns(item: FieldResult) -> tuple[object, ...]:

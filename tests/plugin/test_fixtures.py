@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from pytest_extract.results import read_results
 from tests.plugin.conftest import GOLD, SCHEMA
 
 Write = Callable[..., None]
@@ -299,3 +300,55 @@ def test_a_decimal_is_a_number(pytester: pytest.Pytester, write_case: Callable[.
     write_case("acme")
     pytester.runpytest("--extract-record=once").assert_outcomes(passed=1)
     pytester.runpytest("--extract-record=none").assert_outcomes(passed=1)
+
+
+PARAMS = """
+import pytest
+
+@pytest.fixture(params=["regex", {"llm": 1}, 3], ids=%s, scope="session")
+def extractor(request):
+    print("made", request.param)
+    yield lambda document: {"vendor": "ACME GmbH" if request.param == "regex" else "ACNE", "total": request.param}
+    print("closed", request.param)
+"""
+
+
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [
+        (None, ["regex", "extractor1", "3"]),
+        (["a", "b", "c"], ["a", "b", "c"]),
+        ("lambda value: 'llm' if isinstance(value, dict) else None", ["regex", "llm", "3"]),
+    ],
+)
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_params_of_the_extractor_are_variants(
+    pytester: pytest.Pytester, write_case: Write, ids: object, names: list[str], workers: str
+) -> None:
+    pytester.makeconftest(PARAMS % ids)
+    for name in ("acme", "born"):
+        write_case(name)
+    result = pytester.runpytest(workers, "--extract-report=r.jsonl", "-s")
+    arms = {one.nodeid: one.arm.variant for one in read_results(pytester.path / "r.jsonl").results}
+    assert arms == {f"{case}.extract.yaml::{case}[{name}]": name for case in ("acme", "born") for name in names}
+    if workers == "-n0":
+        assert [result.stdout.str().count(word) for word in ("made ", "closed ")] == [3, 3]
+        result.stdout.fnmatch_lines([f"*{names[0]} -> *"])
+    one = pytester.runpytest(f"acme.extract.yaml::acme[{names[1]}]")
+    one.assert_outcomes(failed=1)
+    again = pytester.runpytest("--extract-from=r.jsonl", "--extract-report=again.jsonl")
+    assert again.parseoutcomes()["failed"] == 6
+    assert len(read_results(pytester.path / "again.jsonl").results) == 6
+
+
+def test_variants_have_recordings_of_their_own_and_update_no_gold(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(PARAMS % None)
+    write_case("acme")
+    for mode in ("once", "none"):
+        pytester.runpytest(f"--extract-record={mode}", f"--extract-report={mode}.jsonl")
+    for mode in ("once", "none"):
+        results = read_results(pytester.path / f"{mode}.jsonl").results
+        outputs = {one.arm.variant: one.attempts[0].output["total"] for one in results}
+        assert outputs == {"regex": "regex", "extractor1": {"llm": 1}, "3": 3}
+    refused = pytester.runpytest("--extract-update-gold=fix")
+    refused.stdout.fnmatch_lines(["*regex, extractor1, 3: several variants of the extractor cannot update one gold*"])

@@ -23,7 +23,7 @@ def pytest_extract_verdict(config, verdict):
 )
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n2",)], ids=["alone", "xdist"])
+@pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["alone", "xdist"])
 def test_results_and_the_verdict_are_handed_on(
     pytester: pytest.Pytester, write_case: Callable[..., None], arguments: tuple[str, ...]
 ) -> None:
@@ -64,7 +64,7 @@ def pytest_extract_document(document):
 """
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n2",)], ids=["alone", "xdist"])
+@pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["alone", "xdist"])
 def test_a_hook_gives_the_text_of_documents(
     pytester: pytest.Pytester, write_case: Callable[..., None], arguments: tuple[str, ...]
 ) -> None:

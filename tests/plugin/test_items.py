@@ -195,6 +195,9 @@ def test_a_hook_may_ask_for_a_fixture_before_the_case_runs(pytester: pytest.Pyte
     result.stdout.fnmatch_lines(["*noisy for acme*", "*noisy for other*"])
 
 
+MODELS = ("--extract-model=p/m", "--extract-model=p/n")
+
+
 def test_last_failed(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("a", BAD)
     write_case("b")
@@ -203,8 +206,10 @@ def test_last_failed(pytester: pytest.Pytester, write_case: Write) -> None:
     assert nodeids(pytester, "--lf") == ["a.extract.yaml::a", "c.extract.yaml::c"]
 
 
-@pytest.mark.parametrize("args", [(), ("--extract-model=p/m", "--extract-model=p/n")], ids=["own", "of-models"])
-@pytest.mark.parametrize("name", ["plain", "a[1]", "a[b][c] d", "[x]"])
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [("a[1]", ()), ("a[b][c] d", ()), ("[x]", ()), *((name, MODELS) for name in ("plain", "a[b][c] d"))],
+)
 def test_last_failed_knows_a_case_with_brackets(
     pytester: pytest.Pytester, write_case: Write, name: str, args: tuple[str, ...]
 ) -> None:

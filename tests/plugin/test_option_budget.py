@@ -103,7 +103,7 @@ def test_a_case_may_bound_its_time(pytester: pytest.Pytester, write_case: Write)
 def test_a_dry_run_calls_nothing_and_tells_what_it_would_take(pytester: pytest.Pytester, write_case: Write) -> None:
     project(pytester, write_case, "0.01", cases=2)
     write_case("thrice", repeat=3)
-    result = pytester.runpytest("--extract-dry-run", "--extract-model=m", "--extract-model=n", "-n2")
+    result = pytester.runpytest("--extract-dry-run", "--extract-model=m", "--extract-model=n", "-n1")
     result.assert_outcomes(skipped=6)
     assert result.ret == pytest.ExitCode.OK
     assert not (pytester.path / "calls").exists()

@@ -75,7 +75,7 @@ def fresh_calls(pytester, prompt):
     return {name: count for name in sorted(set(names)) if (count := names.count(name) - 1)}
 
 
-@pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
+@pytest.mark.parametrize("xdist", [(), ("-n1",)], ids=["one-process", "xdist"])
 def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, project, xdist):
     assert project(UPDATE, BASELINE, "--extract-repeat=3").ret == 0
     worse = project(GATE, BASELINE, CONFIRM, *xdist, prompt="two", always=DEAD, in_process=False)
@@ -95,7 +95,7 @@ def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, project, x
     assert set(found.values()) == {2}
 
 
-@pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
+@pytest.mark.parametrize("xdist", [(), ("-n1",)], ids=["one-process", "xdist"])
 def test_a_baseline_of_one_run_is_called_again_with_the_prompt_that_git_has(pytester, project, xdist):
     project(UPDATE, BASELINE, "--extract-repeat=1")
     committed(pytester)

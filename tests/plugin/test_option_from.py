@@ -24,7 +24,7 @@ def past_run(pytester: pytest.Pytester, write_case: Write) -> None:
 
 def test_the_same_outputs_give_the_same_verdict_without_a_call(pytester: pytest.Pytester) -> None:
     pytester.runpytest("--extract-from=past.jsonl", "--extract-report=now.jsonl").assert_outcomes(passed=1, failed=1)
-    again = pytester.runpytest("--extract-from=now.jsonl", "-n2")
+    again = pytester.runpytest("--extract-from=now.jsonl", "-n1")
     again.assert_outcomes(passed=1, failed=1)
 
 
@@ -63,7 +63,7 @@ def test_an_output_of_nobody_knows_which_document_is_not_judged(pytester: pytest
     assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
-@pytest.mark.parametrize("args", [(), ("-n2",)], ids=["plain", "n2"])
+@pytest.mark.parametrize("args", [(), ("-n1",)], ids=["plain", "n1"])
 def test_every_repeat_that_was_measured_decides_again(
     pytester: pytest.Pytester, write_case: Write, args: tuple[str, ...]
 ) -> None:

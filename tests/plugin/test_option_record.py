@@ -194,7 +194,7 @@ def made_by_other_code(pytester: pytest.Pytester, write_case: Write) -> None:
     pytester.makeconftest(ECHO.replace("return document.text", "return '{}'"))
 
 
-@pytest.mark.parametrize("args", [("once",), ("new",), ("once", "-n2")], ids=str)
+@pytest.mark.parametrize("args", [("once",), ("new",), ("once", "-n1")], ids=str)
 def test_a_replay_after_the_extractor_changed_says_so(
     pytester: pytest.Pytester, made_by_other_code: None, args: tuple[str, ...]
 ) -> None:

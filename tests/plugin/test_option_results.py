@@ -55,8 +55,8 @@ def test_a_second_run_starts_the_file_again(pytester: pytest.Pytester, write_cas
 @pytest.mark.usefixtures("echo")
 @pytest.mark.parametrize(
     "args",
-    [["--collect-only"], ["--collect-only", "-n2"], ["--setup-plan"], ["--extract-dry-run"], ["-k", "nothing"], ["test_a.py"]],
-    ids=["collect", "collect-n2", "setup-plan", "dry-run", "none-selected", "other-tests"],
+    [["--collect-only"], ["--collect-only", "-n1"], ["--setup-plan"], ["--extract-dry-run"], ["-k", "nothing"], ["test_a.py"]],
+    ids=["collect", "collect-n1", "setup-plan", "dry-run", "none-selected", "other-tests"],
 )  # fmt: skip
 def test_a_run_without_results_takes_none_away(pytester: pytest.Pytester, write_case: Write, args: list[str]) -> None:
     write_case("good")

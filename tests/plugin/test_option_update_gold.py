@@ -118,7 +118,7 @@ def test_without_the_option_nothing_is_written(pytester: pytest.Pytester, write_
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        pytest.param(["-n2"], "*run it without xdist*", id="xdist"),
+        pytest.param(["-n1"], "*run it without xdist*", id="xdist"),
         pytest.param(["--extract-model=a", "--extract-model=b"], "*takes one model and one prompt*", id="models"),
     ],
 )

@@ -84,13 +84,14 @@ def told(tmp_path):
         ("r.csv", "case,file,model,"),
         ("r.jsonl", '{"format"'),
         ("r.parquet", "PAR1"),
+        ("agent:report", "# Failed: 1 of 2 cases failed\n"),
         ("gitlab:report", '[\n {\n  "description"'),
     ],
 )
 def test_report_as_a_file(told, tmp_path, capsys, monkeypatch, name, beginning):
     monkeypatch.chdir(tmp_path)
     said = call(capsys, "report", told, "--output", name.replace("r.", "out/r."))
-    path = Path(name.replace("r.", "out/r.").removeprefix("gitlab:"))
+    path = Path(name.replace("r.", "out/r.").rpartition(":")[2])
     assert (said.out, said.err) == ("", f"pytest-extract report: reports: {path}\n")
     assert path.read_bytes().startswith(beginning.encode())
 

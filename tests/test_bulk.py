@@ -225,6 +225,7 @@ def fragile_rows(*outputs: str) -> list[dict[str, object]]:
     return [{"id": str(at), "gold": {"note": "x"}, "output": {"note": note}} for at, note in enumerate(outputs)]
 
 
+@pytest.mark.slow
 def test_a_record_that_kills_its_process_costs_itself_only(monkeypatch):
     monkeypatch.setattr(bulk, "CHUNK", 4)
     rows = fragile_rows("x", "y", "segmentation fault", "x", "x", "x", "exit", "x", "x")

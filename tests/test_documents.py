@@ -381,6 +381,7 @@ def _packed_thrice() -> bytes:
     return _one_page(zlib.compress(zlib.compress(packed)), filters)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on POSIX, and measured on Linux")
 @pytest.mark.parametrize("make", [lambda: _forms_that_draw_each_other(9), _packed_thrice], ids=["forms", "filters"])

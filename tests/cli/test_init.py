@@ -20,6 +20,7 @@ def test_what_init_writes_passes_as_it_stands(tmp_path, capsys):
     assert "1 case: 1 passed" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("option", "told"),
     [

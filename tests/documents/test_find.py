@@ -198,6 +198,7 @@ def test_a_number_is_found_in_every_notation(number):
         assert quotes(f"x {text} y", float(number)), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     [

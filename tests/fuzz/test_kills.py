@@ -8,7 +8,10 @@ import pytest
 
 from tests.fuzz.kills import CASES, Run, kill_and_rerun, make_project, small_files, state_of, when_writing
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are killed as groups of POSIX")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="processes are killed as groups of POSIX"),
+]
 
 
 @pytest.fixture(scope="module")

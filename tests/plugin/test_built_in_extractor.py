@@ -124,6 +124,7 @@ def test_a_project_s_extractor_goes_before_the_built_in_one(
     assert llm_server.bodies == []
 
 
+@pytest.mark.slow
 def test_a_slow_attempt_ends_after_extract_timeout_and_the_next_counts(
     pytester: pytest.Pytester, write_case: Write, llm_server: LlmServer
 ) -> None:
@@ -243,6 +244,7 @@ def test_a_key_that_is_not_set_is_named_at_once(
     assert result.duration < 20
 
 
+@pytest.mark.slow
 def test_an_unreachable_host_is_tried_a_little(
     pytester: pytest.Pytester, write_case: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Write = Callable[..., None]
 CONFTEST = """
 import asyncio, atexit, concurrent.futures, os, signal, threading, time

@@ -8,6 +8,8 @@ import pytest
 
 from tests.plugin.conftest import GOLD, SCHEMA
 
+pytestmark = pytest.mark.slow
+
 CASES, FIRST = 140, 40
 MOST_BYTES = 3 * 1024
 CONFTEST = f"""

@@ -263,6 +263,7 @@ def test_a_judge_that_nobody_brings_along_is_a_mistake_in_the_schema(
     result.stdout.fnmatch_lines(["*no judge 'clinic'; did you mean 'clinical'?*"])
 
 
+@pytest.mark.slow
 def test_a_slow_attempt_of_the_judge_ends_after_extract_timeout(
     pytester: pytest.Pytester, judged: Write, llm_server: LlmServer
 ) -> None:

@@ -14,6 +14,8 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.results import read_results
 from tests.shared_data import jsonl, shared
 
+pytestmark = pytest.mark.slow
+
 GOLD_BACK = """
 import pytest
 

@@ -88,6 +88,7 @@ def test_data_is_scored_live_as_it_is_replayed(pytester: pytest.Pytester, replay
     again.stdout.fnmatch_lines(["PASS. *no result changed*"])
 
 
+@pytest.mark.slow
 def test_no_secret_leaves_a_run(pytester: pytest.Pytester) -> None:
     planted = [*[*SECRETS.values()][::4], made("{a33}")]  # tests/redact knows every form
     kinds = [f"{kind} {index}" for index in range(len(planted)) for kind in ("value", "text")]

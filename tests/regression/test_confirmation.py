@@ -198,6 +198,7 @@ def test_a_suspect_is_what_luck_gives_least_often():
     assert suspects_of("", run_tests(compare(run({}), run({})), RULES).results) == ()
 
 
+@pytest.mark.slow
 def test_without_a_change_the_gate_with_its_confirmation_cries_wolf_in_at_most_five_percent(monkeypatch):
     """The choice is made by the first runs, which are as noisy as can be; only fresh runs are tested."""
     monkeypatch.setattr("pytest_extract.core.stats.permutation.LANES", 1_000)

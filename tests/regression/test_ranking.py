@@ -61,6 +61,7 @@ def test_cases_whose_gold_changed_between_the_runs_tell_nothing():
     assert ranked(good, run_of("b", 60, 0.3, source, digests=other))["a"].tied == ("b",)
 
 
+@pytest.mark.slow
 def test_equal_arms_are_seldom_told_apart_however_many_there_are():
     source = random.Random(11)
     suites, models = 40, "abcd"

@@ -19,6 +19,8 @@ from pytest_extract.regression.resolution import resolutions
 from pytest_extract.regression.rules import Rules
 from tests.regression.simulate import steady, suite
 
+pytestmark = pytest.mark.slow
+
 RULES = Rules()
 
 

@@ -100,6 +100,7 @@ def published_cases(folder: str) -> list[CaseResult]:
     return found
 
 
+@pytest.mark.slow
 def test_published_records_give_the_published_rows():
     published = json.loads(shared("vectors/sob_aggregate/leaderboard.json").read_text(encoding="utf-8"))
     rows = {row["model_dir"]: row for row in published["rows"]}

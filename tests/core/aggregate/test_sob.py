@@ -37,6 +37,7 @@ def assert_close(found, expected):
         assert found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PUBLISHED, reason="shared data not here")
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_summaries(name):

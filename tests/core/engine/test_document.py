@@ -445,6 +445,7 @@ def test_nesting_of_ten_thousand_levels_is_scored(end):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("align", ["hungarian", "multiset", "position"])
 def test_lists_of_lists_of_ten_thousand_levels_are_scored(align):
     gold, extracted = [1], [2]

@@ -87,6 +87,7 @@ def test_of_very_many_failing_results_the_first_are_named(more):
     assert paths == [("items", index) for index in range(MOST_NAMED)]
 
 
+@pytest.mark.slow
 def test_the_number_of_failing_results_does_not_multiply_the_time():
     """The work for ten times the rows stays the same: only the first failing results are looked at."""
     row = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "number"}}}
@@ -111,6 +112,7 @@ def test_the_number_of_failing_results_does_not_multiply_the_time():
     assert calls(8_000) < 3 * calls(2_000)
 
 
+@pytest.mark.slow
 def test_many_invented_rows_are_not_compared_with_each_other():
     row = {"type": "object", "properties": {"name": {"type": "string"}, "price": {"type": "number"}}}
     scorer = compile_schema({"properties": {"items": {"type": "array", "items": row}}})

@@ -65,6 +65,7 @@ def test_a_hostile_text_has_its_kind(text, kind):
     assert (failure.kind if failure else None) == kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["`", '{"a": 1}\n', "{a: b} "], ids=lambda unit: unit[:4])
 def test_what_a_search_keeps_does_not_grow_with_the_text(unit):
     text = "x" + repeated(unit, 15_000_000)
@@ -196,6 +197,7 @@ def test_a_repeated_key_far_inside_has_its_path(text, path):
     assert str(parse_output(text).failure.path) == path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

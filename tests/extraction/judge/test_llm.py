@@ -188,6 +188,7 @@ def test_a_time_out_leaves_undecided(llm_server):
     assert got.reason.startswith(f"the judge could not be asked: {MODEL} after 2 attempts: ")
 
 
+@pytest.mark.slow
 def test_an_answer_that_drips_leaves_undecided_in_time(llm_server):
     llm_server.otherwise = dripping(0.5, answer("{}"))
     judge = LlmJudge(MODEL, retry=Retry(attempts=1, timeout_s=1.5), sleep=lambda _: None)

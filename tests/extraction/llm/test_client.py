@@ -204,6 +204,7 @@ def test_a_passing_fault_is_tried_again(llm_server, first, expected):
         assert waits == expected
 
 
+@pytest.mark.slow
 def test_a_time_out_is_tried_again(llm_server):
     llm_server.say(slow(NEVER, answer("late")))
     llm_server.otherwise = answer("ok")
@@ -212,6 +213,7 @@ def test_a_time_out_is_tried_again(llm_server):
     assert waits, "the first answer never comes"
 
 
+@pytest.mark.slow
 def test_an_answer_that_drips_is_given_up_in_time_and_tried_again(llm_server):
     """Each byte comes soon enough for a limit of each read; the whole would take minutes."""
     llm_server.say(dripping(0.5, answer("late")))
@@ -223,6 +225,7 @@ def test_an_answer_that_drips_is_given_up_in_time_and_tried_again(llm_server):
     assert time.monotonic() - begin < 30
 
 
+@pytest.mark.slow
 def test_an_answer_that_always_drips_says_how_long_it_may_take(llm_server):
     llm_server.otherwise = dripping(0.5, answer("late"))
     begin = time.monotonic()

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core import arguments
-from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.options import ScoreOptions
 from pytest_extract.core.parse.output import parse_output
@@ -118,11 +118,11 @@ class BulkScorer:
         return CaseResult(**self._identity(record), outcome=Outcome.BROKEN, why=why, attempts=(attempt,))
 
     def _identity(self, record: Record) -> dict[str, Any]:
-        arm = Arm(**{name: None if record.get(name) is None else str(record[name]) for name in _ARM})
+        variant = Variant(**{name: None if record.get(name) is None else str(record[name]) for name in _VARIANT})
         given = record.get("id")
         name = _unnamed(record) if given is None or given == "" else str(given)
-        nodeid = f"{self.name}::{name}" + (f"[{arm.label}]" if arm.label else "")
-        return {"nodeid": nodeid, "case_id": name, "file": self.name, "arm": arm}
+        nodeid = f"{self.name}::{name}" + (f"[{variant.label}]" if variant.label else "")
+        return {"nodeid": nodeid, "case_id": name, "file": self.name, "variant": variant}
 
     def _scored(self, record: Record) -> CaseResult:
         if _UNREADABLE in record:
@@ -185,7 +185,7 @@ def _unpickled_scorer(arguments: Mapping[str, Any]) -> BulkScorer:
     return BulkScorer(**arguments)
 
 
-_ARM: Final = ("model", "prompt", "revision")
+_VARIANT: Final = ("model", "prompt", "revision")
 
 
 def _unnamed(record: Record) -> str:

@@ -31,7 +31,7 @@ ROWS_AT_ONCE: Final = 2_000
 _FORMAT_KEY: Final = b"pytest_extract.format"
 _GATES: Final = ("parse", "root", "schema", "coverage")
 _SHAPE: Final = tuple(each.name for each in fields(Shape))
-_ARM: Final = ("model", "prompt", "revision")
+_VARIANT: Final = ("model", "prompt", "revision")
 _CASE: Final = ("nodeid", "case_id", "file", "outcome", "why", "complexity", "modality", "duration_s")
 _ATTEMPT: Final = ("error", "cost_usd", "latency_s")
 _JSON: Final = ("params", "gold", "extracted", "citations")
@@ -112,8 +112,8 @@ def write_parquet(path: Path, results: Iterable[CaseResult]) -> None:
 def _rows_of(result: CaseResult) -> Iterator[dict[str, Any]]:
     """Yield a row for each attempt of a case, one without an attempt where it has none."""
     record = to_json(replace(result, attempts=()))
-    case = {name: record[name] for name in (*_CASE, "shape")} | {name: record["arm"][name] for name in _ARM}
-    case["model"] = case["model"] or record["arm"]["variant"]
+    case = {name: record[name] for name in (*_CASE, "shape")} | {name: record["variant"][name] for name in _VARIANT}
+    case["model"] = case["model"] or record["variant"]["param"]
     parts: dict[str, Json] = {"case": record}
     if not result.attempts:
         yield {**case, "results": [], "record_json": _text(parts)}

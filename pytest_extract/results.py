@@ -14,7 +14,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Usage, Variant
 from pytest_extract.core.result_json import dump_json, from_json, to_json
 from pytest_extract.core.results import DECLINED, ScoreRecord
 from pytest_extract.core.values import FieldPath, Json, writable
@@ -23,7 +23,6 @@ from pytest_extract.files import MOST_BATCHED_BYTES, MOST_BULK_BYTES, open_regul
 from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
 
 __all__ = [
-    "Arm",
     "Attempt",
     "Breach",
     "CaseResult",
@@ -32,6 +31,7 @@ __all__ = [
     "ResultsReader",
     "ScoreRecord",
     "Usage",
+    "Variant",
     "dump_result",
     "load_result",
     "read_results",
@@ -112,7 +112,7 @@ def _marked(record: dict[str, Json], found: Sequence[Secret]) -> dict[str, Json]
     note = f"hidden in this result: {', '.join(sorted({secret.kind for secret in found}))}"
     for attempt in marked["attempts"]:
         attempt["notes"] = [*attempt["notes"], note]
-    return {**marked, **{name: record[name] for name in ("nodeid", "case_id", "file", "arm", "digests")}}
+    return {**marked, **{name: record[name] for name in ("nodeid", "case_id", "file", "variant", "digests")}}
 
 
 def _mark_paths(score: Json, found: Sequence[Secret]) -> None:

@@ -13,7 +13,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Usage, Variant
 from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
@@ -72,7 +72,7 @@ def run_case(
     *,
     nodeid: str,
     file: str,
-    arm: Arm | None = None,
+    variant: Variant | None = None,
     judge: Judge | None = None,
     plan: RunPlan | None = None,
     today: date | None = None,
@@ -95,7 +95,7 @@ def run_case(
         nodeid=nodeid,
         case_id=case.id,
         file=file,
-        arm=arm or Arm(),
+        variant=variant or Variant(),
         outcome=outcome,
         attempts=attempts,
         breaches=breaches,

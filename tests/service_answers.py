@@ -26,7 +26,7 @@ BARE: dict[str, Any] = {
     "invoice_number": "US-001",
     "total": 154.06,
     "due": None,
-    "items": [{"name": "Brake cables", "amount": 100}, {"name": "Pedal arms", "amount": 54.06}],
+    "items": [{"name": "Brake cables", "amount": 100}, {"name": "Pedal variants", "amount": 54.06}],
 }
 
 
@@ -46,7 +46,10 @@ REDUCTO = {
         "due": {"value": None, "citations": []},
         "items": [
             {"name": _reducto("Brake cables", 0.9, "1 Brake cables", 0.1), "amount": _reducto(100, 0.9, "100.00", 0.5)},
-            {"name": _reducto("Pedal arms", 0.9, "2 Pedal arms", 0.1), "amount": _reducto(54.06, 0.6, "54.06", 0.5)},
+            {
+                "name": _reducto("Pedal variants", 0.9, "2 Pedal variants", 0.1),
+                "amount": _reducto(54.06, 0.6, "54.06", 0.5),
+            },
         ],
     },
 }
@@ -75,7 +78,7 @@ EXTEND = {
             "items": {"ocrConfidence": None, "logprobsConfidence": None},
             "items[0].name": _extend(0.9, "1 Brake cables", 61),
             "items[0].amount": _extend(0.9, "100.00", 306),
-            "items[1].name": _extend(0.9, "2 Pedal arms", 61),
+            "items[1].name": _extend(0.9, "2 Pedal variants", 61),
             "items[1].amount": _extend(0.6, "54.06", 306),
         },
     },
@@ -98,7 +101,7 @@ LLAMAEXTRACT = {
             "total": _llama(0.9, "TOTAL $154.06", 306),
             "items": [
                 {"name": _llama(0.9, "1 Brake cables", 61), "amount": _llama(0.9, "100.00", 306)},
-                {"name": _llama(0.9, "2 Pedal arms", 61), "amount": _llama(0.6, "54.06", 306)},
+                {"name": _llama(0.9, "2 Pedal variants", 61), "amount": _llama(0.6, "54.06", 306)},
             ],
         },
     },
@@ -142,7 +145,7 @@ WRAPPER = {
     "due": _wrapped(None, None, ""),
     "items": [
         {"name": _wrapped("Brake cables", 0.9, "Brake cables"), "amount": _wrapped(100, 0.9, "100.00")},
-        {"name": _wrapped("Pedal arms", 0.9, "Pedal arms"), "amount": _wrapped(54.06, 0.6, "54.06")},
+        {"name": _wrapped("Pedal variants", 0.9, "Pedal variants"), "amount": _wrapped(54.06, 0.6, "54.06")},
     ],
 }
 

@@ -115,7 +115,7 @@ def test_a_record_is_scored_as_a_case_is():
     score = compile_schema(INVOICE).score_text(GOLD, record(1)["output"])
     (attempt,) = result.attempts
     assert attempt.score == score.record()
-    assert (result.outcome, result.case_id, result.file, result.arm.label) == ("failed", "r1", "invoices", "m1")
+    assert (result.outcome, result.case_id, result.file, result.variant.label) == ("failed", "r1", "invoices", "m1")
     assert result.nodeid == "invoices::r1[m1]"
     assert result.why == "pass_rate 0.667 is below 1, by 0.333: 2 of 3 fields passed" == attempt.breaches[0].message
     assert result.shape["leaves"] == 7

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome, Usage
+from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Usage, Variant
 from pytest_extract.core.result_json import to_json
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import MISSING, FieldPath
@@ -21,7 +21,7 @@ RESULT = CaseResult(
     nodeid="d/acme.extract.yaml::acme[m]",
     case_id="acme",
     file="d/acme.extract.yaml",
-    arm=Arm(model="m"),
+    variant=Variant(model="m"),
     outcome=Outcome.FAILED,
     why="pass_rate 0.5 < 1",
     needed=2,
@@ -54,7 +54,7 @@ RESULT = CaseResult(
 
 def with_output(output: object) -> CaseResult:
     attempt = Attempt(index=0, outcome=Outcome.PASSED, output=output)
-    return CaseResult(nodeid="n", case_id="c", file="f", arm=Arm(), outcome=Outcome.PASSED, attempts=(attempt,))
+    return CaseResult(nodeid="n", case_id="c", file="f", variant=Variant(), outcome=Outcome.PASSED, attempts=(attempt,))
 
 
 def test_round_trip() -> None:

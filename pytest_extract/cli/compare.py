@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Compare two runs, field by field. Exit status: 0 PASS, 1 WORSE, 2 usage, 3 UNDECIDED."
     parser.add_argument("before", type=Path, metavar="A", help="results file, or baseline")
     parser.add_argument("after", type=Path, metavar="B", help="results file")
-    parser.add_argument("--before-arm", metavar="ARM", help="compare this arm (model, prompt) of A only")
-    parser.add_argument("--after-arm", metavar="ARM", help="compare this arm (model, prompt) of B only")
+    parser.add_argument("--before-variant", metavar="VARIANT", help="compare this variant (model, prompt) of A only")
+    parser.add_argument("--after-variant", metavar="VARIANT", help="compare this variant (model, prompt) of B only")
     parser.add_argument(
         "--inconclusive", choices=("pass", "warn", "fail"), help="exit status of UNDECIDED: 0, 0 or 1 (default 3)"
     )
@@ -85,12 +85,12 @@ def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[Resolu
     if after.baseline is not None:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
     _check_names(rules.by, before.snapshot, after.snapshot)
-    earlier = pick_arm(before.snapshot, args.before_arm)
+    earlier = pick_variant(before.snapshot, args.before_variant)
     judged = evaluate_gate(
         earlier,
-        pick_arm(after.snapshot, args.after_arm),
+        pick_variant(after.snapshot, args.after_variant),
         rules,
-        same_run=args.before_arm == args.after_arm and _is_same_run(before, after),
+        same_run=args.before_variant == args.after_variant and _is_same_run(before, after),
     )
     torn = [path for path, side in ((args.before, before), (args.after, after)) if side.run and side.run.torn]
     return (
@@ -149,14 +149,14 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
     return Side(snapshot(reviewed), None, reader)
 
 
-def pick_arm(states: Snapshot, arm: str | None) -> Snapshot:
-    """Return the part of a snapshot that is of one arm, all of it for None. Raises ConfigError for an unknown arm."""
-    if arm is None:
+def pick_variant(states: Snapshot, variant: str | None) -> Snapshot:
+    """Return the part of a snapshot that is of one variant, all for None. Raises ConfigError for an unknown one."""
+    if variant is None:
         return states
-    arms = {key.arm for key in states}
-    if arm not in arms:
-        raise ConfigError(f"no arm {arm!r}{nearest(arm, arms)}")
-    return {key: state for key, state in states.items() if key.arm == arm}
+    variants = {key.variant for key in states}
+    if variant not in variants:
+        raise ConfigError(f"no variant {variant!r}{nearest(variant, variants)}")
+    return {key: state for key, state in states.items() if key.variant == variant}
 
 
 def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) -> dict[str, Json]:

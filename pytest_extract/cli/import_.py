@@ -101,7 +101,7 @@ def _score_responses(made: Imported, folder: Path) -> None:
             for result in score_records(BulkScorer(name=name, gates=each.gates), each.records)
         )
     write_results(folder / RESPONSES_FILE, results)
-    models = len({result.arm for result in results})
+    models = len({result.variant for result in results})
     ranked = f"pytest-extract leaderboard {folder / RESPONSES_FILE}"
     print_text(f"{plural(len(results), 'response')} of {plural(models, 'model')} scored; rank them: {ranked}")
 

@@ -18,7 +18,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 from pytest_extract.importers.sob_results import read_sob_results
-from pytest_extract.regression.ranking import rank_arms
+from pytest_extract.regression.ranking import rank_variants
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.aggregates import join_blocks, leaderboard_lines, ranking_table, standing_record
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
@@ -32,7 +32,7 @@ SHOWN = ("pass_rate", "f1")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
-        "Rank arms (models, prompts, revisions) of one or several results files, and say which of them are tied."
+        "Rank variants (models, prompts, revisions) of one or several results files, and say which of them are tied."
     )
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
     parser.add_argument(
@@ -67,16 +67,17 @@ def run(args: argparse.Namespace) -> int:
     records: list[Json] = []
     blocks: list[list[Line]] = []
     for name, label, members in boards:
-        arms = {arm.arm: arm for arm in standings(members)}
-        runs = {name: aggregate(arm.results, measures=SHOWN) for name, arm in arms.items()}
-        places = rank_arms(snapshot(members))
+        variants = {variant.variant: variant for variant in standings(members)}
+        runs = {name: aggregate(variant.results, measures=SHOWN) for name, variant in variants.items()}
+        places = rank_variants(snapshot(members))
         rows = [
-            standing_record(place, rank, arms[place.arm], runs[place.arm]) for rank, place in enumerate(places, start=1)
+            standing_record(place, rank, variants[place.variant], runs[place.variant])
+            for rank, place in enumerate(places, start=1)
         ]
         records += [{"by": name, "slice": label, **row} for row in rows] if name else rows
         title = [line(Span(safe_prose(f"{name} {label}: {plural(len(members), 'result')}"), "head"))] if name else []
-        ranking = ranking_table(places, totals_of(members).arms)
-        blocks.append([*title, *leaderboard_lines(ranking, [*arms.values()], runs, width=terminal_width())])
+        ranking = ranking_table(places, totals_of(members).variants)
+        blocks.append([*title, *leaderboard_lines(ranking, [*variants.values()], runs, width=terminal_width())])
     if args.json:
         write_json(records, None)
     else:

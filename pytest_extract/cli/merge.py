@@ -17,7 +17,7 @@ EXIT_CONFLICT = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
-        "Join results files: each case and arm once. A case that a shard did not run is taken from the one that "
+        "Join results files: each case and variant once. A case that a shard did not run is taken from the one that "
         "did. Two different results for one case are a conflict: nothing is written, unless --take-later. "
         "Exit status: 0 written, 1 conflict, 2 usage."
     )

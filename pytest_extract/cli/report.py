@@ -1,4 +1,4 @@
-"""`pytest-extract report RESULTS.jsonl`: prints each published system's report of a run, arm by arm."""
+"""`pytest-extract report RESULTS.jsonl`: prints each published system's report of a run, variant by variant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.core.aggregate.slices import DIMENSIONS, known_tags, slice_tables, tags_among
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.report.aggregates import aggregate_record, arm_report_lines, join_blocks
+from pytest_extract.report.aggregates import aggregate_record, join_blocks, variant_report_lines
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.run_facts import job_link, repository_root, written_now
@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
             written=written_now(),
             by=tuple(args.by),
             view=view,
-            runs=tuple(dict.fromkeys(result.arm.label for result in results)) if len(args.results) > 1 else (),
+            runs=tuple(dict.fromkeys(result.variant.label for result in results)) if len(args.results) > 1 else (),
             facts={"made from": ", ".join(map(str, args.results)), "job": job_link()},
             find_case=CaseFinder(*folders),
             pages=args.html_pages,
@@ -152,30 +152,32 @@ def run(args: argparse.Namespace) -> int:
             most = None if args.verbose else MOST_SLICES
             print_lines(slice_lines(tables, width=terminal_width(), view=view, most=most))
         return 0
-    arms = standings(results)
-    runs = [(aggregate(arm.results, samples=args.samples), arm) for arm in arms]
+    variants = standings(results)
+    runs = [(aggregate(variant.results, samples=args.samples), variant) for variant in variants]
     if args.json:
-        write_json([aggregate_record(found, arm) for found, arm in runs], None)
+        write_json([aggregate_record(found, variant) for found, variant in runs], None)
     else:
         width = terminal_width()
         print_lines(
-            join_blocks(arm_report_lines(found, arm, width=width, verbosity=args.verbose) for found, arm in runs)
+            join_blocks(
+                variant_report_lines(found, variant, width=width, verbosity=args.verbose) for found, variant in runs
+            )
         )
     return 0
 
 
 def _confidences(results: Sequence[CaseResult], option: str) -> dict[str, CaseConfidences]:
-    """Return the values with their confidence by arm; ConfigError where none has one."""
+    """Return the values with their confidence by variant; ConfigError where none has one."""
     from pytest_extract.core.aggregate.thresholds import CaseConfidences
 
-    arms: dict[str, CaseConfidences] = {}
+    variants: dict[str, CaseConfidences] = {}
     for result in results:
-        arms.setdefault(result.arm.label, CaseConfidences()).add(result)
-    if not any(found.patterns for found in arms.values()):
+        variants.setdefault(result.variant.label, CaseConfidences()).add(result)
+    if not any(found.patterns for found in variants.values()):
         raise ConfigError(
             f"{option}: no value of these results has a confidence; `confidence` in a case declares where it stands"
         )
-    return arms
+    return variants
 
 
 def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
@@ -183,12 +185,12 @@ def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -
     from pytest_extract.report.confidence import threshold_lines, threshold_record
 
     blocks, records = [], []
-    for arm, confidences in _confidences(results, "--auto-accept").items():
+    for variant, confidences in _confidences(results, "--auto-accept").items():
         proposals = propose_thresholds(confidences, args.auto_accept)
         first, second = confidences.halves()
         sizes = len(first), len(second)
-        blocks.append(threshold_lines(arm, proposals, args.auto_accept, sizes, width=terminal_width()))
-        records.append(threshold_record(arm, proposals, args.auto_accept))
+        blocks.append(threshold_lines(variant, proposals, args.auto_accept, sizes, width=terminal_width()))
+        records.append(threshold_record(variant, proposals, args.auto_accept))
     if args.json:
         write_json(records, None)
     else:
@@ -199,10 +201,10 @@ def _print_calibration(results: Sequence[CaseResult], args: argparse.Namespace) 
     from pytest_extract.core.aggregate.calibration import calibrations
     from pytest_extract.report.confidence import calibration_lines, calibration_record
 
-    arms = _confidences(results, "--calibration")
-    found = {arm: parts for arm, each in arms.items() if (parts := calibrations(each))}
+    variants = _confidences(results, "--calibration")
+    found = {variant: parts for variant, each in variants.items() if (parts := calibrations(each))}
     if args.json:
-        write_json([calibration_record(arm, parts) for arm, parts in found.items()], None)
+        write_json([calibration_record(variant, parts) for variant, parts in found.items()], None)
         return
     width = terminal_width()
-    print_lines(join_blocks(calibration_lines(arm, parts, width=width) for arm, parts in found.items()))
+    print_lines(join_blocks(calibration_lines(variant, parts, width=width) for variant, parts in found.items()))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_extract.cli.console import print_note
-from pytest_extract.core.case_result import Arm, CaseResult
+from pytest_extract.core.case_result import CaseResult, Variant
 from pytest_extract.core.measures.table import SCORE_MEASURES
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.report.aggregates import repeated_results_text
@@ -15,10 +15,10 @@ from pytest_extract.results import ResultsReader
 
 
 def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
-    """Return the results of all files, a case on an arm once for each file; raises StoreError, ConfigError for none.
+    """Return the results of all files, a case on a variant once for each file; raises StoreError, ConfigError for none.
 
-    Files that have a case on the same arm are runs of their own: their arms are named after the file as well. Other
-    files are parts of one run. A later line of a file replaces an earlier one of the same case and arm.
+    Files that have a case on the same variant are runs of their own: their variants bear the file's name as well. Other
+    files are parts of one run. A later line of a file replaces an earlier one of the same case and variant.
     """
     kept: dict[tuple[str, str, str], dict[int, CaseResult]] = {}
     replaced = 0
@@ -26,7 +26,7 @@ def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
         reader = ResultsReader(path)
         for result in reader:
             _check_measures(result, path)
-            found = kept.setdefault((result.file, result.case_id, result.arm.label), {})
+            found = kept.setdefault((result.file, result.case_id, result.variant.label), {})
             replaced += number in found
             found[number] = result
         if reader.torn:
@@ -38,7 +38,7 @@ def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     several = {label for (_file, _case, label), found in kept.items() if len(found) > 1}
     names = _names_of_files(paths)
     return [
-        _named_after_file(result, names[number]) if result.arm.label in several else result
+        _named_after_file(result, names[number]) if result.variant.label in several else result
         for found in kept.values()
         for number, result in found.items()
     ]
@@ -55,8 +55,8 @@ def _names_of_files(paths: Sequence[Path]) -> list[str]:
 
 
 def _named_after_file(result: CaseResult, name: str) -> CaseResult:
-    arm = Arm(model=f"{result.arm.label} ({name})".strip())
-    return replace(result, arm=arm, nodeid=f"{result.nodeid} ({name})")
+    variant = Variant(model=f"{result.variant.label} ({name})".strip())
+    return replace(result, variant=variant, nodeid=f"{result.nodeid} ({name})")
 
 
 def _check_measures(result: CaseResult, path: Path) -> None:

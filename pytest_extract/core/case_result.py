@@ -1,4 +1,4 @@
-"""The result of one case on one arm (a model, prompt, mode, revision): what reports, gates and results files read.
+"""The result of one case on one variant (a model, prompt, mode, revision): what reports, gates and results files read.
 
 The results file holds every field of these types under its name, in this order (`results`). A file of an earlier
 version lacks later fields, so a new field has a default. `run_case` fills fields that `Case` has under the same name.
@@ -35,11 +35,11 @@ class Breach:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Arm:
-    """What a case is run with, besides its own inputs; arms of one run are compared with each other.
+class Variant:
+    """What a case is run with, besides its own inputs; variants of one run are compared with each other.
 
     `prompt` is the path of a prompt given on the command line, `revision` a git revision (`--extract-base-ref`).
-    `mode` is how the built-in extractor asks (`prompt`, `structured`), set if a run compares several modes. `variant`
+    `mode` is how the built-in extractor asks (`prompt`, `structured`), set if a run compares several modes. `param`
     is the id of a parameter of the project's `extractor` fixture, where that has `params`.
     """
 
@@ -47,12 +47,12 @@ class Arm:
     prompt: str | None = None
     revision: str | None = None
     mode: str | None = None
-    variant: str | None = None
+    param: str | None = None
 
     @property
     def label(self) -> str:
-        """Text in node ids and tables: the parts that are set, joined by `-`; empty for the only arm."""
-        return "-".join(filter(None, (self.variant, self.model, self.prompt, self.mode, self.revision)))
+        """Text in node ids and tables: the parts that are set, joined by `-`; empty for the only variant."""
+        return "-".join(filter(None, (self.param, self.model, self.prompt, self.mode, self.revision)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseResult:
-    """One case on one arm, all repeats: a line of the results file.
+    """One case on one variant, all repeats: a line of the results file.
 
     `digests` names what the result depends on: `document`, `schema`, `gold`, `prompt`, `extractor` -> SHA-256 (hex).
     `needed` of the `len(attempts)` repeats had to pass. `complexity` is easy, medium or hard, `None` if unknown.
@@ -118,7 +118,7 @@ class CaseResult:
     nodeid: str
     case_id: str
     file: str
-    arm: Arm
+    variant: Variant
     outcome: Outcome
     why: str | None = None
     needed: int = 1

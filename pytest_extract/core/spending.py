@@ -38,7 +38,7 @@ class Spending:
                 calls=len(live),
                 recorded=len(result.attempts) - len(live),
                 unpriced=sum(attempt.cost_usd is None for attempt in live),
-                uncounted=sum(_is_uncounted(attempt) for attempt in live) if result.arm.model is not None else 0,
+                uncounted=sum(_is_uncounted(attempt) for attempt in live) if result.variant.model is not None else 0,
                 cost_usd=sum(attempt.cost_usd or 0.0 for attempt in live),
                 prompt_tokens=sum(usage.prompt_tokens or 0 for usage in usages),
                 completion_tokens=sum(usage.completion_tokens or 0 for usage in usages),

@@ -158,7 +158,7 @@ def failing_items(
                 force=True,
                 excluded=lambda leaf, known=tuple(result.known): is_covered(leaf, known),  # type: ignore[misc]
             )
-            source = result.arm.label or "output"
+            source = result.variant.label or "output"
             for path, change in _placed(proposal.changes, case.gold):
                 candidates = (
                     Candidate(value=change.new, sources=(source,), evidence=place_of(change.new, locate)),

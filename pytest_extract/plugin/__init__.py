@@ -80,7 +80,7 @@ def extract_model(request: pytest.FixtureRequest) -> str | None:
     """Give the --extract-model value of this item, or None."""
     from pytest_extract.plugin.session import session_of
 
-    return session_of(request.config).arms[0].model
+    return session_of(request.config).variants[0].model
 
 
 @pytest.fixture(scope="session")
@@ -88,7 +88,7 @@ def extract_prompt(request: pytest.FixtureRequest) -> Path | None:
     """Give the --extract-prompt file of this item, or None."""
     from pytest_extract.plugin.session import session_of
 
-    return session_of(request.config).prompt_path(session_of(request.config).arms[0])
+    return session_of(request.config).prompt_path(session_of(request.config).variants[0])
 
 
 @pytest.fixture(scope="session")

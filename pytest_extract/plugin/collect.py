@@ -15,7 +15,7 @@ import pytest
 
 from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import Case
-from pytest_extract.core.case_result import Arm
+from pytest_extract.core.case_result import Variant
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError
 from pytest_extract.plugin.fixtures import JUDGE, has_fixture
 from pytest_extract.plugin.items import ExtractItem, escape_name
@@ -67,11 +67,11 @@ class ExtractFile(pytest.File):
         errors = list(loaded.errors)
         session.load_revisions(self.path, loaded.cases)
         try:
-            arms = session.arms_of(self)
+            variants = session.variants_of(self)
         except ConfigError as error:
             raise self.CollectError(str(error)) from error
         ids = {case.id for case in loaded.cases}
-        items = [item for case in loaded.cases for item in self._items_of(case, arms, ids, errors)]
+        items = [item for case in loaded.cases for item in self._items_of(case, variants, ids, errors)]
         if errors and not items:
             raise self.CollectError(_mistakes_text(errors, self.config))
         yield from items
@@ -79,7 +79,7 @@ class ExtractFile(pytest.File):
             yield ExtractMistakes.from_parent(self, name="mistakes", errors=errors)
 
     def _items_of(
-        self, case: Case, arms: Sequence[Arm], ids: Collection[str], errors: list[CaseFileError]
+        self, case: Case, variants: Sequence[Variant], ids: Collection[str], errors: list[CaseFileError]
     ) -> list[ExtractItem]:
         try:
             marks = _marks(case)
@@ -88,17 +88,17 @@ class ExtractFile(pytest.File):
             return []
         session, hook = session_of(self.config), self._text_hook
         items = []
-        for arm in arms:
-            case_on_arm = session.case_on_arm(case, self.path, arm)
-            if case_on_arm is None:
+        for variant in variants:
+            case_on_variant = session.case_on_variant(case, self.path, variant)
+            if case_on_variant is None:
                 continue
             if hook.get_hookimpls():
-                case_on_arm.document.read_by(lambda document: hook(document=document))
-            name = _item_name(case.id, arm, ids)
+                case_on_variant.document.read_by(lambda document: hook(document=document))
+            name = _item_name(case.id, variant, ids)
             # As a text: pytest 9.2 takes its brackets for parameters then, as in the ids that --lf and --sw keep.
             nodeid = f"{self.nodeid}::{name}"
             item: ExtractItem = ExtractItem.from_parent(
-                self, name=name, nodeid=nodeid, case=case_on_arm, arm=arm, runner=session
+                self, name=name, nodeid=nodeid, case=case_on_variant, variant=variant, runner=session
             )
             for mark in (pytest.mark.extract, *marks):
                 item.add_marker(mark)
@@ -119,8 +119,8 @@ def _marks(case: Case) -> list[pytest.MarkDecorator]:
     return marks
 
 
-def _item_name(case_id: str, arm: Arm, ids: Collection[str]) -> str:
-    name = escape_name(f"{case_id}[{arm.label}]" if arm.label else case_id)
+def _item_name(case_id: str, variant: Variant, ids: Collection[str]) -> str:
+    name = escape_name(f"{case_id}[{variant.label}]" if variant.label else case_id)
     if "[" in name and not name.endswith("]"):
         # pytest 9.2 takes what follows the bracket for parameters and closes it: `[a] b` would show as `[a] b]`
         rounded = name.replace("[", "(").replace("]", ")")
@@ -159,7 +159,7 @@ def check_options(session: pytest.Session) -> None:
 
         unseen = UnseenOptions(settings, session.config.rootpath)
         session_of(session.config).extraction_service.unseen_options = unseen
-        models = {item.arm.model for item in items if item.arm.model and hands_model_to_litellm(item)}
+        models = {item.variant.model for item in items if item.variant.model and hands_model_to_litellm(item)}
         problems += [problem for model in sorted(models) for problem in _unknown("--extract-model", model)]
         problems += dict.fromkeys(problem for item in items if (problem := unseen.before_calls(item)) is not None)
     problems += dict.fromkeys(_not_strict(items, settings))
@@ -172,7 +172,7 @@ def _not_strict(items: Sequence[ExtractItem], settings: Settings) -> Iterator[st
     """Say to which schemas structured mode cannot hold the model of the built-in extractor."""
     asked: set[int] = set()
     for item in items:
-        mode = item.arm.mode or settings.mode[0]
+        mode = item.variant.mode or settings.mode[0]
         if mode != "structured" or id(item.case.schema) in asked:
             continue
         from pytest_extract.plugin.unseen_options import hands_model_to_litellm

@@ -16,7 +16,7 @@ from _pytest.runner import runtestprotocol
 
 from pytest_extract.cases.model import Case
 from pytest_extract.changed.git_tree import last_commit_of
-from pytest_extract.core.case_result import Arm, CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult, Outcome, Variant
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.fixtures import ItemFixtures
 from pytest_extract.plugin.items import ExtractItem
@@ -33,15 +33,15 @@ from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.transport import take_fresh_result
 from pytest_extract.regression.changes import Comparison
 from pytest_extract.regression.collapse import Weight
-from pytest_extract.regression.compare import compare_arms, match_arms, match_cases
+from pytest_extract.regression.compare import compare_variants, match_cases, match_variants
 from pytest_extract.regression.confirmation import (
     FIRST_SHARE,
-    ArmPlan,
     Spent,
+    VariantPlan,
     confirm,
     held_runs,
     may_have_fallen,
-    plan_arm,
+    plan_variant,
     rests_on_few,
 )
 from pytest_extract.regression.field_matching import changed_digests, same_digest
@@ -72,7 +72,7 @@ class _Pair(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class _Sides:
-    """What can run again: for each compared arm (its labels before and now) the cases on both sides.
+    """What can run again: for each compared variant (its labels before and now) the cases on both sides.
 
     `held`: baseline runs of each case that choose nothing. `commit`: where the prompts and schemas of a baseline are.
     `again`: the cases whose earlier side can be called again; `why_not`: why others cannot.
@@ -137,22 +137,24 @@ def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -
     baseline = baseline_of(session.config)
     if baseline is None:
         base = base_label(run_results)
-        others = sorted({key.arm for key in states} - {base})
-        arms = {(base, other): _pairs_of(states, states, base, other) for other in others if base is not None}
-        return _Sides(pairs=arms, again={arm: frozenset(pairs) for arm, pairs in arms.items()})
-    matched = [(old, new) for old, new in match_arms(baseline.cases, states) if old is not None and new is not None]
-    arms = {(old, new): _pairs_of(baseline.cases, states, old, new) for old, new in matched}
-    held = {arm: held_runs({name: pair.before for name, pair in pairs.items()}) for arm, pairs in arms.items()}
+        others = sorted({key.variant for key in states} - {base})
+        variants = {(base, other): _pairs_of(states, states, base, other) for other in others if base is not None}
+        return _Sides(pairs=variants, again={variant: frozenset(pairs) for variant, pairs in variants.items()})
+    matched = [(old, new) for old, new in match_variants(baseline.cases, states) if old is not None and new is not None]
+    variants = {(old, new): _pairs_of(baseline.cases, states, old, new) for old, new in matched}
+    held = {
+        variant: held_runs({name: pair.before for name, pair in pairs.items()}) for variant, pairs in variants.items()
+    }
     if any(held.values()):
-        return _Sides(pairs=arms, held=held)
+        return _Sides(pairs=variants, held=held)
     reasons: Counter[str] = Counter()
-    again: dict[tuple[str, str], set[str]] = {arm: set() for arm in arms}
+    again: dict[tuple[str, str], set[str]] = {variant: set() for variant in variants}
     from_git: set[str] = set()
-    for arm, pairs in arms.items():
+    for variant, pairs in variants.items():
         for name, pair in pairs.items():
             why = _why_not_again(pair)
             if why is None:
-                again[arm].add(name)
+                again[variant].add(name)
                 from_git |= {name} if _inputs_changed(pair) else set()
             else:
                 reasons[why] += 1
@@ -161,19 +163,19 @@ def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -
         commit = last_commit_of(session.config.rootpath, run_results.settings.baseline)
         if commit is None:
             reasons["git does not have it together with its prompts and schemas"] += len(from_git)
-            again = {arm: names - from_git for arm, names in again.items()}
+            again = {variant: names - from_git for variant, names in again.items()}
     why_not = f"the baseline has one run of each case, and {reasons.most_common(1)[0][0]}" if reasons else ""
     return _Sides(
-        pairs=arms,
-        again={arm: frozenset(names) for arm, names in again.items()},
+        pairs=variants,
+        again={variant: frozenset(names) for variant, names in again.items()},
         commit=commit,
         why_not=f"{why_not or 'no case is on both sides'}; {_STORE_MORE}",
     )
 
 
 def _pairs_of(before: Snapshot, after: Snapshot, old: str, new: str) -> dict[str, _Pair]:
-    was = {key.case: state for key, state in before.items() if key.arm == old and not state.lost}
-    now = {key.case: state for key, state in after.items() if key.arm == new and not state.lost}
+    was = {key.case: state for key, state in before.items() if key.variant == old and not state.lost}
+    now = {key.case: state for key, state in after.items() if key.variant == new and not state.lost}
     return {
         name: _Pair(before_state, after_state)
         for name, before_state, after_state in match_cases(was, now)
@@ -191,11 +193,11 @@ def _inputs_changed(pair: _Pair) -> bool:
 def _why_not_again(pair: _Pair) -> str | None:
     """Say why the earlier side of a case cannot be called any more; None where it can, as far as digests tell."""
     before, after = pair
-    if before.arm.model == after.arm.model and not same_digest(before, after, "extractor"):
+    if before.variant.model == after.variant.model and not same_digest(before, after, "extractor"):
         if "extractor" in before.digests and "extractor" in after.digests:
             return "the extractor's code has changed since"
         return "it does not say which code made it"
-    if before.arm == after.arm and not _inputs_changed(pair):
+    if before.variant == after.variant and not _inputs_changed(pair):
         return "nothing that is known changed since: what the model was then cannot be called again"
     return None
 
@@ -203,37 +205,37 @@ def _why_not_again(pair: _Pair) -> str | None:
 # what to run again
 
 
-def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[ArmPlan]:
-    """Plan the fresh runs of the arms that need them; empty where the answer needs none.
+def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[VariantPlan]:
+    """Plan the fresh runs of the variants that need them; empty where the answer needs none.
 
     Raises _Unconfirmed, with the reason, where it does and nothing can run again.
     """
-    effects = [effect for effect in first.effects if may_have_fallen(effect.arm, first)]
+    effects = [effect for effect in first.effects if may_have_fallen(effect.variant, first)]
     if first.by_rule:
         return []
     if first.answer is Answer.WORSE:
-        fallen = {test.arm for test in first.tests if test.significant}
-        fallen |= {each.arm for each in first.collapses if each.weight is Weight.WORSE}
-        effects = [effect for effect in first.effects if effect.arm in fallen]
+        fallen = {test.variant for test in first.tests if test.significant}
+        fallen |= {each.variant for each in first.collapses if each.weight is Weight.WORSE}
+        effects = [effect for effect in first.effects if effect.variant in fallen]
         if not all(rests_on_few(first.tests, effect, rules, most) for effect in effects):
             return []
-    arms = {arm.label: arm for arm in first.comparison.arms}
-    found: list[ArmPlan | str] = []
+    variants = {variant.label: variant for variant in first.comparison.variants}
+    found: list[VariantPlan | str] = []
     for effect in effects:
-        arm = arms[effect.arm]
-        key = arm.before, arm.after
+        variant = variants[effect.variant]
+        key = variant.before, variant.after
         if sides.held.get(key):
             pairs = sides.pairs[key]
-            was = {CaseKey(name, arm.before): pair.before.with_runs(0, 1) for name, pair in pairs.items()}
-            now = {CaseKey(name, arm.after): pair.after for name, pair in pairs.items()}
-            arm = compare_arms(was, now, arm.before, arm.after)
-            tests = run_tests(Comparison(arms=(arm,)), rules).results
-            found.append(plan_arm(arm, tests, rules, most=most, held=sides.held[key]))
+            was = {CaseKey(name, variant.before): pair.before.with_runs(0, 1) for name, pair in pairs.items()}
+            now = {CaseKey(name, variant.after): pair.after for name, pair in pairs.items()}
+            variant = compare_variants(was, now, variant.before, variant.after)
+            tests = run_tests(Comparison(variants=(variant,)), rules).results
+            found.append(plan_variant(variant, tests, rules, most=most, held=sides.held[key]))
         elif sides.again.get(key):
-            found.append(plan_arm(arm, first.tests, rules, most=most, among=sides.again[key]))
+            found.append(plan_variant(variant, first.tests, rules, most=most, among=sides.again[key]))
         else:
             found.append(sides.why_not)
-    plans = [plan for plan in found if isinstance(plan, ArmPlan)]
+    plans = [plan for plan in found if isinstance(plan, VariantPlan)]
     reasons = [why for why in found if isinstance(why, str)]
     if reasons and first.answer is not Answer.PASS and (not plans or first.answer is Answer.WORSE):
         raise _Unconfirmed("; ".join(dict.fromkeys(reasons)))
@@ -252,7 +254,7 @@ class _FreshRun(NamedTuple):
 
 
 def _confirmed(
-    session: pytest.Session, run_results: RunResults, first: GateDecision, plans: Sequence[ArmPlan], sides: _Sides
+    session: pytest.Session, run_results: RunResults, first: GateDecision, plans: Sequence[VariantPlan], sides: _Sides
 ) -> GateDecision:
     _announce(session.config, plans)
     before: dict[CaseKey, CaseState] = {}
@@ -276,7 +278,7 @@ def _confirmed(
         if stored is not None and not state.lost and not same_digest(stored, state, "extractor"):
             continue  # another model's extractor is known only once it was called
         (before if run.earlier else after)[run.key] = state
-    comparison = Comparison(arms=tuple(compare_arms(before, after, plan.before, plan.after) for plan in plans))
+    comparison = Comparison(variants=tuple(compare_variants(before, after, plan.before, plan.after) for plan in plans))
     confirmation = confirm(first.comparison, plans, comparison, _spent(results), first.rules)
     if not confirmation.enough:
         whys = dict.fromkeys(result.why for result in results if result is not None and result.why)
@@ -284,7 +286,7 @@ def _confirmed(
     return decide_confirmed(first, confirmation)
 
 
-def _announce(config: pytest.Config, plans: Sequence[ArmPlan]) -> None:
+def _announce(config: pytest.Config, plans: Sequence[VariantPlan]) -> None:
     reporter = config.pluginmanager.getplugin("terminalreporter")
     if reporter is None or config.get_verbosity() < 0:
         return
@@ -299,7 +301,7 @@ def _announce(config: pytest.Config, plans: Sequence[ArmPlan]) -> None:
 
 @contextmanager
 def _items_of(session: pytest.Session, cases: Iterable[str]) -> Iterator[Mapping[CaseKey, ExtractItem]]:
-    """Give the items of some cases, by case and arm; under xdist, only the workers have collected any."""
+    """Give the items of some cases, by case and variant; under xdist, only the workers have collected any."""
     own = [item for item in session.items if isinstance(item, ExtractItem)] if session.items else []
     if own:
         yield _by_key(own)
@@ -325,13 +327,13 @@ def _items_of(session: pytest.Session, cases: Iterable[str]) -> Iterator[Mapping
 
 
 def _by_key(items: Iterable[ExtractItem]) -> dict[CaseKey, ExtractItem]:
-    return {CaseKey(f"{item.nodeid.partition('::')[0]}::{item.case.id}", item.arm.label): item for item in items}
+    return {CaseKey(f"{item.nodeid.partition('::')[0]}::{item.case.id}", item.variant.label): item for item in items}
 
 
 def _fresh_runs(
-    session: pytest.Session, items: Mapping[CaseKey, ExtractItem], plans: Sequence[ArmPlan], sides: _Sides
+    session: pytest.Session, items: Mapping[CaseKey, ExtractItem], plans: Sequence[VariantPlan], sides: _Sides
 ) -> list[_FreshRun]:
-    """Return the items to run, both sides of a case in turn; those that arms share only once."""
+    """Return the items to run, both sides of a case in turn; those that variants share only once."""
     runs: dict[tuple[CaseKey, bool], _FreshRun] = {}
     missing = 0
     for plan in plans:
@@ -363,7 +365,7 @@ def _earlier_item(
     session: pytest.Session,
     items: Mapping[CaseKey, ExtractItem],
     now: ExtractItem,
-    plan: ArmPlan,
+    plan: VariantPlan,
     name: str,
     pair: _Pair,
     sides: _Sides,
@@ -372,12 +374,16 @@ def _earlier_item(
     extract_session = session_of(session.config)
     if baseline_of(session.config) is None:
         item = items.get(CaseKey(name, plan.before))
-        if item is not None and item.arm.revision is not None and run_results_of(session.config).settings.from_results:
-            case = _case_at(session, item, item.arm.revision)  # a past run is replayed with today's inputs
+        if (
+            item is not None
+            and item.variant.revision is not None
+            and run_results_of(session.config).settings.from_results
+        ):
+            case = _case_at(session, item, item.variant.revision)  # a past run is replayed with today's inputs
             return None if case is None else _fresh_item(item, plan.runs, case=case)
         return item
-    arm = pair.before.arm
-    if arm != now.arm:  # a fixture that depends on the model is made for each
+    variant = pair.before.variant
+    if variant != now.variant:  # a fixture that depends on the model is made for each
         extract_session.fixtures = ItemFixtures(
             extract_session.prompt_path, extractor_on_demand=extract_session.extraction_service.may_replay
         )
@@ -392,7 +398,7 @@ def _earlier_item(
             and (each in digests) == (each in pair.before.digests)
             for each in names
         ):
-            return _fresh_item(now, plan.runs, case=case, arm=arm, suffix="[baseline]")
+            return _fresh_item(now, plan.runs, case=case, variant=variant, suffix="[baseline]")
     return None
 
 
@@ -402,7 +408,7 @@ def _case_at(session: pytest.Session, item: ExtractItem, ref: str) -> Case | Non
     view = extract_session.revision_view(ref)
     view.load(item.path, [item.case])
     case = view.case_at_revision(item.case, item.path)
-    path = extract_session.prompt_path(item.arm)
+    path = extract_session.prompt_path(item.variant)
     if case is not None and path is not None:
         path = view.prompt_path(path) or path
         case = replace(case, prompt=extract_session.extensions.default_cache.prompt(str(path)))
@@ -410,14 +416,14 @@ def _case_at(session: pytest.Session, item: ExtractItem, ref: str) -> Case | Non
 
 
 def _fresh_item(
-    item: ExtractItem, runs: int, *, case: Case | None = None, arm: Arm | None = None, suffix: str = ""
+    item: ExtractItem, runs: int, *, case: Case | None = None, variant: Variant | None = None, suffix: str = ""
 ) -> ExtractItem:
     fresh: ExtractItem = ExtractItem.from_parent(
         item.parent,  # type: ignore[arg-type]  # an item has one
         name=item.name,
         nodeid=item.nodeid + suffix,
         case=case or item.case,
-        arm=arm or item.arm,
+        variant=variant or item.variant,
         runner=item.runner,
     )
     fresh.own_markers.extend(item.own_markers)

@@ -109,7 +109,7 @@ class ExtractionService:
         if len(result.attempts) != 1 or result.attempts[0].recorded or result.attempts[0].score is None:
             return None
         first = result.attempts[0]
-        if item.arm.model is None and not first.usage and not first.cost_usd:
+        if item.variant.model is None and not first.usage and not first.cost_usd:
             return None
         # With recordings, each case shows for itself if it is called or replayed.
         self._calls_model_for_baseline = settings.record in {"off", "all"} and settings.changed is None
@@ -224,7 +224,7 @@ class ExtractionService:
             extractor, _ = self._extractor_or_error(item)
             recorded = sum(self._is_recorded(item, self._key(item, extractor, index)) for index in range(repeats))
         calls = 0 if mode == "none" else repeats - recorded
-        each = _price_of_call(item.case, item.arm.model) if calls else 0.0
+        each = _price_of_call(item.case, item.variant.model) if calls else 0.0
         return Forecast(calls=calls, recorded=recorded, cost_usd=None if each is None else each * calls)
 
     def _is_recorded(self, item: ExtractItem, key: RecordingKey) -> bool:
@@ -243,10 +243,10 @@ class ExtractionService:
             extractor=extractor,
             nodeid=item.nodeid,
             root=self._root,
-            model=item.arm.model or item.arm.variant,
+            model=item.variant.model or item.variant.param,
             repeat=index,
-            revision=item.arm.revision,
-            mode=item.arm.mode,
+            revision=item.variant.revision,
+            mode=item.variant.mode,
             confirmation=bool(item.fresh_runs),
         )
 
@@ -265,7 +265,7 @@ class ExtractionService:
                 schema=case.schema,
                 question=case.question,
                 prompt=None if case.prompt is None else case.prompt.text,
-                model=item.arm.model,
+                model=item.variant.model,
                 case=case,
             )
             if self._budget is not None and not extraction.recorded:
@@ -299,14 +299,14 @@ class ExtractionService:
             self._budget.spend(None, spending.uncounted, estimated_usd=spending.estimated_usd)
 
     def extractor_for(self, item: ExtractItem) -> Any:
-        """Return the project's extractor; without one, the built-in one for the arm's model; else None."""
+        """Return the project's extractor; without one, the built-in one for the variant's model; else None."""
         if has_fixture(item, EXTRACTOR):
             return item.fixture(EXTRACTOR)
-        model = item.arm.model
+        model = item.variant.model
         if model is None:
             return None
         modes = self._settings.mode
-        key = model, next((mode for mode in modes if mode == item.arm.mode), modes[0])
+        key = model, next((mode for mode in modes if mode == item.variant.mode), modes[0])
         if key not in self._built_in_extractors:
             from pytest_extract.extraction.litellm import LitellmExtractor
             from pytest_extract.extraction.llm.client import Retry

@@ -99,7 +99,7 @@ def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
     if settings.update_gold is not None or not (run_results.selected_cases or settings.update_baseline):
         return _Conclusion()
     compared = settings.gate == "regression" or settings.baseline is not None
-    if not (compared or len(run_results.totals.arms) > 1) or run_results.forecasts:
+    if not (compared or len(run_results.totals.variants) > 1) or run_results.forecasts:
         return _Conclusion()
     from pytest_extract.plugin.regression import gate_decision, gate_fails, report_to_junit, write_baseline
 
@@ -192,7 +192,7 @@ def _auto_accept_fails(run_results: RunResults) -> bool:
 
 
 def _suite_gate(config: pytest.Config, run_results: RunResults) -> list[tuple[bool, str]]:
-    """Compare each arm's means with `extract_suite_thresholds`; a run in which nothing was scored does not pass.
+    """Compare each variant's means with `extract_suite_thresholds`; a run in which nothing was scored does not pass.
 
     All results are read for it, so reports, exit status and summary share what was found.
     """

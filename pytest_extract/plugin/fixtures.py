@@ -1,9 +1,9 @@
-"""Fixtures of items: which ones a case asks for, and copies of those that depend on the arm of the item.
+"""Fixtures of items: which ones a case asks for, and copies of those that depend on the variant of the item.
 
 pytest tells items of one parametrized fixture apart by `item.callspec`; an item in a file that is not Python must not
-have one (VS Code's test adapter breaks on it). So each arm has its own copy of the fixture definitions that depend,
+have one (VS Code's test adapter breaks on it). So each variant has its own copy of the fixture definitions that depend,
 directly or through other fixtures, on `extract_model` or `extract_prompt`: a session-scoped extractor is made once per
-arm and kept.
+variant and kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from pytest_extract.core.case_result import Arm
+from pytest_extract.core.case_result import Variant
 from pytest_extract.errors import ConfigError
 
 EXTRACTOR = "extractor"
@@ -24,7 +24,7 @@ JUDGE = "extract_judge"
 MODEL = "extract_model"
 PROMPT = "extract_prompt"
 MODE = "extract_mode"
-_OF_ARM = (MODEL, PROMPT, MODE)
+_OF_VARIANT = (MODEL, PROMPT, MODE)
 _NAMED = "pytest_extract.plugin.named_extractors"
 """The plugin whose extractor comes before those of all conftests."""
 
@@ -32,56 +32,56 @@ _NAMED = "pytest_extract.plugin.named_extractors"
 class ItemFixtures:
     """The fixtures of all items of a session.
 
-    `prompt_path` gives the file of an arm's prompt where the run has several arms; None for a run with one arm, whose
+    `prompt_path` gives the file of a variant's prompt where the run has several; None for a run with one variant, whose
     items share pytest's own fixture definitions. `extractor_on_demand`: the extractor may never be called, so the
     set-up of an item does not make it.
     """
 
-    def __init__(self, prompt_path: Callable[[Arm], Path | None] | None, *, extractor_on_demand: bool) -> None:
+    def __init__(self, prompt_path: Callable[[Variant], Path | None] | None, *, extractor_on_demand: bool) -> None:
         self._prompt_path = prompt_path
         self._extractor_on_demand = extractor_on_demand
         self._infos: dict[tuple[object, ...], Any] = {}
-        self._copies: dict[tuple[int, Arm], tuple[Any, Any]] = {}
+        self._copies: dict[tuple[int, Variant], tuple[Any, Any]] = {}
 
-    def info_for(self, item: pytest.Item, arm: Arm) -> Any:
-        """Return pytest's `FuncFixtureInfo` for an item; items of one folder, arm and set of marks share it.
+    def info_for(self, item: pytest.Item, variant: Variant) -> Any:
+        """Return pytest's `FuncFixtureInfo` for an item; items of one folder, variant and set of marks share it.
 
         pytest looks fixtures up by folder: a case file cannot define any.
         """
         used = tuple(mark.args for mark in item.iter_markers("usefixtures"))
-        key = (item.parent and item.parent.parent, used, arm)
+        key = (item.parent and item.parent.parent, used, variant)
         if key not in self._infos:
             names = (MODEL, PROMPT, MODE, *(name for name in (EXTRACTOR, JUDGE) if has_fixture(item, name)))
             info = _fixture_info(item, names)
             named = [each for each in info.name2fixturedefs.get(EXTRACTOR, ()) if each.func.__module__ == _NAMED]
             if named:
                 info = dataclasses.replace(info, name2fixturedefs={**info.name2fixturedefs, EXTRACTOR: tuple(named)})
-            if self._prompt_path is not None or arm.variant is not None:
+            if self._prompt_path is not None or variant.param is not None:
                 values: dict[str, Any] = {}
                 if self._prompt_path is not None:
-                    values = {MODEL: arm.model, PROMPT: self._prompt_path(arm)}
-                if arm.mode is not None:
-                    values[MODE] = arm.mode
+                    values = {MODEL: variant.model, PROMPT: self._prompt_path(variant)}
+                if variant.mode is not None:
+                    values[MODE] = variant.mode
                 definitions: Mapping[str, Sequence[Any]] = info.name2fixturedefs
-                dependent = _names_that_depend_on_the_arm(definitions)
+                dependent = _names_that_depend_on_the_variant(definitions)
                 own = {
-                    name: tuple(self._copy(each, arm, values) for each in known) if name in dependent else known
+                    name: tuple(self._copy(each, variant, values) for each in known) if name in dependent else known
                     for name, known in definitions.items()
                 }
                 info = dataclasses.replace(info, name2fixturedefs=own)
             self._infos[key] = info
         return self._infos[key]
 
-    def names_to_set_up(self, item: pytest.Item, arm: Arm) -> list[str]:
+    def names_to_set_up(self, item: pytest.Item, variant: Variant) -> list[str]:
         """Return the names of the fixtures that the item's set-up makes.
 
-        Those of the arm are made where another fixture asks for them: a fixture costs each item 0.04 ms.
+        Those of the variant are made where another fixture asks for them: a fixture costs each item 0.04 ms.
         """
-        info = _fixture_info(item, ()) if self._extractor_on_demand else self.info_for(item, arm)
-        return [name for name in info.names_closure if name not in _OF_ARM]
+        info = _fixture_info(item, ()) if self._extractor_on_demand else self.info_for(item, variant)
+        return [name for name in info.names_closure if name not in _OF_VARIANT]
 
-    def _copy(self, definition: Any, arm: Arm, values: Mapping[str, Any]) -> Any:
-        key = (id(definition), arm)
+    def _copy(self, definition: Any, variant: Variant, values: Mapping[str, Any]) -> Any:
+        key = (id(definition), variant)
         if key not in self._copies:
             own = copy.copy(definition)
             own.cached_result = None
@@ -90,15 +90,15 @@ class ItemFixtures:
                 value = values[definition.argname]
                 own.func = lambda: value
                 own.argnames = ()
-            elif definition.argname == EXTRACTOR and definition.params and arm.variant is not None:
+            elif definition.argname == EXTRACTOR and definition.params and variant.param is not None:
                 own.params = None
-                own.func = _with_param(definition.func, dict(variants(definition))[arm.variant])
+                own.func = _with_param(definition.func, dict(extractor_params(definition))[variant.param])
             # The original is kept beside its copy: its id() must not be given to another object.
             self._copies[key] = (definition, own)
         return self._copies[key][1]
 
 
-def variants(definition: Any) -> list[tuple[str, object]]:
+def extractor_params(definition: Any) -> list[tuple[str, object]]:
     """Return the ids of a fixture's `params`, made as pytest makes them, with their values; none without params."""
     params = definition.params or ()
     given = definition.ids
@@ -133,8 +133,8 @@ def _fixture_info(item: pytest.Item, names: Sequence[str]) -> Any:
     return manager.getfixtureinfo(item, func=function_with_parameters(*names), cls=None)
 
 
-def _names_that_depend_on_the_arm(definitions: Mapping[str, Sequence[Any]]) -> set[str]:
-    """Return the fixtures that give an arm's values, the extractor, and all fixtures that ask for one of them."""
+def _names_that_depend_on_the_variant(definitions: Mapping[str, Sequence[Any]]) -> set[str]:
+    """Return the fixtures that give a variant's values, the extractor, and all fixtures that ask for one of them."""
     names = {MODEL, PROMPT, MODE, EXTRACTOR} & definitions.keys()
     grown = True
     while grown:

@@ -17,7 +17,7 @@ from _pytest.fixtures import FixtureLookupErrorRepr, TopRequest
 from _pytest.skipping import evaluate_xfail_marks
 
 from pytest_extract.cases.model import Case
-from pytest_extract.core.case_result import Arm, CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult, Outcome, Variant
 from pytest_extract.core.spending import Spending
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.fixtures import ItemFixtures, check_not_parametrized, has_fixture
@@ -63,7 +63,7 @@ class CaseRunner(Protocol):
 
 
 class ExtractItem(pytest.Item):
-    """One case on one arm.
+    """One case on one variant.
 
     What only a run of the item needs is made when it runs: thousands of items are collected to be deselected, or to be
     run by another worker, and every object in memory makes each of Python's garbage collections longer.
@@ -84,10 +84,10 @@ class ExtractItem(pytest.Item):
     # pytest calls `_initrequest` before an item runs that has none, and takes it away after each run
     _request: Any = None
 
-    def __init__(self, *, case: Case, arm: Arm, runner: CaseRunner, **rest: Any) -> None:
+    def __init__(self, *, case: Case, variant: Variant, runner: CaseRunner, **rest: Any) -> None:
         super().__init__(**rest)
         self.case = case
-        self.arm = arm
+        self.variant = variant
         self.runner = runner
         self.funcargs: dict[str, object] = {}
 
@@ -104,7 +104,7 @@ class ExtractItem(pytest.Item):
 
     @property
     def originalname(self) -> str:
-        """The name that the case has on every arm."""
+        """The name that the case has on every variant."""
         return self.case.id
 
     @cached_property
@@ -122,12 +122,12 @@ class ExtractItem(pytest.Item):
     @cached_property
     def _fixtureinfo(self) -> Any:
         """Look up autouse fixtures, those of `usefixtures`, and the ones that a case itself needs."""
-        return self.runner.fixtures.info_for(self, self.arm)
+        return self.runner.fixtures.info_for(self, self.variant)
 
     @cached_property
     def fixturenames(self) -> list[str]:
         """Names of the fixtures that the set-up makes: a replayed case needs no extractor until a call is needed."""
-        return self.runner.fixtures.names_to_set_up(self, self.arm)
+        return self.runner.fixtures.names_to_set_up(self, self.variant)
 
     def _initrequest(self) -> None:
         self.funcargs = {}

@@ -567,12 +567,12 @@ def _suite_problems(gate: str | None, thresholds: Mapping[str, float]) -> list[s
 def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
     if values["update_gold"] is None:
         return []
-    arms = max(len(values["model"]), 1) * max(len(values["prompt"]), 1) * max(len(values["mode"]), 1)
-    arms *= 2 if values["base_ref"] else 1
+    variants = max(len(values["model"]), 1) * max(len(values["prompt"]), 1) * max(len(values["mode"]), 1)
+    variants *= 2 if values["base_ref"] else 1
     from pytest_extract.regression.baseline_file import in_ci
 
     problems = []
-    if arms > 1 and values["update_gold"] != "new":
+    if variants > 1 and values["update_gold"] != "new":
         problems.append("--extract-update-gold takes one model and one prompt, but for drafts: whose output is right?")
     if values["update_gold"] == "review" and not (sys.__stdin__ is not None and sys.__stdin__.isatty()):
         problems.append(

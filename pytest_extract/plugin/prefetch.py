@@ -106,7 +106,7 @@ class Prefetcher:
 
     def _plan_before_turn(self, item: ExtractItem) -> None:
         """Plan the calls of an item whose fixtures are not set up, where its extractor is known all the same."""
-        known, extractor = item.arm.model is not None, None
+        known, extractor = item.variant.model is not None, None
         if has_fixture(item, EXTRACTOR):
             known, extractor = value_made_before(item, EXTRACTOR)
         elif known:

@@ -1,4 +1,4 @@
-"""`--extract-gate=regression`: baselines, and arms compared with each other."""
+"""`--extract-gate=regression`: baselines, and variants compared with each other."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def read_gate_inputs(config: pytest.Config, settings: Settings) -> None:
             config.stash[_BASELINE] = read_baseline(settings.baseline)
     except (ConfigError, StoreError) as error:
         raise pytest.UsageError(str(error)) from error
-    several_arms = settings.base_ref is not None or any(
+    several_variants = settings.base_ref is not None or any(
         len(each) > 1 for each in (settings.model, settings.prompt, settings.mode)
     )
-    if settings.baseline is None and not several_arms:
+    if settings.baseline is None and not several_variants:
         raise pytest.UsageError(
             "--extract-gate=regression needs something to compare with: --extract-baseline=FILE, "
             "--extract-base-ref=REF, or two of --extract-model, -prompt or -mode (the first is the base)"
@@ -75,7 +75,7 @@ def rules_of(settings: Settings) -> Rules:
 
 
 def gate_decision(config: pytest.Config, run_results: RunResults) -> GateDecision | None:
-    """Compare the run with its baseline, or its arms with the base arm; None where there is nothing to compare."""
+    """Compare the run with its baseline, or its variants with the base; None where there is nothing to compare."""
     return config.stash.get(_CONFIRMED, None) or first_decision(config, run_results)
 
 
@@ -112,22 +112,24 @@ def evidence(run_results: RunResults, rules: Rules) -> Sequence[CaseResult]:
 
 
 def base_label(run_results: RunResults) -> str | None:
-    """Return the label of the arm that the others are compared with; None for a run of one arm."""
+    """Return the label of the variant that the others are compared with; None for a run of one variant."""
     settings = run_results.settings
-    arms = {label: totals.arm for label, totals in run_results.totals.arms.items()}
-    if len(arms) < 2:
+    variants = {label: totals.variant for label, totals in run_results.totals.variants.items()}
+    if len(variants) < 2:
         return None
     if settings.base_ref is not None:
-        return next((label for label, arm in arms.items() if arm.revision is not None), next(iter(arms)))
+        return next(
+            (label for label, variant in variants.items() if variant.revision is not None), next(iter(variants))
+        )
     # Not the first result's: pytest-randomly shuffles.
-    order = [*run_results.variants, *settings.model, *(path.name for path in settings.prompt), *settings.mode]
+    order = [*run_results.params, *settings.model, *(path.name for path in settings.prompt), *settings.mode]
 
     def position(label: str) -> tuple[int, ...]:
-        arm = arms[label]
-        parts = (arm.variant, arm.model, Path(arm.prompt).name if arm.prompt else None, arm.mode)
+        variant = variants[label]
+        parts = (variant.param, variant.model, Path(variant.prompt).name if variant.prompt else None, variant.mode)
         return tuple(order.index(name) for name in parts if name in order)
 
-    return min(arms, key=lambda label: (position(label), label))
+    return min(variants, key=lambda label: (position(label), label))
 
 
 def gate_fails(decision: GateDecision | None, settings: Settings) -> bool:

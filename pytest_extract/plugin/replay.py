@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.results import DECLINED, Failure
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.base import Extraction
@@ -19,18 +19,18 @@ class ReplayError(ExtractError):
 
 
 class ResultsReplay:
-    """The results of a past run, by case and arm; StoreError when its file cannot be read."""
+    """The results of a past run, by case and variant; StoreError when its file cannot be read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._results: Mapping[tuple[str, str, str], CaseResult] = {
-            (result.file, result.case_id, result.arm.label): result for result in read_results(path).results
+            (result.file, result.case_id, result.variant.label): result for result in read_results(path).results
         }
 
     @property
-    def arms(self) -> tuple[Arm, ...]:
-        """The arms of that run, in its order."""
-        return tuple(dict.fromkeys(result.arm for result in self._results.values()))
+    def variants(self) -> tuple[Variant, ...]:
+        """The variants of that run, in its order."""
+        return tuple(dict.fromkeys(result.variant for result in self._results.values()))
 
     def repeats_of(self, item: ExtractItem) -> int | None:
         """Return how often that run repeated the case, where that is more often than the case itself asks for."""
@@ -55,7 +55,7 @@ class ResultsReplay:
 
 
 def _case_key(item: ExtractItem) -> tuple[str, str, str]:
-    return item.nodeid.partition("::")[0], item.case.id, item.arm.label
+    return item.nodeid.partition("::")[0], item.case.id, item.variant.label
 
 
 def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:

@@ -1,4 +1,4 @@
-"""Another git revision: its prompts and schemas for an arm, or which cases differ from it and are called."""
+"""Another git revision: its prompts and schemas for a variant, or which cases differ from it and are called."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class RevisionView:
     def case_at_revision(self, case: Case, file: Path) -> Case | None:
         """Return a case of a loaded file with the revision's prompt and schema; None where it has no such case.
 
-        Document, gold, scoring and thresholds are today's: the arms differ in what the extractor is given.
+        Document, gold, scoring and thresholds are today's: the variants differ in what the extractor is given.
         """
         old = self._files[file].cases.get(case_key_below(case, self.tree.root))
         if old is None:

@@ -34,7 +34,7 @@ class RunResults:
     `expected`: failures that an `xfail` mark announced. `write_errors`: what could not be recorded and why, counted.
     `refused`: why outputs are not recorded that hold a secret. `other_code`: what made replayed outputs, counted.
     `redacted`: of each case with hidden secrets, their place, kind and fingerprint. `files`: live reports by path.
-    `incomplete`: why such a report is not complete, by path. `variants`: params of extractors' fixtures, in their order
+    `incomplete`: why such a report is not complete, by path. `params`: those of extractors' fixtures, in their order
     (none on xdist's controller). `skipped`: number of cases that a mark or their extractor skipped. `has_mistakes`:
     whether a case file could not be read. `spending`: of all extractions, also those whose results a rerun replaced.
     """
@@ -53,7 +53,7 @@ class RunResults:
     redacted: list[frozenset[tuple[str, str, str]]] = field(default_factory=list)
     files: dict[Path, TextIO] = field(default_factory=dict)
     incomplete: dict[Path, str] = field(default_factory=dict)
-    variants: dict[str, None] = field(default_factory=dict)
+    params: dict[str, None] = field(default_factory=dict)
     skipped: int = 0
     has_mistakes: bool = False
     spending: Spending = field(default_factory=Spending)

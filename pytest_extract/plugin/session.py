@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_extract.core.case_result import Arm, CaseResult
+from pytest_extract.core.case_result import CaseResult, Variant
 from pytest_extract.core.spending import Spending
 from pytest_extract.documents.text_store import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError
 from pytest_extract.plugin.extensions import ProjectExtensions
 from pytest_extract.plugin.extraction import ExtractionService
-from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, has_fixture, variants
+from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, has_fixture, extractor_params
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.judging import Judges, uses_judge
 from pytest_extract.plugin.leave import wait_for_calls
@@ -84,7 +84,7 @@ def budget_file(config: pytest.Config) -> Path:
 
 
 class ExtractSession:
-    """Arms, shared inputs and the services that run the cases of one session in one process."""
+    """Variants, shared inputs and the services that run the cases of one session in one process."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -101,9 +101,9 @@ class ExtractSession:
             CallSlots(concurrency_limit(shared, self.settings.concurrency)),
         )
         self._views: dict[str, RevisionView] = {}
-        self.arms = self._arms()
+        self.variants = self._variants()
         self.fixtures = ItemFixtures(
-            self.prompt_path if len(self.arms) > 1 else None, extractor_on_demand=self.extraction_service.may_replay
+            self.prompt_path if len(self.variants) > 1 else None, extractor_on_demand=self.extraction_service.may_replay
         )
         self.gold_writer = self._gold_writer()
         self._judges = Judges(config, self.settings, self.extraction_service)
@@ -117,14 +117,14 @@ class ExtractSession:
             return None
         from pytest_extract.plugin.update_gold import GoldWriter  # brings drafts, evidence and reviews along
 
-        return GoldWriter(self.settings.writes_golds, force=self.settings.force, several=len(self.arms) > 1)
+        return GoldWriter(self.settings.writes_golds, force=self.settings.force, several=len(self.variants) > 1)
 
-    # arms
+    # variants
 
-    def _arms(self) -> tuple[Arm, ...]:
-        """Return every model with every prompt and mode, also at the base revision; else the arms of a past run.
+    def _variants(self) -> tuple[Variant, ...]:
+        """Return every model with every prompt and mode, also at the base revision; else the variants of a past run.
 
-        A prompt that all cases share distinguishes nothing, so it is no part of the arm.
+        A prompt that all cases share distinguishes nothing, so it is no part of the variant.
         """
         settings, replay = self.settings, self.extraction_service.replay
         names: list[str | None] = [None]
@@ -132,43 +132,45 @@ class ExtractSession:
             names = [_relative_name(prompt, self.config.rootpath) for prompt in settings.prompt]
         models: list[str | None] = [*settings.model] or [None]
         modes: Sequence[str | None] = settings.mode if len(settings.mode) > 1 else [None]
-        arms = tuple(
-            Arm(model=model, prompt=prompt, mode=mode) for model in models for prompt in names for mode in modes
+        variants = tuple(
+            Variant(model=model, prompt=prompt, mode=mode) for model in models for prompt in names for mode in modes
         )
         if replay is not None:
-            return replay.arms if arms == (Arm(),) and replay.arms else arms
+            return replay.variants if variants == (Variant(),) and replay.variants else variants
         if settings.base_ref is not None:
             self.revision_view(settings.base_ref)
-            return tuple(each for arm in arms for each in (replace(arm, revision=settings.base_ref), arm))
-        return arms
+            return tuple(
+                each for variant in variants for each in (replace(variant, revision=settings.base_ref), variant)
+            )
+        return variants
 
-    def arms_of(self, file: pytest.Collector) -> Sequence[Arm]:
-        """Return the arms of a file's cases: each of the run's with every param of the extractor's fixture, if any.
+    def variants_of(self, file: pytest.Collector) -> Sequence[Variant]:
+        """Return the variants of a file's cases: each of the run's with every param of the extractor's fixture, if any.
 
-        Where models are chosen, or a past run gives the arms, the params are no variants. Raises ConfigError for golds
+        Where models are chosen, or a past run gives the variants, params are none. Raises ConfigError for golds
         that several variants would update.
         """
         definitions = file.session._fixturemanager.getfixturedefs(EXTRACTOR, file)  # noqa: SLF001  # no public look-up
-        found = [name for name, _ in variants(definitions[-1])] if definitions else []
-        if not found or any(arm.model is not None or arm.variant is not None for arm in self.arms):
-            return self.arms
+        found = [name for name, _ in extractor_params(definitions[-1])] if definitions else []
+        if not found or any(variant.model is not None or variant.param is not None for variant in self.variants):
+            return self.variants
         if self.settings.update_gold not in (None, "new"):
             raise ConfigError(f"{', '.join(found)}: several variants of the extractor cannot update one gold")
-        run_results_of(self.config).variants.update(dict.fromkeys(found))
-        return [replace(arm, variant=name) for arm in self.arms for name in found]
+        run_results_of(self.config).params.update(dict.fromkeys(found))
+        return [replace(variant, param=name) for variant in self.variants for name in found]
 
-    def prompt_path(self, arm: Arm) -> Path | None:
-        """Return the prompt file from the command line that an arm runs with."""
+    def prompt_path(self, variant: Variant) -> Path | None:
+        """Return the prompt file from the command line that a variant runs with."""
         prompts = self.settings.prompt
         if len(prompts) == 1:
             return prompts[0]
-        return next((path for path in prompts if _relative_name(path, self.config.rootpath) == arm.prompt), None)
+        return next((path for path in prompts if _relative_name(path, self.config.rootpath) == variant.prompt), None)
 
-    def case_on_arm(self, case: Case, file: Path, arm: Arm) -> Case | None:
-        """Return a case of a case file as an arm runs it; None where the arm's revision does not have it."""
-        path = self.prompt_path(arm)
-        if arm.revision is not None and self.extraction_service.replay is None:
-            view = self.revision_view(arm.revision)
+    def case_on_variant(self, case: Case, file: Path, variant: Variant) -> Case | None:
+        """Return a case of a case file as a variant runs it; None where the variant's revision does not have it."""
+        path = self.prompt_path(variant)
+        if variant.revision is not None and self.extraction_service.replay is None:
+            view = self.revision_view(variant.revision)
             path = path and (view.prompt_path(path) or path)
             at_revision = view.case_at_revision(case, file)
             if at_revision is None:
@@ -194,7 +196,7 @@ class ExtractSession:
     def load_revisions(self, file: Path, cases: Sequence[Case]) -> None:
         """Load a case file at each revision that the run compares with."""
         if self.extraction_service.replay is None:
-            for ref in {arm.revision for arm in self.arms if arm.revision is not None}:
+            for ref in {variant.revision for variant in self.variants if variant.revision is not None}:
                 self.revision_view(ref).load(file, cases)
 
     def select_changed(self, items: Sequence[ExtractItem]) -> None:
@@ -207,7 +209,7 @@ class ExtractSession:
 
     def check_extractor(self, item: ExtractItem) -> None:
         """Raise ConfigError for an item that has no extractor; the first of a session explains how to write one."""
-        if not self.extraction_service.calls_for(item) or item.arm.model or has_fixture(item, EXTRACTOR):
+        if not self.extraction_service.calls_for(item) or item.variant.model or has_fixture(item, EXTRACTOR):
             return
         explained, self._explained_extractor = self._explained_extractor, True
         raise ConfigError(NO_EXTRACTOR_AGAIN if explained else NO_EXTRACTOR)
@@ -240,7 +242,7 @@ class ExtractSession:
             extract,
             nodeid=item.nodeid,
             file=item.nodeid.partition("::")[0],
-            arm=item.arm,
+            variant=item.variant,
             judge=judge,
             on_error=keep,
         )

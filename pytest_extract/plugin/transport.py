@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from _pytest._code.code import ExceptionRepr, ReprFileLocation
 
-from pytest_extract.core.case_result import Arm, CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult, Outcome, Variant
 from pytest_extract.core.spending import Spending
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.items import ExtractItem
@@ -109,7 +109,7 @@ def _result_of_error(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseExcept
         nodeid=item.nodeid,
         case_id=item.case.id,
         file=item.nodeid.partition("::")[0],
-        arm=item.arm,
+        variant=item.variant,
         outcome=Outcome.BROKEN,
         why=why,
         **keys_in_result(item.case),
@@ -125,7 +125,7 @@ def put_crash_on_report(nodeid: str, report: pytest.TestReport) -> None:
         nodeid=nodeid,
         case_id=case_id,
         file=file,
-        arm=Arm(model=label.removesuffix("]") or None),
+        variant=Variant(model=label.removesuffix("]") or None),
         outcome=Outcome.BROKEN,
         why=f"the xdist worker {worker} crashed while running this case",
     )

@@ -136,7 +136,7 @@ class GoldWriter:
         first, outputs = self._outputs.setdefault(place, (case, {}))
         if first.id != case.id or first.path != case.path:
             return GoldChange("kept", f"its gold is that of {first.id} too; give each its own")
-        name = result.arm.label or "output"
+        name = result.variant.label or "output"
         for attempt in result.attempts:
             if attempt.score is None or self._gate_failure(attempt.score.gates, compares=False) is not None:
                 continue

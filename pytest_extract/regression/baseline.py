@@ -33,7 +33,7 @@ _DIGITS: Final = 16  # of a digest: enough to tell contents apart, short enough 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """Accepted results: one state a case and arm."""
+    """Accepted results: one state a case and variant."""
 
     cases: Mapping[CaseKey, CaseState]
 
@@ -42,14 +42,14 @@ def dump_baseline(baseline: Baseline) -> str:
     """Text of the file: sorted, a line for each pattern and each failing field, the same for the same results."""
     record: dict[str, Json] = {"kind": KIND, "version": VERSION, "shows": _shown(baseline.cases), "cases": {}}
     for key, state in sorted(baseline.cases.items()):
-        record["cases"].setdefault(key.case, {})[key.arm] = to_json(as_stored(state))
+        record["cases"].setdefault(key.case, {})[key.variant] = to_json(as_stored(state))
     return _sorted_json(record, 0) + "\n"
 
 
 def _shown(cases: Snapshot) -> Json:
-    """Return the smallest falls that each arm shows, for readers of the file; other rules make it other falls."""
+    """Return the smallest falls that each variant shows, for readers of the file; other rules make it other falls."""
     return {
-        each.arm: {what: None if fall is None else round(fall, 4) for what, fall in asdict(each.now).items()}
+        each.variant: {what: None if fall is None else round(fall, 4) for what, fall in asdict(each.now).items()}
         for each in resolutions(cases, Rules())
     }
 
@@ -72,9 +72,9 @@ def load_baseline(text: str) -> Baseline | None:
         )
     try:
         cases = {
-            CaseKey(case, arm): _checked(from_json(CaseState, entry))
-            for case, arms in record["cases"].items()
-            for arm, entry in arms.items()
+            CaseKey(case, variant): _checked(from_json(CaseState, entry))
+            for case, variants in record["cases"].items()
+            for variant, entry in variants.items()
         }
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(

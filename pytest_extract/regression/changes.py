@@ -53,7 +53,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseComparison:
-    """One case on one arm: pairs compared, flips, and its rates (share of passed fields, mean over all runs of a side).
+    """One case on one variant: pairs compared, flips, and rates (share of passed fields, mean over runs).
 
     A failed structural gate makes a run's rate 0, as it does for `pass_rate`.
     `runs`: scored runs before and after. `runs_overall`: share of wrong fields in each run; `runs_by_pattern`: the same
@@ -102,7 +102,7 @@ class CaseComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternComparison:
-    """One field pattern over all cases of an arm.
+    """One field pattern over all cases of a variant.
 
     `before` and `after`: share of passed fields in a case, mean over the cases that have the pattern, in [0, 1].
     """
@@ -131,8 +131,8 @@ class RuleChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArmComparison:
-    """One arm against its earlier self, or against another arm."""
+class VariantComparison:
+    """One variant against its earlier self, or against another variant."""
 
     before: str
     after: str
@@ -145,7 +145,7 @@ class ArmComparison:
 
     @property
     def label(self) -> str:
-        """Text that names the arm; both labels where they differ; empty for the only arm."""
+        """Text that names the variant; both labels where they differ; empty for the only variant."""
         return self.after if self.before == self.after else f"{self.before or 'before'} -> {self.after or 'now'}"
 
     @property
@@ -165,11 +165,11 @@ class ArmComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A run against a baseline or another run, arm by arm."""
+    """A run against a baseline or another run, variant by variant."""
 
-    arms: tuple[ArmComparison, ...]
+    variants: tuple[VariantComparison, ...]
 
     @property
     def pairs(self) -> int:
         """How many (case, field) pairs were compared; 0 means that nothing was."""
-        return sum(row.fields for arm in self.arms for row in arm.cases)
+        return sum(row.fields for variant in self.variants for row in variant.cases)

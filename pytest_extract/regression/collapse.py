@@ -14,7 +14,7 @@ from typing import Final
 
 from pytest_extract.core.aggregate.slices import DIMENSIONS, tag_text
 from pytest_extract.core.stats.runs import Runs
-from pytest_extract.regression.changes import ArmComparison, CaseComparison
+from pytest_extract.regression.changes import CaseComparison, VariantComparison
 from pytest_extract.regression.rules import Rules
 
 _HALF: Final = 0.5
@@ -33,39 +33,39 @@ class Weight(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collapse:
-    """The dead cases (`file::id`) of an arm, of all that are compared; `tags`: values all of whose cases died."""
+    """The dead cases (`file::id`) of a variant, of all that are compared; `tags`: values all of whose cases died."""
 
-    arm: str
+    variant: str
     cases: tuple[str, ...]
     of: int
     tags: tuple[str, ...]
     weight: Weight
 
 
-def find_collapse(arm: ArmComparison, rules: Rules) -> Collapse | None:
-    """Return the cases of an arm that died; None where none did."""
-    dead = [row for row in arm.compared if _least_loss(row) > _HALF]
-    if len(arm.compared) > 1 and all(_lost(row.runs_overall) > _HALF for row in arm.compared):
-        dead = [*arm.compared]  # of few fields one may be wrong by chance, but not in every case
+def find_collapse(variant: VariantComparison, rules: Rules) -> Collapse | None:
+    """Return the cases of a variant that died; None where none did."""
+    dead = [row for row in variant.compared if _least_loss(row) > _HALF]
+    if len(variant.compared) > 1 and all(_lost(row.runs_overall) > _HALF for row in variant.compared):
+        dead = [*variant.compared]  # of few fields one may be wrong by chance, but not in every case
     if not dead:
         return None
     names = {row.case for row in dead}
-    tags = tuple(tag for tag, cases in _cases_by_tag(arm).items() if len(cases) > 1 and cases <= names)
+    tags = tuple(tag for tag, cases in _cases_by_tag(variant).items() if len(cases) > 1 and cases <= names)
     return Collapse(
-        arm=arm.label,
+        variant=variant.label,
         cases=tuple(row.case for row in dead),
-        of=len(arm.compared),
+        of=len(variant.compared),
         tags=tags,
-        weight=_weight(arm, dead, rules, whole_tag=bool(tags)),
+        weight=_weight(variant, dead, rules, whole_tag=bool(tags)),
     )
 
 
-def _weight(arm: ArmComparison, dead: list[CaseComparison], rules: Rules, *, whole_tag: bool) -> Weight:
+def _weight(variant: VariantComparison, dead: list[CaseComparison], rules: Rules, *, whole_tag: bool) -> Weight:
     if rules.max_dead is not None:
         return Weight.WORSE if len(dead) > rules.max_dead else Weight.TOLD
-    several, most = len(dead) > 1, 2 * len(dead) > len(arm.compared)
+    several, most = len(dead) > 1, 2 * len(dead) > len(variant.compared)
     names = {row.case for row in dead}
-    if any(_spread(row) > _HALF for row in arm.compared if row.case not in names):
+    if any(_spread(row) > _HALF for row in variant.compared if row.case not in names):
         return (Weight.WORSE if several else Weight.DOUBT) if most else Weight.TOLD
     luck = math.prod(1 / math.comb(sum(row.runs), row.runs[1]) for row in dead)
     if several and (most or whole_tag or luck <= _WORSE_LUCK):
@@ -102,9 +102,9 @@ def _spread(row: CaseComparison) -> float:
     return max(*before, *after) - min(*before, *after)
 
 
-def _cases_by_tag(arm: ArmComparison) -> dict[str, set[str]]:
+def _cases_by_tag(variant: VariantComparison) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
-    for row in arm.compared:
+    for row in variant.compared:
         for tag in row.slices:
             if tag not in DIMENSIONS:
                 found.setdefault(f"{tag}={tag_text(row.slices, tag)}", set()).add(row.case)

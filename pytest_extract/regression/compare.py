@@ -13,13 +13,13 @@ from typing import Final
 
 from pytest_extract.core.stats.runs import Runs
 from pytest_extract.regression.changes import (
-    ArmComparison,
     CaseComparison,
     Change,
     Comparison,
     FieldChange,
     PatternComparison,
     RuleChange,
+    VariantComparison,
 )
 from pytest_extract.regression.field_matching import CasePairs, Pair, changed_digests, gate_label, pair_case, same_setup
 from pytest_extract.regression.snapshots import STRUCTURAL_GATES, CaseState, Snapshot
@@ -31,25 +31,27 @@ _RIGHT: Final = Runs((0.0,), (0.0,))
 
 
 def compare(before: Snapshot, after: Snapshot, *, same_run: bool = False) -> Comparison:
-    """Compare two snapshots, arm with arm (with one arm on each side: whatever the two are called).
+    """Compare two snapshots, variant with variant (with one variant on each side: whatever the two are called).
 
     `same_run`: both are known to be one and the same run, so that nothing can have changed between them.
     """
-    arms = match_arms(before, after)
-    return Comparison(arms=tuple(compare_arms(before, after, old, new, same_run=same_run) for old, new in arms))
+    variants = match_variants(before, after)
+    return Comparison(
+        variants=tuple(compare_variants(before, after, old, new, same_run=same_run) for old, new in variants)
+    )
 
 
-def compare_with_arm(before: Snapshot, after: Snapshot, base: str) -> Comparison:
-    """Compare every other arm of `after` with the arm `base` of `before`."""
-    others = sorted({key.arm for key in after} - {base})
-    return Comparison(arms=tuple(compare_arms(before, after, base, other) for other in others))
+def compare_with_variant(before: Snapshot, after: Snapshot, base: str) -> Comparison:
+    """Compare every other variant of `after` with the variant `base` of `before`."""
+    others = sorted({key.variant for key in after} - {base})
+    return Comparison(variants=tuple(compare_variants(before, after, base, other) for other in others))
 
 
-def compare_arms(
+def compare_variants(
     before: Snapshot, after: Snapshot, old: str | None, new: str | None, *, same_run: bool = False
-) -> ArmComparison:
-    """Compare one arm of a snapshot with one arm of another (or of the same one: two models of one run)."""
-    was, now = _cases_of_arm(before, old), _cases_of_arm(after, new)
+) -> VariantComparison:
+    """Compare one variant of a snapshot with one variant of another (or of the same one: two models of one run)."""
+    was, now = _cases_of_variant(before, old), _cases_of_variant(after, new)
     cases: list[CaseComparison] = []
     fields: list[FieldChange] = []
     known: list[str] = []
@@ -66,7 +68,7 @@ def compare_arms(
             fields += [
                 _field_change(case, pair) for pair in (*pairs.gates, *pairs.failing) if pair.before != pair.after
             ]
-    return ArmComparison(
+    return VariantComparison(
         before=old or "",
         after=new or "",
         cases=tuple(cases),
@@ -91,24 +93,24 @@ def _add_rules(rules: dict[str, tuple[list[str], list[str]]], case: str, was: Ca
             (broken if change < 0 else mended).append(case)
 
 
-def match_arms(before: Snapshot, after: Snapshot) -> list[tuple[str | None, str | None]]:
-    """Pair the arms of two snapshots by label; a single arm on each side is a pair whatever the labels are.
+def match_variants(before: Snapshot, after: Snapshot) -> list[tuple[str | None, str | None]]:
+    """Pair the variants of two snapshots by label; a single variant on each side is a pair whatever the labels are.
 
-    All cases of an arm without a partner are new, or gone.
+    All cases of a variant without a partner are new, or gone.
     """
-    old = sorted({key.arm for key in before})
-    new = sorted({key.arm for key in after})
+    old = sorted({key.variant for key in before})
+    new = sorted({key.variant for key in after})
     if len(old) == len(new) == 1:
         return [(old[0], new[0])]
-    shared = [(arm, arm) for arm in old if arm in new]
-    gone = [(arm, None) for arm in old if arm not in new]
-    return [*shared, *gone, *((None, arm) for arm in new if arm not in old)]
+    shared = [(variant, variant) for variant in old if variant in new]
+    gone = [(variant, None) for variant in old if variant not in new]
+    return [*shared, *gone, *((None, variant) for variant in new if variant not in old)]
 
 
 def match_cases(
     before: Mapping[str, CaseState], after: Mapping[str, CaseState]
 ) -> list[tuple[str, CaseState | None, CaseState | None]]:
-    """Pair the cases of one arm by `file::id`; where none is the same on both sides, by ids that are unique.
+    """Pair the cases of one variant by `file::id`; where none is the same on both sides, by ids that are unique.
 
     The second way serves runs that were started from different folders: one file's path is then the end of the other's.
     """
@@ -133,8 +135,8 @@ def _is_same_file(one: str, other: str) -> bool:
     return long.endswith(short)
 
 
-def _cases_of_arm(states: Snapshot, arm: str | None) -> dict[str, CaseState]:
-    return {key.case: state for key, state in sorted(states.items()) if key.arm == arm}
+def _cases_of_variant(states: Snapshot, variant: str | None) -> dict[str, CaseState]:
+    return {key.case: state for key, state in sorted(states.items()) if key.variant == variant}
 
 
 def _pair_fields(was: CaseState | None, now: CaseState | None) -> CasePairs | None:

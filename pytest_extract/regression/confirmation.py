@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison
+from pytest_extract.regression.changes import CaseComparison, Comparison, VariantComparison
 from pytest_extract.regression.collapse import Weight, find_collapse
 from pytest_extract.regression.effects import Effect, Facts, measure_effect
 from pytest_extract.regression.multiple_testing import (
@@ -49,8 +49,8 @@ Suspect: TypeAlias = tuple[Subject, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArmPlan:
-    """The cases (`file::id`) of one compared arm that are run again, the worst first.
+class VariantPlan:
+    """The cases (`file::id`) of one compared variant that are run again, the worst first.
 
     `suspects`: what the fresh runs are tested for. `runs`: fresh runs of each case on a side that is called. `held`:
     number of baseline runs of each case that stand for its fresh runs before; empty where both sides are called.
@@ -84,13 +84,13 @@ class Spent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confirmation:
-    """What the fresh runs show: their tests, worst first, and the change of each arm over the cases run again.
+    """What the fresh runs show: their tests, worst first, and the change of each variant over the cases run again.
 
     `fallen`: the tests that are beyond noise, and whose fall is at least `SMALLEST_FALL` of the suite. `enough`: so
     many cases were run again that a fall in all of them is beyond noise.
     """
 
-    plans: tuple[ArmPlan, ...]
+    plans: tuple[VariantPlan, ...]
     comparison: Comparison
     tests: tuple[TestResult, ...]
     effects: tuple[Effect, ...]
@@ -104,12 +104,12 @@ class Confirmation:
         return sum(len(plan.cases) for plan in self.plans)
 
 
-def suspects_of(arm: str, tests: Sequence[TestResult]) -> tuple[TestResult, ...]:
-    """Return what may have fallen in an arm: the mean over all fields, and what else luck gives least often.
+def suspects_of(variant: str, tests: Sequence[TestResult]) -> tuple[TestResult, ...]:
+    """Return what may have fallen in a variant: the mean over all fields, and what else luck gives least often.
 
     The more improbable one, as the gate weighs them, is the first; empty where luck explains every fall.
     """
-    own = [test for test in tests if test.arm == arm and test.drop > 0 and test.luck <= _EVEN]
+    own = [test for test in tests if test.variant == variant and test.drop > 0 and test.luck <= _EVEN]
     overall = [test for test in own if test.subject is Subject.OVERALL]
     others = sorted(
         (test for test in own if test.subject is not Subject.OVERALL), key=lambda test: (test.luck, -test.drop)
@@ -119,18 +119,18 @@ def suspects_of(arm: str, tests: Sequence[TestResult]) -> tuple[TestResult, ...]
     return tuple(test for _, test in sorted(weighed, key=lambda pair: pair[0]))
 
 
-def may_have_fallen(arm: str, facts: Facts) -> bool:
-    """Whether fresh runs of an arm are worth their calls, where they are asked for: less than a doubt is enough.
+def may_have_fallen(variant: str, facts: Facts) -> bool:
+    """Whether fresh runs of a variant are worth their calls, where they are asked for: less than a doubt is enough.
 
     What chooses may be anything, because the fresh runs alone decide.
     """
-    dead = any(each.arm == arm for each in facts.collapses)
-    return dead or any(test.arm == arm and test.drop > 0 and test.luck <= _SUSPICIOUS for test in facts.tests)
+    dead = any(each.variant == variant for each in facts.collapses)
+    return dead or any(test.variant == variant and test.drop > 0 and test.luck <= _SUSPICIOUS for test in facts.tests)
 
 
-def fallen_cases(arm: ArmComparison, suspect: Suspect, rules: Rules) -> list[str]:
+def fallen_cases(variant: VariantComparison, suspect: Suspect, rules: Rules) -> list[str]:
     """Return the cases that fell in what a test is about, the worst first."""
-    rows = open_cases(arm.compared)
+    rows = open_cases(variant.compared)
     losses = [(_loss(row, suspect, rules), float(overall_runs(row, rules.measure).loss), row.case) for row in rows]
     return [case for loss, _, case in sorted(losses, key=lambda each: (-each[0], -each[1], each[2])) if loss > 0]
 
@@ -149,28 +149,28 @@ def _loss(row: CaseComparison, suspect: Suspect, rules: Rules) -> float:
             return float(overall_runs(row, rules.measure).loss)
 
 
-def plan_arm(
-    arm: ArmComparison,
+def plan_variant(
+    variant: VariantComparison,
     tests: Sequence[TestResult],
     rules: Rules,
     *,
     most: int,
     held: Mapping[str, int] | None = None,
     among: Collection[str] | None = None,
-) -> ArmPlan | str:
-    """Plan the confirmation of an arm by the comparison that may choose, and its tests; or say why there is none.
+) -> VariantPlan | str:
+    """Plan the confirmation of a variant by the comparison that may choose, and its tests; or say why there is none.
 
     `held`: number of baseline runs of each case that were kept out of the comparison; None where both sides are called.
     `among`: the cases that can be run again, all of them by default. At most `most` cases, and four calls for each of
     these in all, so that fewer cases have more runs. Where cases died, these alone run again: beside others they would
     have too few runs to show it.
     """
-    found = suspects_of(arm.label, tests)
+    found = suspects_of(variant.label, tests)
     if not found:
         return "nothing fell by more than luck gives every other time"
     suspects = tuple((test.subject, test.name) for test in found)
-    dead = find_collapse(arm, rules)
-    fell = dict.fromkeys(case for suspect in suspects for case in fallen_cases(arm, suspect, rules))
+    dead = find_collapse(variant, rules)
+    fell = dict.fromkeys(case for suspect in suspects for case in fallen_cases(variant, suspect, rules))
     if dead is not None and dead.weight is not Weight.TOLD:
         fell = dict.fromkeys(dead.cases)
     cases = [case for case in fell if (among is None or case in among) and (held is None or held.get(case, 0) > 0)]
@@ -192,10 +192,10 @@ def plan_arm(
         count = f"{len(cases)} case" + "s" * (len(cases) != 1)
         more = " of the baseline, which has too few runs" if held is not None else ""
         return f"{runs} fresh runs of {count}{more} cannot show a fall: even one in every run may be luck"
-    return ArmPlan(
-        before=arm.before,
-        after=arm.after,
-        label=arm.label,
+    return VariantPlan(
+        before=variant.before,
+        after=variant.after,
+        label=variant.label,
         suspects=suspects,
         cases=tuple(cases),
         runs=runs,
@@ -209,8 +209,8 @@ def _level(rules: Rules) -> float:
 
 
 def rests_on_few(tests: Sequence[TestResult], effect: Effect, rules: Rules, most: int) -> bool:
-    """Whether an arm that is worse rests on at most `most` cases, and on a p-value of the order of alpha."""
-    strong = any(test.arm == effect.arm and test.adjusted <= rules.alpha / _STRONG for test in tests)
+    """Whether a variant that is worse rests on at most `most` cases, and on a p-value of the order of alpha."""
+    strong = any(test.variant == effect.variant and test.adjusted <= rules.alpha / _STRONG for test in tests)
     return not strong and len(effect.fell) <= most
 
 
@@ -224,7 +224,9 @@ def held_runs(states: Mapping[str, CaseState]) -> dict[str, int]:
     return {case: count for case, state in states.items() if (count := min(fewest, state.runs) - 1) > 0}
 
 
-def confirm(first: Comparison, plans: Sequence[ArmPlan], fresh: Comparison, spent: Spent, rules: Rules) -> Confirmation:
+def confirm(
+    first: Comparison, plans: Sequence[VariantPlan], fresh: Comparison, spent: Spent, rules: Rules
+) -> Confirmation:
     """Test the fresh runs, at the rest of alpha. `first`: the comparison of the first runs."""
     only = {plan.label: plan.suspects for plan in plans}
     found = run_tests(fresh, rules, level=rules.alpha * (1 - FIRST_SHARE), only=only)
@@ -239,20 +241,22 @@ def confirm(first: Comparison, plans: Sequence[ArmPlan], fresh: Comparison, spen
         plans=tuple(plans),
         comparison=fresh,
         tests=found.results,
-        effects=tuple(measure_effect(arm, rules, bounds.get(arm.label)) for arm in fresh.arms if arm.compared),
+        effects=tuple(
+            measure_effect(variant, rules, bounds.get(variant.label)) for variant in fresh.variants if variant.compared
+        ),
         fallen=tuple(test for test in found.results if falls(test)),
         enough=any(
-            math.prod(1 / math.comb(sum(row.runs), row.runs[1]) for row in arm.compared) <= _level(rules)
-            for arm in fresh.arms
-            if arm.compared
+            math.prod(1 / math.comb(sum(row.runs), row.runs[1]) for row in variant.compared) <= _level(rules)
+            for variant in fresh.variants
+            if variant.compared
         ),
         spent=spent,
     )
 
 
 def _size(comparison: Comparison, test: TestResult) -> int:
-    """Return how many cases of its arm a test is about."""
-    arm = next(arm for arm in comparison.arms if arm.label == test.arm)
+    """Return how many cases of its variant a test is about."""
+    variant = next(variant for variant in comparison.variants if variant.label == test.variant)
     if test.subject is Subject.PATTERN:
-        return next((row.cases for row in arm.patterns if row.pattern == test.name), 0)
-    return len(open_cases(arm.compared))
+        return next((row.cases for row in variant.patterns if row.pattern == test.name), 0)
+    return len(open_cases(variant.compared))

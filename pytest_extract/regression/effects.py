@@ -1,4 +1,4 @@
-"""How much each arm changed: the measure with its bounds, broken runs, and cost and latency of a call."""
+"""How much each variant changed: the measure with its bounds, broken runs, and cost and latency of a call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 from pytest_extract.core.aggregate.slices import NONE, natural_key, tag_text
 from pytest_extract.core.stats.interval import Bounds
 from pytest_extract.core.stats.runs import Runs
-from pytest_extract.regression.changes import ArmComparison, CaseComparison, Comparison
+from pytest_extract.regression.changes import CaseComparison, Comparison, VariantComparison
 from pytest_extract.regression.collapse import Collapse, Weight, find_collapse
 from pytest_extract.regression.multiple_testing import TestResult, open_cases, overall_runs, run_tests
 from pytest_extract.regression.rules import Rules
@@ -19,7 +19,7 @@ from pytest_extract.regression.rules import Rules
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """How much one arm changed: means over the compared cases, and how large the change may be.
+    """How much one variant changed: means over the compared cases, and how large the change may be.
 
     `cases`: number of cases that all numbers are of, without those whose setup and results are unchanged (all of them
     where no case is left). `bounds` is None without such cases: nothing can have become worse.
@@ -27,7 +27,7 @@ class Effect:
     did the opposite. `failed_whole`: number of runs that failed as a whole before and after.
     """
 
-    arm: str
+    variant: str
     measure: str
     cases: int
     before: float
@@ -51,7 +51,7 @@ class BrokenRuns:
     `kinds`: what broke now. `p`: permutation test of the runs within cases.
     """
 
-    arm: str
+    variant: str
     cases: int
     cases_before: int
     cases_after: int
@@ -65,7 +65,7 @@ class BrokenRuns:
 class CallChange:
     """Mean cost (USD) or latency (seconds) of a call before and now, over the cases in which both are known."""
 
-    arm: str
+    variant: str
     what: Literal["cost", "latency"]
     cases: int
     before: float
@@ -79,7 +79,7 @@ class CallChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagEffect:
-    """How much the cases of one arm with one value of a tag changed: means before and now, as in `Effect`.
+    """How much the cases of one variant with one value of a tag changed: means before and now, as in `Effect`.
 
     `losses`: how much each case (`file::id`) fell.
     """
@@ -91,12 +91,12 @@ class TagEffect:
     after: float
 
 
-def tag_effects(arm: ArmComparison, rules: Rules) -> list[TagEffect]:
+def tag_effects(variant: VariantComparison, rules: Rules) -> list[TagEffect]:
     """Measure how much each value of each tag of `rules.by` changed, tag by tag, the largest fall first."""
     found: list[TagEffect] = []
     for tag in rules.by:
         values: dict[str, dict[str, Runs]] = {}
-        for row in _measured_rows(arm):
+        for row in _measured_rows(variant):
             values.setdefault(tag_text(row.slices, tag), {})[row.case] = overall_runs(row, rules.measure)
         effects: list[TagEffect] = []
         for value in sorted(values, key=natural_key) if values.keys() - {NONE} else ():
@@ -108,14 +108,14 @@ def tag_effects(arm: ArmComparison, rules: Rules) -> list[TagEffect]:
     return found
 
 
-def _measured_rows(arm: ArmComparison) -> list[CaseComparison]:
+def _measured_rows(variant: VariantComparison) -> list[CaseComparison]:
     """Return the cases that effects are of: those that could have changed, all where none could."""
-    return open_cases(arm.compared) or list(arm.compared)
+    return open_cases(variant.compared) or list(variant.compared)
 
 
-def measure_effect(arm: ArmComparison, rules: Rules, bounds: Bounds | None) -> Effect:
-    """Measure how much an arm with compared cases changed; `bounds`: those of its overall test."""
-    rows = _measured_rows(arm)
+def measure_effect(variant: VariantComparison, rules: Rules, bounds: Bounds | None) -> Effect:
+    """Measure how much a variant with compared cases changed; `bounds`: those of its overall test."""
+    rows = _measured_rows(variant)
     runs = [overall_runs(row, rules.measure) for row in rows]
     before, after = mean_levels(runs, rules)
     losses = sorted(
@@ -124,7 +124,7 @@ def measure_effect(arm: ArmComparison, rules: Rules, bounds: Bounds | None) -> E
     before_runs, after_runs = zip(*(row.runs for row in rows), strict=True)
     whole = (sum(row.failed_whole[0] for row in rows), sum(row.failed_whole[1] for row in rows))
     return Effect(
-        arm=arm.label,
+        variant=variant.label,
         measure=rules.measure or "fields right",
         cases=len(rows),
         before=before,
@@ -143,9 +143,9 @@ def mean_levels(runs: Sequence[Runs], rules: Rules) -> tuple[float, float]:
     return (1 - before, 1 - after) if rules.measure is None else (-before, -after)
 
 
-def count_broken_runs(arm: ArmComparison) -> BrokenRuns | None:
+def count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
     """Test whether more runs broke than before; None where none did."""
-    rows = [(row, row.runs_broken) for row in arm.cases if row.runs_broken is not None]
+    rows = [(row, row.runs_broken) for row in variant.cases if row.runs_broken is not None]
     if not any(any(runs.before) or any(runs.after) for _, runs in rows):
         return None
     varying = [runs for _, runs in rows if runs.varies]
@@ -160,7 +160,7 @@ def count_broken_runs(arm: ArmComparison) -> BrokenRuns | None:
     for row, _ in rows:
         kinds.update(row.errors)
     return BrokenRuns(
-        arm=arm.label,
+        variant=variant.label,
         cases=len(rows),
         cases_before=sum(any(runs.before) for _, runs in rows),
         cases_after=sum(any(runs.after) for _, runs in rows),
@@ -171,17 +171,17 @@ def count_broken_runs(arm: ArmComparison) -> BrokenRuns | None:
     )
 
 
-def call_changes(arm: ArmComparison) -> list[CallChange]:
+def call_changes(variant: VariantComparison) -> list[CallChange]:
     """Compare the cost and the latency of a call, each where it is known of some case."""
     found: list[CallChange] = []
     kinds: tuple[tuple[Literal["cost", "latency"], list[tuple[float, float]]], ...] = (
-        ("cost", [row.cost_usd for row in arm.compared if row.cost_usd is not None]),
-        ("latency", [row.latency_s for row in arm.compared if row.latency_s is not None]),
+        ("cost", [row.cost_usd for row in variant.compared if row.cost_usd is not None]),
+        ("latency", [row.latency_s for row in variant.compared if row.latency_s is not None]),
     )
     for what, pairs in kinds:
         if pairs:
             before, after = (sum(pair[side] for pair in pairs) / len(pairs) for side in (0, 1))
-            found.append(CallChange(arm=arm.label, what=what, cases=len(pairs), before=before, after=after))
+            found.append(CallChange(variant=variant.label, what=what, cases=len(pairs), before=before, after=after))
     return found
 
 
@@ -197,9 +197,9 @@ class Facts:
     calls: tuple[CallChange, ...] = ()
     collapses: tuple[Collapse, ...] = ()
 
-    def arm(self, label: str) -> ArmComparison:
-        """Return the comparison of an arm."""
-        return next(arm for arm in self.comparison.arms if arm.label == label)
+    def variant(self, label: str) -> VariantComparison:
+        """Return the comparison of a variant."""
+        return next(variant for variant in self.comparison.variants if variant.label == label)
 
     @property
     def has_died(self) -> bool:
@@ -207,8 +207,8 @@ class Facts:
         return any(each.weight is Weight.WORSE for each in self.collapses)
 
     def effect(self, label: str) -> Effect:
-        """Return the change of an arm, some of whose cases are compared."""
-        return next(effect for effect in self.effects if effect.arm == label)
+        """Return the change of a variant, some of whose cases are compared."""
+        return next(effect for effect in self.effects if effect.variant == label)
 
 
 def establish_facts(comparison: Comparison, rules: Rules, *, level: float | None = None) -> Facts:
@@ -217,13 +217,15 @@ def establish_facts(comparison: Comparison, rules: Rules, *, level: float | None
     Raises ConfigError where `rules.measure` names a measure that the cases do not have.
     """
     tests = run_tests(comparison, rules, level=level)
-    bounds, arms = tests.bounds(), comparison.arms
+    bounds, variants = tests.bounds(), comparison.variants
     return Facts(
         comparison=comparison,
         rules=rules,
         tests=tests.results,
-        effects=tuple(measure_effect(arm, rules, bounds.get(arm.label)) for arm in arms if arm.compared),
-        broken=tuple(found for arm in arms if (found := count_broken_runs(arm)) is not None),
-        calls=tuple(change for arm in arms for change in call_changes(arm)),
-        collapses=tuple(dead for arm in arms if (dead := find_collapse(arm, rules)) is not None),
+        effects=tuple(
+            measure_effect(variant, rules, bounds.get(variant.label)) for variant in variants if variant.compared
+        ),
+        broken=tuple(found for variant in variants if (found := count_broken_runs(variant)) is not None),
+        calls=tuple(change for variant in variants for change in call_changes(variant)),
+        collapses=tuple(dead for variant in variants if (dead := find_collapse(variant, rules)) is not None),
     )

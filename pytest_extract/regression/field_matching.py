@@ -235,4 +235,4 @@ def same_setup(was: CaseState, now: CaseState) -> bool:
     """
     names = {*was.digests, *now.digests} - {"gold"}
     known = "extractor" in names or (now.replayed and bool(names))
-    return was.arm == now.arm and known and all(same_digest(was, now, name) for name in names)
+    return was.variant == now.variant and known and all(same_digest(was, now, name) for name in names)

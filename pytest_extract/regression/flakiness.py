@@ -18,7 +18,7 @@ class FlakyField:
     """
 
     case: str
-    arm: str
+    variant: str
     path: str
     pattern: str
     runs: int
@@ -51,7 +51,7 @@ def flaky_fields(results: Iterable[CaseResult]) -> tuple[FlakyField, ...]:
     fields = [
         FlakyField(
             case=key.case,
-            arm=key.arm,
+            variant=key.variant,
             path=path,
             pattern=entry.pattern,
             runs=len(entry.runs),

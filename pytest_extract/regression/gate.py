@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.changes import Comparison
-from pytest_extract.regression.compare import compare, compare_with_arm
+from pytest_extract.regression.compare import compare, compare_with_variant
 from pytest_extract.regression.confirmation import Confirmation
 from pytest_extract.regression.effects import Facts, establish_facts
 from pytest_extract.regression.multiple_testing import run_tests
@@ -93,9 +93,9 @@ def evaluate_run(
 def evaluate_base(
     results: Sequence[CaseResult], base: str, rules: Rules, *, level: float | None = None
 ) -> GateDecision:
-    """Compare every other arm of a run with its arm `base` and decide once: `alpha` holds for all arms together."""
+    """Compare every other variant of a run with its variant `base`, and decide once: `alpha` holds for all together."""
     states = snapshot(results)
-    return decide(compare_with_arm(states, states, base), rules, level=level)
+    return decide(compare_with_variant(states, states, base), rules, level=level)
 
 
 def decide(comparison: Comparison, rules: Rules | None = None, *, level: float | None = None) -> GateDecision:

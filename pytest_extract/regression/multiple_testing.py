@@ -1,6 +1,6 @@
-"""All tests of a comparison as one family: its error rate over arms, fields, tags and the overall test is alpha.
+"""All tests of a comparison as one family: its error rate over variants, fields, tags and the overall test is alpha.
 
-The family of one arm, all of it in the same arrangements of the runs (`core.stats.permutation`):
+The family of one variant, all of it in the same arrangements of the runs (`core.stats.permutation`):
 
 - the mean over all fields, at `OVERALL_SHARE` of alpha;
 - the same without answers that failed as a whole, at half of what that leaves;
@@ -11,7 +11,7 @@ The family of one arm, all of it in the same arrangements of the runs (`core.sta
 Lemma: the lanes in which any test is significant at these levels are at most alpha of all lanes, by construction, and
 without a change the observed lane is equally likely to be any of them. The same holds for those tests alone whose
 subjects did not change, because fewer tests exceed a critical value less often.
-Arms are corrected for by Bonferroni's method, without those that cannot be significant (Tarone 1990).
+Variants are corrected for by Bonferroni's method, without those that cannot be significant (Tarone 1990).
 
 A fall is doubtful where the same family finds it at `DOUBT` times alpha, and not at alpha.
 """
@@ -29,7 +29,7 @@ from pytest_extract.core.stats.exact import attainable, mcnemar
 from pytest_extract.core.stats.interval import Bounds, unseen_drop_bound
 from pytest_extract.core.stats.runs import Runs
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, Comparison
+from pytest_extract.regression.changes import CaseComparison, Change, Comparison, VariantComparison
 from pytest_extract.regression.rules import Rules
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class TestResult:
     field would fall as far as this one without a change. `doubtful`: beyond noise at `DOUBT` times alpha only.
     """
 
-    arm: str
+    variant: str
     subject: Subject
     name: str
     drop: float
@@ -112,9 +112,9 @@ class TestResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tests:
-    """All tests of a comparison, worst first; `bounds` works out how much the mean of each arm may have changed.
+    """All tests of a comparison, worst first; `bounds` works out how much the mean of each variant may have changed.
 
-    An arm without a case that could have changed has no bounds.
+    A variant without a case that could have changed has no bounds.
     """
 
     results: tuple[TestResult, ...] = ()
@@ -128,36 +128,36 @@ def run_tests(
     level: float | None = None,
     only: Mapping[str, Collection[tuple[Subject, str]]] | None = None,
 ) -> Tests:
-    """Test every arm over all fields and by field pattern, gate and tag.
+    """Test every variant over all fields and by field pattern, gate and tag.
 
     `level`: the part of `rules.alpha` that all tests have together, all of it by default; what the others have is part
-    of the correction. `only`: the subjects and names to test of each arm, beside the mean over all fields.
+    of the correction. `only`: the subjects and names to test of each variant, beside the mean over all fields.
     """
     alpha = rules.alpha if level is None else level
     families = [
-        _Family(arm, rules, None if only is None else only.get(arm.label, ()))
-        for arm in comparison.arms
-        if arm.compared
+        _Family(variant, rules, None if only is None else only.get(variant.label, ()))
+        for variant in comparison.variants
+        if variant.compared
     ]
     kept = attainable([family.smallest / OVERALL_SHARE for family in families], alpha)
-    arms = max(1, len(kept))
+    variants = max(1, len(kept))
     tests: list[TestResult] = []
     for family in families:
         weak = {
             (test.subject, test.name): test.adjusted
-            for test in family.results(DOUBT * rules.alpha / arms, arms)
+            for test in family.results(DOUBT * rules.alpha / variants, variants)
             if test.adjusted <= DOUBT * rules.alpha and test.fall >= SMALLEST_FALL
         }
-        for test in family.results(alpha / arms, arms):
+        for test in family.results(alpha / variants, variants):
             found = replace(test, adjusted=min(1.0, test.adjusted * rules.alpha / alpha))
             p = weak.get((test.subject, test.name))
             if p is not None and not found.beyond_noise:
                 found = replace(found, adjusted=max(p, math.nextafter(rules.alpha, 1)), doubtful=True)
             tests.append(found)
     return Tests(
-        results=tuple(sorted(tests, key=lambda test: (test.adjusted, test.p, test.arm, test.subject, test.name))),
+        results=tuple(sorted(tests, key=lambda test: (test.adjusted, test.p, test.variant, test.subject, test.name))),
         bounds=lambda: {
-            family.arm: family.bounds(alpha / arms, rules.alpha / len(families))
+            family.variant: family.bounds(alpha / variants, rules.alpha / len(families))
             for family in families
             if family.changes
         },
@@ -201,13 +201,13 @@ class _Member:
 
 
 class _Family:
-    """The tests of one arm."""
+    """The tests of one variant."""
 
-    def __init__(self, arm: ArmComparison, rules: Rules, only: Collection[tuple[Subject, str]] | None) -> None:
+    def __init__(self, variant: VariantComparison, rules: Rules, only: Collection[tuple[Subject, str]] | None) -> None:
         from pytest_extract.core.stats.permutation import Permutations
 
-        self.arm, self.rules = arm.label, rules
-        rows = open_cases(arm.compared)
+        self.variant, self.rules = variant.label, rules
+        rows = open_cases(variant.compared)
         overall = {index: overall_runs(row, rules.measure) for index, row in enumerate(rows)}
         self.overall = _Member(Subject.OVERALL, "", overall, max(1, len(rows)))
         self.changes = sorted(-float(runs.loss) if runs.varies else 0.0 for runs in overall.values())
@@ -220,7 +220,7 @@ class _Family:
             if complete and (only is None or (Subject.COMPLETE, "") in only)
             else None
         )
-        self.others = [*_pattern_members(arm, rows, only), *_tag_members(rows, rules, only)]
+        self.others = [*_pattern_members(variant, rows, only), *_tag_members(rows, rules, only)]
         self.members = [self.overall, *([self.complete] if self.complete else []), *self.others]
         self.permutations = Permutations(
             [row.runs for row in rows],
@@ -230,8 +230,8 @@ class _Family:
             member.statistic = statistic
         self.smallest = self.permutations.smallest
 
-    def results(self, level: float, arms: int) -> list[TestResult]:
-        """Return the results with the family at `level`, as one of so many arms that can be significant."""
+    def results(self, level: float, variants: int) -> list[TestResult]:
+        """Return the results with the family at `level`, as one of so many variants that can be significant."""
         share = OVERALL_SHARE
         heads = [(self.overall, share)]
         if self.complete is not None:
@@ -241,10 +241,10 @@ class _Family:
         for member, part in heads:
             p = self.permutations.p_value(member.statistic.as_large())
             adjusted = min(1.0, p / part)
-            found.append(self._result(member, p, adjusted * arms))
+            found.append(self._result(member, p, adjusted * variants))
             if adjusted > level:
                 open_heads.append((member, part))
-        return found + self._other_results(open_heads, level, arms)
+        return found + self._other_results(open_heads, level, variants)
 
     def bounds(self, level: float, of_worst: float) -> Bounds:
         """Return the limits of the mean change that the overall test does not reject with the family at `level`.
@@ -264,7 +264,7 @@ class _Family:
             confidence=1 - of_worst,
         )
 
-    def _other_results(self, heads: Sequence[tuple[_Member, float]], level: float, arms: int) -> list[TestResult]:
+    def _other_results(self, heads: Sequence[tuple[_Member, float]], level: float, variants: int) -> list[TestResult]:
         """Max-T, step-down; beside the heads that are not significant."""
         if not self.others:
             return []
@@ -284,7 +284,7 @@ class _Family:
             else:
                 least = 1.0
             p = self.permutations.p_value(statistic.as_large())
-            found.append(self._result(member, p, least * arms, luck=luck))
+            found.append(self._result(member, p, least * variants, luck=luck))
         return found
 
     def _joint_level(self, heads: Sequence[tuple[_Member, float]], lanes: Lanes, most: float) -> float:
@@ -305,7 +305,7 @@ class _Family:
 
     def _result(self, member: _Member, p: float, adjusted: float, *, luck: float | None = None) -> TestResult:
         return TestResult(
-            arm=self.arm,
+            variant=self.variant,
             subject=member.subject,
             name=member.name,
             drop=member.drop,
@@ -347,7 +347,7 @@ def _tag_members(
 
 
 def _pattern_members(
-    arm: ArmComparison, rows: Sequence[CaseComparison], only: Collection[tuple[Subject, str]] | None
+    variant: VariantComparison, rows: Sequence[CaseComparison], only: Collection[tuple[Subject, str]] | None
 ) -> list[_Member]:
     by_pattern: dict[str, dict[int, Runs]] = {}
     for index, row in enumerate(rows):
@@ -355,6 +355,6 @@ def _pattern_members(
             by_pattern.setdefault(pattern, {})[index] = runs
     return [
         _Member(Subject.PATTERN, row.pattern, by_pattern.get(row.pattern, {}), row.cases)
-        for row in arm.patterns
+        for row in variant.patterns
         if row.fields and (only is None or (Subject.PATTERN, row.pattern) in only)
     ]

@@ -1,4 +1,4 @@
-"""Arms (models, prompts) ranked by the share of fields that are right, and which of them the cases tell apart."""
+"""Variants (models, prompts) ranked by the share of fields that are right, and which of them the cases tell apart."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MEASURE: Final = "pass_rate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankedArm:
-    """One arm. `right`: share of right fields, mean over the cases with a result; None without one.
+class RankedVariant:
+    """One variant. `right`: share of right fields, mean over the cases with a result; None without one.
 
-    `low` and `high` bound it, for all arms together at 95 %. `tied`: the arms that are not better or worse beyond
+    `low` and `high` bound it, for all variants together at 95 %. `tied`: those that are not better or worse beyond
     noise, the best first. `cost_usd` and `latency_s`: means of a call, None where unknown.
     """
 
-    arm: str
+    variant: str
     right: float | None
     low: float = 0.0
     high: float = 1.0
@@ -34,34 +34,34 @@ class RankedArm:
     latency_s: float | None = None
 
 
-def rank_arms(states: Snapshot) -> list[RankedArm]:
-    """Rank the arms of a snapshot, the best first; those without a result last.
+def rank_variants(states: Snapshot) -> list[RankedVariant]:
+    """Rank the variants of a snapshot, the best first; those without a result last.
 
-    Two arms are told apart by a permutation test of the runs of the cases that both have, of either sign, corrected
+    Two variants are told apart by a permutation test of the runs of the cases that both have, of either sign, corrected
     for the number of pairs. Source: Holm (1979), "A simple sequentially rejective multiple test procedure".
     """
-    arms: dict[str, dict[str, CaseState]] = {}
+    variants: dict[str, dict[str, CaseState]] = {}
     for key, state in sorted(states.items()):
-        cases = arms.setdefault(key.arm, {})
+        cases = variants.setdefault(key.variant, {})
         if not state.lost and _MEASURE in state.measures:
             cases[key.case] = state
-    rates = {arm: [_rate(state) for state in cases.values()] for arm, cases in arms.items() if cases}
-    means = {arm: math.fsum(found) / len(found) for arm, found in rates.items()}
-    ranked = sorted(means, key=lambda arm: -means[arm])
-    apart = _told_apart({arm: arms[arm] for arm in ranked})
+    rates = {variant: [_rate(state) for state in cases.values()] for variant, cases in variants.items() if cases}
+    means = {variant: math.fsum(found) / len(found) for variant, found in rates.items()}
+    ranked = sorted(means, key=lambda variant: -means[variant])
+    apart = _told_apart({variant: variants[variant] for variant in ranked})
     confidence = 1 - ALPHA / (2 * max(1, len(ranked)))
     return [
-        RankedArm(
-            arm=arm,
-            right=means[arm],
-            low=1 - _upper_bound([1 - rate for rate in rates[arm]], confidence),
-            high=_upper_bound(rates[arm], confidence),
-            tied=tuple(other for other in ranked if other != arm and {arm, other} not in apart),
-            cost_usd=_mean([state.cost_usd for state in arms[arm].values()]),
-            latency_s=_mean([state.latency_s for state in arms[arm].values()]),
+        RankedVariant(
+            variant=variant,
+            right=means[variant],
+            low=1 - _upper_bound([1 - rate for rate in rates[variant]], confidence),
+            high=_upper_bound(rates[variant], confidence),
+            tied=tuple(other for other in ranked if other != variant and {variant, other} not in apart),
+            cost_usd=_mean([state.cost_usd for state in variants[variant].values()]),
+            latency_s=_mean([state.latency_s for state in variants[variant].values()]),
         )
-        for arm in ranked
-    ] + [RankedArm(arm=arm, right=None) for arm in arms if arm not in means]
+        for variant in ranked
+    ] + [RankedVariant(variant=variant, right=None) for variant in variants if variant not in means]
 
 
 def _rate(state: CaseState) -> float:
@@ -77,16 +77,19 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return math.fsum(known) / len(known) if known else None
 
 
-def _told_apart(arms: Mapping[str, Mapping[str, CaseState]]) -> list[set[str]]:
-    """Return the pairs of arms whose difference is beyond noise."""
-    pairs = [({one, other}, _p_of_difference(arms[one], arms[other])) for one, other in itertools.combinations(arms, 2)]
+def _told_apart(variants: Mapping[str, Mapping[str, CaseState]]) -> list[set[str]]:
+    """Return the pairs of variants whose difference is beyond noise."""
+    pairs = [
+        ({one, other}, _p_of_difference(variants[one], variants[other]))
+        for one, other in itertools.combinations(variants, 2)
+    ]
     pairs.sort(key=lambda pair: pair[1])
     beyond = itertools.takewhile(lambda item: item[1][1] <= ALPHA / (len(pairs) - item[0]), enumerate(pairs))
     return [pair for _, (pair, _) in beyond]
 
 
 def _p_of_difference(one: Mapping[str, CaseState], other: Mapping[str, CaseState]) -> float:
-    """Return the p-value that two arms differ on the cases that both have, with the same documents and golds."""
+    """Return the p-value that two variants differ on the cases that both have, with the same documents and golds."""
     shared = [(one[case], other[case]) for case in one if case in other]
     runs = [
         Runs(was.measures[_MEASURE], now.measures[_MEASURE])

@@ -1,4 +1,4 @@
-"""The sentences of the regression gate: why an arm is worse, what is in doubt, what PASS excludes, and what to do."""
+"""The sentences of the regression gate: why a variant is worse, what is in doubt, what PASS excludes, what to do."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 from pytest_extract.core.stats.exact import mcnemar
 from pytest_extract.core.stats.interval import Bounds
 from pytest_extract.errors import nearest
-from pytest_extract.regression.changes import ArmComparison, Change, FieldChange, RuleChange
+from pytest_extract.regression.changes import Change, FieldChange, RuleChange, VariantComparison
 from pytest_extract.regression.collapse import Collapse, Weight
-from pytest_extract.regression.confirmation import MOST_CONFIRMED, ArmPlan, Confirmation, fallen_cases, plan_arm
+from pytest_extract.regression.confirmation import MOST_CONFIRMED, Confirmation, VariantPlan, fallen_cases, plan_variant
 from pytest_extract.regression.effects import BrokenRuns, CallChange, Effect, Facts, tag_effects
 from pytest_extract.regression.multiple_testing import (
     SMALLEST_FALL,
@@ -28,7 +28,7 @@ _MOST_KINDS: Final = 3
 _MOST_ALIKE: Final = 3
 
 
-# why an arm is worse
+# why a variant is worse
 
 
 def worse_texts(facts: Facts) -> list[str]:
@@ -43,38 +43,39 @@ def _dead_text(found: Collapse) -> str:
     """Return `4 of 4 documents died (c0, c1, c2, c3): right before, now unreadable or mostly wrong`."""
     tags = f", all of {_list_text(found.tags)}" if found.tags else ""
     count = f"{len(found.cases)} of {_count(found.of, 'document')}"
-    return _with_arm(
-        found.arm, f"{count} died ({_names(found.cases)}){tags}: right before, now unreadable or mostly wrong"
+    return _with_variant(
+        found.variant, f"{count} died ({_names(found.cases)}){tags}: right before, now unreadable or mostly wrong"
     )
 
 
 def _fall_texts(facts: Facts, found: Sequence[TestResult]) -> list[str]:
     """Return a sentence a fall, the worst first; fields that fell by the same in the same documents share one."""
-    means = {test.arm for test in found if test.subject is Subject.OVERALL}
-    shown = [test for test in found if test.subject is not Subject.COMPLETE or test.arm not in means]
+    means = {test.variant for test in found if test.subject is Subject.OVERALL}
+    shown = [test for test in found if test.subject is not Subject.COMPLETE or test.variant not in means]
     shown.sort(key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted, -test.drop))
     names: dict[tuple[str, str], list[str]] = {}
     for test in shown:
-        names.setdefault((test.arm, _fall_text(test, facts)), []).append(test.name)
+        names.setdefault((test.variant, _fall_text(test, facts)), []).append(test.name)
     return [
-        _with_arm(arm, f"{_list_text([name for name in alike if name])}{text}") for (arm, text), alike in names.items()
+        _with_variant(variant, f"{_list_text([name for name in alike if name])}{text}")
+        for (variant, text), alike in names.items()
     ]
 
 
 def _fall_text(test: TestResult, facts: Facts) -> str:
     """Describe a fall, without the name of the field or tag."""
-    arm, how = facts.arm(test.arm), f"p {p_text(test.adjusted)} after correction"
+    variant, how = facts.variant(test.variant), f"p {p_text(test.adjusted)} after correction"
     match test.subject:
         case Subject.OVERALL:
-            effect = facts.effect(test.arm)
+            effect = facts.effect(test.variant)
             share = f"{interval_text(effect.bounds)}; {how}" if effect.bounds is not None else how
-            return f"{level_text(effect)} ({share}); {_fell_text(effect)}{_mistakes_text(arm.fields)}"
+            return f"{level_text(effect)} ({share}); {_fell_text(effect)}{_mistakes_text(variant.fields)}"
         case Subject.COMPLETE:
             return f"{test.title}: {_points_text(test.drop)} fewer fields right ({how})"
         case Subject.TAG:
             return f"{_tag_text(test, facts)} ({how})"
         case _:
-            return f"{_pattern_text(test, arm)} ({how})"
+            return f"{_pattern_text(test, variant)} ({how})"
 
 
 def _list_text(names: Sequence[str]) -> str:
@@ -90,19 +91,21 @@ def level_text(effect: Effect) -> str:
 
 def _tag_text(test: TestResult, facts: Facts) -> str:
     """Return `: fields right 20.0 %, was 100.0 %: worse in 4 of 5 documents (c1, c2, ...), better in 0`."""
-    effects = tag_effects(facts.arm(test.arm), facts.rules)
+    effects = tag_effects(facts.variant(test.variant), facts.rules)
     effect = next(each for each in effects if f"{each.tag}={each.value}" == test.name)
     rates = f"{facts.rules.measure or 'fields right'} {_percent_text(effect.after)}, was {_percent_text(effect.before)}"
     return f": {rates}: {_changed_cases_text(effect.losses, len(effect.losses))}"
 
 
-def _pattern_text(test: TestResult, arm: ArmComparison) -> str:
+def _pattern_text(test: TestResult, variant: VariantComparison) -> str:
     """Return `: 88.0 % right, was 100.0 %: worse in 6 of 40 documents (c1, c2, ...), better in 0`."""
-    row = next(row for row in arm.patterns if row.pattern == test.name)
+    row = next(row for row in variant.patterns if row.pattern == test.name)
     losses = {
-        each.case: each.runs_by_pattern[test.name].loss for each in arm.compared if test.name in each.runs_by_pattern
+        each.case: each.runs_by_pattern[test.name].loss
+        for each in variant.compared
+        if test.name in each.runs_by_pattern
     }
-    mistakes = _mistakes_text(change for change in arm.fields if change.pattern == test.name)
+    mistakes = _mistakes_text(change for change in variant.fields if change.pattern == test.name)
     rates = f"{_percent_text(row.after)} right, was {_percent_text(row.before)}"
     return f": {rates}: {_changed_cases_text(losses, row.cases)}{mistakes}"
 
@@ -154,11 +157,11 @@ def _names(cases: Sequence[str]) -> str:
 def rule_texts(facts: Facts) -> list[str]:
     """Return the hard rules that are broken: on fields, the measure, cost and latency."""
     rules, reasons = facts.rules, []
-    fallen = sum(row.fell for arm in facts.comparison.arms for row in arm.cases)
+    fallen = sum(row.fell for variant in facts.comparison.variants for row in variant.cases)
     if rules.max_fallen is not None and fallen > rules.max_fallen:
         reasons.append(f"rule: {_count(fallen, 'field')} fell, at most {rules.max_fallen} allowed")
     reasons += [
-        f"rule: {_with_arm(effect.arm, effect.measure)} fell by {_points_text(effect.drop)}, "
+        f"rule: {_with_variant(effect.variant, effect.measure)} fell by {_points_text(effect.drop)}, "
         f"at most {_points_text(rules.max_drop)} allowed"
         for effect in facts.effects
         if rules.max_drop is not None and effect.drop > rules.max_drop + 1e-12
@@ -186,11 +189,11 @@ def doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
         ]
     margin = facts.rules.margin
     doubts += [
-        _with_arm(effect.arm, f"{excluded_text(effect)}, and a fall of {_points_text(margin)} must be (margin)")
+        _with_variant(effect.variant, f"{excluded_text(effect)}, and a fall of {_points_text(margin)} must be (margin)")
         for effect in facts.effects
         if margin is not None and effect.bounds is not None and effect.bounds.worst >= margin
     ]
-    doubts += [doubt for arm in facts.comparison.arms for doubt in _doubts_by_missing_cases(arm)]
+    doubts += [doubt for variant in facts.comparison.variants for doubt in _doubts_by_missing_cases(variant)]
     return doubts + [
         f"{broken_text(found)}: more than chance gives (p {p_text(found.p)}); an outage, or the change itself"
         for found in facts.broken
@@ -198,16 +201,18 @@ def doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
     ]
 
 
-def _doubts_by_missing_cases(arm: ArmComparison) -> list[str]:
+def _doubts_by_missing_cases(variant: VariantComparison) -> list[str]:
     """Return the doubts because of lost cases, and of earlier cases that the run does not have."""
     doubts: list[str] = []
-    lost = len(arm.of_kind(Change.LOST))
-    total = lost + len(arm.compared)
+    lost = len(variant.of_kind(Change.LOST))
+    total = lost + len(variant.compared)
     if total and lost > MOST_LOST * total:
-        doubts.append(f"{_with_arm(arm.label, f'{lost} of {total} cases')} broke or were not run, on one side or both")
-    gone, earlier = arm.gone
-    if arm.compared and gone > MOST_GONE * earlier:
-        what = _with_arm(arm.label, f"{gone} of {earlier} earlier cases")
+        doubts.append(
+            f"{_with_variant(variant.label, f'{lost} of {total} cases')} broke or were not run, on one side or both"
+        )
+    gone, earlier = variant.gone
+    if variant.compared and gone > MOST_GONE * earlier:
+        what = _with_variant(variant.label, f"{gone} of {earlier} earlier cases")
         doubts.append(f"{what} are not in this run, and the others do not stand for them")
     return doubts
 
@@ -221,11 +226,11 @@ def _is_rise(broken: BrokenRuns, facts: Facts) -> bool:
 
 
 def assurance_text(effect: Effect) -> str:
-    """Say why an arm is not worse, and what is excluded."""
+    """Say why a variant is not worse, and what is excluded."""
     if effect.bounds is None:
         why = "no result changed, and nothing that the results depend on did"
-        return _with_arm(effect.arm, f"{level_text(effect)}; {why}")
-    return _with_arm(effect.arm, f"{level_text(effect)}; no fall found; {excluded_text(effect)}")
+        return _with_variant(effect.variant, f"{level_text(effect)}; {why}")
+    return _with_variant(effect.variant, f"{level_text(effect)}; no fall found; {excluded_text(effect)}")
 
 
 def excluded_text(effect: Effect) -> str:
@@ -250,32 +255,34 @@ def advice_texts(facts: Facts, *, undecided: bool, confirm: bool = True) -> list
     """
     found: list[str] = []
     for effect in facts.effects:
-        arm = facts.arm(effect.arm)
+        variant = facts.variant(effect.variant)
         if effect.fell:
-            found.append(_with_arm(effect.arm, f"look first at {_names(effect.fell)}"))
-        if undecided and confirm and is_in_doubt(effect.arm, facts):
-            plan = plan_arm(arm, facts.tests, facts.rules, most=MOST_CONFIRMED)
-            if isinstance(plan, ArmPlan):
-                found.append(_with_arm(effect.arm, _confirm_text(plan, arm.cost_usd)))
+            found.append(_with_variant(effect.variant, f"look first at {_names(effect.fell)}"))
+        if undecided and confirm and is_in_doubt(effect.variant, facts):
+            plan = plan_variant(variant, facts.tests, facts.rules, most=MOST_CONFIRMED)
+            if isinstance(plan, VariantPlan):
+                found.append(_with_variant(effect.variant, _confirm_text(plan, variant.cost_usd)))
     return found + [_rerun_text(each, facts) for each in facts.broken if undecided and _is_rise(each, facts)]
 
 
 def _rerun_text(broken: BrokenRuns, facts: Facts) -> str:
     """Return `to see if it is an outage, run c0, c1 and 3 more again: pytest --lf (5 calls, $0.05)`."""
-    arm = facts.arm(broken.arm)
-    names = _names([row.case for row in arm.cases if row.runs_broken is not None and any(row.runs_broken.after)])
-    price = _money(None if arm.cost_usd is None else broken.cases_after * arm.cost_usd)
+    variant = facts.variant(broken.variant)
+    names = _names([row.case for row in variant.cases if row.runs_broken is not None and any(row.runs_broken.after)])
+    price = _money(None if variant.cost_usd is None else broken.cases_after * variant.cost_usd)
     calls = _count(broken.cases_after, "call")
-    return _with_arm(broken.arm, f"to see if it is an outage, run {names} again: pytest --lf ({calls}, {price})")
+    return _with_variant(
+        broken.variant, f"to see if it is an outage, run {names} again: pytest --lf ({calls}, {price})"
+    )
 
 
-def is_in_doubt(arm: str, facts: Facts) -> bool:
-    """Whether fresh runs can decide about an arm: a fall of it may be noise."""
-    dead = any(each.arm == arm and each.weight is Weight.DOUBT for each in facts.collapses)
-    return dead or any(test.arm == arm and test.doubtful for test in facts.tests)
+def is_in_doubt(variant: str, facts: Facts) -> bool:
+    """Whether fresh runs can decide about a variant: a fall of it may be noise."""
+    dead = any(each.variant == variant and each.weight is Weight.DOUBT for each in facts.collapses)
+    return dead or any(test.variant == variant and test.doubtful for test in facts.tests)
 
 
-def _confirm_text(plan: ArmPlan, price: float | None) -> str:
+def _confirm_text(plan: VariantPlan, price: float | None) -> str:
     """Return `to see if the fall is real: run 5 cases again, --extract-confirm (20 calls, $0.20)`."""
     cost = _money(None if price is None else plan.calls * price)
     which = "the case that fell" if len(plan.cases) == 1 else f"{len(plan.cases)} cases that fell"
@@ -290,25 +297,27 @@ def confirmed_texts(confirmation: Confirmation, facts: Facts) -> list[str]:
     """Return what fell by the first runs, each followed by what the fresh runs say of it."""
     ordered = sorted(confirmation.fallen, key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted))
     texts: list[str] = []
-    for label in dict.fromkeys(test.arm for test in ordered):
-        effect, arm = facts.effect(label), facts.arm(label)
-        texts.append(_with_arm(label, f"{level_text(effect)}; {_fell_text(effect)}{_mistakes_text(arm.fields)}"))
+    for label in dict.fromkeys(test.variant for test in ordered):
+        effect, variant = facts.effect(label), facts.variant(label)
+        texts.append(
+            _with_variant(label, f"{level_text(effect)}; {_fell_text(effect)}{_mistakes_text(variant.fields)}")
+        )
         for test in ordered:
-            if test.arm == label:
+            if test.variant == label:
                 if test.subject is Subject.PATTERN:
-                    texts.append(_with_arm(label, f"{test.name}{_pattern_text(test, arm)}"))
-                texts.append(_with_arm(label, f"confirmed by {_fresh_text(confirmation, test, facts)}"))
+                    texts.append(_with_variant(label, f"{test.name}{_pattern_text(test, variant)}"))
+                texts.append(_with_variant(label, f"confirmed by {_fresh_text(confirmation, test, facts)}"))
     return texts
 
 
 def unconfirmed_texts(confirmation: Confirmation, facts: Facts) -> list[str]:
-    """Return for each arm whose fresh runs show no fall beyond noise what they show."""
+    """Return for each variant whose fresh runs show no fall beyond noise what they show."""
     if not confirmation.enough:
-        ran, planned = (sum(len(each.compared) for each in confirmation.comparison.arms), confirmation.planned)
+        ran, planned = (sum(len(each.compared) for each in confirmation.comparison.variants), confirmation.planned)
         return [f"not confirmed: {ran} of {planned} cases could run again, too few to show a fall"]
-    fallen = {test.arm for test in confirmation.fallen}
-    heads = [test for test in confirmation.tests if test.subject is Subject.OVERALL and test.arm not in fallen]
-    return [_with_arm(test.arm, f"not confirmed by {_fresh_text(confirmation, test, facts)}") for test in heads]
+    fallen = {test.variant for test in confirmation.fallen}
+    heads = [test for test in confirmation.tests if test.subject is Subject.OVERALL and test.variant not in fallen]
+    return [_with_variant(test.variant, f"not confirmed by {_fresh_text(confirmation, test, facts)}") for test in heads]
 
 
 def _fresh_text(confirmation: Confirmation, test: TestResult, facts: Facts) -> str:
@@ -316,10 +325,10 @@ def _fresh_text(confirmation: Confirmation, test: TestResult, facts: Facts) -> s
 
     The last part names the documents that fell again.
     """
-    arm = next(arm for arm in confirmation.comparison.arms if arm.label == test.arm)
-    plan = next(plan for plan in confirmation.plans if plan.label == test.arm)
-    effect = next(effect for effect in confirmation.effects if effect.arm == test.arm)
-    planned, compared = len(plan.cases), len(arm.compared)
+    variant = next(variant for variant in confirmation.comparison.variants if variant.label == test.variant)
+    plan = next(plan for plan in confirmation.plans if plan.label == test.variant)
+    effect = next(effect for effect in confirmation.effects if effect.variant == test.variant)
+    planned, compared = len(plan.cases), len(variant.compared)
     count = f"{compared} of the {planned}" if compared < planned else f"{planned}"
     before, now = (f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in effect.runs)
     sides = f"{before} before, {now} now"
@@ -329,11 +338,11 @@ def _fresh_text(confirmation: Confirmation, test: TestResult, facts: Facts) -> s
     if test.subject is Subject.OVERALL and effect.bounds is not None:
         change = f"{interval_text(effect.bounds)}; "
     if test.subject is Subject.PATTERN:
-        row = next(row for row in arm.patterns if row.pattern == test.name)
+        row = next(row for row in variant.patterns if row.pattern == test.name)
         rates = f"{test.name} {_percent_text(row.after)} right, was {_percent_text(row.before)}"
     elif test.subject is not Subject.OVERALL:
         rates = f"{test.title}: {_points_text(test.drop)} fewer fields right"
-    again = fallen_cases(arm, (test.subject, test.name), facts.rules)
+    again = fallen_cases(variant, (test.subject, test.name), facts.rules)
     names = f" ({_names(again)})" if again else ""
     return (
         f"fresh runs of {count} documents that fell ({sides}): {rates} ({change}p {p_text(test.adjusted)} after "
@@ -357,8 +366,8 @@ def resolution_text(found: Resolution) -> str:
     """Return what a suite can show, once its baseline is written."""
     runs = f"{found.runs} run" + "s" * (found.runs != 1)
     text = f"{_count(found.cases, 'case')} with {runs} of each before and one later show {_falls_text(found.now)}"
-    return _with_arm(
-        found.arm,
+    return _with_variant(
+        found.variant,
         f"{text}, in 8 of 10 comparisons; {MORE_CASES} cases more: {_falls_text(found.more_cases)}; "
         f"{MORE_RUNS} runs more: {_falls_text(found.more_runs)}",
     )
@@ -380,87 +389,93 @@ def _falls_text(falls: Falls) -> str:
 def note_texts(facts: Facts) -> list[str]:
     """Return what moved without proof, what the comparison leaves out, and what to do about it."""
     notes = [note for effect in facts.effects if (note := _trade_note(effect, facts))]
-    dead = {each.arm for each in facts.collapses}
-    arms = [effect.arm for effect in facts.effects if effect.arm not in dead]
-    notes += [note for arm in arms if (note := _unproved_note(arm, facts))]
+    dead = {each.variant for each in facts.collapses}
+    variants = [effect.variant for effect in facts.effects if effect.variant not in dead]
+    notes += [note for variant in variants if (note := _unproved_note(variant, facts))]
     for test in facts.tests:
         if test.beyond_noise and test.fall < SMALLEST_FALL and test.drop > 0:
-            fewer = f"{_with_arm(test.arm, test.title)} fell by {_points_text(test.drop)}, beyond noise"
+            fewer = f"{_with_variant(test.variant, test.title)} fell by {_points_text(test.drop)}, beyond noise"
             why = (
                 f"less than {_points_text(SMALLEST_FALL)} is no fall"
                 if test.drop < SMALLEST_FALL
                 else "fewer answers failed as a whole: the mean of all did not fall"
             )
             notes.append(f"{fewer}, but {why}")
-    notes += [_with_arm(arm.label, _rule_change_text(change)) for arm in facts.comparison.arms for change in arm.rules]
-    rows = [row for arm in facts.comparison.arms for row in arm.compared]
+    notes += [
+        _with_variant(variant.label, _rule_change_text(change))
+        for variant in facts.comparison.variants
+        for change in variant.rules
+    ]
+    rows = [row for variant in facts.comparison.variants for row in variant.compared]
     for tag in facts.rules.by:
         if rows and not any(row.slices.get(tag) is not None for row in rows):
             known = {name for row in rows for name in row.slices}
             notes.append(f"no compared case has the tag {tag!r}{nearest(tag, known)}")
-    return notes + [note for arm in facts.comparison.arms for note in _left_out_notes(arm)]
+    return notes + [note for variant in facts.comparison.variants for note in _left_out_notes(variant)]
 
 
-def _unproved_note(arm: str, facts: Facts) -> str | None:
+def _unproved_note(variant: str, facts: Facts) -> str | None:
     """Return `fell within noise: f1 by 6.0 points, f2 by 4.0 points and 2 more fields`; None where nothing did."""
     fallen = [
         test
         for test in facts.tests
-        if test.arm == arm and test.subject is Subject.PATTERN and test.fall >= SMALLEST_FALL
+        if test.variant == variant and test.subject is Subject.PATTERN and test.fall >= SMALLEST_FALL
         if not (test.beyond_noise or test.doubtful)
     ]
     fallen.sort(key=lambda test: -test.drop)
     shown = [f"{test.name} by {_points_text(test.drop)}" for test in fallen[:_MOST_KINDS]]
     more = f" and {_count(len(fallen) - len(shown), 'more field')}" if len(fallen) > len(shown) else ""
-    return _with_arm(arm, f"fell within noise: {', '.join(shown)}{more}") if shown else None
+    return _with_variant(variant, f"fell within noise: {', '.join(shown)}{more}") if shown else None
 
 
 def _trade_note(effect: Effect, facts: Facts) -> str | None:
     """Say that many cases lost a little and few gained a lot, where that is beyond noise and the mean is not."""
-    overall = next(test for test in facts.tests if test.arm == effect.arm and test.subject is Subject.OVERALL)
+    overall = next(test for test in facts.tests if test.variant == effect.variant and test.subject is Subject.OVERALL)
     alpha = facts.rules.alpha
     if overall.p <= alpha or not effect.rose or mcnemar(len(effect.fell), effect.rose) > alpha:
         return None
-    return _with_arm(
-        effect.arm,
+    return _with_variant(
+        effect.variant,
         f"{len(effect.fell)} cases fell and {effect.rose} rose, more than chance gives, but those that rose did so by "
         "more: the mean did not fall beyond noise",
     )
 
 
-def _left_out_notes(arm: ArmComparison) -> list[str]:
+def _left_out_notes(variant: VariantComparison) -> list[str]:
     notes: list[str] = []
-    apart = [row for row in arm.cases if row.kind is Change.INCOMPARABLE or row.apart]
+    apart = [row for row in variant.cases if row.kind is Change.INCOMPARABLE or row.apart]
     if apart:
         causes = ", ".join(sorted({row.why for row in apart if row.why}))
         notes.append(
-            f"{_with_arm(arm.label, _count(len(apart), 'case'))} not or only in part comparable ({causes}); "
+            f"{_with_variant(variant.label, _count(len(apart), 'case'))} not or only in part comparable ({causes}); "
             "score the old outputs under today's schema and gold: --extract-from OLD.jsonl"
         )
-    gone, earlier = arm.gone
+    gone, earlier = variant.gone
     if gone:
-        what = _with_arm(arm.label, f"{gone} of {earlier} earlier cases")
+        what = _with_variant(variant.label, f"{gone} of {earlier} earlier cases")
         notes.append(
             f"{what} are not in this run, and not judged; if they are gone for good, accept that: "
             "--extract-update-baseline"
         )
-    if not arm.compared and arm.of_kind(Change.NEW):
-        notes.append(f"{_with_arm(arm.after, 'no earlier result')}: nothing to compare it with yet")
-    if arm.compared and all(row.replayed for row in arm.compared):
-        what = _with_arm(arm.label, "every output was replayed")
+    if not variant.compared and variant.of_kind(Change.NEW):
+        notes.append(f"{_with_variant(variant.after, 'no earlier result')}: nothing to compare it with yet")
+    if variant.compared and all(row.replayed for row in variant.compared):
+        what = _with_variant(variant.label, "every output was replayed")
         notes.append(f"{what}: a change of the extractor's code since it was recorded is not judged")
-    if (build := _build_note(arm)) is not None:
-        notes.append(_with_arm(arm.label, build))
-    if arm.known:
-        notes.append(f"{_with_arm(arm.label, _count(len(arm.known), 'known failure'))} left out of the verdict")
+    if (build := _build_note(variant)) is not None:
+        notes.append(_with_variant(variant.label, build))
+    if variant.known:
+        notes.append(
+            f"{_with_variant(variant.label, _count(len(variant.known), 'known failure'))} left out of the verdict"
+        )
     return notes
 
 
-def _build_note(arm: ArmComparison) -> str | None:
+def _build_note(variant: VariantComparison) -> str | None:
     """Say whether the provider served another build of the model than before, where both sides know; else None."""
-    known = [(row, row.builds) for row in arm.compared if row.builds is not None and not row.replayed]
+    known = [(row, row.builds) for row in variant.compared if row.builds is not None and not row.replayed]
     other = [(row, builds) for row, builds in known if not set(builds[0]) & set(builds[1])]
-    if not known or arm.before != arm.after:  # arms are meant to differ
+    if not known or variant.before != variant.after:  # variants are meant to differ
         return None
     if not other:
         return f"the provider served the same build of the model in {_count(len(known), 'case')}"
@@ -486,15 +501,16 @@ def broken_text(found: BrokenRuns) -> str:
     """Return `5 of 50 cases broke, 0 before (5 BadRequestError)`."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.kinds)
     text = f"{found.cases_after} of {_count(found.cases, 'case')} broke, {found.cases_before} before"
-    return _with_arm(found.arm, text + (f" ({kinds})" if kinds else ""))
+    return _with_variant(found.variant, text + (f" ({kinds})" if kinds else ""))
 
 
 def call_text(change: CallChange) -> str:
     """Return `cost of a call $0.024, was $0.020 (+20 %)`."""
     show = _money if change.what == "cost" else _seconds
     rise = f" ({change.rise:+.0%})" if change.rise is not None else ""
-    return _with_arm(
-        change.arm, f"{change.what} of a call {show(change.after)}, was {show(change.before)}{rise.replace('%', ' %')}"
+    return _with_variant(
+        change.variant,
+        f"{change.what} of a call {show(change.after)}, was {show(change.before)}{rise.replace('%', ' %')}",
     )
 
 
@@ -514,8 +530,8 @@ def interval_text(bounds: Bounds) -> str:
     return f"change {change} points, from {low} to {high} at {100 * bounds.interval:.3g} %"
 
 
-def _with_arm(arm: str, what: str) -> str:
-    return f"[{arm}] {what}" if arm else what
+def _with_variant(variant: str, what: str) -> str:
+    return f"[{variant}] {what}" if variant else what
 
 
 def _count(number: int, noun: str) -> str:

@@ -34,9 +34,9 @@ class Falls:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """What the cases of one arm show, and what more of them, or more runs of each, would."""
+    """What the cases of one variant show, and what more of them, or more runs of each, would."""
 
-    arm: str
+    variant: str
     cases: int
     runs: int
     now: Falls
@@ -45,26 +45,26 @@ class Resolution:
 
 
 def resolutions(states: Snapshot, rules: Rules) -> list[Resolution]:
-    """Return what each arm of a snapshot can show of one later run."""
-    by_arm: dict[str, list[CasePairs]] = {}
+    """Return what each variant of a snapshot can show of one later run."""
+    by_variant: dict[str, list[CasePairs]] = {}
     for key, state in states.items():
         if not state.lost and (pairs := pair_case(state, state)).fields:
-            by_arm.setdefault(key.arm, []).append(pairs)
+            by_variant.setdefault(key.variant, []).append(pairs)
     return [
         resolution_of(
-            arm,
+            variant,
             [pairs.overall().before for pairs in cases],
             [{name: runs.before for name, runs in pairs.by_pattern().items()} for pairs in cases],
             fields=sum(pairs.fields for pairs in cases) / len(cases),
             patterns=len({name for pairs in cases for name in pairs.sizes}),
             alpha=rules.alpha,
         )
-        for arm, cases in sorted(by_arm.items())
+        for variant, cases in sorted(by_variant.items())
     ]
 
 
 def resolution_of(
-    arm: str,
+    variant: str,
     wrong: Sequence[Values],
     wrong_by_pattern: Sequence[Mapping[str, Values]],
     *,
@@ -93,7 +93,7 @@ def resolution_of(
         )
 
     return Resolution(
-        arm=arm,
+        variant=variant,
         cases=len(wrong),
         runs=runs,
         now=falls(len(wrong), runs),

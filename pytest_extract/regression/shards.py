@@ -1,4 +1,4 @@
-"""Joins the results of the shards of one run: each case and arm once, with notes on duplicates and conflicts."""
+"""Joins the results of the shards of one run: each case and variant once, with notes on duplicates and conflicts."""
 
 from __future__ import annotations
 

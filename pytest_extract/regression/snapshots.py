@@ -1,4 +1,4 @@
-"""A snapshot of a run: for each case, arm and field pattern the number of checked fields, and the failed fields."""
+"""A snapshot of a run: for each case, variant and field pattern the number of checked fields, and the failed fields."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate.slices import case_slices
-from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, text_digest
@@ -22,10 +22,10 @@ _UNDECIDED: Final = frozenset({Status.SKIPPED, Status.JUDGE_ERROR})
 
 
 class CaseKey(NamedTuple):
-    """A case and its arm: what pairs a result with its earlier self."""
+    """A case and its variant: what pairs a result with its earlier self."""
 
     case: str
-    arm: str
+    variant: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class PatternState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseState:
-    """One case on one arm: everything that a comparison needs.
+    """One case on one variant: everything that a comparison needs.
 
     `runs` counts the attempts that were scored; `gates` holds, for each structural gate that ever failed, passed or not
     in each run; `rules` the same of each rule across fields (one that does not apply counts as kept). `measures` has
@@ -75,7 +75,7 @@ class CaseState:
     SPARSE: ClassVar = True
 
     case_id: str
-    arm: Arm
+    variant: Variant
     outcome: Outcome
     runs: int
     patterns: Mapping[str, PatternState] = field(default_factory=dict)
@@ -127,7 +127,7 @@ _Run: TypeAlias = Mapping[FieldPath, FieldResult]
 
 
 def snapshot(results: Iterable[CaseResult]) -> dict[CaseKey, CaseState]:
-    """Reduce results to what comparisons need. Of two results for one case and arm the later one counts."""
+    """Reduce results to what comparisons need. Of two results for one case and variant the later one counts."""
     return {case_key(result): case_state(result) for result in results}
 
 
@@ -137,8 +137,8 @@ def reviewed_results(results: Sequence[CaseResult], *, allow_drafts: bool) -> Se
 
 
 def case_key(result: CaseResult) -> CaseKey:
-    """Return the key of a result: file and case id, and the arm's label."""
-    return CaseKey(f"{result.file}::{result.case_id}", result.arm.label)
+    """Return the key of a result: file and case id, and the variant's label."""
+    return CaseKey(f"{result.file}::{result.case_id}", result.variant.label)
 
 
 def case_state(result: CaseResult) -> CaseState:
@@ -155,7 +155,7 @@ def case_state(result: CaseResult) -> CaseState:
     )
     return CaseState(
         case_id=result.case_id,
-        arm=result.arm,
+        variant=result.variant,
         outcome=result.outcome,
         runs=len(scored),
         patterns=_patterns_of(merged, result.digests.get("judge", "")),

@@ -11,7 +11,7 @@ from pytest_extract.regression.snapshots import case_state
 
 
 def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) -> list[tuple[bool, str]]:
-    """Compare each arm's means with the thresholds (measure -> lowest mean that passes).
+    """Compare each variant's means with the thresholds (measure -> lowest mean that passes).
 
     Each comes as passed or not, and a text; what passed first. A mean is over scored cases, each the mean of its
     repeats; cases that broke or were not run do not count. A run without a scored case does not pass. Raises
@@ -20,14 +20,14 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
     scored: dict[str, list[Mapping[str, float]]] = {}
     for result in results:
         state = case_state(result)
-        cases = scored.setdefault(state.arm.label, [])
+        cases = scored.setdefault(state.variant.label, [])
         if not state.lost:
             cases.append({name: statistics.fmean(values) for name, values in state.measures.items()})
     if not scored:
         return [(False, "no case was run, so nothing was measured")]
     found: list[tuple[bool, str]] = []
-    for arm, cases in sorted(scored.items()):
-        label = f"[{arm}] " if arm else ""
+    for variant, cases in sorted(scored.items()):
+        label = f"[{variant}] " if variant else ""
         if not cases:
             found.append((False, f"{label}no case was scored, so nothing was measured"))
             continue

@@ -133,7 +133,7 @@ def _governing(case: Case, result: CaseResult, pattern: str) -> Iterator[str]:
     yield f"schema {_shown(case.schema_path)}: {described}"
     prompt = case.prompt
     if prompt is None or result.digests.get("prompt") != prompt.sha256:
-        other = result.arm.prompt or ("of the command line" if "prompt" in result.digests else "")
+        other = result.variant.prompt or ("of the command line" if "prompt" in result.digests else "")
         yield from ([f"prompt {safe_prose(other)}"] if other else [])
         return
     name = next((step for step in reversed(steps) if isinstance(step, str)), "")

@@ -16,12 +16,12 @@ from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json
-from pytest_extract.regression.ranking import RankedArm
+from pytest_extract.regression.ranking import RankedVariant
 from pytest_extract.report.lines import Line, Span, line, percent, plural, safe_prose, score_number
 from pytest_extract.report.slices import COUNT_HEADS, RATES, count_cells, counts_record, rate_cells, rates_record
 from pytest_extract.report.summary import emptiness_lines
 from pytest_extract.report.table import Table
-from pytest_extract.report.totals import NO_ARM, ArmTotals, EmptinessTotals
+from pytest_extract.report.totals import NO_VARIANT, EmptinessTotals, VariantTotals
 
 MOST_FIELDS: Final = 20
 MOST_CASES: Final = 20
@@ -34,11 +34,11 @@ _MOST_TIED: Final = 4
 _SHAPE: Final = ("fields", "breadth", "depth", "arrays", "array_items", "values")
 
 
-def arm_report_lines(run: RunAggregate, standing: Standing, *, width: int = 100, verbosity: int = 0) -> list[Line]:
-    """Show the aggregates of one arm; with a verbosity, every field pattern and every case."""
+def variant_report_lines(run: RunAggregate, standing: Standing, *, width: int = 100, verbosity: int = 0) -> list[Line]:
+    """Show the aggregates of one variant; with a verbosity, every field pattern and every case."""
     most = None if verbosity else MOST_FIELDS
     parts = (
-        [_arm_heading(run, standing)],
+        [_variant_heading(run, standing)],
         _measure_table(run, width),
         _pattern_table(run.fields, width, most),
         emptiness_lines(EmptinessTotals.of(standing.results), width=width, verbosity=verbosity),
@@ -50,10 +50,10 @@ def arm_report_lines(run: RunAggregate, standing: Standing, *, width: int = 100,
     return [each for part in parts if part for each in (*part, line())][:-1]
 
 
-def _arm_heading(run: RunAggregate, standing: Standing) -> Line:
+def _variant_heading(run: RunAggregate, standing: Standing) -> Line:
     counts = [f"{run.scored:,} scored"]
     counts += [f"{count:,} {noun}" for count, noun in ((run.broken, "broken"), (run.not_run, "not run")) if count]
-    name = f"{safe_prose(standing.arm)}: " if standing.arm else ""
+    name = f"{safe_prose(standing.variant)}: " if standing.variant else ""
     return line(Span(f"{name}{plural(run.cases, 'case')}", "head"), f": {', '.join(counts)}")
 
 
@@ -144,7 +144,7 @@ def _case_names(results: Sequence[CaseResult]) -> list[str]:
 
 
 def join_blocks(blocks: Iterable[list[Line]]) -> list[Line]:
-    """Join the lines of several arms, with an empty line between them."""
+    """Join the lines of several variants, with an empty line between them."""
     return [each for block in blocks for each in (*block, line())][:-1]
 
 
@@ -163,65 +163,70 @@ SOB_COLUMNS: Final[Mapping[str, str]] = {
 _COUNTS: Final = ("cases", "passed", "broken", "not run", "$ a call", "s a call")
 
 
-def ranking_table(places: Sequence[RankedArm], arms: Mapping[str, ArmTotals]) -> Table:
-    """Rank arms by the fields that are right; `arms` holds the totals of each by its label."""
-    numbers = {place.arm: number for number, place in enumerate(places, start=1)}
+def ranking_table(places: Sequence[RankedVariant], variants: Mapping[str, VariantTotals]) -> Table:
+    """Rank variants by the fields that are right; `variants` holds the totals of each by its label."""
+    numbers = {place.variant: number for number, place in enumerate(places, start=1)}
     rows = [
-        (_numbered(numbers[place.arm], place.arm), *_place_cells(place, numbers, arms[place.arm])) for place in places
+        (_numbered(numbers[place.variant], place.variant), *_place_cells(place, numbers, variants[place.variant]))
+        for place in places
     ]
-    heads = ("   arm", "fields right", "95 %", "tied with", "f1", *_COUNTS)
+    heads = ("   variant", "fields right", "95 %", "tied with", "f1", *_COUNTS)
     return Table(heads, rows, ranking_title(places), notes=_ranking_notes(places))
 
 
 def leaderboard_lines(
     ranking: Table, standings: Sequence[Standing], runs: Mapping[str, RunAggregate], *, width: int = 100
 ) -> list[Line]:
-    """Show the ranking, then that of SOB; `runs` holds the aggregate of each arm by its label."""
-    by_sob = [(_numbered(number, each.arm), each) for number, each in enumerate(standings, start=1)]
+    """Show the ranking, then that of SOB; `runs` holds the aggregate of each variant by its label."""
+    by_sob = [(_numbered(number, each.variant), each) for number, each in enumerate(standings, start=1)]
     tables = (
         ranking,
         Table(
-            ("   arm", "overall", "cover", *SOB_COLUMNS.values()),
-            [(arm, *_sob_cells(each)) for arm, each in by_sob],
+            ("   variant", "overall", "cover", *SOB_COLUMNS.values()),
+            [(variant, *_sob_cells(each)) for variant, each in by_sob],
             _SOB,
         ),
-        Table(("   arm", *RATES), [(arm, *rate_cells(runs[each.arm].rates)) for arm, each in by_sob], _POOLED),
+        Table(
+            ("   variant", *RATES),
+            [(variant, *rate_cells(runs[each.variant].rates)) for variant, each in by_sob],
+            _POOLED,
+        ),
     )
     return join_blocks(table.lines(width) for table in tables)
 
 
-def ranking_title(places: Sequence[RankedArm]) -> str:
-    """Say which arm is best, and whether that is beyond noise."""
+def ranking_title(places: Sequence[RankedVariant]) -> str:
+    """Say which variant is best, and whether that is beyond noise."""
     best, *others = places
     if best.right is None or not others:
         return "fields right: mean over cases"
     if not best.tied:
-        return f"{best.arm or NO_ARM} is best, beyond noise"
-    tied = [arm or NO_ARM for arm in best.tied]
+        return f"{best.variant or NO_VARIANT} is best, beyond noise"
+    tied = [variant or NO_VARIANT for variant in best.tied]
     more = f" and {len(tied) - _MOST_TIED} more" if len(tied) > _MOST_TIED else ""
-    return f"{best.arm or NO_ARM} is first, tied with {', '.join(tied[:_MOST_TIED])}{more}"
+    return f"{best.variant or NO_VARIANT} is first, tied with {', '.join(tied[:_MOST_TIED])}{more}"
 
 
-def _ranking_notes(places: Sequence[RankedArm]) -> list[str]:
-    note = "fields right: mean over cases; 95 %: for all arms together"
+def _ranking_notes(places: Sequence[RankedVariant]) -> list[str]:
+    note = "fields right: mean over cases; 95 %: for all variants together"
     tied = "; tied: the cases that both ran do not tell the two apart (permutation tests at 5 % for all pairs together)"
     return [note + (tied if len(places) > 1 else "")]
 
 
-def _numbered(number: int, arm: str) -> str:
-    return f"{number:>2} {arm or NO_ARM}"
+def _numbered(number: int, variant: str) -> str:
+    return f"{number:>2} {variant or NO_VARIANT}"
 
 
-def _place_cells(place: RankedArm, numbers: Mapping[str, int], arm: ArmTotals) -> list[str]:
+def _place_cells(place: RankedVariant, numbers: Mapping[str, int], variant: VariantTotals) -> list[str]:
     right = ["-", "", ""]
     if place.right is not None:
-        tied = ", ".join(str(numbers[arm]) for arm in place.tied[:_MOST_TIED]) + ", ..." * (
+        tied = ", ".join(str(numbers[variant]) for variant in place.tied[:_MOST_TIED]) + ", ..." * (
             len(place.tied) > _MOST_TIED
         )
         right = [percent(place.right), f"{100 * place.low:.1f} - {percent(place.high)}", tied]
-    f1 = score_number(arm.means["f1"]) if "f1" in arm.means else "-"
+    f1 = score_number(variant.means["f1"]) if "f1" in variant.means else "-"
     outcomes = (Outcome.PASSED, Outcome.BROKEN, Outcome.NOT_RUN)
-    counts = [f"{count:,}" for count in (arm.outcomes.total(), *(arm.outcomes[each] for each in outcomes))]
+    counts = [f"{count:,}" for count in (variant.outcomes.total(), *(variant.outcomes[each] for each in outcomes))]
     return [
         *right,
         f1,
@@ -237,14 +242,16 @@ def _sob_cells(standing: Standing) -> list[str]:
 
 
 def repeated_results_text(count: int) -> str:
-    """Explain that a later result of the same case and arm replaces an earlier one."""
-    return f"{plural(count, 'result')} of a case and arm that a later line of the file has again: the later one counts"
+    """Explain that a later result of the same case and variant replaces an earlier one."""
+    return (
+        f"{plural(count, 'result')} of a case and variant that a later line of the file has again: the later one counts"
+    )
 
 
 def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
-    """Return all aggregates of one arm as JSON."""
+    """Return all aggregates of one variant as JSON."""
     return {
-        "arm": standing.arm,
+        "variant": standing.variant,
         "cases": run.cases,
         "scored": run.scored,
         "broken": run.broken,
@@ -275,13 +282,13 @@ def shape_record(result: CaseResult) -> dict[str, Json]:
     }
 
 
-def standing_record(place: RankedArm, rank: int, standing: Standing, run: RunAggregate) -> dict[str, Json]:
+def standing_record(place: RankedVariant, rank: int, standing: Standing, run: RunAggregate) -> dict[str, Json]:
     """Return one row of the leaderboard as JSON: its rank, SOB's columns, and counts, means and cost of the cases."""
     spending = Spending.of(standing.results)
     columns: Mapping[str, float] = {} if standing.row is None else standing.row.columns
     modalities: Sequence[str] = () if standing.row is None else standing.row.modalities
     return {
-        "arm": standing.arm,
+        "variant": standing.variant,
         "rank": rank,
         "fields_right": None if place.right is None else {"mean": place.right, "low": place.low, "high": place.high},
         "tied_with": list(place.tied),

@@ -19,9 +19,9 @@ _MOST_PATTERNS: Final = 5
 
 def auto_accept_text(decision: AutoAcceptDecision) -> str:
     """Write one decision as a sentence."""
-    arm = f"[{decision.arm}] " if decision.arm else ""
+    variant = f"[{decision.variant}] " if decision.variant else ""
     counts, precision = decision.counts, decision.rule.precision
-    head = f"{arm}auto-accept at confidence {decision.rule.text}"
+    head = f"{variant}auto-accept at confidence {decision.rule.text}"
     if not counts.accepted:
         return f"{head}: no value reaches it, so nothing is shown"
     right = counts.accepted - counts.wrong

@@ -219,8 +219,8 @@ def code_quality(groups: Sequence[Sequence[Problem]]) -> str:
 def junit_properties(result: CaseResult) -> list[tuple[str, str]]:
     """Return the properties of a case in JUnit XML: outcome, measures, cost, tokens, tags, and a verdict by field."""
     found = [("outcome", str(result.outcome))]
-    if result.arm.label:
-        found.append(("model", result.arm.label))
+    if result.variant.label:
+        found.append(("model", result.variant.label))
     if result.scores:
         means = case_means(result, list(result.scores[0].measures))
         found += [(name, f"{mean:.6g}") for name, mean in means.items()]

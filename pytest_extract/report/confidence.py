@@ -19,10 +19,10 @@ _HEADS = ("field", "confidence", "right", "at least", "coverage", "checked: righ
 
 
 def threshold_lines(
-    arm: str, proposals: Sequence[ThresholdProposal], precision: float, parts: tuple[int, int], *, width: int
+    variant: str, proposals: Sequence[ThresholdProposal], precision: float, parts: tuple[int, int], *, width: int
 ) -> list[Line]:
-    """Show the thresholds of one arm: what they gave where they were proposed, and on the other cases."""
-    name = f"{safe_prose(arm)}: " if arm else ""
+    """Show the thresholds of one variant: what they gave where they were proposed, and on the other cases."""
+    name = f"{safe_prose(variant)}: " if variant else ""
     head = (
         f"{name}auto-accept with {share_text(precision)} right: thresholds proposed on {plural(parts[0], 'case')}, "
         f"checked on {parts[1]:,} others"
@@ -90,9 +90,9 @@ def _keys(found: Sequence[ThresholdProposal], precision: float) -> list[Line]:
     return lines
 
 
-def threshold_record(arm: str, proposals: Sequence[ThresholdProposal], precision: float) -> dict[str, Json]:
-    """Return the thresholds of one arm as JSON."""
-    return {"arm": arm, "precision": precision, "fields": [_proposal_record(each) for each in proposals]}
+def threshold_record(variant: str, proposals: Sequence[ThresholdProposal], precision: float) -> dict[str, Json]:
+    """Return the thresholds of one variant as JSON."""
+    return {"variant": variant, "precision": precision, "fields": [_proposal_record(each) for each in proposals]}
 
 
 def _proposal_record(proposal: ThresholdProposal) -> dict[str, Json]:
@@ -121,11 +121,11 @@ def _part_record(part: PartCounts) -> dict[str, Json]:
 _CALIBRATION: Final = ("", "values", "confidence", "right", "95 %", "calibration error", "95 %")
 
 
-def calibration_lines(arm: str, parts: Mapping[str, Calibration], *, width: int) -> list[Line]:
-    """Show the calibration of an arm: all values first, then the fields, worst calibrated first."""
+def calibration_lines(variant: str, parts: Mapping[str, Calibration], *, width: int) -> list[Line]:
+    """Show the calibration of a variant: all values first, then the fields, worst calibrated first."""
     overall, *fields = parts.items()
     rows = [overall, *sorted(fields, key=lambda part: -part[1].error.mean)]
-    title = f"{safe_prose(arm)}: confidence" if arm else "confidence"
+    title = f"{safe_prose(variant)}: confidence" if variant else "confidence"
     head = f"{title} of {number_text(overall[1].values)} values in {plural(overall[1].cases, 'case')}"
     cells = [(safe_prose(name) or "all", *_calibration_cells(each)) for name, each in rows]
     return Table(_CALIBRATION, cells, head).lines(width)
@@ -145,7 +145,7 @@ def _between(estimate: Estimate) -> str:
     return f"{_three(estimate.low)} - {_three(estimate.high)}"
 
 
-def calibration_record(arm: str, parts: Mapping[str, Calibration]) -> dict[str, Json]:
-    """Return the calibration of one arm as JSON: of all values, and by field."""
+def calibration_record(variant: str, parts: Mapping[str, Calibration]) -> dict[str, Json]:
+    """Return the calibration of one variant as JSON: of all values, and by field."""
     overall, *fields = ((name, asdict(each)) for name, each in parts.items())
-    return {"arm": arm, "overall": overall[1], "fields": dict(fields)}
+    return {"variant": variant, "overall": overall[1], "fields": dict(fields)}

@@ -68,19 +68,26 @@ def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[ob
                 attempt.index + 1,
                 *_result_columns(leaf),
                 mistake.kind if (mistake := named.get(leaf.path)) else None,
-                result.arm.mode,
+                result.variant.mode,
                 *slices,
             )
         for rule in attempt.score.rules if attempt.score is not None else ():
             empty = False
-            yield (*case, attempt.index + 1, *_rule_columns(rule), None, result.arm.mode, *of_case)
+            yield (*case, attempt.index + 1, *_rule_columns(rule), None, result.variant.mode, *of_case)
     if empty:
-        yield (*case, *[None] * 8, result.why, None, None, result.arm.mode, *of_case)
+        yield (*case, *[None] * 8, result.why, None, None, result.variant.mode, *of_case)
 
 
 def _case_columns(result: CaseResult) -> tuple[object, ...]:
-    arm = result.arm
-    return result.case_id, result.file, arm.model or arm.variant, arm.prompt, arm.revision, str(result.outcome)
+    variant = result.variant
+    return (
+        result.case_id,
+        result.file,
+        variant.model or variant.param,
+        variant.prompt,
+        variant.revision,
+        str(result.outcome),
+    )
 
 
 def _result_columns(item: FieldResult) -> tuple[object, ...]:

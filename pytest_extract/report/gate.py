@@ -8,11 +8,11 @@ from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.regression.changes import (
-    ArmComparison,
     CaseComparison,
     Change,
     FieldChange,
     PatternComparison,
+    VariantComparison,
 )
 from pytest_extract.regression.effects import Effect, tag_effects
 from pytest_extract.regression.flakiness import FlakyField, flaky_fields, suite_pass_hat_k
@@ -31,7 +31,7 @@ _SHORTEST_CALL_S: Final = 0.2
 MOST_REASONS: Final = 4
 """Further reasons of a verdict that are shown without `-v`."""
 _MOST_TITLED: Final = 3
-"""Arms that a title names."""
+"""Variants that a title names."""
 ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
     Answer.WORSE: "bad",
     Answer.PASS: "good",
@@ -53,12 +53,12 @@ def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
     """Name the regression gate where it judges the run, else what is compared: its verdict is then a remark."""
     if is_gate or decision is None:
         return "regression gate"
-    arms = [arm for arm in decision.comparison.arms if arm.before != arm.after]
-    if not arms:
+    variants = [variant for variant in decision.comparison.variants if variant.before != variant.after]
+    if not variants:
         return "this run compared with its baseline"
-    names = ", ".join(arm.after or "now" for arm in arms[:_MOST_TITLED])
-    more = f" and {len(arms) - _MOST_TITLED:,} more" if len(arms) > _MOST_TITLED else ""
-    return safe_prose(f"{names}{more} compared with {arms[0].before or 'before'}")
+    names = ", ".join(variant.after or "now" for variant in variants[:_MOST_TITLED])
+    more = f" and {len(variants) - _MOST_TITLED:,} more" if len(variants) > _MOST_TITLED else ""
+    return safe_prose(f"{names}{more} compared with {variants[0].before or 'before'}")
 
 
 def gate_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
@@ -70,9 +70,9 @@ def gate_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) 
 
 
 def changed_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
-    """Show what changed, arm by arm."""
+    """Show what changed, variant by variant."""
     most = 10**9 if verbosity >= 1 else MOST
-    return [each for arm in decision.comparison.arms for each in _arm_lines(arm, decision, width, most)]
+    return [each for variant in decision.comparison.variants for each in _variant_lines(variant, decision, width, most)]
 
 
 def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
@@ -106,8 +106,8 @@ def basis_texts(decision: GateDecision) -> list[str]:
 def runs_text(effect: Effect) -> str:
     """Return `baseline: 3 runs of each case; now: 1`."""
     before, after = (plural(low, "run") if low == high else f"{low} to {high} runs" for low, high in effect.runs)
-    arm = f"[{effect.arm}] " if effect.arm else ""
-    return f"{arm}{plural(effect.cases, 'case')}: {before} of each before, {after} now"
+    variant = f"[{effect.variant}] " if effect.variant else ""
+    return f"{variant}{plural(effect.cases, 'case')}: {before} of each before, {after} now"
 
 
 def _sentence(text: str) -> str:
@@ -115,19 +115,19 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _arm_lines(arm: ArmComparison, decision: GateDecision, width: int, most: int) -> list[Line]:
-    counts = Counter(row.kind for row in arm.cases)
+def _variant_lines(variant: VariantComparison, decision: GateDecision, width: int, most: int) -> list[Line]:
+    counts = Counter(row.kind for row in variant.cases)
     kinds = ", ".join(f"{counts[kind]} {kind}" for kind in Change if counts[kind])
-    name = f"[{safe_prose(arm.label)}] " if arm.label else ""
-    pairs = plural(sum(row.fields for row in arm.compared), "field")
-    lines = [line(Span(f"{name}{plural(len(arm.compared), 'case')}, {pairs} compared", "head"), f" ({kinds})")]
-    lines += [line(effect_text(effect), indent=2) for effect in decision.effects if effect.arm == arm.label]
-    patterns = pattern_table(arm, decision, most, _SHOWS_ALL)
-    for table in (*tag_tables(arm, decision, most, _SHOWS_ALL), *([patterns] if patterns is not None else [])):
+    name = f"[{safe_prose(variant.label)}] " if variant.label else ""
+    pairs = plural(sum(row.fields for row in variant.compared), "field")
+    lines = [line(Span(f"{name}{plural(len(variant.compared), 'case')}, {pairs} compared", "head"), f" ({kinds})")]
+    lines += [line(effect_text(effect), indent=2) for effect in decision.effects if effect.variant == variant.label]
+    patterns = pattern_table(variant, decision, most, _SHOWS_ALL)
+    for table in (*tag_tables(variant, decision, most, _SHOWS_ALL), *([patterns] if patterns is not None else [])):
         lines += table.lines(width)
     for kind in CHANGED_KINDS:
-        lines += _changed_field_lines(arm, kind, width, most)
-    return lines + _changed_case_lines(arm, most)
+        lines += _changed_field_lines(variant, kind, width, most)
+    return lines + _changed_case_lines(variant, most)
 
 
 def effect_text(effect: Effect) -> str:
@@ -138,11 +138,13 @@ def effect_text(effect: Effect) -> str:
     return text
 
 
-def tag_tables(arm: ArmComparison, decision: GateDecision, most: int, hint: str = "") -> list[Table]:
+def tag_tables(variant: VariantComparison, decision: GateDecision, most: int, hint: str = "") -> list[Table]:
     """Return how much the cases of each value of each tag changed that the comparison is split by."""
-    tests = {test.name: test for test in decision.tests if test.arm == arm.label and test.subject is Subject.TAG}
+    tests = {
+        test.name: test for test in decision.tests if test.variant == variant.label and test.subject is Subject.TAG
+    }
     by_tag: dict[str, list[tuple[str, ...]]] = {}
-    for each in tag_effects(arm, decision.rules):
+    for each in tag_effects(variant, decision.rules):
         p = p_cell(tests.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
         row = (each.value, f"{len(each.losses):,}", percent(each.before), percent(each.after), p)
         by_tag.setdefault(each.tag, []).append(row)
@@ -152,18 +154,18 @@ def tag_tables(arm: ArmComparison, decision: GateDecision, most: int, hint: str 
     ]
 
 
-def pattern_table(arm: ArmComparison, decision: GateDecision, most: int, hint: str = "") -> Table | None:
+def pattern_table(variant: VariantComparison, decision: GateDecision, most: int, hint: str = "") -> Table | None:
     """Return the field patterns that changed; None if none did."""
-    moved = [row for row in arm.patterns if row.kind is not Change.UNCHANGED]
+    moved = [row for row in variant.patterns if row.kind is not Change.UNCHANGED]
     if not moved:
         return None
-    tests = {test.pattern: test for test in decision.tests if test.arm == arm.label}
+    tests = {test.pattern: test for test in decision.tests if test.variant == variant.label}
     heads = ("field", "change", "fields", "before", "after", "rose", "fell", "p")
     rows = [(row.pattern, *_pattern_cells(row, tests.get(row.pattern))) for row in moved]
     styles: list[Style] = [
         "dim" if not row.fields else "bad" if _is_proved(tests.get(row.pattern)) else "plain" for row in moved
     ]
-    still = len(arm.patterns) - len(moved)
+    still = len(variant.patterns) - len(moved)
     notes = [f"{plural(still, 'field')} unchanged"] if still else []
     return Table(heads, rows, notes=notes, styles=styles).first(most, "changed field", hint)
 
@@ -195,18 +197,18 @@ _EXAMPLES: Final = 2
 """Changes of one field and kind that are shown without `-v`."""
 
 
-def changes_by_pattern(arm: ArmComparison, kind: Change) -> list[tuple[str, list[FieldChange]]]:
+def changes_by_pattern(variant: VariantComparison, kind: Change) -> list[tuple[str, list[FieldChange]]]:
     """Return the changes of one kind by field pattern, the most frequent first."""
     found: dict[str, list[FieldChange]] = {}
-    for change in arm.fields:
+    for change in variant.fields:
         if change.kind is kind:
             found.setdefault(change.pattern, []).append(change)
     return sorted(found.items(), key=lambda item: -len(item[1]))
 
 
-def _changed_field_lines(arm: ArmComparison, kind: Change, width: int, most: int) -> list[Line]:
+def _changed_field_lines(variant: VariantComparison, kind: Change, width: int, most: int) -> list[Line]:
     """Show the changes of one kind, those of one field pattern together."""
-    groups = changes_by_pattern(arm, kind)
+    groups = changes_by_pattern(variant, kind)
     if not groups:
         return []
     count = sum(len(found) for _, found in groups)
@@ -240,13 +242,13 @@ def rates_text(change: FieldChange) -> str:
     return f"{percent(change.before)} -> {percent(change.after)} of the runs"
 
 
-def _changed_case_lines(arm: ArmComparison, most: int) -> list[Line]:
-    moved = [row for row in arm.compared if row.kind is not Change.UNCHANGED]
+def _changed_case_lines(variant: VariantComparison, most: int) -> list[Line]:
+    moved = [row for row in variant.compared if row.kind is not Change.UNCHANGED]
     rows = sorted(moved, key=lambda row: (row.change, row.case))[:most]
     shown = [line(Span("cases changed:", "head"), indent=2), *map(_case_line, rows)] if rows else []
     shown += _more_rows_line(len(moved), most, "changed case", indent=4) if rows else []
     for kind in UNCOMPARED_KINDS:
-        apart = arm.of_kind(kind)
+        apart = variant.of_kind(kind)
         if apart:
             shown.append(line(Span(f"{plural(len(apart), 'case')} {kind}:", _KIND_STYLE.get(kind, "dim")), indent=2))
             shown += [line(safe_prose(uncompared_case_text(row)), indent=4) for row in apart[:most]]
@@ -294,8 +296,8 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
 
 
 def _flaky_field_line(field: FlakyField) -> Line:
-    arm = f" [{field.arm}]" if field.arm else ""
+    variant = f" [{field.variant}]" if field.variant else ""
     rate = f"passed {field.passes} of {plural(field.runs, 'run')}"
     return line(
-        safe_prose(f"{field.case}{arm} {field.path}: {rate}; twice in a row {percent(field.pass_twice)}"), indent=2
+        safe_prose(f"{field.case}{variant} {field.path}: {rate}; twice in a row {percent(field.pass_twice)}"), indent=2
     )

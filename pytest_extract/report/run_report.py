@@ -14,13 +14,13 @@ from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.spending import Spending
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
-from pytest_extract.regression.ranking import rank_arms
+from pytest_extract.regression.ranking import rank_variants
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.aggregates import ranking_title
 from pytest_extract.report.auto_accept import auto_accept_text
 from pytest_extract.report.lines import Line, plural
 from pytest_extract.report.slices import VIEWS
-from pytest_extract.report.totals import NO_ARM, RunTotals, totals_of, worst_patterns
+from pytest_extract.report.totals import NO_VARIANT, RunTotals, totals_of, worst_patterns
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]
@@ -32,12 +32,12 @@ NOTHING: Final = Spending()
 class RunReport:
     """A run as its reports see it.
 
-    `judged`: the comparison with a baseline or between arms, and its verdict. `suite`: a line per bound of the suite
+    `judged`: the comparison with a baseline or between variants, its verdict. `suite`: a line per bound of the suite
     gate, and whether it is met. `mistakes`: case files that could not be read, as told. `expected`: node ids of the
     cases that an `xfail` mark announced. `lines`: what else there is to say (the baseline that was written).
     `judge`: what the judge's model has used; `reruns`: what extractions took whose results a rerun replaced.
     `by`: the tags and dimensions that the run is split by; `view`: the system whose numbers its slices show. `runs`:
-    labels of the arms that are runs over time, the first run first. `facts`: the command, the revision and the like.
+    labels of the variants that are runs over time, in order. `facts`: the command, the revision and the like.
     `find_case`: finds the case of a result, for its document; `pages`: which pages of PDFs the HTML page shows as
     images.
     `written` says when and by what, for the reader of a file that has left its folder. `root`: the folder that a CI
@@ -96,7 +96,7 @@ def headline(run: RunReport) -> Headline:
     if run.gate == "suite":
         problems = [*(text for passed, text in run.suite if not passed), *problems]
     elif run.gate == "case" and _unexpected(run, Outcome.FAILED):
-        problems = [*_failed_texts(run, lambda arm: _unexpected(run, Outcome.FAILED, arm), "failed"), *problems]
+        problems = [*_failed_texts(run, lambda variant: _unexpected(run, Outcome.FAILED, variant), "failed"), *problems]
     return _threshold_headline(run, problems, doubts)
 
 
@@ -111,21 +111,21 @@ def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: Inconclusi
     return [auto_accept_text(each) for each in totals.auto_accept.decisions if each.shown in failing]
 
 
-def _unexpected(run: RunReport, outcome: Outcome, arm: str | None = None) -> int:
+def _unexpected(run: RunReport, outcome: Outcome, variant: str | None = None) -> int:
     return sum(
-        result.outcome is outcome and result.nodeid not in run.expected and arm in (None, result.arm.label)
+        result.outcome is outcome and result.nodeid not in run.expected and variant in (None, result.variant.label)
         for result in run.results
     )
 
 
 def _failed_texts(run: RunReport, count: Callable[[str | None], int], what: str) -> list[str]:
-    """Count failed cases, those of each arm by itself: the numbers of several together are those of none."""
-    if len(run.totals.arms) < 2:
+    """Count failed cases, those of each variant by itself: the numbers of several together are those of none."""
+    if len(run.totals.variants) < 2:
         return [f"{_count_of_cases(count(None), run)} {what}"]
     return [
-        f"{arm or NO_ARM}: {failed:,} of {plural(totals.outcomes.total(), 'case')} {what}"
-        for arm, totals in run.totals.arms.items()
-        if (failed := count(arm))
+        f"{variant or NO_VARIANT}: {failed:,} of {plural(totals.outcomes.total(), 'case')} {what}"
+        for variant, totals in run.totals.variants.items()
+        if (failed := count(variant))
     ]
 
 
@@ -152,9 +152,11 @@ def _threshold_headline(run: RunReport, problems: list[str], doubts: list[str]) 
     below = run.totals.outcomes[Outcome.FAILED]
     beside: list[str] = []
     if below and run.gate != "case":
-        arms = run.totals.arms
+        variants = run.totals.variants
         beside = _failed_texts(
-            run, lambda arm: below if arm is None else arms[arm].outcomes[Outcome.FAILED], "below their thresholds"
+            run,
+            lambda variant: below if variant is None else variants[variant].outcomes[Outcome.FAILED],
+            "below their thresholds",
         )
     if run.expected:
         beside.append(f"{plural(len(run.expected), 'case')} not green as an xfail mark says")
@@ -170,8 +172,8 @@ def _threshold_headline(run: RunReport, problems: list[str], doubts: list[str]) 
 
 
 def _passed_text(run: RunReport) -> str:
-    if len(run.totals.arms) > 1 and not run.runs:
-        return ranking_title(rank_arms(snapshot(run.results)))
+    if len(run.totals.variants) > 1 and not run.runs:
+        return ranking_title(rank_variants(snapshot(run.results)))
     return f"{_count_of_cases(run.totals.outcomes[Outcome.PASSED], run)} passed"
 
 
@@ -194,12 +196,14 @@ def next_steps(run: RunReport) -> list[str]:
             "every field."
         )
     bad = worst_patterns(totals.fields)
-    if bad and len(totals.arms) == 1 and headline(run).tone != "good":
+    if bad and len(totals.variants) == 1 and headline(run).tone != "good":
         name, tally = bad[0]
         share = f"{tally.wrong:,} of {tally.total:,} values wrong in {plural(len(tally.cases), 'case')}"
         steps.append(f"Look at `{name}` first: {share}.")
     if run.judged is not None and run.judged.answer is Answer.WORSE:
-        if all(arm.before == arm.after for arm in run.judged.comparison.arms):  # not arms with each other
+        if all(
+            variant.before == variant.after for variant in run.judged.comparison.variants
+        ):  # not variants with each other
             steps.append(
                 "If the change is intended, accept it with `pytest --extract-update-baseline` and commit the baseline."
             )

@@ -15,15 +15,15 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
 from pytest_extract.report.lines import Line, percent, safe_prose, score_number, shorten
 from pytest_extract.report.table import Table
-from pytest_extract.report.totals import NO_ARM
+from pytest_extract.report.totals import NO_VARIANT
 
 MOST_SLICES: Final = 50
 """Rows of a table; further slices are counted."""
 MOST_CORRELATIONS: Final = 6
-"""Arms whose correlation a note has."""
-_LONGEST_ARM: Final = 40
+"""Variants whose correlation a note has."""
+_LONGEST_VARIANT: Final = 40
 ALL: Final = "(all)"
-"""The row of all slices of an arm together."""
+"""The row of all slices of a variant together."""
 VIEWS: Final = ("extract-bench", "struct-extract-eval", "sob", "deepjsoneval")
 """Systems whose numbers a table of slices can show."""
 
@@ -39,7 +39,7 @@ def slice_table(table: SliceTable, *, view: str = VIEWS[0], most: int | None = M
     else:
         heads, cells_of = _case_columns(table, view)
         rows = [(_row_name(key, table), *cells_of(each)) for key, each in table.slices.items()]
-        totals = [(_row_name((ALL, arm), table), *cells_of(each)) for arm, each in table.totals.items()]
+        totals = [(_row_name((ALL, variant), table), *cells_of(each)) for variant, each in table.totals.items()]
     notes = []
     if table.correlations:
         notes.append(
@@ -50,12 +50,15 @@ def slice_table(table: SliceTable, *, view: str = VIEWS[0], most: int | None = M
 
 
 def correlation_text(correlations: Mapping[str, float]) -> str:
-    """Write the correlation of each arm, with its label if there are several."""
-    numbers = {arm: f"{each:.2f}" for arm, each in correlations.items()}
+    """Write the correlation of each variant, with its label if there are several."""
+    numbers = {variant: f"{each:.2f}" for variant, each in correlations.items()}
     if len(numbers) == 1:
         return next(iter(numbers.values()))
-    arms = [*numbers.items()][:MOST_CORRELATIONS]
-    shown = [f"{number} ({shorten(safe_prose(arm), _LONGEST_ARM) if arm else 'no model'})" for arm, number in arms]
+    variants = [*numbers.items()][:MOST_CORRELATIONS]
+    shown = [
+        f"{number} ({shorten(safe_prose(variant), _LONGEST_VARIANT) if variant else 'no model'})"
+        for variant, number in variants
+    ]
     left = len(numbers) - len(shown)
     return ", ".join([*shown, f"and {left:,} more"] if left else shown)
 
@@ -78,8 +81,8 @@ def unknown_tag_notes(tables: Sequence[SliceTable], tags: Sequence[str]) -> list
 
 
 def _row_name(key: tuple[str, str], table: SliceTable) -> str:
-    label, arm = key
-    return f"{label}, {arm or NO_ARM}" if len(table.arms) > 1 else label
+    label, variant = key
+    return f"{label}, {variant or NO_VARIANT}" if len(table.variants) > 1 else label
 
 
 def _share_text(part: int, whole: int) -> str:
@@ -166,9 +169,14 @@ def _value_cells(counts: FieldCounts) -> tuple[str, ...]:
 
 
 def _failure_rows(table: SliceTable) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    heads = tuple(safe_prose(arm) or (NO_ARM if len(table.arms) > 1 else "count") for arm in table.arms)
-    rows = [(label, *(f"{table.failures.get((label, arm), 0):,}" for arm in table.arms)) for label in table.labels]
-    return heads, [*rows, ("outputs in all", *(f"{table.outputs.get(arm, 0):,}" for arm in table.arms))]
+    heads = tuple(
+        safe_prose(variant) or (NO_VARIANT if len(table.variants) > 1 else "count") for variant in table.variants
+    )
+    rows = [
+        (label, *(f"{table.failures.get((label, variant), 0):,}" for variant in table.variants))
+        for label in table.labels
+    ]
+    return heads, [*rows, ("outputs in all", *(f"{table.outputs.get(variant, 0):,}" for variant in table.variants))]
 
 
 def slice_record(table: SliceTable) -> dict[str, Json]:
@@ -179,11 +187,20 @@ def slice_record(table: SliceTable) -> dict[str, Json]:
         "rank_correlations": dict(table.correlations),
         "outputs": dict(table.outputs),
         "rows": [
-            *({"slice": label, "arm": arm, **_slice_numbers(each)} for (label, arm), each in table.slices.items()),
-            *({"slice": label, "arm": arm, **counts_record(each)} for (label, arm), each in table.values.items()),
-            *({"slice": label, "arm": arm, "count": count} for (label, arm), count in table.failures.items()),
+            *(
+                {"slice": label, "variant": variant, **_slice_numbers(each)}
+                for (label, variant), each in table.slices.items()
+            ),
+            *(
+                {"slice": label, "variant": variant, **counts_record(each)}
+                for (label, variant), each in table.values.items()
+            ),
+            *(
+                {"slice": label, "variant": variant, "count": count}
+                for (label, variant), count in table.failures.items()
+            ),
         ],
-        "totals": [{"arm": arm, **_slice_numbers(each)} for arm, each in table.totals.items()],
+        "totals": [{"variant": variant, **_slice_numbers(each)} for variant, each in table.totals.items()],
     }
 
 

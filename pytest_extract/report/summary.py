@@ -1,4 +1,4 @@
-"""A whole run as lines: cases, measures, a line per arm, worst field patterns, failures, tokens, cost, slowest."""
+"""A whole run as lines: cases, measures, a line per variant, worst field patterns, failures, tokens, cost, slowest."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from pytest_extract.report.table import Table
 from pytest_extract.report.totals import (
     BY_EMPTINESS,
     MEASURES,
-    NO_ARM,
-    ArmTotals,
+    NO_VARIANT,
     EmptinessTotals,
     Forecast,
     KnownTotals,
     PatternCounts,
     RuleTotals,
     RunTotals,
+    VariantTotals,
     WrappedTotals,
     counted_total,
     failed_text,
@@ -101,8 +101,8 @@ def summary_lines(
     lines: list[Line] = []
     if golds:
         lines.append(_cases_line(totals, expected))
-        if len(totals.arms) > 1:
-            lines += arm_table(totals.arms).lines(width)
+        if len(totals.variants) > 1:
+            lines += variant_table(totals.variants).lines(width)
         if fields:
             most = None if verbosity >= 2 else WORST_FIELDS
             lines += _worst_field_lines(totals.fields, width, most=most, diffs=diffs)
@@ -136,30 +136,34 @@ def _cases_line(totals: RunTotals, expected: int) -> Line:
     return line(*parts)
 
 
-def arm_table(arms: Mapping[str, ArmTotals]) -> Table:
-    """Write the arms of a run as a table: counts of outcomes, means and cost."""
+def variant_table(variants: Mapping[str, VariantTotals]) -> Table:
+    """Write the variants of a run as a table: counts of outcomes, means and cost."""
     rows = []
-    for label, arm in sorted(arms.items()):
-        counts, means = arm.outcomes, arm.means
+    for label, variant in sorted(variants.items()):
+        counts, means = variant.outcomes, variant.means
         figures = [f"{count:,}" for count in (counts.total(), *(counts[each] for each in _OUTCOME_STYLE))]
         scores = [measure_text(name, means[name])[1] if name in means else "-" for name in MEASURES]
-        rows.append((label, *figures, *scores, arm.spending.cost_text))
+        rows.append((label, *figures, *scores, variant.spending.cost_text))
     outcomes = [str(each).replace("_", " ") for each in _OUTCOME_STYLE]
     return Table(("", "cases", *outcomes, *(measure_text(name, 0.0)[0] for name in MEASURES), "cost"), rows)
 
 
-def worst_fields_table(bad: Sequence[tuple[str, PatternCounts]], arms: Sequence[str] = ()) -> Table:
-    """Write the fields that failed as a table; `arms`: those that have each a column for what is wrong."""
+def worst_fields_table(bad: Sequence[tuple[str, PatternCounts]], variants: Sequence[str] = ()) -> Table:
+    """Write the fields that failed as a table; `variants`: those that have each a column for what is wrong."""
     rows = [
         (
             name,
-            *([_wrong_text(tally.statuses)] if not arms else [_wrong_text(tally.arms.get(arm, {})) for arm in arms]),
+            *(
+                [_wrong_text(tally.statuses)]
+                if not variants
+                else [_wrong_text(tally.variants.get(variant, {})) for variant in variants]
+            ),
             f"{len(tally.cases):,}",
             failed_text(tally),
         )
         for name, tally in bad
     ]
-    wrong = [f"wrong in {arm or NO_ARM}" for arm in arms] or ["wrong"]
+    wrong = [f"wrong in {variant or NO_VARIANT}" for variant in variants] or ["wrong"]
     return Table(("field", *wrong, "cases", "how"), rows)
 
 

@@ -10,7 +10,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.aggregate.auto_accept import AutoAcceptTotals
-from pytest_extract.core.case_result import Arm, CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult, Outcome, Variant
 from pytest_extract.core.judges import WITHOUT_JUDGE
 from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
@@ -22,14 +22,14 @@ from pytest_extract.report.lines import percent, plural, safe_prose, score_numbe
 if TYPE_CHECKING:
     from pytest_extract.core.mistakes.output import NamingLimit
 
-NO_ARM: Final = "(no model)"
-"""Stands for the label of an arm without one."""
+NO_VARIANT: Final = "(no model)"
+"""Stands for the label of a variant without one."""
 SLOWEST: Final = 3
 _LONGEST_REASON: Final = 90
 
 
 MEASURES: Final = ("pass_rate", "f1")
-"""The measures that every report shows of runs, arms and cases; the results file has the others."""
+"""The measures that every report shows of runs, variants and cases; the results file has the others."""
 
 
 def measure_text(name: str, value: float) -> tuple[str, str]:
@@ -57,10 +57,10 @@ def read_scores(result: CaseResult) -> list[ScoreRecord]:
 
 @dataclass(slots=True)
 class PatternCounts:
-    """Leaf results of one field pattern over all cases, by status and by arm; `lost`: the sum of 1 - score."""
+    """Leaf results of one field pattern over all cases, by status and by variant; `lost`: the sum of 1 - score."""
 
     statuses: Counter[str] = field(default_factory=Counter)
-    arms: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    variants: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     cases: set[str] = field(default_factory=set)
     lost: float = 0.0
 
@@ -87,7 +87,7 @@ def counted_total(statuses: Mapping[str, int]) -> int:
 
 def add_leaf_results(patterns: dict[str, PatternCounts], result: CaseResult) -> None:
     """Count the leaf results of a case by field pattern, without known failures and outputs that could not be read."""
-    label, counts = result.arm.label, Counter[tuple[str, Status]]()
+    label, counts = result.variant.label, Counter[tuple[str, Status]]()
     for score in read_scores(result):
         counted = (
             [item for item in score.leaves if not is_covered(item, result.known)] if result.known else score.leaves
@@ -100,7 +100,7 @@ def add_leaf_results(patterns: dict[str, PatternCounts], result: CaseResult) -> 
     for (pattern, status), count in counts.items():
         tally = patterns.get(pattern) or patterns.setdefault(pattern, PatternCounts())
         tally.statuses[status] += count
-        tally.arms[label][status] += count
+        tally.variants[label][status] += count
 
 
 def failed_text(tally: PatternCounts) -> str:
@@ -269,10 +269,10 @@ class Forecast:
 
 
 @dataclass(slots=True)
-class ArmTotals:
-    """The cases of one arm: outcomes, the `MEASURES` of each case, and spending."""
+class VariantTotals:
+    """The cases of one variant: outcomes, the `MEASURES` of each case, and spending."""
 
-    arm: Arm
+    variant: Variant
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     measures: dict[str, list[float]] = field(default_factory=dict)
     spending: Spending = field(default_factory=Spending)
@@ -287,14 +287,14 @@ class ArmTotals:
 class RunTotals:
     """The cases of a run.
 
-    `arms` by label. `fields`: leaf results by pattern. `unusable`: failure kinds of outputs. `reasons`: why cases were
+    `variants` by label. `fields`: leaf results by pattern. `unusable`: failures of outputs. `reasons`: why cases were
     broken or not run, except the cases `without_judge`, which need a judge where none is configured. `passed_wrong`:
     wrong values of passed cases, by node id. `adjustments`: cases by what of their requests was changed for a model.
     `reordered`: lists of values in another order than gold's, by pattern.
     `slowest`: seconds and node id, the slowest first. `repeated`: whether a case was run twice.
     """
 
-    arms: dict[str, ArmTotals] = field(default_factory=dict)
+    variants: dict[str, VariantTotals] = field(default_factory=dict)
     fields: dict[str, PatternCounts] = field(default_factory=dict)
     unusable: Counter[str] = field(default_factory=Counter)
     reasons: Mapping[Outcome, Counter[str]] = field(
@@ -316,35 +316,36 @@ class RunTotals:
 
     @property
     def cases(self) -> int:
-        """Number of cases, each arm's counted by itself."""
+        """Number of cases, each variant's counted by itself."""
         return self.outcomes.total()
 
     @property
     def outcomes(self) -> Counter[Outcome]:
         """Cases by outcome."""
-        return sum((arm.outcomes for arm in self.arms.values()), Counter())
+        return sum((variant.outcomes for variant in self.variants.values()), Counter())
 
     @property
     def means(self) -> dict[str, float]:
-        """Means over the cases of all arms."""
+        """Means over the cases of all variants."""
         values = {
-            name: [value for arm in self.arms.values() for value in arm.measures.get(name, ())] for name in MEASURES
+            name: [value for variant in self.variants.values() for value in variant.measures.get(name, ())]
+            for name in MEASURES
         }
         return {name: fsum(found) / len(found) for name, found in values.items() if found}
 
     @property
     def spending(self) -> Spending:
-        """Spending of all arms."""
-        return sum((arm.spending for arm in self.arms.values()), Spending())
+        """Spending of all variants."""
+        return sum((variant.spending for variant in self.variants.values()), Spending())
 
     def add(self, result: CaseResult) -> None:
         """Add a case."""
         self.auto_accept.add(result)
-        arm = self.arms.setdefault(result.arm.label, ArmTotals(result.arm))
-        arm.outcomes[result.outcome] += 1
-        arm.spending += Spending.of([result])
+        variant = self.variants.setdefault(result.variant.label, VariantTotals(result.variant))
+        variant.outcomes[result.outcome] += 1
+        variant.spending += Spending.of([result])
         for name, value in case_means(result, MEASURES).items():
-            arm.measures.setdefault(name, []).append(value)
+            variant.measures.setdefault(name, []).append(value)
         add_leaf_results(self.fields, result)
         for attempt in result.attempts:
             if attempt.score is not None and attempt.score.failure is not None:

@@ -24,14 +24,14 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from pytest_extract.core.stats.exact import mcnemar
 from pytest_extract.core.stats.runs import Runs
-from pytest_extract.regression.changes import ArmComparison, CaseComparison, Change, Comparison, PatternComparison
+from pytest_extract.regression.changes import CaseComparison, Change, Comparison, PatternComparison, VariantComparison
 from pytest_extract.regression.confirmation import (
     FIRST_SHARE,
     MOST_CONFIRMED,
     Spent,
     confirm,
     may_have_fallen,
-    plan_arm,
+    plan_variant,
     rests_on_few,
 )
 from pytest_extract.regression.gate import Answer, decide, decide_confirmed
@@ -196,7 +196,7 @@ def comparison_of(before: np.ndarray, after: np.ndarray, numbers: Sequence[int] 
         for column in range(before.shape[2])
     ]
     return Comparison(
-        arms=(ArmComparison(before="", after="", cases=tuple(rows), patterns=tuple(patterns), fields=()),)
+        variants=(VariantComparison(before="", after="", cases=tuple(rows), patterns=tuple(patterns), fields=()),)
     )
 
 
@@ -267,12 +267,12 @@ def confirmed(draw: Draw, before: np.ndarray, after: np.ndarray) -> tuple[Answer
     ):
         return first.answer, 0
     held = len(before) - 1
-    arm, tests = first.comparison.arms[0], first.tests
+    variant, tests = first.comparison.variants[0], first.tests
     if held:
-        (arm,) = comparison_of(before[:1], after).arms
-        tests = run_tests(Comparison(arms=(arm,)), RULES).results
-    plan = plan_arm(
-        arm, tests, RULES, most=MOST_CONFIRMED, held={row.case: held for row in arm.cases} if held else None
+        (variant,) = comparison_of(before[:1], after).variants
+        tests = run_tests(Comparison(variants=(variant,)), RULES).results
+    plan = plan_variant(
+        variant, tests, RULES, most=MOST_CONFIRMED, held={row.case: held for row in variant.cases} if held else None
     )
     if isinstance(plan, str):
         return first.answer, 0

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.cli import main
-from pytest_extract.core.case_result import Arm
+from pytest_extract.core.case_result import Variant
 from pytest_extract.regression.baseline_file import update_baseline
 from pytest_extract.results import dump_result, write_results
 from tests.regression.make import broken, prompt_changed, result, suite
@@ -26,7 +26,7 @@ def files(tmp_path):
         "bad": prompt_changed(suite(60, BAD)),
         "few": prompt_changed(suite(3, GOOD)),
         "out": [broken(f"c{number}") for number in range(60)],
-        "models": suite(12, GOOD, arm=Arm(model="a")) + suite(12, BAD, arm=Arm(model="b")),
+        "models": suite(12, GOOD, variant=Variant(model="a")) + suite(12, BAD, variant=Variant(model="b")),
     }
     for name, results in runs.items():
         write_results(tmp_path / f"{name}.jsonl", results)
@@ -54,8 +54,8 @@ def files(tmp_path):
         ("baseline.json", "same.jsonl", [], 0),
         ("baseline.json", "bad.jsonl", [], 1),
         ("baseline.json", "bad.jsonl", ["--max-dead", "60"], 1),
-        ("models.jsonl", "models.jsonl", ["--before-arm", "a", "--after-arm", "b"], 1),
-        ("models.jsonl", "models.jsonl", ["--before-arm", "b", "--after-arm", "a"], 0),
+        ("models.jsonl", "models.jsonl", ["--before-variant", "a", "--after-variant", "b"], 1),
+        ("models.jsonl", "models.jsonl", ["--before-variant", "b", "--after-variant", "a"], 0),
     ],
 )
 def test_exit_status(files, capsys, before, after, options, status):
@@ -73,7 +73,7 @@ def test_exit_status(files, capsys, before, after, options, status):
         (["good.jsonl", "same.jsonl", "--max-dead", "-1"], "max_dead must be 0 or more"),
         (["good.jsonl", "same.jsonl", "--alpha", "0"], "alpha must be"),
         (["good.jsonl", "same.jsonl", "--measure", "pass_rat"], "did you mean 'pass_rate'"),
-        (["models.jsonl", "models.jsonl", "--before-arm", "c"], "no arm 'c'"),
+        (["models.jsonl", "models.jsonl", "--before-variant", "c"], "no variant 'c'"),
     ],
 )
 def test_mistakes_are_usage_and_say_what_is_wrong(files, capsys, arguments, said):
@@ -111,7 +111,7 @@ def test_json(files, capsys):
     record = json.loads(capsys.readouterr().out)
     assert record["answer"] == "WORSE"
     assert record["shows"][0]["cases"] == 60
-    assert [case["kind"] for case in record["comparison"]["arms"][0]["cases"]] == ["fell"] * 60
+    assert [case["kind"] for case in record["comparison"]["variants"][0]["cases"]] == ["fell"] * 60
 
 
 def test_a_results_file_of_one_line_is_no_baseline(files, capsys):

@@ -20,15 +20,17 @@ from tests.report.runs import GOLD, broken, scored, wrong
 SHAPE = {"fields": 3, "breadth": 2, "depth": 4, "arrays": 1, "array_items": 5, "leaves": 6, "values": 6}
 
 
-def of_arm(model, runs):
-    named = (replace(each, nodeid=f"{each.nodeid}[{model}]", arm=replace(each.arm, model=model)) for each in runs)
+def of_variant(model, runs):
+    named = (
+        replace(each, nodeid=f"{each.nodeid}[{model}]", variant=replace(each.variant, model=model)) for each in runs
+    )
     return [replace(each, shape={**SHAPE, **each.shape}) for each in named]
 
 
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "run.jsonl"
-    write_results(path, of_arm("m/one", RUN))
+    write_results(path, of_variant("m/one", RUN))
     return path
 
 
@@ -108,19 +110,19 @@ def test_a_report_that_cannot_be_written_is_told(told, tmp_path, capsys):
 
 
 def test_report_as_json(file, capsys):
-    (arm,) = json.loads(call(capsys, "report", file, "--json", "--samples", 50).out)
-    assert arm["arm"] == "m/one"
-    assert arm["measures"]["f1"]["plain"]["mean"] == pytest.approx((1 + 0.6 + 0) / 3)
-    assert arm["measures"]["f1"]["weighted"]["mean"] == pytest.approx((1 + 3 * 0.6 + 0) / 6)
-    assert arm["extract_bench"]["failures"] == {"no_json": 1}
-    assert set(arm["sob"]["plain"]["category_scores"]) == set(arm["sob"]["weighted"]["category_scores"])
-    assert arm["deepjsoneval"]["hard"]["strict"] == pytest.approx(0.6)
-    assert arm["fields"]["a"] == {
+    (variant,) = json.loads(call(capsys, "report", file, "--json", "--samples", 50).out)
+    assert variant["variant"] == "m/one"
+    assert variant["measures"]["f1"]["plain"]["mean"] == pytest.approx((1 + 0.6 + 0) / 3)
+    assert variant["measures"]["f1"]["weighted"]["mean"] == pytest.approx((1 + 3 * 0.6 + 0) / 6)
+    assert variant["extract_bench"]["failures"] == {"no_json": 1}
+    assert set(variant["sob"]["plain"]["category_scores"]) == set(variant["sob"]["weighted"]["category_scores"])
+    assert variant["deepjsoneval"]["hard"]["strict"] == pytest.approx(0.6)
+    assert variant["fields"]["a"] == {
         "match": 1, "mismatch": 2, "omission": 0, "hallucination": 0, "undecided": 0, "total": 3, "records": 2,
         "mean_score": pytest.approx(2.2 / 3), "precision": pytest.approx(2.2 / 3), "recall": pytest.approx(2.2 / 3),
         "f1": pytest.approx(2.2 / 3),
     }  # fmt: skip
-    assert arm["complexity"][1] == {
+    assert variant["complexity"][1] == {
         "case": "b[m/one]", "outcome": "passed", "complexity": "hard", "modality": "text", **SHAPE, "depth": 5,
     }  # fmt: skip
 
@@ -146,7 +148,7 @@ def test_hostile_names_are_tame(tmp_path, capsys):
     assert "\x1b" not in call(capsys, "report", tmp_path / "r.jsonl").out
 
 
-def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys, monkeypatch):
+def test_the_leaderboard_ranks_variants_of_several_files(tmp_path, file, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     paid = Attempt(
         index=0,
@@ -155,7 +157,7 @@ def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys, mon
         cost_usd=0.25,
         usage=Usage(prompt_tokens=7, completion_tokens=2),
     )
-    better = [replace(each, attempts=(paid,), outcome=Outcome.PASSED) for each in of_arm("m/two", RUN)]
+    better = [replace(each, attempts=(paid,), outcome=Outcome.PASSED) for each in of_variant("m/two", RUN)]
     write_results(tmp_path / "two.jsonl", better)
     out = call(capsys, "leaderboard", file, tmp_path / "two.jsonl").out
     rows = [line.split() for line in out.splitlines() if "m/" in line]
@@ -167,7 +169,7 @@ def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys, mon
     assert rows[5] == ["1", "m/two", "5", "of", "5", "100", "%", "5", "of", "5", "100", "%"]
     assert rows[6] == ["2", "m/one", "3", "of", "4", "25", "%", "1", "of", "4", "33.3", "%"]
     first, second = json.loads(call(capsys, "leaderboard", "--json", file, tmp_path / "two.jsonl").out)
-    assert (first["arm"], first["overall"], first["cost_usd"], first["tokens"]) == ("m/two", 1.0, 1.25, 45)
+    assert (first["variant"], first["overall"], first["cost_usd"], first["tokens"]) == ("m/two", 1.0, 1.25, 45)
     assert (first["rank"], first["fields_right"]["mean"], first["tied_with"]) == (1, 1.0, ["m/one"])
     assert (second["coverage"], second["raw"]) == (0.6, pytest.approx(7 / 15))
     assert (second["extract_bench"]["passed"], second["extract_bench"]["fields"]) == (1, 4)
@@ -175,34 +177,34 @@ def test_the_leaderboard_ranks_arms_of_several_files(tmp_path, file, capsys, mon
 
 def test_a_case_that_stands_twice_in_a_file_counts_once_and_is_told(tmp_path, capsys):
     again = [*RUN, replace(RUN[0], attempts=(), outcome=Outcome.BROKEN)]
-    write_results(tmp_path / "two.jsonl", of_arm("m/one", again))
+    write_results(tmp_path / "two.jsonl", of_variant("m/one", again))
     told = call(capsys, "leaderboard", tmp_path / "two.jsonl", "--json")
     (row,) = json.loads(told.out)
     assert (row["cases"], row["scored"]) == (5, 2)
-    assert "1 result of a case and arm that a later line of the file has again" in told.err
+    assert "1 result of a case and variant that a later line of the file has again" in told.err
 
 
-def test_files_with_the_same_arm_are_runs_of_their_own(tmp_path, file, capsys):
+def test_files_with_the_same_variant_are_runs_of_their_own(tmp_path, file, capsys):
     attempt = Attempt(index=0, outcome=Outcome.PASSED, score=score(1.0))
-    better = [replace(each, attempts=(attempt,), outcome=Outcome.PASSED) for each in of_arm("m/one", RUN)]
+    better = [replace(each, attempts=(attempt,), outcome=Outcome.PASSED) for each in of_variant("m/one", RUN)]
     write_results(tmp_path / "two.jsonl", better)
     told = call(capsys, "leaderboard", file, tmp_path / "two.jsonl", "--json")
-    assert [(row["arm"], row["cases"], row["scored"]) for row in json.loads(told.out)] == [
+    assert [(row["variant"], row["cases"], row["scored"]) for row in json.loads(told.out)] == [
         ("m/one (two)", 5, 5),
         ("m/one (run)", 5, 3),
     ]
     assert told.err == ""
     same = call(capsys, "leaderboard", file, file, "--json")
-    assert [row["arm"] for row in json.loads(same.out)] == ["m/one (run)", "m/one (run, 2)"]
+    assert [row["variant"] for row in json.loads(same.out)] == ["m/one (run)", "m/one (run, 2)"]
     out = call(capsys, "report", file, tmp_path / "two.jsonl").out
     assert "m/one (two): 5 cases: 5 scored" in out
 
 
 def test_files_with_other_cases_are_parts_of_one_run(tmp_path, capsys):
     for name, part in (("one", RUN[:2]), ("two", RUN[2:])):
-        write_results(tmp_path / f"{name}.jsonl", of_arm("m/one", part))
+        write_results(tmp_path / f"{name}.jsonl", of_variant("m/one", part))
     told = call(capsys, "leaderboard", tmp_path / "one.jsonl", tmp_path / "two.jsonl", "--json")
-    assert [(row["arm"], row["cases"]) for row in json.loads(told.out)] == [("m/one", 5)]
+    assert [(row["variant"], row["cases"]) for row in json.loads(told.out)] == [("m/one", 5)]
 
 
 @pytest.fixture
@@ -234,7 +236,7 @@ def test_report_by_a_tag_pools_the_fields_of_each_slice(tagged, capsys):
     ]
 
 
-def test_report_by_a_tag_has_the_total_of_each_arm(tmp_path, capsys):
+def test_report_by_a_tag_has_the_total_of_each_variant(tmp_path, capsys):
     path = tmp_path / "sizes.jsonl"
     outputs = {"a": GOLD, "b": wrong(total=1), "c": wrong(total=1, vendor="x")}
     sized = enumerate(outputs.items(), start=1)
@@ -245,8 +247,8 @@ def test_report_by_a_tag_has_the_total_of_each_arm(tmp_path, capsys):
     assert rows[5] == "(all) 3 1 3 of 3 66.7 % 6 of 9 66.7 % 0.8333"
     assert rows[-1] == "rank correlation of output-size with the pass rate of a case: -1.00"
     first, _ = json.loads(call(capsys, "report", path, "--by", "n", "--by", "output-size", "--json").out)
-    assert [(each["arm"], each["extract_bench"]["passed"]) for each in first["totals"]] == [("@m_1", 6)]
-    more = [replace(each, arm=replace(each.arm, model="n"), nodeid=f"{each.nodeid}[n]") for each in runs]
+    assert [(each["variant"], each["extract_bench"]["passed"]) for each in first["totals"]] == [("@m_1", 6)]
+    more = [replace(each, variant=replace(each.variant, model="n"), nodeid=f"{each.nodeid}[n]") for each in runs]
     write_results(path, [*runs, *more])
     call(capsys, "report", path, "--by", "output-size", "-o", tmp_path / "r.md")
     assert "1.00 (&#64;m&#95;1), -1.00 (n)</code>." in (tmp_path / "r.md").read_text(encoding="utf-8")
@@ -275,15 +277,15 @@ def test_report_by_values_and_failures(tagged, capsys):
     found = json.loads(call(capsys, "report", tagged, "--by", "domain", "--by", "failure", "--json").out)
     assert [(table["by"], table["kind"]) for table in found] == [("domain", "case"), ("failure", "failure")]
     first = found[0]["rows"][0]
-    assert (first["slice"], first["arm"], first["passed"], first["extract_bench"]["pass_rate"]) == (
+    assert (first["slice"], first["variant"], first["passed"], first["extract_bench"]["pass_rate"]) == (
         "finance", "m", 1, pytest.approx(5 / 6),
     )  # fmt: skip
-    assert found[1]["rows"] == [{"slice": "wrong value", "arm": "m", "count": 1}]
+    assert found[1]["rows"] == [{"slice": "wrong value", "variant": "m", "count": 1}]
 
 
 def test_leaderboard_by_a_tag_ranks_each_slice(tagged, capsys):
     found = json.loads(call(capsys, "leaderboard", tagged, "--by", "domain", "--json").out)
-    assert [(row["by"], row["slice"], row["arm"], row["cases"]) for row in found] == [
+    assert [(row["by"], row["slice"], row["variant"], row["cases"]) for row in found] == [
         ("domain", "finance", "m", 2),
         ("domain", "sport", "n", 1),
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_extract import MISSING, Alignment, Question, Scorer, Verdict
-from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Variant
 from pytest_extract.core.results import Answer, Judge, Status
 from pytest_extract.core.score import Score
 from pytest_extract.report.csv_table import csv_table
@@ -338,7 +338,7 @@ def as_result(pair: Pair) -> CaseResult:
     output = None if pair.extracted is MISSING else pair.extracted
     attempt = Attempt(index=0, outcome=outcome, score=score, output=output, breaches=breaches)
     return CaseResult(
-        nodeid=f"f.extract.yaml::{pair.seed}", case_id=str(pair.seed), file="f.extract.yaml", arm=Arm(model="m"),
+        nodeid=f"f.extract.yaml::{pair.seed}", case_id=str(pair.seed), file="f.extract.yaml", variant=Variant(model="m"),
         outcome=outcome, attempts=(attempt,), breaches=breaches,
     )  # fmt: skip
 

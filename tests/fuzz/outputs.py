@@ -306,7 +306,7 @@ def peak_mb() -> float:
 def judged(output: Output) -> dict[str, Any]:
     """Make an output, score it and tell it; return its kind and what that took."""
     from pytest_extract import ExtractError, compile_schema
-    from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+    from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
     from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
     from pytest_extract.report.lines import text_of
     from pytest_extract.results import dump_result, load_result
@@ -315,7 +315,9 @@ def judged(output: Output) -> dict[str, Any]:
     warm = scorer.score_text(GOLD, '{"vendor": 1')
     score_lines(warm.record(), DiffOptions())
     tried = Attempt(index=0, outcome=Outcome.FAILED, score=scorer.score_text(GOLD, TEXT).record())
-    first = CaseResult(nodeid="a::a", case_id="a", file="a", arm=Arm(), outcome=Outcome.FAILED, attempts=(tried,))
+    first = CaseResult(
+        nodeid="a::a", case_id="a", file="a", variant=Variant(), outcome=Outcome.FAILED, attempts=(tried,)
+    )
     case_lines(load_result(dump_result(first)), DiffOptions())  # what a run has imported by its first case
     made = output.make()
     size = len(made) if isinstance(made, str | bytes) else 0
@@ -331,7 +333,9 @@ def judged(output: Output) -> dict[str, Any]:
         raise AssertionError(f"measures: {score.measures}")
     kept = made if isinstance(made, str | dict | list) else None
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=record, output=kept)
-    case = CaseResult(nodeid="a::b", case_id="b", file="a", arm=Arm(), outcome=Outcome.FAILED, attempts=(attempt,))
+    case = CaseResult(
+        nodeid="a::b", case_id="b", file="a", variant=Variant(), outcome=Outcome.FAILED, attempts=(attempt,)
+    )
     result = load_result(dump_result(case))
     written = cpu_s() - middle
     told = []  # a run shows a case once, at one verbosity

@@ -270,7 +270,7 @@ def ranked(capsys, path):
     capsys.readouterr()
     assert main(["leaderboard", str(path), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
-    return {row["arm"]: (row["coverage"], row["json_pass_rate"], row["value_accuracy"]) for row in rows}
+    return {row["variant"]: (row["coverage"], row["json_pass_rate"], row["value_accuracy"]) for row in rows}
 
 
 def with_document(records):
@@ -286,10 +286,10 @@ def test_responses_of_several_models_are_scored_and_ranked(tmp_path, capsys, mon
     assert f"{3 if documents else 6} cases in " in told
     assert "6 responses of 2 models scored; rank them: pytest-extract leaderboard cases/sob-responses.jsonl" in told
     results = read_results(tmp_path / "cases/sob-responses.jsonl").results
-    assert {(each.case_id, each.arm.model) for each in results} == {
+    assert {(each.case_id, each.variant.model) for each in results} == {
         (name, model) for name in ("1-r0", "2-r1", "3-rx") for model in ("good", "bad")
     }
-    assert {each.tags["model_id"] == each.arm.model for each in results} == {True}
+    assert {each.tags["model_id"] == each.variant.model for each in results} == {True}
     found = ranked(capsys, "cases/sob-responses.jsonl")
     assert list(found) == ["good", "bad"]
     assert found["good"] == pytest.approx((1, 2 / 3, 2 / 3))
@@ -305,7 +305,7 @@ def test_responses_are_scored_again_without_a_call(pytester, capsys):
     result.assert_outcomes(passed=3, failed=3)
     assert ranked(capsys, "r.jsonl") == ranked(capsys, "cases/sob-responses.jsonl")
     before, after = (
-        {(each.case_id, each.arm): each.attempts[0].score.measures for each in read_results(Path(name)).results}
+        {(each.case_id, each.variant): each.attempts[0].score.measures for each in read_results(Path(name)).results}
         for name in ("cases/sob-responses.jsonl", "r.jsonl")
     )
     assert before == after
@@ -362,7 +362,11 @@ def test_repeated_records_of_a_model_stay_cases_of_their_own(tmp_path, capsys):
     assert main(["import", "sob", source, str(tmp_path / "out")]) == 0
     assert "2 cases in " in capsys.readouterr().out
     results = read_results(tmp_path / "out/sob-responses.jsonl").results
-    assert [(each.case_id, each.arm.model) for each in results] == [("1-r0", "good"), ("1-r0", "bad"), ("2-r0", "good")]
+    assert [(each.case_id, each.variant.model) for each in results] == [
+        ("1-r0", "good"),
+        ("1-r0", "bad"),
+        ("2-r0", "good"),
+    ]
 
 
 def test_records_without_responses_make_no_results(tmp_path, capsys):

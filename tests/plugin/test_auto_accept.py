@@ -132,8 +132,8 @@ def test_the_command_proposes_thresholds_on_one_half_and_checks_them_on_the_othe
     assert "auto-accept with 90 % right: thresholds proposed on 80 cases, checked on 80 others" in printed
     assert "vendor: no confidence is shown to have 90 % right" in " ".join(printed.split())
     assert main(["report", "r.jsonl", "--auto-accept", "0.9", "--json"]) == 0
-    (arm,) = json.loads(capsys.readouterr().out)
-    total = next(each for each in arm["fields"] if each["field"] == "total")
+    (variant,) = json.loads(capsys.readouterr().out)
+    total = next(each for each in variant["fields"] if each["field"] == "total")
     assert 0.5 <= total["confidence"] < 0.8
     assert total["proposed"]["precision_lower_bound"] >= 0.9
     assert total["checked"]["precision"] >= 0.85
@@ -170,6 +170,6 @@ def test_the_command_shows_calibration_by_field(
     assert main(["report", "r.jsonl", "--calibration", "--by", "supplier"]) == 2
     assert "leave --by out" in capsys.readouterr().err
     assert main(["report", "r.jsonl", "--calibration", "--json"]) == 0
-    (arm,) = json.loads(capsys.readouterr().out)
-    assert arm["overall"]["error"]["mean"] == pytest.approx(0.475)
-    assert arm["fields"]["total"]["accuracy"]["mean"] == 0.5
+    (variant,) = json.loads(capsys.readouterr().out)
+    assert variant["overall"]["error"]["mean"] == pytest.approx(0.475)
+    assert variant["fields"]["total"]["accuracy"]["mean"] == 0.5

@@ -288,7 +288,7 @@ def test_a_wrong_placeholder_of_a_prompt_is_told_before_the_first_call(
     assert llm_server.bodies == []
 
 
-ARM = f"[[]{MODEL}]"
+VARIANT = f"[[]{MODEL}]"
 
 
 def test_the_verdict_says_whether_the_provider_served_another_build(
@@ -305,11 +305,11 @@ def test_the_verdict_says_whether_the_provider_served_another_build(
     run("--extract-update-baseline", "--extract-repeat=1", "--extract-record=once").assert_outcomes(passed=3)
     gate = partial(run, "--extract-gate=regression")
     same = "the provider served the same build of the model in 3 cases"
-    gate("--extract-report=r.jsonl").stdout.fnmatch_lines([f"  note: {ARM} {same}"])
+    gate("--extract-report=r.jsonl").stdout.fnmatch_lines([f"  note: {VARIANT} {same}"])
     gate("--extract-record=none").stdout.no_fnmatch_line("*same build*")
     builds = [result.attempts[0].build for result in read_results(pytester.path / "r.jsonl").results]
     assert len(set(builds)) == 1
     assert str(builds[0]).endswith("test-model fp_a")
     llm_server.otherwise = served('{"vendor": "ACME Inc"}', "fp_b")
     told = "*another build of the model in 3 of 3 cases: *test-model fp_b, was *test-model fp_a"
-    gate().stdout.fnmatch_lines(["WORSE.*", f"  note: {ARM} same prompt and code, {told}"])
+    gate().stdout.fnmatch_lines(["WORSE.*", f"  note: {VARIANT} same prompt and code, {told}"])

@@ -329,8 +329,8 @@ def test_params_of_the_extractor_are_variants(
     for name in ("acme", "born"):
         write_case(name)
     result = pytester.runpytest(workers, "--extract-report=r.jsonl", "-s")
-    arms = {one.nodeid: one.arm.variant for one in read_results(pytester.path / "r.jsonl").results}
-    assert arms == {f"{case}.extract.yaml::{case}[{name}]": name for case in ("acme", "born") for name in names}
+    variants = {one.nodeid: one.variant.param for one in read_results(pytester.path / "r.jsonl").results}
+    assert variants == {f"{case}.extract.yaml::{case}[{name}]": name for case in ("acme", "born") for name in names}
     if workers == "-n0":
         assert [result.stdout.str().count(word) for word in ("made ", "closed ")] == [3, 3]
         result.stdout.fnmatch_lines([f"*{names[0]} -> *"])
@@ -348,7 +348,7 @@ def test_variants_have_recordings_of_their_own_and_update_no_gold(pytester: pyte
         pytester.runpytest(f"--extract-record={mode}", f"--extract-report={mode}.jsonl")
     for mode in ("once", "none"):
         results = read_results(pytester.path / f"{mode}.jsonl").results
-        outputs = {one.arm.variant: one.attempts[0].output["total"] for one in results}
+        outputs = {one.variant.param: one.attempts[0].output["total"] for one in results}
         assert outputs == {"regex": "regex", "extractor1": {"llm": 1}, "3": 3}
     refused = pytester.runpytest("--extract-update-gold=fix")
     refused.stdout.fnmatch_lines(["*regex, extractor1, 3: several variants of the extractor cannot update one gold*"])

@@ -1,4 +1,4 @@
-"""--extract-base-ref and --extract-changed: another git revision as an arm, or as what tells which cases to call."""
+"""--extract-base-ref and --extract-changed: another git revision as a variant, or as what tells which cases to call."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def test_a_side_that_cannot_run_again_is_told_and_what_to_do(pytester, project, 
     assert fresh_calls(pytester, prompt) == {}
 
 
-def test_two_arms_of_a_run_are_both_called_again(pytester, project):
+def test_two_variants_of_a_run_are_both_called_again(pytester, project):
     (pytester.path / "q.md").write_text("two\n")
     result = project("--extract-prompt=p.md", "--extract-prompt=q.md", GATE, CONFIRM, always=DEAD)
     result.stdout.fnmatch_lines(

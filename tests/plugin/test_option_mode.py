@@ -1,4 +1,4 @@
-"""Several modes of asking a model are arms of a run."""
+"""Several modes of asking a model are variants of a run."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def case(pytester: pytest.Pytester, write_case: Write) -> None:
 
 
 @pytest.mark.parametrize("args", [[], ["-n1"]], ids=["plain", "n1"])
-def test_each_mode_is_an_arm(pytester: pytest.Pytester, args: list[str]) -> None:
+def test_each_mode_is_a_variant(pytester: pytest.Pytester, args: list[str]) -> None:
     result = pytester.runpytest(*MODES, *args, "-v", "--extract-report=r.jsonl", "--extract-report=r.csv")
     result.assert_outcomes(passed=1, failed=1)
-    found = {one.arm.mode: one.outcome for one in read_results(pytester.path / "r.jsonl").results}
+    found = {one.variant.mode: one.outcome for one in read_results(pytester.path / "r.jsonl").results}
     assert found == {"prompt": "failed", "structured": "passed"}
     rows = list(csv.DictReader((pytester.path / "r.csv").read_text(encoding="utf-8").splitlines()))
     assert {(row["mode"], row["outcome"]) for row in rows} == {("prompt", "failed"), ("structured", "passed")}
@@ -43,10 +43,10 @@ def test_each_mode_is_an_arm(pytester: pytest.Pytester, args: list[str]) -> None
 
 
 @pytest.mark.parametrize("args", [[], ["--extract-mode=structured"]])
-def test_one_mode_is_no_part_of_the_arm(pytester: pytest.Pytester, args: list[str]) -> None:
+def test_one_mode_is_no_part_of_the_variant(pytester: pytest.Pytester, args: list[str]) -> None:
     pytester.runpytest(*args, "--extract-report=r.jsonl")
     (one,) = read_results(pytester.path / "r.jsonl").results
-    assert (one.arm.mode, one.nodeid) == (None, "a.extract.yaml::a")
+    assert (one.variant.mode, one.nodeid) == (None, "a.extract.yaml::a")
     assert one.outcome == ("passed" if args else "failed")
 
 
@@ -75,6 +75,6 @@ def test_a_baseline_keeps_the_modes_apart(pytester: pytest.Pytester) -> None:
     args = [*MODES, "--extract-baseline=b.json", "--extract-gate=none"]
     pytester.runpytest(*args, "--extract-update-baseline")
     stored = read_baseline(pytester.path / "b.json")
-    assert {state.arm.mode for state in stored.cases.values()} == {"prompt", "structured"}
+    assert {state.variant.mode for state in stored.cases.values()} == {"prompt", "structured"}
     result = pytester.runpytest(*args, "--extract-gate=regression")
     assert result.ret == 0

@@ -139,7 +139,7 @@ def test_xdist_runs_every_model(pytester: pytest.Pytester, write_case: Write) ->
     result.assert_outcomes(passed=2, failed=2)
 
 
-def test_several_prompts_are_arms_of_their_own(pytester: pytest.Pytester, write_case: Write) -> None:
+def test_several_prompts_are_variants_of_their_own(pytester: pytest.Pytester, write_case: Write) -> None:
     pytester.makeconftest(
         """
         import pytest

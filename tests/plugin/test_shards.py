@@ -63,7 +63,7 @@ def test_results_and_verdict_are_the_same_however_the_run_is_cut(suite, monkeypa
         status = main(["compare", str(path / "base.jsonl"), str(path / name), "--json"])
         record = json.loads(capsys.readouterr().out)
         record.pop("calls")  # how long a call took differs from run to run
-        for case in record["comparison"]["arms"][0]["cases"]:
+        for case in record["comparison"]["variants"][0]["cases"]:
             case.pop("latency_s")
         verdicts.append((status, record))
     assert verdicts[0] == verdicts[1] == verdicts[2]

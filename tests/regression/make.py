@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.results import FieldResult
 from pytest_extract.regression.shards import merge
 from pytest_extract.results import dump_result, load_result
@@ -36,16 +36,16 @@ def attempt(
 
 
 def result(
-    case_id: str, *runs: dict[str, Any] | Attempt, arm: Arm | None = None, file: str = FILE, **more: Any
+    case_id: str, *runs: dict[str, Any] | Attempt, variant: Variant | None = None, file: str = FILE, **more: Any
 ) -> CaseResult:
     attempts = tuple(run if isinstance(run, Attempt) else attempt(run, index=index) for index, run in enumerate(runs))
-    arm = arm or Arm()
-    label = f"[{arm.label}]" if arm.label else ""
+    variant = variant or Variant()
+    label = f"[{variant.label}]" if variant.label else ""
     values = {
         "nodeid": f"{file}::{case_id}{label}",
         "case_id": case_id,
         "file": file,
-        "arm": arm,
+        "variant": variant,
         "outcome": Outcome.PASSED if all(one.outcome is Outcome.PASSED for one in attempts) else Outcome.FAILED,
         "attempts": attempts,
         "digests": DIGESTS | {"document": f"{case_id:x<64}"},

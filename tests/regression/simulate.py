@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from pytest_extract.core.case_result import Arm, Outcome
+from pytest_extract.core.case_result import Outcome, Variant
 from pytest_extract.regression.snapshots import CaseKey, CaseState, FailingField, PatternState
 
 Run = dict[CaseKey, CaseState]
@@ -63,7 +63,7 @@ def _patterns(fields: int) -> Mapping[str, PatternState]:
 def state(case_id: str, fields: int, failing: dict[str, FailingField], *, runs: int = 1, **more: object) -> CaseState:
     return CaseState(
         case_id=case_id,
-        arm=Arm(),
+        variant=Variant(),
         outcome=Outcome.FAILED if failing else Outcome.PASSED,
         runs=runs,
         patterns=_patterns(fields),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.case_result import Arm
+from pytest_extract.core.case_result import Variant
 from pytest_extract.errors import StoreError
 from pytest_extract.regression.baseline import (
     as_stored,
@@ -32,7 +32,9 @@ def test_it_comes_back_as_it_was_written():
     baseline = baseline_of(
         result("a", FIELDS, FIELDS | {"n": False, "extra": INVENTED}),
         result(
-            "b", attempt({"n": ("ü\ud800", ["x", {"y": None}])}, failed_gate="schema"), arm=Arm(model="m", prompt="p")
+            "b",
+            attempt({"n": ("ü\ud800", ["x", {"y": None}])}, failed_gate="schema"),
+            variant=Variant(model="m", prompt="p"),
         ),
     )
     again = load_baseline(dump_baseline(baseline))

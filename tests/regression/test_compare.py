@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_extract.core.case_result import Arm, Outcome
+from pytest_extract.core.case_result import Outcome, Variant
 from pytest_extract.core.stats.runs import Runs
 from pytest_extract.core.values import MISSING
 from pytest_extract.regression.baseline import Baseline, dump_baseline, load_baseline, updated_baseline
 from pytest_extract.regression.changes import Change
-from pytest_extract.regression.compare import compare, compare_arms
+from pytest_extract.regression.compare import compare, compare_variants
 from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result
 
@@ -29,14 +29,14 @@ def compared(request):
     """Compare two lists of results, the first as a run or as it comes back from a baseline file."""
 
     def compared(before, after):
-        (arm,) = compare(request.param(before), snapshot(after)).arms
-        return arm
+        (variant,) = compare(request.param(before), snapshot(after)).variants
+        return variant
 
     return compared
 
 
-def kinds(arm):
-    return {row.pattern: str(row.kind) for row in arm.patterns}
+def kinds(variant):
+    return {row.pattern: str(row.kind) for row in variant.patterns}
 
 
 @pytest.mark.parametrize(
@@ -51,20 +51,20 @@ def kinds(arm):
     ids=["passes", "fails", "fell", "rose", "wrong in another way"],
 )
 def test_one_field(compared, before, after, kind, rates):
-    arm = compared([result("a", {"n": before, "m": True})], [result("a", {"n": after, "m": True})])
-    assert kinds(arm) == {"n": kind, "m": "unchanged"}
-    assert str(arm.cases[0].kind) == kind
-    row = next(row for row in arm.patterns if row.pattern == "n")
+    variant = compared([result("a", {"n": before, "m": True})], [result("a", {"n": after, "m": True})])
+    assert kinds(variant) == {"n": kind, "m": "unchanged"}
+    assert str(variant.cases[0].kind) == kind
+    row = next(row for row in variant.patterns if row.pattern == "n")
     assert (row.before, row.after) == rates
-    assert arm.cases[0].fields == 2
+    assert variant.cases[0].fields == 2
 
 
 def test_a_flip_carries_the_values_of_both_sides(compared):
-    arm = compared(
+    variant = compared(
         [result("a", {"n": ("g", "old wrong"), "m": True})],
         [result("a", {"n": ("g", "g"), "m": ("right", "new wrong")})],
     )
-    (worse, better) = arm.fields
+    (worse, better) = variant.fields
     assert (worse.path, worse.kind, worse.value_before, worse.value_after, worse.gold) == (
         ("m", Change.FELL, "right", "new wrong", "right")
     )
@@ -80,10 +80,10 @@ def test_rows_of_an_array_are_one_pattern_and_pairs_of_their_own(compared):
 
 
 def test_an_invented_field_is_broken_where_the_other_side_was_rightly_silent(compared):
-    arm = compared([result("a", {"n": True})], [result("a", {"n": True, "extra": INVENTED})])
-    assert kinds(arm) == {"n": "unchanged", "extra": "fell"}
-    assert arm.fields[0].value_before is MISSING
-    assert arm.cases[0].change == -0.5
+    variant = compared([result("a", {"n": True})], [result("a", {"n": True, "extra": INVENTED})])
+    assert kinds(variant) == {"n": "unchanged", "extra": "fell"}
+    assert variant.fields[0].value_before is MISSING
+    assert variant.cases[0].change == -0.5
     back = compared([result("a", {"n": True, "extra": INVENTED})], [result("a", {"n": True})])
     assert kinds(back) == {"n": "unchanged", "extra": "rose"}
 
@@ -91,67 +91,67 @@ def test_an_invented_field_is_broken_where_the_other_side_was_rightly_silent(com
 def test_a_container_that_fails_as_a_whole_is_one_broken_field(compared):
     good = result("a", {"o.x": True, "o.y": True, "n": True})
     bad = result("a", {"o": ({"x": 1}, "a text"), "n": True})
-    arm = compared([good], [bad])
-    assert [(change.path, str(change.kind)) for change in arm.fields] == [("o", "fell")]
-    assert arm.cases[0].fields == 2
+    variant = compared([good], [bad])
+    assert [(change.path, str(change.kind)) for change in variant.fields] == [("o", "fell")]
+    assert variant.cases[0].fields == 2
     back = compared([bad], [good])
     assert [(change.path, str(change.kind)) for change in back.fields] == [("o", "rose")]
 
 
 def test_a_value_of_the_wrong_type_is_held_against_the_field_s_own_metric(compared):
     wrong_type = attempt({"n": False}, metric="structure")
-    arm = compared([result("a", attempt({"n": True}, metric="exact"))], [result("a", wrong_type)])
-    assert kinds(arm) == {"n": "fell"}
+    variant = compared([result("a", attempt({"n": True}, metric="exact"))], [result("a", wrong_type)])
+    assert kinds(variant) == {"n": "fell"}
 
 
 def test_a_row_that_fails_as_a_whole_covers_its_fields(compared):
     good = result("a", {"r[0].x": True, "r[1].x": False, "r[2].x": True})
     bad = result("a", {"r[0].x": True, "r[1]": ({"x": 1}, "text"), "r[2]": ({"x": 1}, 7)})
-    arm = compared([good], [bad])
-    found = {change.path: str(change.kind) for change in arm.fields}
+    variant = compared([good], [bad])
+    found = {change.path: str(change.kind) for change in variant.fields}
     assert found == {"r[2]": "fell"}
 
 
 def test_a_document_that_fails_at_its_root_is_one_broken_field(compared):
-    arm = compared([result("a", {"x": True, "y": True})], [result("a", {"$": ({"x": 1}, 5)})])
-    assert arm.cases[0].change == -1
-    assert [change.path for change in arm.fields] == ["$"]
+    variant = compared([result("a", {"x": True, "y": True})], [result("a", {"$": ({"x": 1}, 5)})])
+    assert variant.cases[0].change == -1
+    assert [change.path for change in variant.fields] == ["$"]
 
 
 def test_a_failed_gate_counts_the_whole_case_and_blames_no_pattern(compared):
     good, bad = attempt({"n": True, "m": True}), attempt({"n": True, "m": True}, failed_gate="schema")
-    arm = compared([result("a", good)], [result("a", bad)])
-    assert kinds(arm) == {"(schema gate)": "fell", "n": "unchanged", "m": "unchanged"}
-    assert arm.cases[0].change == -1
-    assert arm.cases[0].kind is Change.FELL
+    variant = compared([result("a", good)], [result("a", bad)])
+    assert kinds(variant) == {"(schema gate)": "fell", "n": "unchanged", "m": "unchanged"}
+    assert variant.cases[0].change == -1
+    assert variant.cases[0].kind is Change.FELL
 
 
 def test_cases_on_one_side_are_new_or_gone(compared):
-    arm = compared(
+    variant = compared(
         [result("a", {"n": True}), result("b", {"k": True})], [result("a", {"n": True}), result("c", {"m": True})]
     )
-    assert {row.case.rpartition("::")[2]: str(row.kind) for row in arm.cases} == {
+    assert {row.case.rpartition("::")[2]: str(row.kind) for row in variant.cases} == {
         "a": "unchanged",
         "b": "gone",
         "c": "new",
     }
-    assert kinds(arm) == {"n": "unchanged", "k": "gone", "m": "new"}
+    assert kinds(variant) == {"n": "unchanged", "k": "gone", "m": "new"}
 
 
 def test_a_field_that_gold_gained_or_lost_is_new_or_gone(compared):
-    arm = compared([result("a", {"n": True, "old": True})], [result("a", {"n": True, "new": True})])
-    assert kinds(arm) == {"n": "unchanged", "old": "gone", "new": "new"}
-    assert arm.cases[0].fields == 1
+    variant = compared([result("a", {"n": True, "old": True})], [result("a", {"n": True, "new": True})])
+    assert kinds(variant) == {"n": "unchanged", "old": "gone", "new": "new"}
+    assert variant.cases[0].fields == 1
 
 
 @pytest.mark.parametrize("lost", [broken("a"), not_run("a")], ids=["broken", "not run"])
 def test_an_outage_is_never_a_regression(lost):
     good = [result("a", {"n": True}), result("b", {"n": True})]
-    (arm,) = compare(snapshot(good), snapshot([lost, good[1]])).arms
-    assert [str(row.kind) for row in arm.cases] == ["lost", "unchanged"]
-    assert "\n" not in arm.cases[0].why
-    assert not arm.fields
-    assert sum(row.fields for row in arm.cases) == 1
+    (variant,) = compare(snapshot(good), snapshot([lost, good[1]])).variants
+    assert [str(row.kind) for row in variant.cases] == ["lost", "unchanged"]
+    assert "\n" not in variant.cases[0].why
+    assert not variant.fields
+    assert sum(row.fields for row in variant.cases) == 1
 
 
 @pytest.mark.parametrize(
@@ -167,16 +167,16 @@ def test_only_another_document_makes_a_case_another_question(compared, name, exp
 def test_a_changed_gold_value_takes_its_field_out_and_says_so(compared):
     before = result("a", {"n": ("1", "1"), "m": True})
     after = replace(result("a", {"n": ("2", "1"), "m": False}), digests=before.digests | {"gold": "e" * 64})
-    arm = compared([before], [after])
-    assert kinds(arm) == {"n": "incomparable", "m": "fell"}
-    assert arm.cases[0].apart == 1
-    assert arm.cases[0].why == "gold changed"
+    variant = compared([before], [after])
+    assert kinds(variant) == {"n": "incomparable", "m": "fell"}
+    assert variant.cases[0].apart == 1
+    assert variant.cases[0].why == "gold changed"
 
 
 def test_another_metric_is_another_question(compared):
-    arm = compared([result("a", attempt({"n": True}))], [result("a", attempt({"n": False}, metric="exact"))])
-    assert str(arm.cases[0].kind) == "incomparable"
-    assert not arm.fields
+    variant = compared([result("a", attempt({"n": True}))], [result("a", attempt({"n": False}, metric="exact"))])
+    assert str(variant.cases[0].kind) == "incomparable"
+    assert not variant.fields
 
 
 def test_known_failures_are_left_out_and_told(compared):
@@ -184,9 +184,9 @@ def test_known_failures_are_left_out_and_told(compared):
     after = replace(
         result("a", {"n": True, "items[0].tax": False, "items[1].tax": True, "o.x": False}), known=("items[].tax", "o")
     )
-    arm = compared([before], [after])
-    assert kinds(arm) == {"n": "unchanged"}
-    assert arm.known == (f"{FILE}::a: items[0].tax", f"{FILE}::a: o.x")
+    variant = compared([before], [after])
+    assert kinds(variant) == {"n": "unchanged"}
+    assert variant.known == (f"{FILE}::a: items[0].tax", f"{FILE}::a: o.x")
 
 
 def test_one_known_row_leaves_the_others_in(compared):
@@ -207,11 +207,11 @@ def test_repeats_flip_at_half_and_shift_short_of_it(compared):
 
 
 def test_all_runs_of_both_sides_count_however_many_each_has(compared):
-    arm = compared([result("a", {"n": True})], [result("a", {"n": True}, {"n": False}, {"n": False})])
-    assert kinds(arm) == {"n": "fell"}
-    assert arm.cases[0].runs == (1, 3)
-    assert (arm.cases[0].before, arm.cases[0].after) == pytest.approx((1, 1 / 3))
-    assert arm.cases[0].runs_by_pattern["n"] == Runs((0,), (0, 1, 1))
+    variant = compared([result("a", {"n": True})], [result("a", {"n": True}, {"n": False}, {"n": False})])
+    assert kinds(variant) == {"n": "fell"}
+    assert variant.cases[0].runs == (1, 3)
+    assert (variant.cases[0].before, variant.cases[0].after) == pytest.approx((1, 1 / 3))
+    assert variant.cases[0].runs_by_pattern["n"] == Runs((0,), (0, 1, 1))
 
 
 def test_a_run_that_fails_as_a_whole_is_set_to_the_mean_of_the_others(compared):
@@ -242,48 +242,54 @@ def test_runs_that_broke_are_counted_by_kind_and_cost_and_latency_are_kept(compa
     assert (case.cost_usd, case.latency_s) == ((0.01, 0.01), (1.0, 2.0))
 
 
-def test_arms_pair_by_label_and_a_lone_arm_with_a_lone_arm():
-    old, new = Arm(model="old"), Arm(model="new")
-    one = compare(snapshot([result("a", {"n": True}, arm=old)]), snapshot([result("a", {"n": True}, arm=new)]))
-    assert [(arm.before, arm.after) for arm in one.arms] == [("old", "new")]
+def test_variants_pair_by_label_and_a_lone_variant_with_a_lone_variant():
+    old, new = Variant(model="old"), Variant(model="new")
+    one = compare(snapshot([result("a", {"n": True}, variant=old)]), snapshot([result("a", {"n": True}, variant=new)]))
+    assert [(variant.before, variant.after) for variant in one.variants] == [("old", "new")]
     two = compare(
-        snapshot([result("a", {"n": True}, arm=old)]),
-        snapshot([result("a", {"n": True}, arm=arm) for arm in (old, new)]),
+        snapshot([result("a", {"n": True}, variant=old)]),
+        snapshot([result("a", {"n": True}, variant=variant) for variant in (old, new)]),
     )
-    assert [(arm.before, arm.after, len(arm.compared)) for arm in two.arms] == [("old", "old", 1), ("", "new", 0)]
+    assert [(variant.before, variant.after, len(variant.compared)) for variant in two.variants] == [
+        ("old", "old", 1),
+        ("", "new", 0),
+    ]
 
 
-def test_two_arms_of_one_run():
+def test_two_variants_of_one_run():
     states = snapshot(
-        [result("a", {"n": True}, arm=Arm(revision="main")), result("a", {"n": False}, arm=Arm(revision="now"))]
+        [
+            result("a", {"n": True}, variant=Variant(revision="main")),
+            result("a", {"n": False}, variant=Variant(revision="now")),
+        ]
     )
-    arm = compare_arms(states, states, "main", "now")
-    assert arm.label == "main -> now"
-    assert [str(change.kind) for change in arm.fields] == ["fell"]
+    variant = compare_variants(states, states, "main", "now")
+    assert variant.label == "main -> now"
+    assert [str(change.kind) for change in variant.fields] == ["fell"]
 
 
 def test_runs_from_different_folders_pair_by_id():
-    (arm,) = compare(
+    (variant,) = compare(
         snapshot([result("a", {"n": True}, file="/one/x.extract.yaml"), result("d", {"n": True}, file="/one/y")]),
         snapshot([result("a", {"n": False}, file="x.extract.yaml"), result("d", {"n": True}, file="y")]),
-    ).arms
-    assert [str(row.kind) for row in arm.cases] == ["fell", "unchanged"]
+    ).variants
+    assert [str(row.kind) for row in variant.cases] == ["fell", "unchanged"]
 
 
 def test_the_same_set_up_is_only_claimed_where_the_extractor_is_known():
     one = result("a", {"n": True})
     known = replace(one, digests=one.digests | {"extractor": "7" * 64})
-    assert not compare(snapshot([one]), snapshot([one])).arms[0].cases[0].same_setup
-    assert compare(snapshot([known]), snapshot([known])).arms[0].cases[0].same_setup
-    assert compare(snapshot([one]), snapshot([one]), same_run=True).arms[0].cases[0].same_setup
+    assert not compare(snapshot([one]), snapshot([one])).variants[0].cases[0].same_setup
+    assert compare(snapshot([known]), snapshot([known])).variants[0].cases[0].same_setup
+    assert compare(snapshot([one]), snapshot([one]), same_run=True).variants[0].cases[0].same_setup
     other = replace(known, digests=known.digests | {"prompt": "8" * 64})
-    assert not compare(snapshot([known]), snapshot([other])).arms[0].cases[0].same_setup
+    assert not compare(snapshot([known]), snapshot([other])).variants[0].cases[0].same_setup
 
 
 def test_a_case_that_was_broken_before_is_lost_too():
-    (arm,) = compare(snapshot([broken("a")]), snapshot([result("a", {"n": True})])).arms
-    assert arm.cases[0].kind is Change.LOST
-    assert arm.cases[0].why.startswith("before broken")
+    (variant,) = compare(snapshot([broken("a")]), snapshot([result("a", {"n": True})])).variants
+    assert variant.cases[0].kind is Change.LOST
+    assert variant.cases[0].why.startswith("before broken")
 
 
 def test_a_baseline_keeps_the_old_entry_of_a_case_that_broke():

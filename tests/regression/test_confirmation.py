@@ -10,12 +10,12 @@ import pytest
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.confirmation import (
     FIRST_SHARE,
-    ArmPlan,
     Spent,
+    VariantPlan,
     confirm,
     fallen_cases,
     held_runs,
-    plan_arm,
+    plan_variant,
     rests_on_few,
     suspects_of,
 )
@@ -47,8 +47,8 @@ def dead(*numbers, fields=4, bits="0"):
 
 def planned(before, after, rules=RULES, **more):
     comparison = compare(before, after)
-    (arm,) = comparison.arms
-    return plan_arm(arm, run_tests(comparison, rules).results, rules, **{"most": 10, **more})
+    (variant,) = comparison.variants
+    return plan_variant(variant, run_tests(comparison, rules).results, rules, **{"most": 10, **more})
 
 
 def decided(wrong_now, fresh_before, fresh_now, runs=2):
@@ -56,7 +56,7 @@ def decided(wrong_now, fresh_before, fresh_now, runs=2):
     before, after = run({}), run(wrong_now)
     first = decide(compare(before, after), RULES, level=LEVEL)
     plan = planned(before, after)
-    assert isinstance(plan, ArmPlan)
+    assert isinstance(plan, VariantPlan)
     sides = [
         {key: each for key, each in run(wrong, runs=runs).items() if key.case in plan.cases}
         for wrong in (fresh_before, fresh_now)
@@ -194,7 +194,9 @@ def test_a_suspect_is_what_luck_gives_least_often():
     comparison = compare(run({20: {1: "0"}, 21: {1: "0"}}), run({number: {2: "0"} for number in range(8)}))
     found = suspects_of("", run_tests(comparison, RULES).results)
     assert (found[0].subject, found[0].name) == (Subject.PATTERN, "f2")
-    assert fallen_cases(comparison.arms[0], (Subject.PATTERN, "f2"), RULES) == [f"s::0{number}" for number in range(8)]
+    assert fallen_cases(comparison.variants[0], (Subject.PATTERN, "f2"), RULES) == [
+        f"s::0{number}" for number in range(8)
+    ]
     assert suspects_of("", run_tests(compare(run({}), run({})), RULES).results) == ()
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.cli.compare import comparison_record
-from pytest_extract.core.case_result import Arm
+from pytest_extract.core.case_result import Variant
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.stats.exact import mcnemar
 from pytest_extract.errors import ConfigError
@@ -81,7 +81,7 @@ def test_reasons_name_the_kinds_of_new_mistakes():
     assert f"better in 0; {told} (p " in field
     lines = [text_of(each) for each in gate_lines(decision, width=200, verbosity=1)]
     assert any(each.endswith("-> 1201000 (gold 1201): 1,000 times the gold") for each in lines)
-    fields = json.loads(json.dumps(comparison_record(decision)))["comparison"]["arms"][0]["fields"]
+    fields = json.loads(json.dumps(comparison_record(decision)))["comparison"]["variants"][0]["fields"]
     assert {(each["mistake"] or {}).get("kind") for each in fields} == {"power_of_ten", None}
 
 
@@ -103,7 +103,7 @@ def test_the_mistake_is_that_of_the_last_failing_run_and_a_fixed_field_has_none(
         "name": "affix",
     }
     before, after = [scored(f"c{n}", thousandfold) for n in range(30)], [scored(f"c{n}", right) for n in range(30)]
-    assert all(change.mistake is None for change in verdict(before, after).comparison.arms[0].fields)
+    assert all(change.mistake is None for change in verdict(before, after).comparison.variants[0].fields)
 
 
 def test_one_fixed_and_another_broken_is_worse():
@@ -206,9 +206,9 @@ def test_new_cases_do_not_make_up_for_those_that_are_gone():
     assert verdict(suite(100, GOOD), after).answer is Answer.UNDECIDED
 
 
-def test_an_arm_that_was_not_run_at_all_is_noted():
-    arms = [Arm(model="one"), Arm(model="two")]
-    before = [each for arm in arms for each in suite(60, GOOD, arm=arm)]
+def test_a_variant_that_was_not_run_at_all_is_noted():
+    variants = [Variant(model="one"), Variant(model="two")]
+    before = [each for variant in variants for each in suite(60, GOOD, variant=variant)]
     found = verdict(before, before[:60])
     assert found.answer is Answer.PASS
     assert any("60 of 60 earlier cases are not in this run" in note for note in found.notes)
@@ -285,41 +285,44 @@ def test_settings_out_of_range_are_refused(name, value):
         Rules(**{name: value})
 
 
-def test_several_arms_are_judged_each_by_itself():
+def test_several_variants_are_judged_each_by_itself():
     """One of two models got worse: pooled, the steady one would water it down."""
-    steady, weak = Arm(model="steady"), Arm(model="weak")
-    before = suite(12, GOOD, arm=steady) + suite(12, GOOD, arm=weak)
-    after = suite(12, GOOD, arm=steady) + suite(12, BAD, arm=weak)
+    steady, weak = Variant(model="steady"), Variant(model="weak")
+    before = suite(12, GOOD, variant=steady) + suite(12, GOOD, variant=weak)
+    after = suite(12, GOOD, variant=steady) + suite(12, BAD, variant=weak)
     found = verdict(before, after)
     assert found.answer is Answer.WORSE
     assert all(reason.startswith("[weak]") for reason in found.reasons)
 
 
-def of_arms(results, *labels):
-    return [result for result in results if result.arm.label in labels]
+def of_variants(results, *labels):
+    return [result for result in results if result.variant.label in labels]
 
 
-def test_two_arms_of_one_run_are_judged():
-    run = suite(12, GOOD, arm=Arm(revision="main")) + suite(12, BAD, arm=Arm(revision="now"))
-    assert evaluate_base(of_arms(run, "main", "now"), "main", Rules()).answer is Answer.WORSE
-    assert evaluate_base(of_arms(run, "now", "main"), "now", Rules()).answer is not Answer.WORSE
+def test_two_variants_of_one_run_are_judged():
+    run = suite(12, GOOD, variant=Variant(revision="main")) + suite(12, BAD, variant=Variant(revision="now"))
+    assert evaluate_base(of_variants(run, "main", "now"), "main", Rules()).answer is Answer.WORSE
+    assert evaluate_base(of_variants(run, "now", "main"), "now", Rules()).answer is not Answer.WORSE
 
 
-def test_several_arms_against_a_base_share_one_error_budget():
+def test_several_variants_against_a_base_share_one_error_budget():
     names = ("base", "one", "two", "three")
-    run = [case for name in names for case in suite(12, GOOD, arm=Arm(model=name))]
-    weak = suite(12, GOOD | {"m": False}, arm=Arm(model="weak"))[:6] + suite(12, GOOD, arm=Arm(model="weak"))[6:]
-    alone = evaluate_base(of_arms([*run, *weak], "base", "weak"), "base", Rules())
+    run = [case for name in names for case in suite(12, GOOD, variant=Variant(model=name))]
+    weak = (
+        suite(12, GOOD | {"m": False}, variant=Variant(model="weak"))[:6]
+        + suite(12, GOOD, variant=Variant(model="weak"))[6:]
+    )
+    alone = evaluate_base(of_variants([*run, *weak], "base", "weak"), "base", Rules())
     together = evaluate_base([*run, *weak], "base", Rules())
-    assert [arm.after for arm in together.comparison.arms] == ["one", "three", "two", "weak"]
-    assert alone.tests[0].adjusted == together.tests[0].adjusted  # arms without a change cost nothing
+    assert [variant.after for variant in together.comparison.variants] == ["one", "three", "two", "weak"]
+    assert alone.tests[0].adjusted == together.tests[0].adjusted  # variants without a change cost nothing
     assert together.answer is Answer.WORSE
-    assert {test.arm for test in together.tests if test.adjusted <= 0.05} == {"base -> weak"}
+    assert {test.variant for test in together.tests if test.adjusted <= 0.05} == {"base -> weak"}
 
 
-def test_a_new_arm_has_nothing_to_be_held_against_and_says_so():
-    before = suite(60, GOOD, arm=Arm(model="a"))
-    after = suite(60, GOOD, arm=Arm(model="a")) + suite(60, BAD, arm=Arm(model="b"))
+def test_a_new_variant_has_nothing_to_be_held_against_and_says_so():
+    before = suite(60, GOOD, variant=Variant(model="a"))
+    after = suite(60, GOOD, variant=Variant(model="a")) + suite(60, BAD, variant=Variant(model="b"))
     found = verdict(before, after)
     assert found.answer is Answer.PASS
     assert any("[b]" in note for note in found.notes)
@@ -513,8 +516,8 @@ def test_values_of_a_tag_are_shown_beside_the_cases_without_it():
     few = [
         [replace(each, tags={}) if index > 30 else each for index, each in enumerate(side)] for side in (before, after)
     ]
-    (arm,) = verdict(*few, by=("kind",)).comparison.arms
-    found = tag_effects(arm, Rules(by=("kind", "other")))
+    (variant,) = verdict(*few, by=("kind",)).comparison.variants
+    found = tag_effects(variant, Rules(by=("kind", "other")))
     assert [(each.tag, each.value, len(each.losses), each.before, each.after) for each in found] == [
         ("kind", "credit", 6, 1.0, 0.0),
         ("kind", "invoice", 25, 1.0, 1.0),

@@ -54,8 +54,8 @@ def test_a_run_is_never_worse_than_itself(drawn):
     run = side(drawn, 0)
     comparison = compare(run, run)
     assert decide(comparison, RULES).answer is not Answer.WORSE
-    assert not comparison.arms[0].fields
-    assert {row.kind for row in comparison.arms[0].cases} == {Change.UNCHANGED}
+    assert not comparison.variants[0].fields
+    assert {row.kind for row in comparison.variants[0].cases} == {Change.UNCHANGED}
 
 
 @given(suites)
@@ -63,14 +63,17 @@ def test_a_baseline_file_says_what_the_run_itself_would_say(drawn):
     run, after = side(drawn, 0), side(drawn, 1)
     stored = load_baseline(dump_baseline(updated_baseline(None, run))).cases
     direct, filed = compare(run, after), compare(stored, after)
-    assert direct.arms[0].patterns == filed.arms[0].patterns
-    assert [row.change for row in direct.arms[0].cases] == [row.change for row in filed.arms[0].cases]
+    assert direct.variants[0].patterns == filed.variants[0].patterns
+    assert [row.change for row in direct.variants[0].cases] == [row.change for row in filed.variants[0].cases]
     assert decide(direct, RULES).answer is decide(filed, RULES).answer
 
 
 @given(suites)
 def test_swapping_the_sides_swaps_fixed_and_broken(drawn):
-    there, back = compare(side(drawn, 0), side(drawn, 1)).arms[0], compare(side(drawn, 1), side(drawn, 0)).arms[0]
+    there, back = (
+        compare(side(drawn, 0), side(drawn, 1)).variants[0],
+        compare(side(drawn, 1), side(drawn, 0)).variants[0],
+    )
     assert [row.change for row in there.cases] == [-row.change for row in back.cases]
     mirrored = {row.pattern: (row.rose, row.fell) for row in back.patterns}
     assert {row.pattern: (row.fell, row.rose) for row in there.patterns} == mirrored
@@ -104,8 +107,8 @@ def test_breaking_one_more_field_never_turns_worse_into_something_better(drawn):
 
 @given(suites)
 def test_inventing_a_field_never_makes_a_case_better(drawn):
-    invented = compare(side(drawn, 0), side(drawn, 1, {"extra": INVENTED})).arms[0]
-    plain = compare(side(drawn, 0), side(drawn, 1)).arms[0]
+    invented = compare(side(drawn, 0), side(drawn, 1, {"extra": INVENTED})).variants[0]
+    plain = compare(side(drawn, 0), side(drawn, 1)).variants[0]
     assert all(new.after <= old.after for new, old in zip(invented.cases, plain.cases, strict=True))
 
 
@@ -151,7 +154,7 @@ def test_no_value_stops_the_gate(odd):
     after = snapshot([result("a", {"n": ("g", odd), "m": True})])
     comparison = compare(before, after)
     verdict = decide(comparison, RULES)
-    assert [change.path for change in comparison.arms[0].fields] == ["n"]
+    assert [change.path for change in comparison.variants[0].fields] == ["n"]
     assert load_baseline(dump_baseline(updated_baseline(None, after))).cases.keys() == after.keys()
     assert all(text_of(line).isprintable() for line in gate_lines(verdict))
     assert json.dumps(comparison_record(verdict))

@@ -1,4 +1,4 @@
-"""Arms ranked by the fields that are right: intervals for all together, and ties where the cases tell nothing apart."""
+"""Variants ranked by the fields that are right: intervals for all together, and ties where the cases tell nothing apart."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from pytest_extract.core.case_result import Arm
-from pytest_extract.regression.ranking import RankedArm, rank_arms
+from pytest_extract.core.case_result import Variant
+from pytest_extract.regression.ranking import RankedVariant, rank_variants
 from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import broken, result
 
@@ -18,13 +18,13 @@ FIELDS = [f"f{number}" for number in range(10)]
 def run_of(model, cases, right, source, **more):
     """Results of a model whose every field is right by chance."""
     return [
-        result(f"c{number}", {name: source.random() < right for name in FIELDS}, arm=Arm(model=model), **more)
+        result(f"c{number}", {name: source.random() < right for name in FIELDS}, variant=Variant(model=model), **more)
         for number in range(cases)
     ]
 
 
 def ranked(*results):
-    return {place.arm: place for place in rank_arms(snapshot([one for found in results for one in found]))}
+    return {place.variant: place for place in rank_variants(snapshot([one for found in results for one in found]))}
 
 
 def test_the_best_comes_first_and_is_tied_with_what_the_cases_do_not_tell_from_it():
@@ -39,18 +39,20 @@ def test_the_best_comes_first_and_is_tied_with_what_the_cases_do_not_tell_from_i
 
 def test_a_few_cases_tell_nothing_apart_and_bound_little():
     places = ranked(
-        [result("c1", {"f": True}, arm=Arm(model="a"))],
-        [result("c1", {"f": False}, arm=Arm(model="b"))],
+        [result("c1", {"f": True}, variant=Variant(model="a"))],
+        [result("c1", {"f": False}, variant=Variant(model="b"))],
     )
     assert (places["a"].right, places["b"].right) == (1.0, 0.0)
     assert places["a"].tied == ("b",)
     assert (places["a"].low < 0.1, places["b"].high > 0.9) == (True, True)
 
 
-def test_an_arm_without_a_result_is_last_and_tied_with_none():
-    places = ranked([result("c1", {"f": False}, arm=Arm(model="a"))], [broken("c1", arm=Arm(model="0"))])
+def test_a_variant_without_a_result_is_last_and_tied_with_none():
+    places = ranked(
+        [result("c1", {"f": False}, variant=Variant(model="a"))], [broken("c1", variant=Variant(model="0"))]
+    )
     assert [*places] == ["a", "0"]
-    assert places["0"] == RankedArm(arm="0", right=None)
+    assert places["0"] == RankedVariant(variant="0", right=None)
 
 
 def test_cases_whose_gold_changed_between_the_runs_tell_nothing():
@@ -62,7 +64,7 @@ def test_cases_whose_gold_changed_between_the_runs_tell_nothing():
 
 
 @pytest.mark.slow
-def test_equal_arms_are_seldom_told_apart_however_many_there_are():
+def test_equal_variants_are_seldom_told_apart_however_many_there_are():
     source = random.Random(11)
     suites, models = 40, "abcd"
     wrong = 0
@@ -73,7 +75,7 @@ def test_equal_arms_are_seldom_told_apart_however_many_there_are():
 
 
 @pytest.mark.parametrize("models", [2, 8])
-def test_intervals_are_wider_the_more_arms_there_are(models):
+def test_intervals_are_wider_the_more_variants_there_are(models):
     source = random.Random(3)
     places = ranked(*(run_of(f"m{number}", 40, 0.9, source) for number in range(models)))
     alone = ranked(run_of("m0", 40, 0.9, random.Random(3)))["m0"]

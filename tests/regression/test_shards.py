@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_extract.core.case_result import Arm
+from pytest_extract.core.case_result import Variant
 from tests.regression.make import broken, merged_results, not_run, result
 
 GOOD, BAD = result("a", {"n": True}), result("a", {"n": False})
@@ -18,8 +18,8 @@ def test_results_keep_the_order_of_the_shards():
     assert (merged.notes, merged.conflicts) == ((), ())
 
 
-def test_arms_of_a_case_are_results_of_their_own():
-    merged = merged_results(("1", [GOOD]), ("2", [result("a", {"n": True}, arm=Arm(model="m"))]))
+def test_variants_of_a_case_are_results_of_their_own():
+    merged = merged_results(("1", [GOOD]), ("2", [result("a", {"n": True}, variant=Variant(model="m"))]))
     assert len(merged.results) == 2
 
 

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_extract.core.case_result import Arm, Outcome
+from pytest_extract.core.case_result import Outcome, Variant
 from pytest_extract.core.results import Status
 from pytest_extract.core.values import MISSING
 from pytest_extract.regression.snapshots import CaseKey, case_state, snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result
 
 
-def test_a_case_is_keyed_by_file_id_and_arm():
-    states = snapshot([result("a", {"x": True}), result("a", {"x": True}, arm=Arm(model="m"))])
+def test_a_case_is_keyed_by_file_id_and_variant():
+    states = snapshot([result("a", {"x": True}), result("a", {"x": True}, variant=Variant(model="m"))])
     assert set(states) == {CaseKey(f"{FILE}::a", ""), CaseKey(f"{FILE}::a", "m")}
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.case_result import Arm
+from pytest_extract.core.case_result import Variant
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.suite import check_suite
 from tests.regression.make import broken, not_run, result
 
 
-def half_right(arm=None):
+def half_right(variant=None):
     return [
-        result("a", {"n": True, "m": True}, arm=arm),
-        result("b", {"n": True, "m": False}, {"n": False, "m": False}, arm=arm),
+        result("a", {"n": True, "m": True}, variant=variant),
+        result("b", {"n": True, "m": False}, {"n": False, "m": False}, variant=variant),
     ]
 
 
@@ -53,13 +53,13 @@ def test_without_bounds_a_scored_run_has_nothing_to_miss():
     assert check_suite(half_right(), {}) == []
 
 
-def test_each_arm_has_to_pass():
-    results = [*half_right(Arm(model="a")), result("a", {"n": True}, arm=Arm(model="b"))]
+def test_each_variant_has_to_pass():
+    results = [*half_right(Variant(model="a")), result("a", {"n": True}, variant=Variant(model="b"))]
     assert check_suite(results, {"pass_rate": 0.9}) == [
         (True, "[b] pass_rate 1.0000 reaches 0.9"),
         (False, "[a] pass_rate 0.6250 < 0.9 over 2 cases"),
     ]
-    silent = check_suite([*half_right(Arm(model="a")), broken("a", arm=Arm(model="b"))], {"pass_rate": 0.1})
+    silent = check_suite([*half_right(Variant(model="a")), broken("a", variant=Variant(model="b"))], {"pass_rate": 0.1})
     assert silent[-1] == (False, "[b] no case was scored, so nothing was measured")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Variant
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.results import dump_result, load_result
 
@@ -42,7 +42,7 @@ def case(name: str, outcome: Outcome, *attempts: Attempt, model: str | None = No
     """Make a result and have it go through a line of a results file."""
     file = "cases/all.extract.yaml"
     nodeid = f"{file}::{name}[{model}]" if model else f"{file}::{name}"
-    base = {"nodeid": nodeid, "case_id": name, "file": file, "arm": Arm(model=model), "outcome": outcome}
+    base = {"nodeid": nodeid, "case_id": name, "file": file, "variant": Variant(model=model), "outcome": outcome}
     return load_result(dump_result(CaseResult(attempts=attempts, **{**base, **keys})))
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.report.csv_table import csv_table
 from pytest_extract.report.run_report import RunReport
 from tests.records import field_result, score_record
@@ -24,7 +24,9 @@ from tests.records import field_result, score_record
 def test_no_cell_is_a_formula(path: str, cell: str) -> None:
     leaf = field_result("a", None)._replace(pattern=path)
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(leaf))
-    result = CaseResult(nodeid="n", case_id="c", file="f", arm=Arm(), outcome=Outcome.FAILED, attempts=(attempt,))
+    result = CaseResult(
+        nodeid="n", case_id="c", file="f", variant=Variant(), outcome=Outcome.FAILED, attempts=(attempt,)
+    )
     (row,) = csv.DictReader(csv_table(RunReport(results=[result])).splitlines(keepends=True))
     assert (row["pattern"], row["gold"], row["extracted"]) == (cell, "null", "")
 
@@ -45,7 +47,9 @@ def test_no_cell_is_a_formula(path: str, cell: str) -> None:
 def test_cells_can_be_written_and_read_anywhere(path: str, cell: str) -> None:
     leaf = field_result("a", path)._replace(pattern=path)
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(leaf))
-    result = CaseResult(nodeid="n", case_id="c", file="f", arm=Arm(), outcome=Outcome.FAILED, attempts=(attempt,))
+    result = CaseResult(
+        nodeid="n", case_id="c", file="f", variant=Variant(), outcome=Outcome.FAILED, attempts=(attempt,)
+    )
     written = csv_table(RunReport(results=[result])).encode("utf-8").decode("utf-8")
     (row,) = csv.DictReader(io.StringIO(written, newline=""))
     assert row["pattern"] == cell

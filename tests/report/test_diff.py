@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pytest_extract.core.case_result import Arm, Attempt, Breach, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Variant
 from pytest_extract.core.results import Failure, FailureKind, FieldResult, NamedMistake, ScoreRecord
 from pytest_extract.core.values import FieldPath
 from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
@@ -384,7 +384,7 @@ def test_an_excerpt_of_one_endless_line_stays_in_the_window() -> None:
 
 
 def result(*attempts: Attempt, **keys: Any) -> CaseResult:
-    base = {"nodeid": "n", "case_id": "c", "file": "f", "arm": Arm(), "outcome": Outcome.FAILED, **keys}
+    base = {"nodeid": "n", "case_id": "c", "file": "f", "variant": Variant(), "outcome": Outcome.FAILED, **keys}
     return CaseResult(attempts=attempts, **base)
 
 

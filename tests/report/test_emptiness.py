@@ -69,7 +69,7 @@ def test_many_cases_are_counted_and_all_named_with_v() -> None:
     assert "case7" in told(*results, verbosity=1)
 
 
-def test_gold_values_that_nothing_compares_are_added_up_over_cases_not_arms() -> None:
+def test_gold_values_that_nothing_compares_are_added_up_over_cases_not_variants() -> None:
     keys = {"uncompared": {"events": 66}, "shape": {"leaves": 67}}
     full = dict.fromkeys("abcde", "x")
     results = [

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.results import FieldResult
 from pytest_extract.documents import Document
 from pytest_extract.report.evidence import value_locations
@@ -13,7 +13,9 @@ TEXT = "Invoice 17\nACME   GmbH\nTotal 1,234.50 EUR\nacme gmbh\nagain 17 and 117
 
 def result(*leaves: FieldResult) -> CaseResult:
     attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(*leaves))
-    return CaseResult(nodeid="n", case_id="c", file="f", arm=Arm(), outcome=Outcome.FAILED, attempts=(attempt, attempt))
+    return CaseResult(
+        nodeid="n", case_id="c", file="f", variant=Variant(), outcome=Outcome.FAILED, attempts=(attempt, attempt)
+    )
 
 
 def test_the_places_of_a_result_are_those_of_failing_fields() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.case_result import Arm
+from pytest_extract.core.case_result import Variant
 from pytest_extract.report.gate import repeat_lines
 from pytest_extract.report.lines import text_of
 from tests.regression.make import broken, result
@@ -23,7 +23,7 @@ def test_without_repeats_there_is_nothing_to_tell(results):
 
 def test_pass_hat_k_and_unsteady_fields():
     runs = [{"n": True, "m": True}, {"n": False, "m": True}, {"n": True, "m": True}]
-    assert told(result("a", *runs, arm=Arm(model="x"))) == [
+    assert told(result("a", *runs, variant=Variant(model="x"))) == [
         "repeats: pass^1 66.7 %, pass^2 33.3 %, pass^3 0 %; 1 unsteady field",
         "  invoices/acme.extract.yaml::a [x] n: passed 2 of 3 runs; twice in a row 33.3 %",
     ]

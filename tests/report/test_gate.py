@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.cli.compare import comparison_record
-from pytest_extract.core.case_result import Arm
+from pytest_extract.core.case_result import Variant
 from pytest_extract.regression.gate import evaluate_gate
 from pytest_extract.regression.reasons import resolution_text
 from pytest_extract.regression.resolution import Falls, Resolution
@@ -115,7 +115,7 @@ def test_what_is_undecided_says_what_would_decide():
 
 def test_what_a_suite_can_show_in_words():
     falls = [Falls(mean=0.031, field=0.14), Falls(mean=0.02, field=None), Falls(mean=None, field=None)]
-    found = Resolution(arm="a", cases=60, runs=3, now=falls[0], more_cases=falls[1], more_runs=falls[2])
+    found = Resolution(variant="a", cases=60, runs=3, now=falls[0], more_cases=falls[1], more_runs=falls[2])
     assert resolution_text(found) == (
         "[a] 60 cases with 3 runs of each before and one later show a fall of the mean by 3.1 points or of one field by "
         "14.0 points, in 8 of 10 comparisons; 20 cases more: a fall of the mean by 2.0 points; 2 runs more: only a collapse"
@@ -153,8 +153,8 @@ def test_a_gate_is_a_line_without_values():
     assert any(line.startswith("  (schema gate) regressed") for line in lines)
 
 
-def test_arms_are_named():
-    before = suite(3, GOOD, arm=Arm(model="a")) + suite(3, GOOD, arm=Arm(model="b"))
+def test_variants_are_named():
+    before = suite(3, GOOD, variant=Variant(model="a")) + suite(3, GOOD, variant=Variant(model="b"))
     lines = told(before, before)
     assert sum(line.startswith(("[a] 3 cases", "[b] 3 cases")) for line in lines) == 2
 
@@ -163,24 +163,24 @@ def test_the_same_as_json():
     before = suite(12, GOOD)
     after = [*suite(11, GOOD | {"m": False}), broken("c11")]
     record = json.loads(json.dumps(comparison_record(judged(before, after))))
-    (arm,) = record["comparison"]["arms"]
+    (variant,) = record["comparison"]["variants"]
     assert (record["format"], record["answer"], record["pairs"]) == (4, "WORSE", 33)
     assert record["effects"][0]["bounds"]["change"] == pytest.approx(-1 / 3)
-    row = next(row for row in arm["patterns"] if row["pattern"] == "m")
+    row = next(row for row in variant["patterns"] if row["pattern"] == "m")
     assert (row["fell"], row["before"], row["after"]) == (11, 1.0, 0.0)
-    assert arm["fields"][0]["value_before"] == "right"
-    assert {case["kind"] for case in arm["cases"]} == {"fell", "lost"}
+    assert variant["fields"][0]["value_before"] == "right"
+    assert {case["kind"] for case in variant["cases"]} == {"fell", "lost"}
     assert {test["subject"]: test["adjusted"] < 0.05 for test in record["tests"]}["all fields"]
 
 
 def test_a_missing_value_has_no_key_in_json():
     verdict = judged([result("a", GOOD)], [result("a", GOOD | {"x": INVENTED})])
-    (field,) = comparison_record(verdict)["comparison"]["arms"][0]["fields"]
+    (field,) = comparison_record(verdict)["comparison"]["variants"][0]["fields"]
     assert "value_before" not in field
     assert field["value_after"] == "made up"
 
 
-def test_an_arm_with_nothing_compared_has_no_effect_in_json():
+def test_a_variant_with_nothing_compared_has_no_effect_in_json():
     verdict = judged([], suite(1, GOOD))
     record = comparison_record(verdict)
     assert (record["effects"], record["tests"]) == ([], [])

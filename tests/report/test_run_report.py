@@ -80,7 +80,7 @@ def test_headline(keys: dict[str, Any], told: tuple[str, ...]) -> None:
     ],
 )
 def test_headline_of_a_comparison(results: list[Any], inconclusive: Any, tone: str, word: str) -> None:
-    compared = [result for result in results if result.arm.model]
+    compared = [result for result in results if result.variant.model]
     judged = evaluate_base(compared, "a", Rules())
     found = headline(RunReport(results=results, gate="regression", judged=judged, inconclusive=inconclusive))
     assert (found.tone, found.word) == (tone, word)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome, Usage
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Usage, Variant
 from pytest_extract.core.results import FieldResult, NamedMistake
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import FieldPath
@@ -28,7 +28,13 @@ def attempt(pass_rate: float = 1.0, *leaves: FieldResult, **keys: Any) -> Attemp
 
 def case(name: str, *attempts: Attempt, **keys: Any) -> CaseResult:
     outcome = attempts[0].outcome if attempts else Outcome.NOT_RUN
-    base = {"nodeid": f"{name}.extract.yaml::{name}", "case_id": name, "file": "f", "arm": Arm(), "outcome": outcome}
+    base = {
+        "nodeid": f"{name}.extract.yaml::{name}",
+        "case_id": name,
+        "file": "f",
+        "variant": Variant(),
+        "outcome": outcome,
+    }
     return CaseResult(attempts=attempts, **{**base, **keys})
 
 
@@ -125,11 +131,11 @@ def test_only_the_worst_fields_are_shown(verbosity: int, shown: int) -> None:
     assert ("  and 5 more fields (-vv shows all)" in lines) == (shown == 10)
 
 
-def test_a_line_per_arm() -> None:
+def test_a_line_per_variant() -> None:
     lines = told(
-        case("a", attempt(1.0, cost_usd=0.5), arm=Arm(model="m")),
-        case("a", attempt(0.5), arm=Arm(model="n")),
-        case("b", attempt(0.0), arm=Arm(model="n")),
+        case("a", attempt(1.0, cost_usd=0.5), variant=Variant(model="m")),
+        case("a", attempt(0.5), variant=Variant(model="n")),
+        case("b", attempt(0.0), variant=Variant(model="n")),
     )
     assert [line.split() for line in lines[1:4]] == [
         ["cases", "passed", "failed", "broken", "not", "run", "fields", "right", "f1", "cost"],
@@ -183,7 +189,7 @@ def test_money(attempts: list[dict[str, Any]], line: str) -> None:
     ],
 )
 def test_calls_of_a_model_without_tokens_are_listed(attempts: list[dict[str, Any]], line: str) -> None:
-    assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts), arm=Arm(model="m")))
+    assert line in told(case("a", *(attempt(1.0, **keys) for keys in attempts), variant=Variant(model="m")))
 
 
 def test_an_unknown_cost_is_never_counted_as_free() -> None:
@@ -275,7 +281,11 @@ def test_of_many_passed_cases_with_wrong_values_a_few_are_named(verbosity: int, 
 def test_a_run_of_several_models_stays_in_a_narrow_window() -> None:
     slow = {"latency_s": 12.5}
     results = [
-        case(f"a-case-with-a-long-name-{n}", attempt(1.0, **slow), arm=Arm(model=f"provider/a-long-model-name-{n % 2}"))
+        case(
+            f"a-case-with-a-long-name-{n}",
+            attempt(1.0, **slow),
+            variant=Variant(model=f"provider/a-long-model-name-{n % 2}"),
+        )
         for n in range(6)
     ]
     lines = told(*results, width=80)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pytest_extract.report.lines import text_of, text_width
 from pytest_extract.report.table import Table
 
-HEADS = ("arm", "cases", "f1")
+HEADS = ("variant", "cases", "f1")
 ROWS = [("openai/gpt-4o", "20", "0.9123"), ("a much longer name of a model or of a prompt", "1,234", "1")]
 
 
@@ -16,7 +16,7 @@ def told(width: int) -> list[str]:
 
 def test_figures_stand_in_columns() -> None:
     assert told(80) == [
-        "  arm                                          cases     f1",
+        "  variant                                      cases     f1",
         "  openai/gpt-4o                                   20 0.9123",
         "  a much longer name of a model or of a prompt 1,234      1",
     ]
@@ -24,7 +24,7 @@ def test_figures_stand_in_columns() -> None:
 
 def test_long_names_are_shortened_as_long_as_they_can_be_read() -> None:
     assert told(42) == [
-        "  arm                         cases     f1",
+        "  variant                     cases     f1",
         "  openai/gpt-4o                  20 0.9123",
         "  a much longer nam… a prompt 1,234      1",
     ]
@@ -32,7 +32,7 @@ def test_long_names_are_shortened_as_long_as_they_can_be_read() -> None:
 
 def test_in_a_narrow_window_names_stand_above_their_figures() -> None:
     assert told(30) == [
-        "  arm",
+        "  variant",
         "    cases     f1",
         "  openai/gpt-4o",
         "       20 0.9123",

@@ -28,14 +28,14 @@ class Shown(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutoAcceptDecision:
-    """One rule on one arm: its counts over the cases, and what they show.
+    """One rule on one variant: its counts over the cases, and what they show.
 
     cases: with at least one accepted value; lowest: the precision that the cases show at `CONFIDENCE`, by case.
     needed: cases without a wrong value that would show the precision, at the sizes of these. wrong: accepted values
     that are wrong, by pattern. None for `needed` where no precision is asked for or no value is accepted.
     """
 
-    arm: str
+    variant: str
     rule: AutoAccept
     counts: AcceptedCounts
     cases: int
@@ -90,7 +90,7 @@ def total_counts(counts: Iterable[AcceptedCounts]) -> AcceptedCounts:
 
 @dataclass
 class AutoAcceptTotals:
-    """The counts of a run, case by case, for each rule on each arm."""
+    """The counts of a run, case by case, for each rule on each variant."""
 
     rules: dict[tuple[str, str], AutoAccept] = field(default_factory=dict)
     counts: dict[tuple[str, str], list[AcceptedCounts]] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class AutoAcceptTotals:
         rule = result.auto_accept
         if rule is None:
             return
-        key = result.arm.label, repr(rule)
+        key = result.variant.label, repr(rule)
         self.rules.setdefault(key, rule)
         counts, wrong = self.counts.setdefault(key, []), self.wrong.setdefault(key, Counter())
         scores = result.scores
@@ -120,7 +120,7 @@ class AutoAcceptTotals:
         """The decisions on all rules, in the order of their first case; asked for after the last case."""
         return [
             AutoAcceptDecision(
-                arm=key[0],
+                variant=key[0],
                 rule=rule,
                 counts=total_counts(self.counts[key]),
                 cases=sum(each.accepted > 0 for each in self.counts[key]),

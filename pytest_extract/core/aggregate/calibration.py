@@ -72,6 +72,6 @@ def _estimate(value: npt.ArrayLike, drawn: npt.NDArray[np.float64]) -> Estimate:
 
 
 def calibrations(found: CaseConfidences) -> dict[str, Calibration]:
-    """Calibrate all values of an arm (`ALL_FIELDS`), then those of each field; empty where none has a confidence."""
+    """Calibrate all values of a variant (`ALL_FIELDS`), then those of each field; empty where none has a confidence."""
     parts = {pattern: calibrate(found.values_of(pattern)) for pattern in (ALL_FIELDS, *found.patterns)}
     return {pattern: each for pattern, each in parts.items() if each is not None}

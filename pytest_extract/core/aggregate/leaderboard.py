@@ -1,4 +1,4 @@
-"""Arms of runs side by side: SOB's leaderboard (`scripts/build_leaderboard.py`) over all cases of all arms."""
+"""Variants of runs side by side: SOB's leaderboard (`scripts/build_leaderboard.py`) over all cases of all variants."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MODALITIES: Final = ("text", "image", "audio")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """One arm: its leaderboard row, None where not one case has a score.
+    """One variant: its leaderboard row, None where not one case has a score.
 
-    `overall` is the row's `raw` times `coverage`: the share of all cases of all arms that this arm has a score for.
+    `overall` is the row's `raw` times `coverage`: the share of all cases of all variants that this one has a score for.
     `pass_rate`: the mean over its scored cases.
     """
 
-    arm: str
+    variant: str
     row: LeaderboardRow | None
     coverage: float
     results: tuple[CaseResult, ...]
@@ -36,21 +36,21 @@ class Standing:
 
 
 def standings(results: Iterable[CaseResult]) -> list[Standing]:
-    """Rank arms by overall to four places, then value accuracy, as SOB does, then by pass rate.
+    """Rank variants by overall to four places, then value accuracy, as SOB does, then by pass rate.
 
-    SOB's numbers are 0 for all arms where each output breaks the schema, as those that repeat a gold that does.
+    SOB's numbers are 0 for all variants where each output breaks the schema, as those that repeat a gold that does.
 
     A modality counts with the difficulty weights of its cases; where no case's complexity is known, with their number.
     """
-    arms: dict[str, list[CaseResult]] = {}
+    variants: dict[str, list[CaseResult]] = {}
     cases: dict[tuple[str, str], CaseResult] = {}
     for result in results:
-        arms.setdefault(result.arm.label, []).append(result)
+        variants.setdefault(result.variant.label, []).append(result)
         case = (result.file, result.case_id)
         if case not in cases or cases[case].complexity is None:  # a case that crashed knows nothing of itself
             cases[case] = result
     weights = {kind: _weight([case for case in cases.values() if case.modality == kind]) for kind in MODALITIES}
-    found = [_standing(arm, members, weights, len(cases)) for arm, members in arms.items()]
+    found = [_standing(variant, members, weights, len(cases)) for variant, members in variants.items()]
     return sorted(found, key=_rank)
 
 
@@ -63,16 +63,18 @@ def _weight(cases: Sequence[CaseResult]) -> float:
     return sum(WEIGHTS.get(case.complexity or "", 0.0) for case in cases) or float(len(cases))
 
 
-def _standing(arm: str, results: Sequence[CaseResult], weights: dict[str, float], cases: int) -> Standing:
+def _standing(variant: str, results: Sequence[CaseResult], weights: dict[str, float], cases: int) -> Standing:
     by_kind = {kind: case_rows(one for one in results if one.modality == kind) for kind in MODALITIES}
     scored = sum(len(rows) for rows in by_kind.values())
     if not scored:
-        return Standing(arm=arm, row=None, coverage=0.0, results=tuple(results))
+        return Standing(variant=variant, row=None, coverage=0.0, results=tuple(results))
     means = {kind: _means(rows) if rows else None for kind, rows in by_kind.items()}
-    row = sob_leaderboard_row(arm, means, weights=weights, records={kind: len(rows) for kind, rows in by_kind.items()})
+    row = sob_leaderboard_row(
+        variant, means, weights=weights, records={kind: len(rows) for kind, rows in by_kind.items()}
+    )
     rates = [row.measures["pass_rate"] for rows in by_kind.values() for row in rows]
     return Standing(
-        arm=arm, row=row, coverage=scored / cases, results=tuple(results), pass_rate=sum(rates) / len(rates)
+        variant=variant, row=row, coverage=scored / cases, results=tuple(results), pass_rate=sum(rates) / len(rates)
     )
 
 

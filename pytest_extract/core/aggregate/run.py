@@ -1,4 +1,4 @@
-"""A run's measures: plain and complexity-weighted means over cases, with 95 % bootstrap intervals, by arm.
+"""A run's measures: plain and complexity-weighted means over cases, with 95 % bootstrap intervals, by variant.
 
 Cases that are broken or were not run have no measures: they are counted and take no part in any mean.
 """
@@ -97,7 +97,7 @@ def by_depth(rows: Sequence[CaseMeasures]) -> dict[str, dict[str, float]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAggregate:
-    """Everything that the systems report of a run, for one arm.
+    """Everything that the systems report of a run, for one variant.
 
     cases: all; scored: those with measures; broken and not_run: those without, for these reasons.
     sob, sob_weighted: SOB's summary, None without scored cases; rates: ExtractBench's over all scored repeats.
@@ -120,7 +120,7 @@ class RunAggregate:
 def aggregate(
     results: Sequence[CaseResult], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
 ) -> RunAggregate:
-    """Aggregate the results of one arm; with `measures` plain means of some only, rates, and none of what follows."""
+    """Aggregate the results of one variant; with `measures` plain means of some, rates, and no more."""
     rows = case_rows(results)
     found = RunAggregate(
         cases=len(results),

@@ -219,7 +219,7 @@ def tag_text(tags: Mapping[str, Json], name: str) -> str:
 
 @dataclass(slots=True)
 class Slice:
-    """The cases of one slice on one arm, added up.
+    """The cases of one slice on one variant, added up.
 
     `rates`: ExtractBench's, pooled over fields. `values`: their leaf results. `weight`: of the scored cases, by their
     complexity.
@@ -268,10 +268,10 @@ def _leaves_of(result: CaseResult) -> Iterable[FieldResult]:
 
 @dataclass(slots=True, kw_only=True)
 class SliceTable:
-    """A run split by one dimension: (slice, arm's label) -> its numbers; after `sort`, slices are in natural order.
+    """A run split by one dimension: (slice, variant's label) -> its numbers; after `sort`, slices are in natural order.
 
-    `slices` for a dimension of cases, `values` for one of values, `failures` for `failure`: (kind, arm) -> count.
-    `outputs`: scored outputs by arm. Each result is read once and not kept.
+    `slices` for a dimension of cases, `values` for one of values, `failures` for `failure`: (kind, variant) -> count.
+    `outputs`: scored outputs by variant. Each result is read once and not kept.
     """
 
     by: Dimension
@@ -284,38 +284,38 @@ class SliceTable:
 
     def add(self, result: CaseResult) -> None:
         """Count a case."""
-        by, arm = self.by, result.arm.label
-        self.outputs[arm] += len(result.scores)
+        by, variant = self.by, result.variant.label
+        self.outputs[variant] += len(result.scores)
         if by.of_score is not None:
-            for key in ((name, arm) for score in result.scores for name in by.of_score(score)):
+            for key in ((name, variant) for score in result.scores for name in by.of_score(score)):
                 self.failures[key] = self.failures.get(key, 0) + 1
         elif by.of_value is not None:
             for leaf in _leaves_of(result):
-                self.values.setdefault((by.of_value(leaf), arm), FieldCounts()).add(leaf, result.nodeid)
+                self.values.setdefault((by.of_value(leaf), variant), FieldCounts()).add(leaf, result.nodeid)
         elif by.of_case is not None:
             rates = extract_bench_rates(result.scores)
-            self.slices.setdefault((by.of_case(result), arm), Slice()).add(result, rates)
-            self._totals.setdefault(arm, Slice()).add(result, rates)
+            self.slices.setdefault((by.of_case(result), variant), Slice()).add(result, rates)
+            self._totals.setdefault(variant, Slice()).add(result, rates)
             size = None if by.size is None else by.size(result)
             if size is not None and rates.pass_rate is not None:
-                self._sizes.append((arm, float(size), rates.pass_rate))
+                self._sizes.append((variant, float(size), rates.pass_rate))
 
     @property
-    def arms(self) -> tuple[str, ...]:
-        """The labels of the arms, in order."""
+    def variants(self) -> tuple[str, ...]:
+        """The labels of the variants, in order."""
         return tuple(sorted(self.outputs))
 
     @property
     def totals(self) -> dict[str, Slice]:
-        """All slices together of each arm that has several."""
-        slices = Counter(arm for _, arm in self.slices)
-        return {arm: total for arm, total in sorted(self._totals.items()) if slices[arm] > 1}
+        """All slices together of each variant that has several."""
+        slices = Counter(variant for _, variant in self.slices)
+        return {variant: total for variant, total in sorted(self._totals.items()) if slices[variant] > 1}
 
     @property
     def correlations(self) -> dict[str, float]:
-        """By arm, Spearman's rank correlation of the size with the pass rate of the cases, for a dimension with a size.
+        """By variant, Spearman's correlation of the size with the pass rate of the cases, for a dimension with a size.
 
-        An arm of which fewer than three cases differ has none.
+        A variant of which fewer than three cases differ has none.
         """
         return rank_correlations(self._sizes)
 
@@ -340,8 +340,8 @@ class SliceTable:
         ranks = {kind: rank for rank, kind in enumerate(order)} if self.by.of_score is not None else {}
 
         def place(item: tuple[tuple[str, str], object]) -> tuple[object, ...]:
-            label, arm = item[0]
-            return ranks.get(label.partition(":")[0], len(ranks)), -number[label], natural_key(label), arm
+            label, variant = item[0]
+            return ranks.get(label.partition(":")[0], len(ranks)), -number[label], natural_key(label), variant
 
         self.slices = dict(sorted(self.slices.items(), key=place))
         self.values = {key: found for key, found in sorted(self.values.items(), key=place) if found.records}
@@ -373,15 +373,15 @@ def natural_key(label: str) -> tuple[bool, list[tuple[bool, int, str]]]:
 
 
 def rank_correlations(rows: Iterable[tuple[str, float, float]]) -> dict[str, float]:
-    """Return the rank correlation of the rows (arm, size, rate) of each arm that has one, arms in alphabetical order.
+    """Return the rank correlation of the rows (variant, size, rate) by variant, in alphabetical order.
 
-    Rows of several arms together would show the difference between the arms instead of that between the sizes.
+    Rows of several variants together would show the difference between the variants instead of that between the sizes.
     """
-    arms: dict[str, list[tuple[float, float]]] = {}
-    for arm, size, rate in rows:
-        arms.setdefault(arm, []).append((size, rate))
-    found = {arm: rank_correlation(pairs) for arm, pairs in sorted(arms.items())}
-    return {arm: each for arm, each in found.items() if each is not None}
+    variants: dict[str, list[tuple[float, float]]] = {}
+    for variant, size, rate in rows:
+        variants.setdefault(variant, []).append((size, rate))
+    found = {variant: rank_correlation(pairs) for variant, pairs in sorted(variants.items())}
+    return {variant: each for variant, each in found.items() if each is not None}
 
 
 def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:

@@ -38,7 +38,7 @@ CaseValues = Sequence[ConfidentValue]
 
 @dataclass
 class CaseConfidences:
-    """The decided values of the cases of one arm, by case and pattern."""
+    """The decided values of the cases of one variant, by case and pattern."""
 
     cases: dict[str, dict[str, list[ConfidentValue]]] = field(default_factory=dict)
 

@@ -34,7 +34,7 @@ from pytest_extract.report.table import Table
 from pytest_extract.report.totals import (
     BY_EMPTINESS,
     MEASURES,
-    NO_ARM,
+    NO_VARIANT,
     UncomparedCase,
     case_means,
     measure_text,
@@ -73,9 +73,9 @@ _LEFT_OUT: Final = "The page is full: this case's fields are left out. The resul
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CasePlace:
-    """A case on the page: the number of its arm, its rows in the table of fields, and its fields that got worse."""
+    """A case on the page: the number of its variant, its rows in the table of fields, and its fields that got worse."""
 
-    arm: int = 0
+    variant: int = 0
     rows: Sequence[int] = ()
     worse: Mapping[str, FieldChange] = field(default_factory=dict)
 
@@ -171,7 +171,7 @@ def _row(result: CaseResult, place: CasePlace, columns: Mapping[str, int]) -> Js
         anchor(result),
         short_name(result.case_id),
         ORDER.index(result.outcome),
-        place.arm,
+        place.variant,
         len(place.worse),
         "" if result.outcome is Outcome.PASSED else message(reason_of(result), _GIST),
         None if rate is None else round(rate, 4),
@@ -266,7 +266,7 @@ def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
         gold = next((leaf.gold for leaf in found if leaf is not None and leaf.gold is not MISSING), MISSING)
         values = ["-" if leaf is None else _variant_text(leaf) for leaf in found]
         rows.append((path, "missing" if gold is MISSING else show(gold, _CELL_WIDTH), *values))
-    names = [f"{short_name(each.arm.label) or NO_ARM}: {outcome_text(each.outcome)}" for each in shown]
+    names = [f"{short_name(each.variant.label) or NO_VARIANT}: {outcome_text(each.outcome)}" for each in shown]
     table = Table(("field", "gold", *names), rows, "Variants side by side").first(_MOST_ROWS, "field")
     return {"variants": table_data(table, paths=True)} if rows else {}
 
@@ -288,8 +288,8 @@ def _missed_bounds(result: CaseResult) -> list[str]:
 
 def _facts(result: CaseResult) -> list[Json]:
     facts = [("case", result.nodeid)]
-    if result.arm.label:
-        facts.append(("model", result.arm.label))
+    if result.variant.label:
+        facts.append(("model", result.variant.label))
     facts += [measure_text(name, value) for name, value in case_means(result, MEASURES).items()]
     seconds = [attempt.latency_s for attempt in result.attempts if attempt.latency_s]
     costs = [attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None and not attempt.recorded]

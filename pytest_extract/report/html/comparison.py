@@ -1,4 +1,4 @@
-"""A comparison with a baseline or between arms, for the page: decision, changed fields by pattern, uncompared cases."""
+"""A comparison with a baseline or between variants, for the page: decision, changed fields, uncompared cases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pytest_extract.core.values import MISSING, Json, Missing
-from pytest_extract.regression.changes import ArmComparison, Change, FieldChange
+from pytest_extract.regression.changes import Change, FieldChange, VariantComparison
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, value_text
 from pytest_extract.report.gate import (
@@ -43,10 +43,10 @@ _SHORT: Final = 60
 def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, FieldChange]]:
     """Map each case to its fields that were right before and are wrong now, by path."""
     found: dict[CaseKey, dict[str, FieldChange]] = {}
-    for arm in judged.comparison.arms if judged is not None else ():
-        for change in arm.fields:
+    for variant in judged.comparison.variants if judged is not None else ():
+        for change in variant.fields:
             if change.kind is Change.FELL:
-                found.setdefault(CaseKey(change.case, arm.after), {})[change.path] = change
+                found.setdefault(CaseKey(change.case, variant.after), {})[change.path] = change
     return found
 
 
@@ -69,7 +69,7 @@ def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: 
     }
     return [
         ("verdict", verdict),
-        *(part for arm in judged.comparison.arms for part in _arm_parts(arm, judged, anchors)),
+        *(part for variant in judged.comparison.variants for part in _variant_parts(variant, judged, anchors)),
     ]
 
 
@@ -77,41 +77,41 @@ def _listed(texts: Iterable[str]) -> list[str]:
     return first_of([*map(message, texts)], MOST)
 
 
-def _arm_parts(arm: ArmComparison, decision: GateDecision, anchors: Anchors) -> Iterator[tuple[str, Any]]:
-    pairs = plural(sum(row.fields for row in arm.compared), "field")
-    title = f"{plural(len(arm.compared), 'case')}, {pairs} compared"
-    yield "head", f"{short_name(arm.label)}: {title}" if arm.label else title
-    effects = [effect_text(effect) for effect in decision.effects if effect.arm == arm.label]
+def _variant_parts(variant: VariantComparison, decision: GateDecision, anchors: Anchors) -> Iterator[tuple[str, Any]]:
+    pairs = plural(sum(row.fields for row in variant.compared), "field")
+    title = f"{plural(len(variant.compared), 'case')}, {pairs} compared"
+    yield "head", f"{short_name(variant.label)}: {title}" if variant.label else title
+    effects = [effect_text(effect) for effect in decision.effects if effect.variant == variant.label]
     if effects:
         yield "list", effects
-    for tags in tag_tables(arm, decision, MOST):
+    for tags in tag_tables(variant, decision, MOST):
         yield "table", table_data(tags)
-    if (patterns := pattern_table(arm, decision, MOST)) is not None:
+    if (patterns := pattern_table(variant, decision, MOST)) is not None:
         yield "table", table_data(patterns, paths=True)
     for kind in CHANGED_KINDS:
-        if (changes := _changes(arm, kind, anchors)) is not None:
+        if (changes := _changes(variant, kind, anchors)) is not None:
             yield "changes", changes
     for kind in UNCOMPARED_KINDS:
-        if rows := arm.of_kind(kind):
+        if rows := variant.of_kind(kind):
             cases = _listed(map(uncompared_case_text, rows))
             yield "fold", {"title": f"{plural(len(rows), 'case')} {kind}", "parts": [("list", cases)]}
 
 
-def _changes(arm: ArmComparison, kind: Change, anchors: Anchors) -> dict[str, Any] | None:
+def _changes(variant: VariantComparison, kind: Change, anchors: Anchors) -> dict[str, Any] | None:
     """Return the changed fields of a kind, one row for all cases in which a field pattern changed."""
-    ranked = changes_by_pattern(arm, kind)
+    ranked = changes_by_pattern(variant, kind)
     if not ranked:
         return None
     left = sum(len(found) for _, found in ranked[MOST:])
     return {
         "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
         "open": kind is Change.FELL and len(ranked) <= MOST_OPEN,
-        "groups": [_group(pattern, found, arm.after, anchors) for pattern, found in ranked[:MOST]],
+        "groups": [_group(pattern, found, variant.after, anchors) for pattern, found in ranked[:MOST]],
         "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
     }
 
 
-def _group(pattern: str, changes: Sequence[FieldChange], arm: str, anchors: Anchors) -> dict[str, Any]:
+def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: Anchors) -> dict[str, Any]:
     """Return the changes of a field pattern, equal ones once with their cases, the most frequent first."""
     equal: dict[tuple[str, ...], list[FieldChange]] = {}
     for change in changes:
@@ -124,7 +124,7 @@ def _group(pattern: str, changes: Sequence[FieldChange], arm: str, anchors: Anch
         cases = [*dict.fromkeys(change.case for change in found)]
         listed = cases[: max(room, 1)]
         room -= len(listed)
-        shown.append(_change(found) | {"cases": [_case(case, arm, anchors) for case in listed]})
+        shown.append(_change(found) | {"cases": [_case(case, variant, anchors) for case in listed]})
         shown[-1]["more"] = len(cases) - len(listed)
     return {
         "pattern": short_name(pattern),
@@ -148,9 +148,9 @@ def _mistake_counts(changes: Sequence[FieldChange]) -> str:
     return ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())
 
 
-def _case(case: str, arm: str, anchors: Anchors) -> tuple[str, str | None]:
+def _case(case: str, variant: str, anchors: Anchors) -> tuple[str, str | None]:
     """Return the name of a case and its anchor."""
-    return short_name(case.rpartition("::")[2] or case), anchors.get(CaseKey(case, arm))
+    return short_name(case.rpartition("::")[2] or case), anchors.get(CaseKey(case, variant))
 
 
 def _change(equal: Sequence[FieldChange]) -> dict[str, Any]:

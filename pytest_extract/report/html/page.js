@@ -9,7 +9,7 @@ const $ = (id) => document.getElementById(id);
 const data = JSON.parse($("data").textContent);
 const bodies = [...document.querySelectorAll("script.body")];
 const documents = [...document.querySelectorAll("script.document")];
-const ROW = { anchor: 0, name: 1, outcome: 2, arm: 3, worse: 4, gist: 5, rate: 6, tags: 7, heat: 8, fields: 9, statuses: 10 };
+const ROW = { anchor: 0, name: 1, outcome: 2, variant: 3, worse: 4, gist: 5, rate: 6, tags: 7, heat: 8, fields: 9, statuses: 10 };
 const rows = data.rows.map((row, index) => {
   const named = { index };
   for (const key in ROW) named[key] = row[ROW[key]];
@@ -211,7 +211,7 @@ function ticks(low, high) {
   return round.filter((_, index) => index % Math.ceil(round.length / 6) === 0);
 }
 
-function drawFilters({ outcomes, worse, arms, mistakes, tags }) {
+function drawFilters({ outcomes, worse, variants, mistakes, tags }) {
   const choice = (name, attributes, options) => make("label", {}, make("span", { text: name }), make("select", attributes, make("option", { value: "", text: "all" }), options));
   const option = ([value, text]) => make("option", { value, text });
   const box = (attributes, ...texts) => make("label", { class: attributes.value ?? attributes.name }, make("input", { type: "checkbox", ...attributes }), texts);
@@ -219,7 +219,7 @@ function drawFilters({ outcomes, worse, arms, mistakes, tags }) {
     make("fieldset", {}, make("legend", { text: "Outcome" }),
       outcomes.map(([value, text, icon]) => box({ name: "outcome", value, checked: true }, make("span", { "aria-hidden": "true", text: icon }), text)),
       worse ? box({ name: "worse" }, "only what got worse") : null),
-    arms.length > 1 ? choice("Model", { id: "arm" }, arms.map(option)) : null,
+    variants.length > 1 ? choice("Model", { id: "variant" }, variants.map(option)) : null,
     mistakes.length ? choice("Mistake", { id: "status" }, mistakes.map(([label, kinds]) => make("optgroup", { label }, kinds.map(option)))) : null,
     ...tags.map(([name, values]) => choice(name, { class: "tag", "data-tag": name }, values.map((value) => option([value, value])))),
   ].filter(Boolean));
@@ -232,7 +232,7 @@ drawFilters(data.filters);
 
 const tools = $("tools");
 const controls = {
-  find: $("find"), arm: $("arm"), status: $("status"), sort: $("sort"), only: $("only"), all: $("all"),
+  find: $("find"), variant: $("variant"), status: $("status"), sort: $("sort"), only: $("only"), all: $("all"),
   shown: $("shown"), more: $("more-cases"), none: $("none"), list: $("list"), view: $("case"),
 };
 const outcomeBoxes = [...tools.querySelectorAll("[name=outcome]")];
@@ -258,7 +258,7 @@ function stringsOf(value, found) {
 
 function searchable(row) {
   const body = JSON.parse(bodies[row.index].textContent);
-  const strings = stringsOf(body, [row.name, row.gist, data.arms[row.arm], ...row.tags.flat()]);
+  const strings = stringsOf(body, [row.name, row.gist, data.variants[row.variant], ...row.tags.flat()]);
   return strings.join("\n").toLowerCase();
 }
 
@@ -269,7 +269,7 @@ function filter() {
   const tags = tagSelects.filter((each) => each.value).map((each) => [each.dataset.tag, each.value]);
   matches = rows.filter((row) =>
     wanted.has(data.outcomes[row.outcome][0]) &&
-    (!controls.arm?.value || String(row.arm) === controls.arm.value) &&
+    (!controls.variant?.value || String(row.variant) === controls.variant.value) &&
     (!controls.status?.value || row.statuses.includes(controls.status.value)) &&
     (!worseBox?.checked || row.worse) &&
     tags.every(([name, value]) => row.tags.some((tag) => tag[0] === name && tag[1] === value)) &&
@@ -295,8 +295,8 @@ function listItem(row) {
     make("span", { class: "name" }, make("bdi", { text: row.name })),
     row.rate === null ? null : make("span", { class: "num", text: percent(row.rate) }),
     was ? make("span", { class: `chip ${was.tone}`, text: was.text }) : null,
-    data.arms.length > 1 || row.worse ? make("span", { class: "arm" },
-      data.arms.length > 1 ? data.arms[row.arm] : null,
+    data.variants.length > 1 || row.worse ? make("span", { class: "variant" },
+      data.variants.length > 1 ? data.variants[row.variant] : null,
       row.worse ? make("span", { class: "chip bad", text: `${row.worse} worse` }) : null) : null,
     row.gist ? make("span", { class: "gist", text: row.gist }) : null,
   );
@@ -399,7 +399,7 @@ function caseParts(row) {
   const head = make("header", { class: `casehead ${value}` },
     make("h3", {}, make("bdi", { text: row.name })),
     make("span", { class: "badge" }, make("span", { text: icon, "aria-hidden": "true" }), ` ${text}`),
-    data.arms.length > 1 ? make("span", { class: "chip", text: data.arms[row.arm] }) : null,
+    data.variants.length > 1 ? make("span", { class: "chip", text: data.variants[row.variant] }) : null,
     row.worse ? make("span", { class: "chip bad", text: `${row.worse} field${row.worse === 1 ? "" : "s"} worse` }) : null,
     make("a", { class: "anchor", href: `#${row.anchor}`, text: "#", "aria-label": `Link to ${row.name}` }),
   );
@@ -711,7 +711,7 @@ function drawHeat() {
     columns.map((index) => [index, data.patterns[index]]).map(([index, name]) => make("th", { scope: "col", role: "columnheader", class: "field", "aria-sort": index === heatSort ? "ascending" : null },
       make("button", { type: "button", title: name, on: { click: () => { heatSort = heatSort === index ? null : index; drawHeat(); } } }, make("span", { text: tail(name) })))));
   const body = ranked.slice(0, heatShown).map((row) => make("tr", { role: "row" },
-    make("th", { scope: "row", role: "rowheader" }, make("a", { href: `#${row.anchor}` }, make("bdi", { text: row.name })), data.arms.length > 1 ? make("span", { class: "arm", text: data.arms[row.arm] }) : null),
+    make("th", { scope: "row", role: "rowheader" }, make("a", { href: `#${row.anchor}` }, make("bdi", { text: row.name })), data.variants.length > 1 ? make("span", { class: "variant", text: data.variants[row.variant] }) : null),
     columns.map((index) => {
       const letter = row.heat[index];
       const small = letter.toLowerCase();

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 from pytest_extract.core.aggregate.slices import natural_key, tag_text
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.values import Json
-from pytest_extract.regression.ranking import rank_arms
+from pytest_extract.regression.ranking import rank_variants
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.report.aggregates import ranking_table
 from pytest_extract.report.auto_accept import auto_accept_lines
@@ -37,14 +37,14 @@ from pytest_extract.report.run_report import Headline, RunReport, headline, next
 from pytest_extract.report.slices import slice_table
 from pytest_extract.report.summary import (
     adjustment_lines,
-    arm_table,
     failure_lines,
     spending_facts,
     summary_lines,
+    variant_table,
     worst_fields_table,
     wrapped_lines,
 )
-from pytest_extract.report.totals import NO_ARM, RunTotals, measure_text, worst_patterns
+from pytest_extract.report.totals import NO_VARIANT, RunTotals, measure_text, worst_patterns
 
 Parts: TypeAlias = list[tuple[str, Any]]
 """What a section shows, one below the other: the kind of each part, by which the script draws it, and its content."""
@@ -55,11 +55,11 @@ _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
 _COLOURS: Final = {"good": "#1a7f37", "bad": "#c62828", "warn": "#9a6700"}
 MOST_PATTERNS: Final = 200
 """Rows of the table of fields; further patterns are counted."""
-MOST_ARMS: Final = 50
-"""Arms in the table and the filter; further ones are counted."""
+MOST_VARIANTS: Final = 50
+"""Variants in the table and the filter; further ones are counted."""
 MOST_WITHOUT_SCRIPTS: Final = 50
 """Cases that can be read without scripts, as text; further ones are counted."""
-_MOST_ARM_COLUMNS: Final = 6
+_MOST_VARIANT_COLUMNS: Final = 6
 _MOST_MISTAKES: Final = 50
 _MOST_REASONS: Final = 20
 _MOST_TEXT_LINES: Final = 60
@@ -151,23 +151,23 @@ def _favicon(head: Headline) -> str:
 
 def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str], list[dict[str, Json]]]:
     """Return what the page shows, the bodies of the cases as JSON, and the documents."""
-    arms = sorted(run.totals.arms)
+    variants = sorted(run.totals.variants)
     columns = [name for name, _ in worst_patterns(run.totals.fields)]
-    places, anchors = _places(run, arms)
+    places, anchors = _places(run, variants)
     documents = PageDocuments(run.find_case, run.pages)
     cases = case_data(run.results, places, columns, documents)
     shown_documents, limits = documents.data()
     compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
-    if compared and len(arms) > 1 and run.gate != "regression":
+    if compared and len(variants) > 1 and run.gate != "regression":
         compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
     slices = [_table(slice_table(each, view=run.view)) for each in run.slices if each.is_known]
-    plots = [*run_plot(run.totals.arms, run.runs), *size_plots(run.results)]
+    plots = [*run_plot(run.totals.variants, run.runs), *size_plots(run.results)]
     sections: list[tuple[str, str, Parts]] = [
         ("overview", "Overview", _overview(run)),
         ("mistakes", "Mistakes in case files", _mistakes(run)),
         ("ranking", "Ranking", _ranking(run)),
         ("compared", "What changed", compared),
-        ("fields", "Fields", _fields(run.totals, arms)),
+        ("fields", "Fields", _fields(run.totals, variants)),
         *((name, "", [DRAWN]) for name in ("cases", "heat")),
         ("slices", "Slices", slices),
         ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
@@ -181,16 +181,16 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
             "facts": [(name, shorten(text, _SENTENCE)) for name, text in (*run.facts.items(), *_models(run)) if text],
         },
         "sections": [section for section in sections if section[2]],
-        "filters": _filters(run, arms, places),
+        "filters": _filters(run, variants, places),
         "outcomes": [[str(each), outcome_text(each), ICONS[each]] for each in ORDER],
-        "arms": [short_name(arm) or NO_ARM for arm in arms],
+        "variants": [short_name(variant) or NO_VARIANT for variant in variants],
         "patterns": [short_name(name) for name in columns[:HEAT_COLUMNS]],
         "limits": [*cases.limits, *limits],
     }
     return {**_readable(told), "rows": cases.rows}, cases.bodies, shown_documents
 
 
-def _places(run: RunReport, arms: Sequence[str]) -> tuple[list[CasePlace], dict[CaseKey, str]]:
+def _places(run: RunReport, variants: Sequence[str]) -> tuple[list[CasePlace], dict[CaseKey, str]]:
     """Return the place of each result on the page, and the anchors by the keys of a snapshot."""
     worse = broken_fields(run.judged)
     rows: dict[str, list[int]] = {}
@@ -199,7 +199,7 @@ def _places(run: RunReport, arms: Sequence[str]) -> tuple[list[CasePlace], dict[
             rows.setdefault(nodeid, []).append(index)
     places = [
         CasePlace(
-            arm=arms.index(result.arm.label),
+            variant=variants.index(result.variant.label),
             rows=rows.get(result.nodeid, ()),
             worse=worse.get(case_key(result), {}),
         )
@@ -209,8 +209,8 @@ def _places(run: RunReport, arms: Sequence[str]) -> tuple[list[CasePlace], dict[
 
 
 def _models(run: RunReport) -> list[tuple[str, str]]:
-    """Return the fact that names the models; none where the arms are runs, which a table names."""
-    models = sorted({result.arm.model for result in run.results if result.arm.model and not run.runs})
+    """Return the fact that names the models; none where the variants are runs, which a table names."""
+    models = sorted({result.variant.model for result in run.results if result.variant.model and not run.runs})
     return [("model" if len(models) == 1 else "models", ", ".join(models))]
 
 
@@ -227,7 +227,7 @@ def _overview(run: RunReport) -> Parts:
     hindered = [*failure_lines(totals, width=_LINE_WIDTH)]
     hindered += auto_accept_lines(totals.auto_accept.decisions, width=_LINE_WIDTH)
     told: Parts = [("list", [text_of(line).strip() for line in hindered])] if hindered else []
-    if len(totals.arms) > 1:  # numbers of several arms together are those of none
+    if len(totals.variants) > 1:  # numbers of several variants together are those of none
         return told
     shares = [(str(each), totals.outcomes[each] / totals.cases) for each in ORDER if totals.outcomes[each]]
     parts: Parts = [("shares", shares), ("tiles", _tiles(run))]
@@ -273,10 +273,10 @@ def _mistakes(run: RunReport) -> Parts:
     return [("text", "These cases are in no number below: their files could not be read."), ("pre", rows)]
 
 
-def _fields(totals: RunTotals, arms: Sequence[str]) -> Parts:
+def _fields(totals: RunTotals, variants: Sequence[str]) -> Parts:
     parts: Parts = []
     if bad := worst_patterns(totals.fields):
-        table = worst_fields_table(bad, arms[:_MOST_ARM_COLUMNS] if len(arms) > 1 else ())
+        table = worst_fields_table(bad, variants[:_MOST_VARIANT_COLUMNS] if len(variants) > 1 else ())
         shares = [tally.wrong / tally.total for _, tally in bad[:MOST_PATTERNS]]
         told = "Worst first: by what they lose in score over all cases. The number of cases filters the list of cases."
         parts = [("text", told), ("fields", table_data(table.first(MOST_PATTERNS, "field"), paths=True, shares=shares))]
@@ -288,15 +288,15 @@ def _fields(totals: RunTotals, arms: Sequence[str]) -> Parts:
 
 
 def _ranking(run: RunReport) -> Parts:
-    """Return the arms, the best first, and how their quality goes with their cost; runs over time in their order."""
+    """Return the variants, the best first, and their quality by their cost; runs over time in their order."""
     totals = run.totals
-    if len(totals.arms) < 2:
+    if len(totals.variants) < 2:
         return []
     if run.runs:
-        table = arm_table(totals.arms).first(MOST_ARMS, "run")
+        table = variant_table(totals.variants).first(MOST_VARIANTS, "run")
         return [_table(replace(table, heads=("run", *table.heads[1:])))]
-    places = rank_arms(snapshot(run.results))
-    table = ranking_table(places, totals.arms).first(MOST_ARMS, "arm")
+    places = rank_variants(snapshot(run.results))
+    table = ranking_table(places, totals.variants).first(MOST_VARIANTS, "variant")
     return [_table(table), *(("plot", plot) for plot in cost_plot(places))]
 
 
@@ -308,7 +308,7 @@ def _more(run: RunReport) -> Parts:
     return [*_pre(repeats), *([("list", told)] if told else [])]
 
 
-def _filters(run: RunReport, arms: Sequence[str], places: Sequence[CasePlace]) -> dict[str, Any]:
+def _filters(run: RunReport, variants: Sequence[str], places: Sequence[CasePlace]) -> dict[str, Any]:
     counts = run.totals.outcomes
     tags: dict[str, dict[str, None]] = {}
     mistakes: Counter[str] = Counter()
@@ -321,7 +321,9 @@ def _filters(run: RunReport, arms: Sequence[str], places: Sequence[CasePlace]) -
         "outcomes": [
             (str(each), f"{outcome_text(each)} ({counts[each]:,})", ICONS[each]) for each in ORDER if counts[each]
         ],
-        "arms": [(index, short_name(arm) or NO_ARM) for index, arm in enumerate(arms[:MOST_ARMS])],
+        "variants": [
+            (index, short_name(variant) or NO_VARIANT) for index, variant in enumerate(variants[:MOST_VARIANTS])
+        ],
         "tags": [
             (short_name(name), [short_name(value) for value in sorted(values, key=natural_key)])
             for name, values in split.items()

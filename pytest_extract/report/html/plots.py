@@ -8,16 +8,16 @@ from typing import Any, Final
 from pytest_extract.core.aggregate.extractbench import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, rank_correlations
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.regression.ranking import RankedArm
+from pytest_extract.regression.ranking import RankedVariant
 from pytest_extract.report.html.text import short_name
 from pytest_extract.report.lines import percent, plural, score_number
 from pytest_extract.report.slices import correlation_text
-from pytest_extract.report.totals import MEASURES, NO_ARM, ArmTotals
+from pytest_extract.report.totals import MEASURES, NO_VARIANT, VariantTotals
 
 MOST_POINTS: Final = 400
 """Cases drawn in a plot; of more, every n-th."""
 COLOURS: Final = 6
-"""Arms with a colour of their own; further ones share the last."""
+"""Variants with a colour of their own; further ones share the last."""
 _MOST_MEANS: Final = 8
 _MEAN_GROUPS: Final = 6
 _FEWEST_POINTS: Final = 20
@@ -37,25 +37,25 @@ def size_plots(results: Iterable[CaseResult]) -> list[dict[str, Any]]:
             measure = DIMENSIONS[name].size
             size = None if measure is None else measure(result)
             if rate is not None and size is not None:
-                found[name].append((size, rate, result.arm.label, result.case_id))
+                found[name].append((size, rate, result.variant.label, result.case_id))
     return [
         _size_plot(name, rows)
         for name, rows in found.items()
         if len(rows) >= _FEWEST_POINTS
-        and len({size for size, _rate, _arm, _case in rows}) >= 3
-        and len({rate for _size, rate, _arm, _case in rows}) > 1
+        and len({size for size, _rate, _variant, _case in rows}) >= 3
+        and len({rate for _size, rate, _variant, _case in rows}) > 1
     ]
 
 
 def _size_plot(name: str, rows: Sequence[tuple[int, float, str, str]]) -> dict[str, Any]:
-    arms = sorted({arm for _size, _rate, arm, _case in rows})
-    series = {arm: min(index, COLOURS - 1) for index, arm in enumerate(arms)}
+    variants = sorted({variant for _size, _rate, variant, _case in rows})
+    series = {variant: min(index, COLOURS - 1) for index, variant in enumerate(variants)}
     step = -(-len(rows) // MOST_POINTS)
-    correlations = rank_correlations((arm, float(size), rate) for size, rate, arm, _case in rows)
+    correlations = rank_correlations((variant, float(size), rate) for size, rate, variant, _case in rows)
     told = f"; rank correlation {correlation_text(correlations)}" if correlations else ""
-    names = [short_name(arm) or NO_ARM for arm in arms]
-    if len(arms) > COLOURS:
-        names[COLOURS - 1 :] = [plural(len(arms) - COLOURS + 1, "other")]
+    names = [short_name(variant) or NO_VARIANT for variant in variants]
+    if len(variants) > COLOURS:
+        names[COLOURS - 1 :] = [plural(len(variants) - COLOURS + 1, "other")]
     return {
         "title": f"Pass rate by {name.replace('-', ' ')}",
         "text": f"{plural(len(rows), 'case')}{told}. Size: {DIMENSIONS[name].doc}.",
@@ -66,19 +66,20 @@ def _size_plot(name: str, rows: Sequence[tuple[int, float, str, str]]) -> dict[s
             (
                 size,
                 rate,
-                series[arm],
-                f"{short_name(case)}{f', {short_name(arm)}' if arm else ''}: {size:,}, {percent(rate)}",
+                series[variant],
+                f"{short_name(case)}{f', {short_name(variant)}' if variant else ''}: {size:,}, {percent(rate)}",
             )
-            for size, rate, arm, case in sorted(rows, key=lambda row: row[2])[::step]  # some of each arm
+            for size, rate, variant, case in sorted(rows, key=lambda row: row[2])[::step]  # some of each variant
         ],
         "lines": [
-            _mean_line([(size, rate) for size, rate, one, _case in rows if one == arm]) for arm in arms[:COLOURS]
+            _mean_line([(size, rate) for size, rate, one, _case in rows if one == variant])
+            for variant in variants[:COLOURS]
         ],
     }
 
 
-def cost_plot(places: Sequence[RankedArm]) -> list[dict[str, Any]]:
-    """Plot the fields that are right by the cost of a call, a point for each arm; nothing where all cost the same."""
+def cost_plot(places: Sequence[RankedVariant]) -> list[dict[str, Any]]:
+    """Plot the fields that are right by the cost of a call, a point a variant; nothing where all cost the same."""
     known = [(place, place.cost_usd, place.right) for place in places if place.cost_usd and place.right is not None]
     if len({cost for _, cost, _ in known}) < 2:
         return []
@@ -88,14 +89,14 @@ def cost_plot(places: Sequence[RankedArm]) -> list[dict[str, Any]]:
             "text": "up and to the left is better",
             "label": "cost of a call, in millionths of a dollar",
             "logarithmic": True,
-            "names": [short_name(place.arm) or NO_ARM for place, _, _ in known[: COLOURS - 1]]
+            "names": [short_name(place.variant) or NO_VARIANT for place, _, _ in known[: COLOURS - 1]]
             + ["others"] * (len(known) >= COLOURS),
             "points": [
                 (
                     round(1e6 * cost, 1),
                     right,
                     min(index, COLOURS - 1),
-                    f"{short_name(place.arm) or NO_ARM}: fields right {percent(right)}, ${cost:.3g} a call",
+                    f"{short_name(place.variant) or NO_VARIANT}: fields right {percent(right)}, ${cost:.3g} a call",
                 )
                 for index, (place, cost, right) in enumerate(known)
             ],
@@ -118,16 +119,16 @@ def _mean_line(points: Sequence[tuple[float, float]]) -> list[tuple[float, float
     return [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]
 
 
-def run_plot(arms: Mapping[str, ArmTotals], runs: Sequence[str]) -> list[dict[str, Any]]:
-    """Plot the measures over runs (labels of arms, the first run first); nothing for fewer than two."""
-    shown = [label for label in runs if label in arms and arms[label].means]
+def run_plot(variants: Mapping[str, VariantTotals], runs: Sequence[str]) -> list[dict[str, Any]]:
+    """Plot the measures over runs (labels of variants, the first run first); nothing for fewer than two."""
+    shown = [label for label in runs if label in variants and variants[label].means]
     if len(shown) < 2:
         return []
     lines = [
-        [(at, arms[label].means[name]) for at, label in enumerate(shown, start=1) if name in arms[label].means]
+        [(at, variants[label].means[name]) for at, label in enumerate(shown, start=1) if name in variants[label].means]
         for name in MEASURES
     ]
-    first, last = (arms[label].means.get(MEASURES[0]) for label in (shown[0], shown[-1]))
+    first, last = (variants[label].means.get(MEASURES[0]) for label in (shown[0], shown[-1]))
     change = "" if first is None or last is None else f"; {MEASURES[0]} {first:.3g} at first, {last:.3g} at last"
     plot = {
         "title": "Score over runs",

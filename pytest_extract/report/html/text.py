@@ -28,7 +28,7 @@ _LONGEST_ANCHOR: Final = 48
 
 def anchor(result: CaseResult) -> str:
     """Return the anchor of a case, the same in every run: readable, with a digest because names may be alike."""
-    plain = re.sub(r"[^a-z0-9]+", "-", f"{result.case_id} {result.arm.label}"[:1_000].lower()).strip("-")
+    plain = re.sub(r"[^a-z0-9]+", "-", f"{result.case_id} {result.variant.label}"[:1_000].lower()).strip("-")
     digest = text_digest(result.nodeid)[:8]
     return f"{plain[:_LONGEST_ANCHOR].strip('-') or 'case'}-{digest}"
 

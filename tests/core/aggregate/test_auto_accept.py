@@ -25,7 +25,7 @@ from pytest_extract.core.aggregate.thresholds import (
     propose_thresholds,
 )
 from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, count_accepted
-from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.report.auto_accept import auto_accept_text
 from tests.core.aggregate.confident_suites import calibrated, counts_of, over_confident, suite, true_precision
 
@@ -44,10 +44,10 @@ def score_of(*values, repeats=1):
     return SCORER.score(gold, output, confidence="wrapper").record()
 
 
-def result_of(number, *scores, rule=RULE, outcome=Outcome.PASSED, known=(), arm=""):
+def result_of(number, *scores, rule=RULE, outcome=Outcome.PASSED, known=(), variant=""):
     attempts = tuple(Attempt(index=index, outcome=outcome, score=score) for index, score in enumerate(scores))
     return CaseResult(
-        nodeid=f"a.extract.yaml::{number}", case_id=str(number), file="a.extract.yaml", arm=Arm(model=arm or None),
+        nodeid=f"a.extract.yaml::{number}", case_id=str(number), file="a.extract.yaml", variant=Variant(model=variant or None),
         outcome=outcome, attempts=attempts, auto_accept=rule, known=known,
     )  # fmt: skip
 
@@ -111,16 +111,16 @@ def test_broken_cases_known_failures_and_repeats():
     assert decision.cases == 2
 
 
-def test_each_rule_and_arm_is_decided_by_itself():
+def test_each_rule_and_variant_is_decided_by_itself():
     other = AutoAccept(confidence=0.5)
     results = [
         result_of(1, score_of((0.95, True))),
-        result_of(1, score_of((0.95, False)), arm="m"),
+        result_of(1, score_of((0.95, False)), variant="m"),
         result_of(2, score_of((0.95, True)), rule=other),
         result_of(3, score_of((0.95, True)), rule=None),
     ]
     found = decide(results)
-    assert [(each.arm, each.rule, each.counts.wrong) for each in found] == [
+    assert [(each.variant, each.rule, each.counts.wrong) for each in found] == [
         ("", RULE, 0),
         ("m", RULE, 1),
         ("", other, 0),

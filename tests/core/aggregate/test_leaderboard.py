@@ -1,4 +1,4 @@
-"""Arms side by side, as SOB's leaderboard has them."""
+"""Variants side by side, as SOB's leaderboard has them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def case(name, *scores, model=None, modality="text", **how):
     return replace(made, case_id=name, modality=modality)
 
 
-def test_an_arm_s_overall_is_its_mean_times_the_share_of_cases_with_a_score():
+def test_a_variant_s_overall_is_its_mean_times_the_share_of_cases_with_a_score():
     (good, half, none) = standings(
         [
             case("a", score(0.5), model="half"),
@@ -32,7 +32,7 @@ def test_an_arm_s_overall_is_its_mean_times_the_share_of_cases_with_a_score():
             case("b", score(0.5), model="good"),
         ]
     )
-    assert [each.arm for each in (good, half, none)] == ["good", "half", "none"]
+    assert [each.variant for each in (good, half, none)] == ["good", "half", "none"]
     assert good.row is not None
     assert (good.row.raw, good.coverage, good.overall) == (0.75, 1.0, 0.75)
     assert half.row is not None
@@ -41,29 +41,29 @@ def test_an_arm_s_overall_is_its_mean_times_the_share_of_cases_with_a_score():
 
 
 def test_hard_cases_weigh_more():
-    (arm,) = standings([case("a", score(1.0), complexity="easy"), case("b", score(0.0), complexity="hard")])
-    assert arm.overall == pytest.approx(0.25)
+    (variant,) = standings([case("a", score(1.0), complexity="easy"), case("b", score(0.0), complexity="hard")])
+    assert variant.overall == pytest.approx(0.25)
 
 
 def test_cases_of_unknown_complexity_weigh_alike():
-    (arm,) = standings([case("a", score(1.0), complexity=None), case("b", score(0.0), complexity=None)])
-    assert arm.overall == 0.5
+    (variant,) = standings([case("a", score(1.0), complexity=None), case("b", score(0.0), complexity=None)])
+    assert variant.overall == 0.5
 
 
 def test_modalities_count_with_their_cases_and_audio_is_not_in_perfect():
-    (arm,) = standings(
+    (variant,) = standings(
         [
             case("a", score(1.0), complexity="hard"),
             case("b", score(0.0), complexity="easy", modality="audio"),
         ]
     )
-    assert arm.row is not None
-    assert arm.row.modalities == ("text", "audio")
-    assert arm.row.columns["value_accuracy"] == 0.75
-    assert arm.row.columns["perfect_response"] == 1.0
+    assert variant.row is not None
+    assert variant.row.modalities == ("text", "audio")
+    assert variant.row.columns["value_accuracy"] == 0.75
+    assert variant.row.columns["perfect_response"] == 1.0
 
 
-def test_equal_arms_are_ranked_by_value_accuracy():
+def test_equal_variants_are_ranked_by_value_accuracy():
     def columns(**values):
         found = score(0.5)
         return replace(found, measures={**found.measures, **values})
@@ -71,17 +71,17 @@ def test_equal_arms_are_ranked_by_value_accuracy():
     first = columns(value_accuracy=0.4, faithfulness=0.6)
     second = columns(value_accuracy=0.6, faithfulness=0.4)
     found = standings([case("a", first, model="first"), case("a", second, model="second")])
-    assert [each.arm for each in found] == ["second", "first"]
+    assert [each.variant for each in found] == ["second", "first"]
 
 
-def test_arms_whose_outputs_all_break_the_schema_are_ranked_by_pass_rate():
+def test_variants_whose_outputs_all_break_the_schema_are_ranked_by_pass_rate():
     def without_schema(rate):
         found = score(0.0)
         return replace(found, measures={**found.measures, "pass_rate": rate})
 
     rates = {"bad": 0.25, "good": 0.75, "fair": 0.5}
     found = standings([case("a", without_schema(rate), model=model) for model, rate in rates.items()])
-    assert [(each.arm, each.overall) for each in found] == [("good", 0.0), ("fair", 0.0), ("bad", 0.0)]
+    assert [(each.variant, each.overall) for each in found] == [("good", 0.0), ("fair", 0.0), ("bad", 0.0)]
 
 
 def published_cases(folder: str) -> list[CaseResult]:
@@ -109,12 +109,12 @@ def test_published_records_give_the_published_rows():
     }
     known = sorted(folders & rows.keys())
     assert len(known) > 3
-    arms = {each.arm: each for each in standings([one for folder in known for one in published_cases(folder)])}
-    assert list(arms) == sorted(arms, key=lambda name: -rows[name]["overall"])
-    for name, arm in arms.items():
-        assert arm.row is not None
-        assert arm.overall == pytest.approx(rows[name]["overall"], abs=1e-9)
-        for column, value in arm.row.columns.items():
+    variants = {each.variant: each for each in standings([one for folder in known for one in published_cases(folder)])}
+    assert list(variants) == sorted(variants, key=lambda name: -rows[name]["overall"])
+    for name, variant in variants.items():
+        assert variant.row is not None
+        assert variant.overall == pytest.approx(rows[name]["overall"], abs=1e-9)
+        for column, value in variant.row.columns.items():
             assert value == pytest.approx(rows[name][column], abs=1e-9), (name, column)
 
 

@@ -12,7 +12,7 @@ from pytest_extract.core.aggregate.run import (
     case_rows,
     measure_means,
 )
-from pytest_extract.core.case_result import Arm, Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.measures.table import MEASURES
 from tests.records import field_result, score_record
 
@@ -37,7 +37,7 @@ def result(name, *scores, outcome=Outcome.PASSED, model=None, complexity="easy",
         nodeid=name,
         case_id=name,
         file="f",
-        arm=Arm(model=model),
+        variant=Variant(model=model),
         outcome=outcome,
         attempts=attempts,
         complexity=complexity,

@@ -96,22 +96,22 @@ def test_an_invalid_output_counts_all_its_fields():
     assert (rates.pass_rate, rates.accuracy_on_valid, rates.valid, rates.documents) == (0.5, 1.0, 1, 2)
 
 
-def test_arms_are_apart_in_each_slice():
+def test_variants_are_apart_in_each_slice():
     runs = [tagged("a", GOLD, "finance", model="m"), tagged("a", wrong(total=1), "finance", model="n")]
     table = table_of(runs, "domain")
-    assert [table.slices["finance", arm].rates.passed for arm in table.arms] == [3, 2]
+    assert [table.slices["finance", variant].rates.passed for variant in table.variants] == [3, 2]
     assert table.totals == {}
     more = table_of([*runs, tagged("b", GOLD, "sport", model="n")], "domain")
-    assert {arm: each.rates.passed for arm, each in more.totals.items()} == {"n": 5}
+    assert {variant: each.rates.passed for variant, each in more.totals.items()} == {"n": 5}
 
 
-def test_a_correlation_is_that_of_an_arm():
+def test_a_correlation_is_that_of_a_variant():
     sizes = {"m": (10, 20, 30), "n": (1, 2, 3)}
     outputs = {"m": (GOLD, wrong(total=1), wrong(total=1, vendor="x")), "n": (wrong(total=1, vendor="x"),) * 3}
     runs = [
-        replace(scored(f"{arm}{size}", output, model=arm), shape={"values": size})
-        for arm in sizes
-        for size, output in zip(sizes[arm], outputs[arm], strict=True)
+        replace(scored(f"{variant}{size}", output, model=variant), shape={"values": size})
+        for variant in sizes
+        for size, output in zip(sizes[variant], outputs[variant], strict=True)
     ]
     assert table_of(runs, "output-size").correlations == {"m": pytest.approx(-1.0)}
     assert table_of(runs[3:], "output-size").correlations == {}
@@ -212,7 +212,7 @@ def test_kinds_of_mistakes_are_counted():
     kinds = [each.kind for one in runs for score in one.scores for each in score.mistakes]
     assert len(kinds) == 3
     table = table_of(runs, "mistake")
-    assert {kind: count for (kind, _arm), count in table.failures.items()} == {
+    assert {kind: count for (kind, _variant), count in table.failures.items()} == {
         kind: kinds.count(kind) for kind in kinds
     }
 

@@ -13,7 +13,7 @@ class Row(NamedTuple):
     anchor: str
     name: str
     outcome: str
-    arm: str
+    variant: str
     worse: int
     gist: str
     rate: float | None
@@ -64,7 +64,7 @@ def page_data(text: str) -> PageData:
 
     (data,) = scripts('id="data"')
     rows = [
-        Row(row[0], row[1], data["outcomes"][row[2]][0], data["arms"][row[3]], *row[4:7], dict(row[7]), *row[8:])
+        Row(row[0], row[1], data["outcomes"][row[2]][0], data["variants"][row[3]], *row[4:7], dict(row[7]), *row[8:])
         for row in data["rows"]
     ]
     told = texts_in([data["head"], data["sections"], data["limits"]])

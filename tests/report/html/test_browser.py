@@ -194,11 +194,11 @@ def test_cases_are_found_by_text(show: Open, typed: str, found: list[str]) -> No
     assert one(browser, "#find").get_attribute("value") == ""
 
 
-def test_cases_are_filtered_by_outcome_and_arm(show: Open) -> None:
+def test_cases_are_filtered_by_outcome_and_variant(show: Open) -> None:
     browser = show()
     one(browser, "[value=failed]").click()
     until(browser, lambda: names(browser) == ["down", "later", "fine"])
-    one(browser, "#arm").send_keys("small")
+    one(browser, "#variant").send_keys("small")
     until(browser, lambda: names(browser) == ["fine"])
     assert one(browser, "#shown").text == "1 of 5 cases"
     assert one(browser, "#shown").get_attribute("aria-live") == "polite"

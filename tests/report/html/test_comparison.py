@@ -133,7 +133,7 @@ def test_long_lists_of_changes_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_case_has_the_values_of_before() -> None:
     found = page_data(page_of([*BASE, *NEW]))
-    index = next(number for number, row in enumerate(found.rows) if (row.name, row.arm) == ("c3", "new"))
+    index = next(number for number, row in enumerate(found.rows) if (row.name, row.variant) == ("c3", "new"))
     field = found.bodies[index]["attempts"][0]["fields"][0]
     assert (field["p"], field["b"], field["w"]) == ("total", "907.2", "right before")
     assert found.rows[index].worse == 1

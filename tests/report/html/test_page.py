@@ -249,7 +249,7 @@ def test_cases_have_what_the_filter_asks_for() -> None:
     ]
     text = shown(*results)
     first, second = page_data(text).rows
-    assert (first.name, first.outcome, first.arm, first.tags) == ("a", "failed", "m", {"domain": "mail"})
+    assert (first.name, first.outcome, first.variant, first.tags) == ("a", "failed", "m", {"domain": "mail"})
     assert (first.statuses, first.gist) == (first.statuses, "pass_rate 0.667 is below 1")
     assert (second.statuses, second.rate, second.fields) == ([], 1.0, [])
     assert page_data(text).filters["tags"] == [["domain", ["mail", "scan"]]]
@@ -332,7 +332,7 @@ def test_sizes_and_runs_are_plotted() -> None:
     assert page_data(shown(*runs)).parts("plots", "plot") == []
 
 
-def test_arms_are_ranked_first_and_never_pooled() -> None:
+def test_variants_are_ranked_first_and_never_pooled() -> None:
     right = [scored(f"c{index}", GOLD, model="small", cost_usd=0.001) for index in range(12)]
     bad = [scored(f"c{index}", wrong(total=1, vendor="x"), model="large", cost_usd=0.02) for index in range(12)]
     data = page_data(shown(*right, *bad, gate="none"))

@@ -16,7 +16,7 @@ from pytest_extract.documents.text_store import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError
 from pytest_extract.plugin.extensions import ProjectExtensions
 from pytest_extract.plugin.extraction import ExtractionService
-from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, has_fixture, extractor_params
+from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, extractor_params, has_fixture
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.judging import Judges, uses_judge
 from pytest_extract.plugin.leave import wait_for_calls

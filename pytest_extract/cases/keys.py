@@ -21,6 +21,7 @@ from pytest_extract.cases.editor import case_file_schema
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core import arguments
+from pytest_extract.core.case_result import Origin
 from pytest_extract.core.rules.syntax import RULE_KEYS, entry_problems
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, json_type, path_text, short_repr
@@ -345,6 +346,7 @@ _MADE: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
         "known_failures": _known_failures,
         "repeat": _repeat,
         "tags": _tags,
+        "origin": Origin,
         "gates": _numbers,
         "max_output_bytes": int,
         "confidence": _confidence,

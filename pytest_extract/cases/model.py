@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from pytest_extract.core.case_result import Origin
 from pytest_extract.core.values import Json, Step
 
 if TYPE_CHECKING:
@@ -125,6 +126,7 @@ class Case:
     modality: Modality = "text"
     marks: tuple[Mark, ...] = ()
     tags: Mapping[str, str] = field(default_factory=_nothing)
+    origin: Origin = Origin.SAMPLE
     repeat: Repeat = field(default_factory=Repeat)
     accept: Mapping[str, tuple[Json, ...]] = field(default_factory=_nothing)
     absent: Mapping[str, Absence] = field(default_factory=_nothing)

@@ -1,4 +1,4 @@
-"""`pytest-extract import extract-bench|deepjsoneval|sob SRC DEST`: makes case files from a published dataset."""
+"""`pytest-extract import DATASET SRC DEST`: makes case files from a published dataset, or from corrections."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from pytest_extract.report.lines import plural, safe_prose
 from pytest_extract.report.value_diff import first_difference
 from pytest_extract.report.values import show
 
-DATASETS = ("extract-bench", "deepjsoneval", "sob")
+DATASETS = ("extract-bench", "deepjsoneval", "sob", "corrections")
 _WIDTH = 200
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
-        "Make case files from the files of a published dataset. Golds that break their own schema are "
+        "Make case files from the files of a published dataset, or from what people corrected in production. "
+        "Golds that break their own schema are "
         "kept, with `gates: {schema: false}` and a comment that says where. The responses of models that SOB's records "
         "hold are scored into a results file, which `leaderboard` ranks."
     )
@@ -116,6 +117,10 @@ def _import_dataset(args: argparse.Namespace) -> Imported:
         from pytest_extract.importers.deepjsoneval import import_deepjsoneval
 
         return import_deepjsoneval(args.source, target)
+    if args.dataset == "corrections":
+        from pytest_extract.importers.corrections import import_corrections
+
+        return import_corrections(args.source, target)
     from pytest_extract.importers.sob import import_sob
 
     return import_sob(args.source, target, modality=args.modality)

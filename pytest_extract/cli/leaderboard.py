@@ -14,7 +14,7 @@ from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.core.aggregate.slices import dimension, natural_key
 from pytest_extract.core.aggregate.sob import MODALITY_WEIGHTS
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 from pytest_extract.importers.sob_results import read_sob_results
@@ -66,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
     boards = [("", "", results)] if not args.by else _slices_of(results, args.by)
     records: list[Json] = []
     blocks: list[list[Line]] = []
-    for name, label, members in boards:
+    for name, label, everything in boards:
+        members = counted(everything)
         variants = {variant.variant: variant for variant in standings(members)}
         runs = {name: aggregate(variant.results, measures=SHOWN) for name, variant in variants.items()}
         places = rank_variants(snapshot(members))

@@ -14,7 +14,7 @@ from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.leaderboard import standings
 from pytest_extract.core.aggregate.run import aggregate
 from pytest_extract.core.aggregate.slices import DIMENSIONS, known_tags, slice_tables, tags_among
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.report.aggregates import aggregate_record, join_blocks, variant_report_lines
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
@@ -152,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
             most = None if args.verbose else MOST_SLICES
             print_lines(slice_lines(tables, width=terminal_width(), view=view, most=most))
         return 0
-    variants = standings(results)
+    variants = standings(counted(results))
     runs = [(aggregate(variant.results, samples=args.samples), variant) for variant in variants]
     if args.json:
         write_json([aggregate_record(found, variant) for found, variant in runs], None)

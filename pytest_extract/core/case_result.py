@@ -6,9 +6,10 @@ version lacks later fields, so a new field has a default. `run_case` fills field
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol, TypeVar
 
 from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.results import ScoreRecord
@@ -22,6 +23,14 @@ class Outcome(StrEnum):
     FAILED = "failed"
     BROKEN = "broken"
     NOT_RUN = "not_run"
+
+
+class Origin(StrEnum):
+    """Where a case comes from; headline rates and the regression gate count samples, if there are any."""
+
+    SAMPLE = "sample"
+    CORRECTION = "correction"
+    SYNTHETIC = "synthetic"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +117,7 @@ class CaseResult:
 
     `digests` names what the result depends on: `document`, `schema`, `gold`, `prompt`, `extractor` -> SHA-256 (hex).
     `needed` of the `len(attempts)` repeats had to pass. `complexity` is easy, medium or hard, `None` if unknown.
-    `modality` is the case's: text, image or audio.
+    `modality` is the case's: text, image or audio. `origin`: where the case comes from.
     `uncompared`: pattern of each place of the gold that no comparison reaches -> number of values at or below it
     (of `shape["leaves"]`). `draft`: nobody has reviewed the gold, so the regression gate does not count the case.
     `cannot_fail`: patterns of the fields of which no wrong value fails the case.
@@ -128,6 +137,7 @@ class CaseResult:
     digests: Mapping[str, str] = field(default_factory=dict)
     complexity: str | None = None
     modality: str = "text"
+    origin: Origin = Origin.SAMPLE
     shape: Mapping[str, int] = field(default_factory=dict)
     uncompared: Mapping[str, int] = field(default_factory=dict)
     cannot_fail: tuple[str, ...] = ()
@@ -144,3 +154,20 @@ class CaseResult:
             for attempt in self.attempts
             if attempt.score is not None and attempt.outcome is not Outcome.BROKEN
         ]
+
+
+class HasOrigin(Protocol):
+    """A case in any form."""
+
+    @property
+    def origin(self) -> Origin:
+        """Where the case comes from."""
+
+
+T = TypeVar("T", bound=HasOrigin)
+
+
+def counted(cases: Iterable[T]) -> list[T]:
+    """Return the cases that headline rates and the regression gate count: the samples; all where there is none."""
+    every = list(cases)
+    return [case for case in every if case.origin is Origin.SAMPLE] or every

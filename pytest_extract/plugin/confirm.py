@@ -49,7 +49,7 @@ from pytest_extract.regression.gate import Answer, GateDecision, decide_confirme
 from pytest_extract.regression.multiple_testing import run_tests
 from pytest_extract.regression.reasons import advice_texts
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, snapshot
+from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, snapshot
 from pytest_extract.report.lines import render_error
 from pytest_extract.run_case import digests_of
 
@@ -101,7 +101,7 @@ def confirm_decision(session: pytest.Session) -> None:
     if most is None or not run_results.results or settings.dry_run or settings.update_gold or settings.update_baseline:
         return
     rules = rules_of(settings)
-    states = snapshot(evidence(run_results, rules))
+    states = counted_states(snapshot(evidence(run_results, rules)))
     sides = _sides(session, run_results, states)
     level = rules.alpha * FIRST_SHARE if sides.any else None
     first = first_decision(config, run_results, level=level)

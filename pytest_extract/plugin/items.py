@@ -17,7 +17,7 @@ from _pytest.fixtures import FixtureLookupErrorRepr, TopRequest
 from _pytest.skipping import evaluate_xfail_marks
 
 from pytest_extract.cases.model import Case
-from pytest_extract.core.case_result import CaseResult, Outcome, Variant
+from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Variant
 from pytest_extract.core.spending import Spending
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.fixtures import ItemFixtures, check_not_parametrized, has_fixture
@@ -176,12 +176,14 @@ class ExtractItem(pytest.Item):
         if self.error is not None and outcome is Outcome.BROKEN:
             raise self.error
         if outcome is Outcome.BROKEN or (
-            outcome is Outcome.FAILED and (settings.gate == "case" or self._failure_is_expected())
+            outcome is Outcome.FAILED and (settings.gate == "case" or self._fails_under_every_gate())
         ):
             raise CaseFailed(short_reason(self.result))
 
-    def _failure_is_expected(self) -> bool:
-        """Whether an xfail mark announces that the case fails: it shows as `x` under every gate, never as passed."""
+    def _fails_under_every_gate(self) -> bool:
+        """Whether the case is a regression test, or an xfail mark announces that it fails: an `x`, never passed."""
+        if self.case.origin is Origin.CORRECTION:
+            return True
         xfail = None if self.config.option.runxfail else evaluate_xfail_marks(self)
         if xfail is None or xfail.raises is None:
             return xfail is not None

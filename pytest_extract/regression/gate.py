@@ -32,7 +32,7 @@ from pytest_extract.regression.reasons import (
     worse_texts,
 )
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshots import Snapshot, snapshot
+from pytest_extract.regression.snapshots import Snapshot, counted_states, snapshot
 
 Inconclusive: TypeAlias = Literal["pass", "warn", "fail"]
 EXIT_PASS, EXIT_WORSE, EXIT_USAGE, EXIT_UNDECIDED = 0, 1, 2, 3
@@ -80,7 +80,8 @@ def evaluate_gate(
 
     Raises ConfigError if `rules.measure` names a measure that the cases do not have.
     """
-    return decide(compare(before, after, same_run=same_run), rules, level=level)
+    compared = compare(counted_states(before), counted_states(after), same_run=same_run)
+    return decide(compared, rules, level=level)
 
 
 def evaluate_run(
@@ -94,7 +95,7 @@ def evaluate_base(
     results: Sequence[CaseResult], base: str, rules: Rules, *, level: float | None = None
 ) -> GateDecision:
     """Compare every other variant of a run with its variant `base`, and decide once: `alpha` holds for all together."""
-    states = snapshot(results)
+    states = counted_states(snapshot(results))
     return decide(compare_with_variant(states, states, base), rules, level=level)
 
 

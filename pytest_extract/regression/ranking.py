@@ -11,7 +11,7 @@ from typing import Final
 from pytest_extract.core.stats.runs import Runs
 from pytest_extract.core.stats.share_bound import share_upper_bound
 from pytest_extract.regression.field_matching import changed_digests
-from pytest_extract.regression.snapshots import CaseState, Snapshot
+from pytest_extract.regression.snapshots import CaseState, Snapshot, counted_states
 
 ALPHA: Final = 0.05
 _MEASURE: Final = "pass_rate"
@@ -41,7 +41,7 @@ def rank_variants(states: Snapshot) -> list[RankedVariant]:
     for the number of pairs. Source: Holm (1979), "A simple sequentially rejective multiple test procedure".
     """
     variants: dict[str, dict[str, CaseState]] = {}
-    for key, state in sorted(states.items()):
+    for key, state in sorted(counted_states(states).items()):
         cases = variants.setdefault(key.variant, {})
         if not state.lost and _MEASURE in state.measures:
             cases[key.case] = state

@@ -15,7 +15,7 @@ from pytest_extract.core.stats.runs import Values
 from pytest_extract.regression.field_matching import CasePairs, pair_case
 from pytest_extract.regression.multiple_testing import OVERALL_SHARE, SMALLEST_FALL
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshots import Snapshot
+from pytest_extract.regression.snapshots import Snapshot, counted_states
 
 _LIKELY: Final = 0.8
 MORE_CASES: Final = 20
@@ -47,7 +47,7 @@ class Resolution:
 def resolutions(states: Snapshot, rules: Rules) -> list[Resolution]:
     """Return what each variant of a snapshot can show of one later run."""
     by_variant: dict[str, list[CasePairs]] = {}
-    for key, state in states.items():
+    for key, state in counted_states(states).items():
         if not state.lost and (pairs := pair_case(state, state)).fields:
             by_variant.setdefault(key.variant, []).append(pairs)
     return [

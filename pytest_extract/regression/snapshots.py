@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate.slices import case_slices
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
+from pytest_extract.core.case_result import Attempt, CaseResult, Origin, Outcome, Variant
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, text_digest
@@ -88,6 +88,7 @@ class CaseState:
     broken: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
     slices: Mapping[str, Json] = field(default_factory=dict)
+    origin: Origin = Origin.SAMPLE
     cost_usd: float | None = None
     latency_s: float | None = None
     builds: tuple[str, ...] = ()
@@ -136,6 +137,11 @@ def reviewed_results(results: Sequence[CaseResult], *, allow_drafts: bool) -> Se
     return results if allow_drafts else [result for result in results if not result.draft]
 
 
+def counted_states(states: Snapshot) -> Snapshot:
+    """Return the states that the gate counts: those of samples; all where there is none."""
+    return {key: state for key, state in states.items() if state.origin is Origin.SAMPLE} or states
+
+
 def case_key(result: CaseResult) -> CaseKey:
     """Return the key of a result: file and case id, and the variant's label."""
     return CaseKey(f"{result.file}::{result.case_id}", result.variant.label)
@@ -168,6 +174,7 @@ def case_state(result: CaseResult) -> CaseState:
         broken=len(broken) or int(result.outcome is Outcome.BROKEN),
         errors=_error_kinds(broken, result.why if result.outcome is Outcome.BROKEN else None),
         slices=case_slices(result),
+        origin=result.origin,
         cost_usd=_mean([attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None]),
         latency_s=_mean([attempt.latency_s for attempt in scored if attempt.latency_s is not None]),
         builds=tuple(sorted({attempt.build for attempt in scored if attempt.build is not None})),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping
 
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.snapshots import case_state
 
@@ -14,11 +14,11 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
     """Compare each variant's means with the thresholds (measure -> lowest mean that passes).
 
     Each comes as passed or not, and a text; what passed first. A mean is over scored cases, each the mean of its
-    repeats; cases that broke or were not run do not count. A run without a scored case does not pass. Raises
-    ConfigError, with the nearest name, for a measure that no case has.
+    repeats; cases that broke or were not run do not count, nor do those that are no samples, where some are. A run
+    without a scored case does not pass. Raises ConfigError, with the nearest name, for a measure that no case has.
     """
     scored: dict[str, list[Mapping[str, float]]] = {}
-    for result in results:
+    for result in counted(results):
         state = case_state(result)
         cases = scored.setdefault(state.variant.label, [])
         if not state.lost:

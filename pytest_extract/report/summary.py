@@ -115,6 +115,7 @@ def summary_lines(
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
     lines += known_lines(totals.known)
+    lines += origin_lines(totals)
     lines += adjustment_lines(totals.adjustments, width)
     lines += _money_lines(totals.spending, reruns or Spending())
     lines += _judge_lines(judge or Spending())
@@ -245,6 +246,17 @@ def known_lines(known: KnownTotals) -> list[Line]:
     if known.stale:
         names = safe_prose(listed(known.stale, _MOST_KNOWN))
         lines.append(line(Span("known failures that pass now", "warn"), f": {names} (take out of known_failures)"))
+    return lines
+
+
+def origin_lines(totals: RunTotals) -> list[Line]:
+    """Count the cases that headline rates and the regression gate leave out, by origin."""
+    has_samples = totals.cases > sum(counts.total() for counts in totals.apart.values())
+    lines = []
+    for origin, counts in totals.apart.items():
+        outcomes = ", ".join(f"{counts[each]:,} {str(each).replace('_', ' ')}" for each in Outcome if counts[each])
+        text = f": {outcomes}; {'not in the rates above' if has_samples else 'no case is a sample, so these count'}"
+        lines.append(line(Span(f"{origin} {'cases' if counts.total() > 1 else 'case'}", "head"), text))
     return lines
 
 

@@ -10,7 +10,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.aggregate.auto_accept import AutoAcceptTotals
-from pytest_extract.core.case_result import CaseResult, Outcome, Variant
+from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Variant
 from pytest_extract.core.judges import WITHOUT_JUDGE
 from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
@@ -270,17 +270,28 @@ class Forecast:
 
 @dataclass(slots=True)
 class VariantTotals:
-    """The cases of one variant: outcomes, the `MEASURES` of each case, and spending."""
+    """The cases of one variant: outcomes, the `MEASURES` of each case, and spending.
+
+    `apart`: the measures of cases that are no samples, which count where no case is one.
+    """
 
     variant: Variant
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     measures: dict[str, list[float]] = field(default_factory=dict)
+    apart: dict[str, list[float]] = field(default_factory=dict)
     spending: Spending = field(default_factory=Spending)
 
     @property
     def means(self) -> dict[str, float]:
         """Means over the cases, without measures that no case has."""
-        return {name: fsum(found) / len(found) for name in MEASURES if (found := self.measures.get(name))}
+        return _means([self])
+
+
+def _means(variants: Iterable[VariantTotals]) -> dict[str, float]:
+    every = list(variants)
+    parts = [each.measures for each in every if each.measures] or [each.apart for each in every]
+    values = {name: [value for part in parts for value in part.get(name, ())] for name in MEASURES}
+    return {name: fsum(found) / len(found) for name, found in values.items() if found}
 
 
 @dataclass(slots=True)
@@ -291,7 +302,8 @@ class RunTotals:
     broken or not run, except the cases `without_judge`, which need a judge where none is configured. `passed_wrong`:
     wrong values of passed cases, by node id. `adjustments`: cases by what of their requests was changed for a model.
     `reordered`: lists of values in another order than gold's, by pattern.
-    `slowest`: seconds and node id, the slowest first. `repeated`: whether a case was run twice.
+    `slowest`: seconds and node id, the slowest first. `repeated`: whether a case was run twice. `apart`: outcomes of
+    the cases that are no samples, by origin.
     """
 
     variants: dict[str, VariantTotals] = field(default_factory=dict)
@@ -313,6 +325,7 @@ class RunTotals:
     adjustments: Counter[str] = field(default_factory=Counter)
     slowest: list[tuple[float, str]] = field(default_factory=list)
     repeated: bool = False
+    apart: dict[Origin, Counter[Outcome]] = field(default_factory=dict)
 
     @property
     def cases(self) -> int:
@@ -327,11 +340,7 @@ class RunTotals:
     @property
     def means(self) -> dict[str, float]:
         """Means over the cases of all variants."""
-        values = {
-            name: [value for variant in self.variants.values() for value in variant.measures.get(name, ())]
-            for name in MEASURES
-        }
-        return {name: fsum(found) / len(found) for name, found in values.items() if found}
+        return _means(self.variants.values())
 
     @property
     def spending(self) -> Spending:
@@ -344,8 +353,11 @@ class RunTotals:
         variant = self.variants.setdefault(result.variant.label, VariantTotals(result.variant))
         variant.outcomes[result.outcome] += 1
         variant.spending += Spending.of([result])
+        if result.origin is not Origin.SAMPLE:
+            self.apart.setdefault(result.origin, Counter())[result.outcome] += 1
+        values = variant.measures if result.origin is Origin.SAMPLE else variant.apart
         for name, value in case_means(result, MEASURES).items():
-            variant.measures.setdefault(name, []).append(value)
+            values.setdefault(name, []).append(value)
         add_leaf_results(self.fields, result)
         for attempt in result.attempts:
             if attempt.score is not None and attempt.score.failure is not None:

@@ -155,6 +155,7 @@ KEYS = {
     "modality": (of_extra, {"modality": "text"}, {"modality": "image"}),
     "marks": (collected, {}, {"marks": ["slow"]}),
     "tags": (results, {}, {"tags": {"supplier": "acme"}}),
+    "origin": (results, {}, {"origin": "correction"}),
     "repeat": (outcomes, {}, {"repeat": 2}),
     "repeat.of": (outcomes, {"repeat": {"of": 2, "pass": 2}}, {"repeat": {"of": 3, "pass": 2}}),
     "repeat.pass": (outcomes, {"repeat": {"of": 3, "pass": 1}}, {"repeat": {"of": 3, "pass": 2}}),

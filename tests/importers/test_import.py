@@ -449,3 +449,51 @@ def test_published_responses_have_the_published_numbers(tmp_path):
         found = (score.measures["value_accuracy"], score.measures["faithfulness"], score.measures["json_pass"])
         wanted = (published["leaf_value_em"], published["value_token_f1"], published["schema_compliance"])
         assert found == pytest.approx(wanted, abs=1e-9), name
+
+
+INVOICE = {"type": "object", "properties": {"total": {"type": "number"}, "items": {"type": "array"}}}
+OUTPUT = {"total": 7, "items": ["a", "x"]}
+
+
+def corrections(tmp_path, *rows):
+    put(tmp_path / "in" / "invoice.schema.json", INVOICE)
+    put(tmp_path / "in" / "docs" / "4711.txt", "Total 9.50")
+    put(tmp_path / "in" / "fixed.jsonl", "\n".join(map(json.dumps, rows)))
+    return main(["import", "corrections", str(tmp_path / "in" / "fixed.jsonl"), str(tmp_path / "cases")])
+
+
+BY_FIELD = {
+    "id": "4711", "document": "docs/4711.txt", "schema": "invoice.schema.json", "output": OUTPUT,
+    "corrections": {"total": 9.5, "items[1]": "b"}, "by": "ada", "at": "2026-11-02",
+}  # fmt: skip
+AS_A_WHOLE = {"text": "Total 3", "schema": INVOICE, "output": OUTPUT, "corrected": {"total": 3}, "tags": {"of": "fax"}}
+
+
+def test_corrections_become_regression_tests(tmp_path, capsys):
+    assert corrections(tmp_path, BY_FIELD, AS_A_WHOLE) == 0
+    assert "2 cases in " in capsys.readouterr().out
+    first, second = loaded(tmp_path / "cases" / "corrections.extract.yaml")
+    assert (first.id, first.origin, first.document.text) == ("4711", "correction", "Total 9.50")
+    assert first.gold == {"total": 9.5, "items": ["a", "b"]}
+    assert dict(first.tags) == {"corrected": "total, items[1]", "corrected_by": "ada", "corrected_at": "2026-11-02"}
+    assert (second.id, second.gold, second.tags["of"]) == ("corrections-2", {"total": 3}, "fax")
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({**BY_FIELD, "correction": 1}, "a correction has no key 'correction'; did you mean 'corrections'?"),
+        ({**BY_FIELD, "text": "x"}, "a correction has either `document`, a path, or `text`"),
+        ({**BY_FIELD, "corrected": {}}, "a correction has `schema`, and either `corrected` or `corrections`"),
+        ({**BY_FIELD, "document": "docs/1.txt"}, "docs/1.txt is no file beside fixed.jsonl"),
+        ({**BY_FIELD, "corrections": {"a.b": 1}}, "the output has no place a.b; write the whole value as `corrected`"),
+        ({**BY_FIELD, "corrections": []}, "must be an object of field paths and their right values"),
+        ({**BY_FIELD, "corrections": {"total": 7}}, "the correction changes nothing"),
+    ],
+)
+def test_a_correction_that_cannot_be_used_is_told_with_its_line(tmp_path, capsys, row, told):
+    assert corrections(tmp_path, BY_FIELD, row) == 2
+    error = capsys.readouterr().err
+    assert "fixed.jsonl:2" in error
+    assert told in error
+    assert not (tmp_path / "cases").exists()

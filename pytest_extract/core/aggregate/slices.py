@@ -156,6 +156,7 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
         _sized("output-size", "the number of values of the gold", _shape_size("values")),
         _sized("response-length", "the characters of the output (mean over the repeats)", _response_length),
         Dimension(name="modality", doc="text, image or audio", of_case=lambda result: result.modality),
+        Dimension(name="origin", doc="sample, correction or synthetic", of_case=lambda result: str(result.origin)),
         Dimension(
             name="complexity",
             doc="easy, medium or hard",

@@ -81,7 +81,9 @@ def row_key(run: ScoringContext, node: Node, value: Value) -> Hashable:
     elif isinstance(node, Object) and type(value) is dict and not node.checks and not node.groups:
         own = tuple([row_key(run, entry.node, value.get(entry.name, MISSING)) for entry in node.entries])
         further = [
-            (name, equality.json_text(value[name])) for name in value.keys() - node.names if value[name] is not None
+            (name, equality.json_text(value[name]))
+            for name in value.keys() - node.names
+            if not run.absent or value[name] is not None
         ]
         return (own, tuple(sorted(further))) if further else own
     elif isinstance(node, Array) and type(value) is list and not node.checks and not node.prefix:

@@ -328,3 +328,12 @@ def test_an_empty_list_is_no_missing_key_where_null_is_a_value():
     found = compile_schema(schema, nulls="value").score(rows, rows[::-1])
     assert found.arrays[-1].pairs == ((0, 2), (1, 1), (2, 0))
     assert found.measures["f1"] == 1.0
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_a_row_whose_further_key_is_null_keeps_its_equal_where_null_is_a_value(at):
+    schema = {"type": "array", "items": {"type": "object", "additionalProperties": {"type": "boolean"}}}
+    rows = [{"open": None}, {}, {}]
+    found = compile_schema(schema, nulls="value").score(rows, [*rows[1 : at + 1], rows[0], *rows[at + 1 :]])
+    assert (0, at) in found.arrays[-1].pairs
+    assert all(leaf.passed for leaf in found.leaves)

@@ -1,0 +1,104 @@
+"""Corrections from production: JSONL of documents, what a model extracted, and what people made of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_extract.core.case_result import Origin
+from pytest_extract.core.values import MISSING, FieldPath, Json, copied, path_text, value_at
+from pytest_extract.errors import CaseFileError, nearest
+from pytest_extract.golds.changes import changed_leaves
+from pytest_extract.importers.files import (
+    Imported,
+    ImportFolder,
+    Record,
+    checked,
+    json_file_value,
+    json_lines,
+    plain_id,
+    write_datasets,
+)
+
+NAME: Final = "corrections"
+KEYS: Final = ("id", "document", "text", "schema", "output", "corrected", "corrections", "by", "at", "tags", "question")
+_MOST_NAMED: Final = 5
+
+
+def import_corrections(source: Path, target: ImportFolder) -> Imported:
+    """Write one dataset, a case a correction, each with `origin: correction`.
+
+    A line has `document` (a path from the file) or `text`; `schema` (a path from the file, or the schema itself); the
+    `output`; and either `corrected`, the right value as a whole, or `corrections`, right values by field path. `id`,
+    `by`, `at`, `tags` and `question` are optional. Raises CaseFileError with the line of one that cannot be used.
+    """
+    records = [_record(source, number, row) for number, row in json_lines(source)]
+    heading = ("What people corrected in production; regression tests, which stay out of headline rates",)
+    # Paths of the file are kept, from the folder of the dataset.
+    root = os.path.relpath(source.parent.resolve(), target.folder.resolve())
+    moved = [
+        record._replace(
+            keys={
+                key: Path(root, value).as_posix() if key in ("document", "schema") and isinstance(value, str) else value
+                for key, value in record.keys.items()
+            }
+        )
+        for record in records
+    ]
+    return write_datasets(target, NAME, moved, heading=heading)
+
+
+def _record(path: Path, number: int, row: Mapping[str, Any]) -> Record:
+    def wrong(message: str) -> CaseFileError:
+        return CaseFileError(message, path=path, line=number)
+
+    for key in row:
+        if key not in KEYS:
+            raise wrong(f"a correction has no key {key!r}{nearest(key, KEYS)}")
+    if ("document" in row) == ("text" in row) or not isinstance(row.get("document", row.get("text")), str):
+        raise wrong("a correction has either `document`, a path, or `text`")
+    if "schema" not in row or ("corrected" in row) == ("corrections" in row):
+        raise wrong("a correction has `schema`, and either `corrected` or `corrections`")
+    for file in (row.get("document"), row["schema"]):
+        if isinstance(file, str) and not (path.parent / file).is_file():
+            raise wrong(f"{file} is no file beside {path.name}")
+    schema = json_file_value(path.parent / row["schema"]) if isinstance(row["schema"], str) else row["schema"]
+    output = row.get("output")
+    try:
+        gold = row["corrected"] if "corrected" in row else _corrected(output, row["corrections"])
+    except ValueError as error:
+        raise wrong(str(error)) from None
+    changed = [path_text(steps) for steps, _, _ in changed_leaves(output, gold)]
+    if not changed:
+        raise wrong("the correction changes nothing: the output is the corrected value")
+    more = f" and {len(changed) - _MOST_NAMED} more" if len(changed) > _MOST_NAMED else ""
+    tags = {"corrected": ", ".join(changed[:_MOST_NAMED]) + more} | {
+        f"corrected_{key}": str(row[key]) for key in ("by", "at") if row.get(key) is not None
+    }
+    keys: dict[str, Json] = {
+        "id": plain_id(str(row.get("id", f"{Path(row['document']).stem if 'document' in row else NAME}-{number}"))),
+        **{key: row[key] for key in ("document", "text", "schema", "question") if key in row},
+        "gold": gold,
+        "origin": str(Origin.CORRECTION),
+        "tags": {**tags, **row.get("tags", {})},
+    }
+    return checked(keys, schema, gold)
+
+
+def _corrected(output: Json, corrections: Json) -> Json:
+    """Return an output with right values put in by field path; ValueError for a path that it has no place for."""
+    if not isinstance(corrections, dict) or not corrections:
+        raise ValueError("`corrections` must be an object of field paths and their right values")  # noqa: TRY004
+    value = copied(output)
+    for text, right in corrections.items():
+        steps = FieldPath.parse(text)
+        inside = value_at(value, steps[:-1]) if steps else MISSING
+        if isinstance(inside, dict) and isinstance(steps[-1], str):
+            inside[steps[-1]] = right
+        elif isinstance(inside, list) and isinstance(steps[-1], int) and 0 <= steps[-1] <= len(inside):
+            inside[steps[-1] : steps[-1] + 1] = [right]
+        else:
+            raise ValueError(f"`corrections`: the output has no place {text}; write the whole value as `corrected`")
+    return value

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.case_result import Origin
-from pytest_extract.core.values import MISSING, FieldPath, Json, copied, path_text, value_at
+from pytest_extract.core.values import MISSING, FieldPath, Json, canonical_json, copied, iter_leaves, value_at
 from pytest_extract.errors import CaseFileError, nearest
-from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.importers.files import (
     Imported,
     ImportFolder,
@@ -70,9 +69,10 @@ def _record(path: Path, number: int, row: Mapping[str, Any]) -> Record:
         gold = row["corrected"] if "corrected" in row else _corrected(output, row["corrections"])
     except ValueError as error:
         raise wrong(str(error)) from None
-    changed = [path_text(steps) for steps, _, _ in changed_leaves(output, gold)]
-    if not changed:
+    if canonical_json(output) == canonical_json(gold):
         raise wrong("the correction changes nothing: the output is the corrected value")
+    one, other = (dict(iter_leaves(side)) for side in (output, gold))
+    changed = [str(path) for path in one | other if path not in one or path not in other or one[path] != other[path]]
     more = f" and {len(changed) - _MOST_NAMED} more" if len(changed) > _MOST_NAMED else ""
     tags = {"corrected": ", ".join(changed[:_MOST_NAMED]) + more} | {
         f"corrected_{key}": str(row[key]) for key in ("by", "at") if row.get(key) is not None
@@ -90,7 +90,7 @@ def _record(path: Path, number: int, row: Mapping[str, Any]) -> Record:
 def _corrected(output: Json, corrections: Json) -> Json:
     """Return an output with right values put in by field path; ValueError for a path that it has no place for."""
     if not isinstance(corrections, dict) or not corrections:
-        raise ValueError("`corrections` must be an object of field paths and their right values")  # noqa: TRY004
+        raise ValueError("`corrections` must be an object of field paths and their right values")
     value = copied(output)
     for text, right in corrections.items():
         steps = FieldPath.parse(text)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pytest_extract.cases.altered import altered_cases
 from pytest_extract.cases.build import CaseBuilder
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.defaults import CaseSettings, CheckedKeys, check_keys, merge_defaults
@@ -196,7 +197,13 @@ class _Loader:
             self.mistakes.append(at)
         case = CaseBuilder(settings, self._cache, self.mistakes).build(name, line)
         if case is not None and len(self.mistakes) == begin and not is_broken:
-            yield case
+            yield from self._with_altered(case, settings)
+
+    def _with_altered(self, case: Case, settings: CaseSettings) -> Iterator[Case]:
+        """Yield a case and those that its `variants` make of it; a run that writes golds has no use for them."""
+        yield case
+        if "variants" in settings.values and not self._cache.updates_golds:
+            yield from altered_cases(case, settings.values["variants"])
 
     def _case_of_each(self, settings: CaseSettings, line: int) -> Iterator[Case]:
         """Yield a case for each document that the patterns of `documents` match."""
@@ -227,7 +234,7 @@ class _Loader:
                 golds[name] = gold if isinstance(gold, str) else ""
                 case = CaseBuilder(replace(settings, values=values), self._cache, self.mistakes).build(name, line)
                 if case is not None and len(self.mistakes) == begin:
-                    yield case
+                    yield from self._with_altered(case, settings)
         except CaseFileError as error:
             self.mistakes.append(Mistake(layer.source, at, f"`documents`: {error.message}"))
 

@@ -101,6 +101,7 @@ class Case:
     `post_process`: names of post-processors, as written. `rules`: the case's own rules across fields, as written.
     `auto_accept`: which values are accepted by their confidence, and which share of them must be right over the run.
     `confidence`: the shape in which the output holds its values with their confidence; None where they are bare.
+    `altered`: what differs from the case that this one is made of by `variants`, such as `without-total`.
     `uncompared`: the gold values that no comparison reaches; None where all are compared or skipped on purpose.
     """
 
@@ -127,6 +128,7 @@ class Case:
     marks: tuple[Mark, ...] = ()
     tags: Mapping[str, str] = field(default_factory=_nothing)
     origin: Origin = Origin.SAMPLE
+    altered: str = ""
     repeat: Repeat = field(default_factory=Repeat)
     accept: Mapping[str, tuple[Json, ...]] = field(default_factory=_nothing)
     absent: Mapping[str, Absence] = field(default_factory=_nothing)

@@ -109,9 +109,9 @@ def inputs_now(cases: Iterable[Case], tree: GitTree) -> dict[str, InputsByKind]:
     A document is known by its blob, as git would store it, so that it is neither read here nor missed in LFS.
     """
     listed = list(cases)
-    blobs = work_blobs(tree.root, [path for case in listed if (path := case.document.path) is not None])
+    blobs = work_blobs(tree.root, [path for case in listed if (path := case.document.file) is not None])
     return {
-        case_key_below(case, tree.root): _parts(case, tree.root, blobs.get(case.document.path or Path(), ""))
+        case_key_below(case, tree.root): _parts(case, tree.root, blobs.get(case.document.file or Path(), ""))
         for case in listed
     }
 
@@ -120,7 +120,7 @@ def inputs_at(revision: Revision, tree: GitTree, view: Path) -> dict[str, Inputs
     """Return the parts of the cases at a revision that was written to `view`."""
     parts: dict[str, InputsByKind] = {}
     for name, case in revision.cases.items():
-        path = case.document.path
+        path = case.document.file
         blob = None if path is None else tree.files.get(_relative(path, view))
         parts[name] = _parts(case, view, blob.id if blob else "")
     return parts
@@ -128,7 +128,7 @@ def inputs_at(revision: Revision, tree: GitTree, view: Path) -> dict[str, Inputs
 
 def _parts(case: Case, root: Path, blob: str) -> dict[str, Input]:
     holder = _relative(case.path, root)
-    path = case.document.path
+    path = case.document.file
     parts = {
         "document": Input(_relative(path, root), blob) if path else Input(f"text in {holder}", case.document.sha256),
         "schema": Input(_relative(case.schema_path, root), case.schema_sha256),

@@ -86,6 +86,11 @@ class Document:
             self._place = Path(self._place)
         return self._place
 
+    @property
+    def file(self) -> Path | None:
+        """The file that the project holds: `path`, or where an altered document comes from."""
+        return self.path
+
     def __repr__(self) -> str:
         return f"Document({str(self.path)!r})" if self.path is not None else f"Document(text={self._inline!r:.40})"
 
@@ -197,14 +202,18 @@ class Document:
 
         return pdf_boxes(self.bytes, str(self.path or "the document"), spans)
 
+    @property
+    def source_text(self) -> str:
+        """The text as it stands in the file: of HTML with its markup."""
+        return self._inline if self._inline is not None else self.once("decoded", self._decode)[0]
+
     def outline(self) -> list[Any] | None:
         """Return the elements of an HTML document around its text (`documents.text.html_outline`); None of others."""
         if self.media_type not in ("text/html", "application/xhtml+xml"):
             return None
         from pytest_extract.documents.text import html_outline
 
-        source = self._inline if self._inline is not None else self.once("decoded", self._decode)[0]
-        return html_outline(source, self.text)
+        return html_outline(self.source_text, self.text)
 
     def release(self) -> None:
         """Forget bytes and texts, so that ten thousand documents need not fit in memory; asked again, read again."""

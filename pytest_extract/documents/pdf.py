@@ -92,6 +92,24 @@ def pdf_images(
     return found
 
 
+def pdf_without(data: bytes, name: str, spans: Sequence[tuple[int, int, int]]) -> bytes:
+    """Return a PDF without some parts of its text, given as in `pdf_boxes`. Raises DocumentError as `pdf_pages`."""
+    return _ask("write_without", data, name, spans=spans)[1]
+
+
+def pdf_with_pages(data: bytes, name: str, order: Sequence[int]) -> bytes:
+    """Return a PDF with its pages (from 0) in another order. Raises DocumentError as `pdf_pages`."""
+    return _ask("write_pages", data, name, order=order)[1]
+
+
+def pdf_scanned(data: bytes, name: str, *, dpi: int) -> bytes:
+    """Return a PDF whose pages are pictures. Raises DocumentError as `pdf_pages`, and without Pillow."""
+    if find_spec("PIL") is None:
+        raise DocumentError("pages as images need Pillow; install it: pip install 'pytest-extract[pdf]'")
+    seconds = CPU_SECONDS + SECONDS_PER_IMAGE * len(pdf_page_sizes(data, name))
+    return _ask("write_scan", data, name, seconds, dpi=dpi)[1]
+
+
 def reader_version() -> str:
     """Return the version of what reads PDFs; empty where it is not installed."""
     try:

@@ -52,13 +52,14 @@ def answer_questions() -> None:
 
 def _answer(question: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     from pytest_extract.core.results import FailureKind
-    from pytest_extract.documents import pdf_reader
+    from pytest_extract.documents import pdf_reader, pdf_writer
     from pytest_extract.documents.errors import DocumentError
 
     _limit(question["seconds"], question["memory"])
     name = question["name"]
     try:
-        found, blob = getattr(pdf_reader, question["what"])(data, name, **question["arguments"])
+        work = getattr(pdf_reader, question["what"], None) or getattr(pdf_writer, question["what"])
+        found, blob = work(data, name, **question["arguments"])
     except DocumentError as error:
         return {"error": str(error), "kind": error.kind}, b""
     except MemoryError:

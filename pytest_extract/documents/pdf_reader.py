@@ -35,13 +35,13 @@ Answer: TypeAlias = tuple[Any, bytes]
 
 def read_pages(data: bytes, name: str, *, max_pages: int, max_text: int) -> Answer:
     """Return the text of each page."""
-    with _open_pdf(data, name) as document:
+    with open_pdf(data, name) as document:
         return _pages(document, name, max_pages, max_text), b""
 
 
 def read_sizes(data: bytes, name: str) -> Answer:
     """Return width and height of each page."""
-    with _open_pdf(data, name) as document:
+    with open_pdf(data, name) as document:
         return [document[index].get_size() for index in range(len(document))], b""
 
 
@@ -53,7 +53,7 @@ def read_images(data: bytes, name: str, *, pages: Sequence[int], form: str, widt
         raise DocumentError("pages as images need Pillow; install it: pip install 'pytest-extract[pdf]'") from None
     sizes: list[tuple[int, int, int]] = []
     images: list[bytes] = []
-    with _open_pdf(data, name) as document:
+    with open_pdf(data, name) as document:
         for number in pages:
             if not 0 <= number < len(document):
                 raise DocumentError(f"{name}: the PDF has no page {number + 1}, its last is {len(document)}")
@@ -78,7 +78,8 @@ def _scale(size: tuple[float, float], width: int) -> float:
 
 
 @contextmanager
-def _open_pdf(data: bytes, name: str) -> Iterator[PdfDocument]:
+def open_pdf(data: bytes, name: str) -> Iterator[PdfDocument]:
+    """Open a PDF. Raises DocumentError for one that cannot be read, or that is locked."""
     import pypdfium2
 
     _check_streams(data, name)
@@ -120,7 +121,7 @@ def _pages(document: PdfDocument, name: str, max_pages: int, max_text: int) -> t
     pages: list[str] = []
     length = 0
     for page in document:
-        pages.append(_page_text(page.get_textpage()))
+        pages.append(text_of_page(page.get_textpage()))
         page.close()
         length += len(pages[-1])
         if length > max_text:
@@ -129,7 +130,8 @@ def _pages(document: PdfDocument, name: str, max_pages: int, max_text: int) -> t
     return tuple(pages)
 
 
-def _page_text(text: Any) -> str:
+def text_of_page(text: Any) -> str:
+    """Return the text of a page as people read it."""
     read: str = text.get_text_bounded()
     return read.replace("\r\n", "\n").replace(_LINE_END_HYPHEN, "-")
 
@@ -140,13 +142,13 @@ def read_boxes(data: bytes, name: str, *, spans: Sequence[tuple[int, int, int]])
     for index, (page, _, _) in enumerate(spans):
         by_page[page].append(index)
     found: list[tuple[Box, ...]] = [()] * len(spans)
-    with _open_pdf(data, name) as document:
+    with open_pdf(data, name) as document:
         for number, indices in by_page.items():
             if not 0 <= number < len(document):
                 continue
             page = document[number]
             text = page.get_textpage()
-            characters = _character_numbers(_page_text(text), text)
+            characters = character_numbers(text_of_page(text), text)
             for index in indices:
                 inside = [at for at in characters[slice(*spans[index][1:])] if at is not None]
                 if inside:
@@ -155,7 +157,7 @@ def read_boxes(data: bytes, name: str, *, spans: Sequence[tuple[int, int, int]])
     return found, b""
 
 
-def _character_numbers(ours: str, text: Any) -> list[int | None]:
+def character_numbers(ours: str, text: Any) -> list[int | None]:
     """Return PDFium's number of each character of a page's text; None for the white space.
 
     Both texts hold the same characters in the same order, but for white space. PDFium counts units of UTF-16.

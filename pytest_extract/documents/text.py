@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 _BOMS: Final = (
@@ -256,6 +256,50 @@ def html_outline(source: str, text: str) -> Outline | None:
             if between and not between.strip(" "):  # a space between two texts of a line
                 before[1] = part[0]
     return reader.root
+
+
+def html_with(source: str, text: str, edits: Sequence[tuple[int, int, str]]) -> str | None:
+    """Return a page with other texts in some places, which are given by their offsets in `html_text(source)`.
+
+    None for a page whose characters cannot be found in it in the order of the text.
+    """
+    from lxml import etree
+
+    tree = etree.fromstring(source.encode("utf-8", "replace"), etree.HTMLParser(huge_tree=True, encoding="utf-8"))
+    pieces = [] if tree is None else [*_visible_texts(tree)]
+    shown = [
+        (number, at, char)
+        for number, (element, part) in enumerate(pieces)
+        for at, char in enumerate(getattr(element, part))
+        if not char.isspace()
+    ]
+    places = {index: number for number, index in enumerate(i for i, char in enumerate(text) if not char.isspace())}
+    if [char for _, _, char in shown] != [text[index] for index in places]:
+        return None
+    new: dict[tuple[int, int], str] = {}
+    for start, end, other in edits:
+        first, *others = [shown[places[index]][:2] for index in range(start, end) if index in places]
+        new |= {first: other.strip(), **dict.fromkeys(others, "")}
+    for number, (element, part) in enumerate(pieces):
+        whole = getattr(element, part)
+        setattr(element, part, "".join(new.get((number, at), char) for at, char in enumerate(whole)))
+    written: str = etree.tostring(tree.getroottree(), encoding="unicode", method="html")
+    return written
+
+
+def _visible_texts(element: Any) -> Iterator[tuple[Any, str]]:
+    """Yield what holds each visible text of a page, in their order: an element, and `text` or `tail`."""
+    if isinstance(element.tag, str) and element.tag not in _DROPPED:
+        if element.text:
+            yield element, "text"
+        for child in element:
+            yield from _visible_texts(child)
+    elif element.tag == "head":
+        for child in element.iterchildren("title"):
+            if child.text:
+                yield child, "text"
+    if element.tail:
+        yield element, "tail"
 
 
 def _chunks(data: bytes) -> Iterator[bytes]:

@@ -249,8 +249,8 @@ def unused_files(cases: Iterable[Case], case_files: Iterable[Path]) -> Iterator[
         for role, path in (("gold", case.gold_path), ("schema", case.schema_path), ("prompt", _prompt_path(case))):
             if path is not None and path.resolve() not in named:
                 used[role][path] = None
-        if case.document.path is not None:
-            named.add(Path(case.document.path).resolve())
+        if case.document.file is not None:
+            named.add(Path(case.document.file).resolve())
     everything = named | {path.resolve() for paths in used.values() for path in paths}
     for role, paths in used.items():
         kinds = dict.fromkeys((path.parent, _suffixes(path)) for path in paths)

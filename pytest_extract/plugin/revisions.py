@@ -49,7 +49,7 @@ class RevisionView:
     def load(self, file: Path, cases: Iterable[Case]) -> None:
         """Load a case file of the revision; `cases` are today's, whose documents git need not keep."""
         if file not in self._files:
-            documents = [case.document.path for case in cases if case.document.path is not None]
+            documents = [case.document.file for case in cases if case.document.file is not None]
             self._files[file] = cases_at(self.tree, [file], self._folder, documents=documents)
 
     def case_at_revision(self, case: Case, file: Path) -> Case | None:
@@ -71,7 +71,7 @@ class RevisionView:
     def selections(self, items: Sequence[ExtractItem], root: Path, settings: Settings) -> dict[str, Selection]:
         """Decide for each item, by node id, whether it is called or replayed."""
         cases = {case_key_below(item.case, self.tree.root): item.case for item in items}
-        documents = [case.document.path for case in cases.values() if case.document.path is not None]
+        documents = [case.document.file for case in cases.values() if case.document.file is not None]
         files = [*dict.fromkeys(item.path for item in items), *gone_files(self.tree, root)]
         old = cases_at(self.tree, files, self._folder, documents=documents)
         before = inputs_at(old, self.tree, self._folder)
@@ -143,7 +143,7 @@ class RevisionView:
 def _files_of(case: Case) -> list[Path]:
     """Return the files of a case, besides those of its extractor."""
     prompt = None if case.prompt is None else case.prompt.path
-    paths = (case.path, case.document.path, case.schema_path, *case.schema_files, case.gold_path, prompt)
+    paths = (case.path, case.document.file, case.schema_path, *case.schema_files, case.gold_path, prompt)
     return [path for path in paths if path is not None]
 
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult, Origin, Outcome
 from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.uncompared import uncompared_text
+from pytest_extract.report.altered import altered_tables
 from pytest_extract.report.auto_accept import auto_accept_lines
 from pytest_extract.report.lines import (
     Line,
@@ -116,6 +117,8 @@ def summary_lines(
     lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
     lines += known_lines(totals.known)
     lines += origin_lines(totals)
+    if Origin.SYNTHETIC in totals.apart:
+        lines += [each for table in altered_tables(results) for each in table.lines(width)]
     lines += adjustment_lines(totals.adjustments, width)
     lines += _money_lines(totals.spending, reruns or Spending())
     lines += _judge_lines(judge or Spending())

@@ -155,6 +155,16 @@ KEYS = {
     "modality": (of_extra, {"modality": "text"}, {"modality": "image"}),
     "marks": (collected, {}, {"marks": ["slow"]}),
     "tags": (results, {}, {"tags": {"supplier": "acme"}}),
+    "variants.without": (
+        collected,
+        {"text": "Acme 1", "variants": [{"without": "name"}]},
+        {"text": "Acme 1", "variants": [{"without": ["name", "total"]}]},
+    ),
+    "variants.decimal": (given, {"text": "100.0"}, {"text": "100.0", "variants": [{"decimal": "comma"}]}),
+    "variants.dates": (collected, {}, {"variants": [{"dates": "day-first"}]}),
+    "variants.pages": (collected, {}, {"variants": [{"pages": "shuffled"}]}),
+    "variants.scan": (collected, {"variants": [{"scan": "72dpi"}]}, {"variants": [{"scan": "150dpi"}]}),
+    "variants": (collected, {}, {"text": "Acme", "variants": [{"without": "name"}]}),
     "origin": (results, {}, {"origin": "correction"}),
     "repeat": (outcomes, {}, {"repeat": 2}),
     "repeat.of": (outcomes, {"repeat": {"of": 2, "pass": 2}}, {"repeat": {"of": 3, "pass": 2}}),
@@ -373,8 +383,11 @@ def test_a_changed_key_is_seen(tmp_path, key):
     assert first != seen(load(tmp_path, other))
 
 
-SHOWN = sorted(Case.__dataclass_fields__.keys() & CaseResult.__dataclass_fields__.keys() - {"uncompared", "draft"})
-"""Keys that a result has a field for; of uncompared values it has the places only, and `draft` is of the gold's review."""
+SHOWN = sorted(
+    Case.__dataclass_fields__.keys() & CaseResult.__dataclass_fields__.keys() - {"uncompared", "draft", "altered"}
+)
+"""Keys that a result has a field for; of uncompared values it has the places only, `draft` is of the gold's review, and
+`altered` says which of the cases of `variants` it is."""
 
 
 @pytest.mark.parametrize("key", SHOWN)

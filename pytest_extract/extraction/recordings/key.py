@@ -134,7 +134,7 @@ def key_of(
     """
     used = prompt if prompt is not None else case.prompt
     seen = getattr(extractor, "extract_schema", None)
-    path = case.document.path
+    path = case.document.file
     return RecordingKey(
         case=recorded_case_name(case, root),
         document=document_part(

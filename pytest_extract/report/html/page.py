@@ -23,6 +23,7 @@ from pytest_extract.core.values import Json
 from pytest_extract.regression.ranking import rank_variants
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.report.aggregates import ranking_table
+from pytest_extract.report.altered import altered_tables
 from pytest_extract.report.auto_accept import auto_accept_lines
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
@@ -161,6 +162,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     if compared and len(variants) > 1 and run.gate != "regression":
         compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
     slices = [_table(slice_table(each, view=run.view)) for each in run.slices if each.is_known]
+    altered = [_table(table) for table in altered_tables(run.results)]
     plots = [*run_plot(run.totals.variants, run.runs), *size_plots(run.results)]
     sections: list[tuple[str, str, Parts]] = [
         ("overview", "Overview", _overview(run)),
@@ -170,6 +172,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         ("fields", "Fields", _fields(run.totals, variants)),
         *((name, "", [DRAWN]) for name in ("cases", "heat")),
         ("slices", "Slices", slices),
+        ("altered", "Altered documents", altered),
         ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
         ("plots", "Plots", [("plot", plot) for plot in plots]),
     ]

@@ -1,0 +1,255 @@
+"""Documents with one thing changed: a value taken out, numbers or dates written otherwise, pages shuffled, a scan.
+
+The places of values are those that `evidence` finds. What cannot be changed as asked is a DocumentError, never a
+document that is left as it is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pytest_extract.core.metrics.calendar import PartialDate, read_iso
+from pytest_extract.core.metrics.equality import is_number
+from pytest_extract.core.metrics.locales import LOCALES, read_written
+from pytest_extract.core.values import FieldPath, Json, iter_leaves, short_repr, value_at
+from pytest_extract.documents import Document, DocumentError
+
+_MOST_PLACES: Final = 10_000
+_MOST_ROUNDS: Final = 5
+_MOST_NAMED: Final = 3
+_PDF: Final = "application/pdf"
+_HTML: Final = ("text/html", "application/xhtml+xml")
+_NUMBERS: Final = str.maketrans(".,", ",.")
+
+
+class Alteration(NamedTuple):
+    """What is changed: `kind` is a key of `ALTERATIONS`, `how` its value in a case file."""
+
+    kind: str
+    how: str
+
+    @property
+    def name(self) -> str:
+        """Text in ids and tables: `without-total`, `decimal-comma`."""
+        return f"{self.kind}-{self.how}"
+
+
+class AlteredDocument(Document):
+    """A document that is made from another when it is first read; `path` is a file of its own with the same name."""
+
+    def __init__(self, source: Document, alteration: Alteration, gold: Json) -> None:
+        super().__init__(text="", media_type=source.media_type)
+        self._inline = None
+        self._source = source
+        self._alteration = alteration
+        self._gold = gold
+
+    @property
+    def file(self) -> Path | None:
+        """The file of the document that is altered."""
+        return self._source.file
+
+    @property
+    def path(self) -> Path | None:
+        """A temporary file with the altered content; None for an inline text."""
+        if self._source.path is None:
+            return None
+        return self.once("file", self._write)
+
+    def __repr__(self) -> str:
+        return f"{self._source!r} {self._alteration.name}"
+
+    def _write(self) -> Path:
+        assert self._source.path is not None  # noqa: S101 - `path` looked
+        folder = Path(tempfile.mkdtemp(dir=_folder()))
+        path = folder / self._source.path.name
+        path.write_bytes(self.bytes)
+        return path
+
+    def _read_bytes(self) -> builtins.bytes:
+        return ALTERATIONS[self._alteration.kind](self._source, self._alteration.how, self._gold)
+
+    def release(self) -> None:
+        """Forget content and places, of the source as well; the file stays to the end of the process."""
+        super().release()
+        self._source.release()
+
+
+@cache
+def _folder() -> str:
+    folder = tempfile.TemporaryDirectory(prefix="pytest-extract-")
+    _KEPT.append(folder)  # removed at the end of the process
+    return folder.name
+
+
+_KEPT: Final[list[Any]] = []
+
+
+class _Span(NamedTuple):
+    """A part of a page's text, pages counted from 0, and what stands there."""
+
+    page: int
+    start: int
+    end: int
+    quote: str
+
+
+def _spans(document: Document, value: Json) -> list[_Span]:
+    from pytest_extract.documents.evidence import find_evidence
+
+    evidence = find_evidence(document, value, most=_MOST_PLACES, nearest=False)
+    locations = () if evidence is None else evidence.locations
+    return [_Span((each.page or 1) - 1, each.start, each.end, each.quote) for each in locations]
+
+
+def _found(document: Document, gold: Json) -> set[FieldPath]:
+    """Return the places of the gold whose values stand in a document."""
+    return {path for path, value in iter_leaves(gold) if document.text.strip() and _spans(document, value)}
+
+
+def _without(document: Document, how: str, gold: Json) -> bytes:
+    """Take a value out, wherever it stands; no other value of the gold may go with it."""
+    path = FieldPath.parse(how)
+    value = value_at(gold, path)
+    shown = f"{how} ({short_repr(value, 40)})"
+    spans = _spans(document, value)
+    if not spans:
+        raise DocumentError(f"{shown} stands nowhere in the document, so it cannot be taken out")
+    left = document
+    for _ in range(_MOST_ROUNDS):  # a value that stands there exactly is looked for in no other notation
+        left = _with_content(document, _blanked(left, spans))
+        spans = _spans(left, value) if left.text.strip() else []
+        if not spans:
+            break
+    else:
+        raise DocumentError(f"{shown} cannot be taken out of the document: it can be read all the same")
+    lost = [str(place) for place in _found(document, gold) - _found(left, gold) if place != path]
+    if lost:
+        more = f" and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
+        raise DocumentError(
+            f"{shown} cannot be taken out of the document alone: {', '.join(sorted(lost)[:_MOST_NAMED])}{more} would go"
+        )
+    return left.bytes
+
+
+def _blanked(document: Document, spans: Sequence[_Span]) -> bytes:
+    if document.media_type != _PDF:
+        return _rewritten(document, {span: " " * len(span.quote) for span in spans})
+    from pytest_extract.documents.pdf import pdf_without
+
+    return pdf_without(document.bytes, str(document.path), [span[:3] for span in spans])
+
+
+def _with_content(document: Document, data: bytes) -> Document:
+    """Return a document of the same kind that holds other bytes."""
+    if document.media_type != _PDF:
+        return Document(text=data.decode(), media_type=document.media_type)
+    other = Document("altered.pdf")
+    other.once("bytes", lambda: data)
+    return other
+
+
+def _with_decimal_comma(document: Document, _how: str, gold: Json) -> bytes:
+    """Write the numbers of the gold as in 1.234,50."""
+
+    def replaced(value: Json, quote: str) -> str | None:
+        written = read_written(quote, (LOCALES["en"],)) if is_number(value) else None
+        return quote.translate(_NUMBERS) if written is not None and set(quote) & set(".,") else None
+
+    return _with_values_rewritten(document, gold, replaced, "number of the gold that has a separator in the document")
+
+
+def _with_day_first(document: Document, _how: str, gold: Json) -> bytes:
+    """Write the dates of the gold as in 31/12/2026."""
+
+    def replaced(value: Json, _quote: str) -> str | None:
+        day = read_iso(value) if isinstance(value, str) else None
+        full = isinstance(day, PartialDate) and day.month is not None and day.day is not None
+        return f"{day.day:02d}/{day.month:02d}/{day.year}" if day is not None and full else None
+
+    return _with_values_rewritten(document, gold, replaced, "date of the gold that is found in the document")
+
+
+def _with_values_rewritten(
+    document: Document, gold: Json, replaced: Callable[[Json, str], str | None], what: str
+) -> bytes:
+    if document.media_type == _PDF:
+        raise DocumentError("the text of a PDF cannot be written otherwise; use a text or HTML document")
+    new: dict[_Span, str] = {}
+    for _, value in iter_leaves(gold):
+        for span in _spans(document, value):
+            text = replaced(value, span.quote)
+            if text is not None:
+                new[span] = text
+    if not new:
+        raise DocumentError(f"there is no {what}")
+    return _rewritten(document, new)
+
+
+def _rewritten(document: Document, new: Mapping[_Span, str]) -> bytes:
+    """Return a text, or HTML, with other texts at some places; of places that overlap, the longest counts."""
+    text = document.text
+    edits: list[tuple[int, int, str]] = []
+    for span, other in sorted(new.items(), key=lambda each: (each[0].start, -each[0].end)):
+        if not edits or span.start >= edits[-1][1]:
+            edits.append((span.start, span.end, other))
+    if document.media_type in _HTML:
+        from pytest_extract.documents.text import html_with
+
+        found = html_with(document.source_text, text, edits)
+        if found is None:
+            raise DocumentError("the HTML is laid out in a way that cannot be changed")
+        return found.encode()
+    for start, end, other in reversed(edits):
+        text = text[:start] + other + text[end:]
+    return text.encode()
+
+
+def _with_pages_shuffled(document: Document, _how: str, _gold: Json) -> bytes:
+    """Put the pages of a PDF into another order, always the same one."""
+    from pytest_extract.documents.pdf import pdf_page_sizes, pdf_with_pages
+
+    _of_pdf(document)
+    count = len(pdf_page_sizes(document.bytes, str(document.path)))
+    if count < 2:
+        raise DocumentError("a document of one page has no other order of pages")
+    order = [*range(count)]
+    rng = random.Random(count)  # noqa: S311 - no secret
+    while order == [*range(count)]:
+        rng.shuffle(order)
+    return pdf_with_pages(document.bytes, str(document.path), order)
+
+
+def _scanned(document: Document, how: str, _gold: Json) -> bytes:
+    """Make pages of a PDF pictures without text."""
+    from pytest_extract.documents.pdf import pdf_scanned
+
+    _of_pdf(document)
+    return pdf_scanned(document.bytes, str(document.path), dpi=int(how.removesuffix("dpi")))
+
+
+def _of_pdf(document: Document) -> None:
+    if document.media_type != _PDF:
+        raise DocumentError(f"only a PDF has pages, not {document.media_type}")
+
+
+ALTERATIONS: Final[Mapping[str, Callable[[Document, str, Json], bytes]]] = {
+    "without": _without,
+    "decimal": _with_decimal_comma,
+    "dates": _with_day_first,
+    "pages": _with_pages_shuffled,
+    "scan": _scanned,
+}
+
+
+def alterations(given: list[dict[str, Any]]) -> Iterator[Alteration]:
+    """Yield what the key `variants` of a case asks for; a list of fields is a variant each."""
+    for entry in given:
+        for kind, how in entry.items():
+            yield from (Alteration(kind, each) for each in (how if isinstance(how, list) else [how]))

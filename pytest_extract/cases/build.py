@@ -10,7 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from pytest_extract.cases.altered import unsuited_fields
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, mistakes_around
 from pytest_extract.cases.defaults import DOCUMENT_FORMS, CaseSettings, CheckedKeys
 from pytest_extract.cases.embedded_schema import wrapped_schema
@@ -100,8 +99,10 @@ class CaseBuilder:
             self._check_gold(self._cache.validator(schema), gold)
         if schema is not None and scorer is not None and gold is not None and scorer.rules:
             self._check_rules(name, scorer, schema, gold, gates)
-        if gold is not None and not gold.is_missing:
-            for path in unsuited_fields(self._values.get("variants", ()), gold.value):
+        if "variants" in self._values and gold is not None and not gold.is_missing:
+            from pytest_extract.cases.altered import unsuited_fields
+
+            for path in unsuited_fields(self._values["variants"], gold.value):
                 self._add_mistake(f"`variants`: the gold has no single value at {path!r} to take out", "variants")
         draft = gold is not None and self._is_draft(name, gold)
         uncompared = (

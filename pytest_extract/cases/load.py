@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_extract.cases.altered import altered_cases
 from pytest_extract.cases.build import CaseBuilder
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.defaults import CaseSettings, CheckedKeys, check_keys, merge_defaults
@@ -203,6 +202,8 @@ class _Loader:
         """Yield a case and those that its `variants` make of it; a run that writes golds has no use for them."""
         yield case
         if "variants" in settings.values and not self._cache.updates_golds:
+            from pytest_extract.cases.altered import altered_cases
+
             yield from altered_cases(case, settings.values["variants"])
 
     def _case_of_each(self, settings: CaseSettings, line: int) -> Iterator[Case]:

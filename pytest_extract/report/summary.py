@@ -12,7 +12,6 @@ from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.uncompared import uncompared_text
-from pytest_extract.report.altered import altered_tables
 from pytest_extract.report.auto_accept import auto_accept_lines
 from pytest_extract.report.lines import (
     Line,
@@ -118,6 +117,8 @@ def summary_lines(
     lines += known_lines(totals.known)
     lines += origin_lines(totals)
     if Origin.SYNTHETIC in totals.apart:
+        from pytest_extract.report.altered import altered_tables
+
         lines += [each for table in altered_tables(results) for each in table.lines(width)]
     lines += adjustment_lines(totals.adjustments, width)
     lines += _money_lines(totals.spending, reruns or Spending())

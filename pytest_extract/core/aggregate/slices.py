@@ -169,7 +169,9 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
 NEEDS_VALUES: Final = frozenset({"response-length"})
 """Dimensions that read the outputs themselves."""
 _OF_CASES: Final = {
-    each.name: each.of_case for each in DIMENSIONS.values() if each.of_case and each.name not in NEEDS_VALUES
+    each.name: each.of_case
+    for each in DIMENSIONS.values()
+    if each.of_case and each.name not in (*NEEDS_VALUES, "origin")  # a comparison counts cases of one origin
 }
 """Dimensions that group cases, whatever their outputs are: a comparison can be split by them, as by a tag."""
 

@@ -316,7 +316,9 @@ def test_many_writers_leave_whole_files(tmp_path):
 
 
 def case_like(tmp_path, schema):
-    document = SimpleNamespace(path=None, media_type="text/plain", sha256="a" * 64, bytes=b"x\ny", given_text=None)
+    document = SimpleNamespace(
+        path=None, file=None, media_type="text/plain", sha256="a" * 64, bytes=b"x\ny", given_text=None
+    )
     prompt = SimpleNamespace(path=tmp_path / "p.md", text="Read.")
     return SimpleNamespace(
         id="acme",

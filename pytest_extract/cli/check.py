@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     findings: list[LintFinding] = []
     for file in files:
         loaded = load_cases(file, cache)
-        cases.extend(loaded.cases)
+        cases.extend(case for case in loaded.cases if not case.altered)
         findings += [LintFinding(kind="case_file", severity="mistake", error=error) for error in loaded.errors]
     findings += _asked_findings(args, cases)
     if all(path.is_dir() for path in paths) and not any(finding.kind == "case_file" for finding in findings):

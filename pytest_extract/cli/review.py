@@ -91,7 +91,7 @@ def _cases(paths: Sequence[Path], notes: list[str]) -> Iterator[Case]:
     for file in files:
         loaded = load_cases(file, cache)
         notes += map(str, loaded.errors)
-        yield from loaded.cases
+        yield from (case for case in loaded.cases if not case.altered)
 
 
 def user_name() -> str:

@@ -26,6 +26,7 @@ from pytest_extract.core.schema.published_names import SYSTEMS, not_published
 from pytest_extract.core.values import FieldPath, Json, canonical_json, iter_leaves
 from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import Evidence, TextLocation, find_evidence
+from pytest_extract.documents.row_lines import more_rows
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.extraction.recordings.folder import recording_files
 from pytest_extract.extraction.recordings.store import read_recording
@@ -48,6 +49,7 @@ FindingKind: TypeAlias = Literal[
     "unused_file",
     "unused_recording",
     "no_evidence",
+    "missing_rows",
     "mutation",
 ]
 DERIVED_SHARE: Final = 0.5
@@ -338,6 +340,7 @@ def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
     labels: Counter[tuple[str, str]] = Counter()
     unfound: list[_Unfound] = []
     without_text: list[str] = []
+    findings: list[LintFinding] = []
     for case in cases:
         try:
             for path, value, evidence in _looked_up(case):
@@ -346,6 +349,8 @@ def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
                 labels[_label(path, value)] += 1
                 if not evidence.found:
                     unfound.append(_Unfound(case, path, pattern, value, evidence.nearest))
+            rows = [(path, f"{path} {text}") for path, text in more_rows(case.document, case.gold)]
+            findings += gold_findings(case, "missing_rows", "warning", rows)
         except DocumentError:
             without_text.append(case.id)
         finally:
@@ -362,15 +367,16 @@ def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
     for each in unfound:
         if not is_derived(each):
             by_case[id(each.case)].append(each)
-    findings: list[LintFinding] = []
+    told = 0
     for group in by_case.values():
         places = [(each.path, _no_evidence_text(each)) for each in group]
+        told += len(places)
         findings += gold_findings(group[0].case, "no_evidence", "warning", places)
     return EvidenceReport(
         findings=tuple(findings),
         found=sum(total.values()) - len(unfound),
         total=sum(total.values()),
-        derived=len(unfound) - len(findings),
+        derived=len(unfound) - told,
         without_text=tuple(without_text),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.case_result import Breach, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, Gates, ScoreRecord, is_covered
 from pytest_extract.core.values import MISSING, Json, canonical_json, path_text
+from pytest_extract.documents import DocumentError
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, output_value, propose
 from pytest_extract.golds.consensus import accept_labels, draft_gold, is_enumerated, open_paths
@@ -61,7 +63,7 @@ class _WrittenGold(NamedTuple):
 class DraftedGold(NamedTuple):
     """A draft that was written: its file, the number of agreed values, the paths to decide, the outputs it is made of.
 
-    `problem`: why it was not written, "" where it was.
+    `problem`: why it was not written, "" where it was. `rows`: lists for which the document shows more rows.
     """
 
     path: str
@@ -69,6 +71,7 @@ class DraftedGold(NamedTuple):
     open: Sequence[str] = ()
     sources: Sequence[str] = ()
     problem: str = ""
+    rows: Sequence[str] = ()
 
 
 class GoldWriter:
@@ -170,7 +173,8 @@ class GoldWriter:
             except ExtractError as error:
                 written.append(DraftedGold(str(case.gold_path), problem=str(error)))
             else:
-                written.append(DraftedGold(str(case.gold_path), draft.agreed, [*review.open], draft.sources))
+                rows = [*_more_rows(case, draft.value)]
+                written.append(DraftedGold(str(case.gold_path), draft.agreed, [*review.open], draft.sources, rows=rows))
             case.document.release()
         return written
 
@@ -198,6 +202,14 @@ class GoldWriter:
                 f"the output fails the coverage gate: {gates.coverage.why}; take it all the same with --extract-force"
             )
         return None
+
+
+def _more_rows(case: Case, value: Json) -> Iterator[str]:
+    """Yield a sentence for each list of a draft for which the document shows more rows."""
+    from pytest_extract.documents.row_lines import more_rows
+
+    with suppress(DocumentError):  # a scan shows none
+        yield from (f"{path} {text}" for path, text in more_rows(case.document, value))
 
 
 def _is_excluded(case: Case, leaf: FieldResult) -> bool:
@@ -254,7 +266,9 @@ def _draft_lines(changes: Mapping[str, GoldChange], drafts: Sequence[DraftedGold
     head = f"{len(written):,} of {plural(len(missing), 'gold')} drafted"
     if written:
         head += f", {open_values} to decide; next: pytest-extract review"
-    lines = [line(Span(head, "warn")), *(_draft_line(draft, root) for draft in drafts)]
+    lines = [line(Span(head, "warn"))]
+    for draft in drafts:
+        lines += [_draft_line(draft, root), *(line(Span(safe_prose(text), "warn"), indent=4) for text in draft.rows)]
     left = missing - {draft.path for draft in drafts}
     for path in sorted(left):
         lines.append(line(Span(f"{safe_prose(shown_path(Path(path), root))}: not drafted:", "bad"), indent=2))

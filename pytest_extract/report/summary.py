@@ -110,6 +110,7 @@ def summary_lines(
         lines += mistake_lines(totals.mistakes, totals.naming_limit, width=width)
     lines += failure_lines(totals, width=width)
     lines += wrapped_lines(totals.wrapped, verbosity=verbosity)
+    lines += _break_off_lines(results, width)
     lines += order_lines(totals.reordered)
     lines += rule_lines(totals.rules, width=width, verbosity=verbosity)
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
@@ -278,6 +279,15 @@ def wrapped_lines(totals: WrappedTotals, *, verbosity: int = 0) -> list[Line]:
     if len(shown) < len(totals.outputs):
         lines.append(line(f"and {len(totals.outputs) - len(shown):,} more (-vv shows all)", indent=2))
     return lines
+
+
+def _break_off_lines(results: Sequence[CaseResult], width: int) -> list[Line]:
+    if not any(array.missing for result in results for score in result.scores for array in score.arrays):
+        return []
+    from pytest_extract.core.aggregate.lists import list_recalls  # most runs lack no rows
+    from pytest_extract.report.lists import list_lines
+
+    return list_lines(list_recalls(results), width=width)
 
 
 def order_lines(lists: Mapping[str, int]) -> list[Line]:

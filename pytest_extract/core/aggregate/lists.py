@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 BOUNDS: Final = (10, 30, 100, 300, 1_000, 3_000, 10_000)
 """Ends of the bins of positions and lengths."""
 ALPHA: Final = 0.05
+LONG: Final = 20
+"""Rows of the shortest list that says something of where lists break off."""
+_MOST_LISTS: Final = 300
 _ARRANGEMENTS: Final = 200
 _RESAMPLES: Final = 200
 _SEED: Final = 7
@@ -78,7 +81,7 @@ class ListRecall:
 
 
 def list_recalls(results: Iterable[CaseResult]) -> list[ListRecall]:
-    """Return the lists that lack rows, those that lack the most first. Outputs that could not be read take no part."""
+    """Return the long lists that lack rows, those that lack the most first; an output that cannot be read has none."""
     found: dict[tuple[str, str], list[FoundRows]] = defaultdict(list)
     for result in results:
         for score in result.scores:
@@ -89,7 +92,7 @@ def list_recalls(results: Iterable[CaseResult]) -> list[ListRecall]:
     recalls = [
         list_recall(pattern, variant, lists)
         for (pattern, variant), lists in found.items()
-        if any(each.missing for each in lists)
+        if any(each.missing for each in lists) and max(each.length for each in lists) >= LONG
     ]
     return sorted(recalls, key=lambda each: (each.total.found - each.total.rows, each.pattern, each.variant))
 
@@ -123,10 +126,15 @@ def _add(bins: dict[int, Recall], place: int, rows: int, missing: int) -> None:
 
 
 def find_edge(lists: Sequence[FoundRows]) -> Edge | None:
-    """Return where recall falls beyond noise, by position or length, whichever says more; None where it does not."""
+    """Return where recall falls beyond noise, by position or length, whichever says more; None where it does not.
+
+    Of many lists, a sample is looked at.
+    """
     import numpy as np
 
     rng = np.random.default_rng(_SEED)
+    if len(lists) > _MOST_LISTS:
+        lists = [lists[index] for index in rng.choice(len(lists), _MOST_LISTS, replace=False)]
     in_rows = _split(_position_counts(lists)), _split(_length_counts(lists, lambda each: each.length))
     by: By = "position" if in_rows[0].gain >= in_rows[1].gain else "length"
 

@@ -34,6 +34,7 @@ from pytest_extract.report.html.documents import PageDocuments
 from pytest_extract.report.html.plots import cost_plot, run_plot, size_plots
 from pytest_extract.report.html.text import ICONS, ORDER, anchor, message, outcome_text, short_name, table_data
 from pytest_extract.report.lines import Line, first_of, plural, safe_prose, shorten, text_of
+from pytest_extract.report.lists import list_tables
 from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
 from pytest_extract.report.slices import slice_table
 from pytest_extract.report.summary import (
@@ -172,6 +173,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         ("fields", "Fields", _fields(run.totals, variants)),
         *((name, "", [DRAWN]) for name in ("cases", "heat")),
         ("slices", "Slices", slices),
+        ("lists", "Lists to the end", [_table(table) for table in list_tables(run.results)]),
         ("altered", "Altered documents", altered),
         ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
         ("plots", "Plots", [("plot", plot) for plot in plots]),

@@ -44,6 +44,15 @@ class GitTree:
         absolute = Path(os.path.abspath(path))  # noqa: PTH100 - a symbolic link is the link, not its target
         return absolute.relative_to(self.root).as_posix() if absolute.is_relative_to(self.root) else None
 
+    def text(self, name: str) -> str:
+        """Return the text of a file; empty where the revision does not have it."""
+        blob = self.files.get(name)
+        return "" if blob is None else _contents(self.root, [blob.id])[0].decode("utf-8", "replace")
+
+    def archive(self) -> bytes:
+        """Return all files of the revision as a tar archive."""
+        return _git(self.root, "archive", "--format=tar", self.commit)
+
     def changed(self, paths: Iterable[Path]) -> dict[Path, str]:
         """Return those of `paths` that are not as at the revision, each with what happened: changed, new or gone."""
         wanted = list(dict.fromkeys(paths))

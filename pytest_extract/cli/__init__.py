@@ -42,6 +42,7 @@ _SECTIONS: Final[Mapping[str, Mapping[str, Command]]] = MappingProxyType(
             "report": Command("report", "report on a run: measures, fields, the published systems' numbers"),
             "compare": Command("compare", "compare two results files: PASS (0), WORSE (1), UNDECIDED (3)"),
             "merge": Command("merge", "join the results files of a run that was cut into shards"),
+            "bisect": Command("bisect", "find the hunk of a prompt or schema by which a field fell"),
             "leaderboard": Command("leaderboard", "rank the models and prompts of results files"),
         },
         "schemas": {

@@ -1,0 +1,200 @@
+"""`pytest-extract bisect BASE..HEAD`: which hunk of a prompt or schema file makes which field fall."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatch
+from math import fsum
+from pathlib import Path
+from typing import Final
+
+from pytest_extract.changed.git_tree import GitTree, open_tree
+from pytest_extract.changed.hunks import Hunk, Search, hunks_between, is_searched, with_hunks
+from pytest_extract.cli.console import print_note, print_text
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.values import canonical_json, text_digest
+from pytest_extract.errors import ConfigError
+from pytest_extract.regression.compare import compare
+from pytest_extract.regression.gate import EXIT_PASS, EXIT_UNDECIDED
+from pytest_extract.regression.multiple_testing import Subject, run_tests
+from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.snapshots import snapshot
+from pytest_extract.report.lines import percent, plural, safe_prose
+from pytest_extract.results import read_results
+
+_MOST_FIELDS: Final = 5
+_RECORDINGS: Final = "extract-recordings"
+_SHOWN_ERROR: Final = 2_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Find the hunk of a prompt or schema file by which a field fell. The hunks between two revisions are applied "
+        "in halves, to the cases that fell, with the code of HEAD. Outputs are recorded, so that a second search pays "
+        "nothing twice. The repository and its files are not touched. Exit status: 0 each fall has its hunks, or "
+        "nothing fell; 3 falls that may be noise; 2 usage."
+    )
+    parser.add_argument("revisions", metavar="BASE..HEAD", help="two git revisions; HEAD may be left out")
+    parser.add_argument("paths", nargs="*", default=[], metavar="PATH", help="cases to run (default: all)")
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="search these files only")
+    parser.add_argument("--repeat", type=int, metavar="N", help="run each case N times")
+    parser.add_argument("--recordings", type=Path, metavar="DIR", help=f"keep outputs there (default: {_RECORDINGS})")
+    parser.add_argument("--dry-run", action="store_true", help="say what it would take, and call nothing")
+    parser.add_argument("--pytest", action="append", default=[], metavar="ARG", help="a further argument for pytest")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search, print what was found, and return the exit status."""
+    base, dots, head = args.revisions.partition("..")
+    if not dots or not base or head.startswith("."):
+        raise ConfigError(f"{args.revisions}: name two revisions as BASE..HEAD")
+    before, after = (open_tree(Path.cwd(), ref) for ref in (base, head or "HEAD"))
+    hunks = _hunks(before, after, args.only)
+    if not hunks:
+        raise ConfigError(f"no prompt or schema file differs between {before.ref} and {after.ref}")
+    files = ", ".join(f"{name} ({count})" for name, count in Counter(hunk.file for hunk in hunks).items())
+    print_text(f"{plural(len(hunks), 'hunk')} in {safe_prose(files)}")
+    with tempfile.TemporaryDirectory(prefix="pytest-extract-bisect-") as folder:
+        runs = _Runs(Path(folder), before, after, args)
+        if args.dry_run:
+            search = Search(hunks, lambda _: {})
+            runs.run(hunks, args.paths, "--extract-dry-run")
+            print_text(
+                f"two runs of all cases, then at most {search.most_runs(1) - 2} runs of those that fell for each field"
+            )
+            return EXIT_PASS
+        first, last = (runs.run(some, args.paths) for some in ((), hunks))
+        fallen, doubtful = _fallen(first, last)
+        if not fallen:
+            print_text(
+                f"{', '.join(doubtful)} may have fallen: noise cannot be told apart; more cases or --repeat show more"
+                if doubtful
+                else "no field fell beyond noise"
+            )
+            return EXIT_UNDECIDED if doubtful else EXIT_PASS
+        return _print_causes(runs, hunks, fallen, first, last)
+
+
+def _hunks(before: GitTree, after: GitTree, only: Sequence[str]) -> list[Hunk]:
+    names = sorted(name for name in before.files.keys() | after.files.keys() if is_searched(name))
+    changed = [name for name in names if before.files.get(name) != after.files.get(name)]
+    if only:
+        changed = [name for name in changed if any(fnmatch(name, pattern) for pattern in only)]
+    return [hunk for name in changed for hunk in hunks_between(name, before.text(name), after.text(name))]
+
+
+def _fallen(first: Sequence[CaseResult], last: Sequence[CaseResult]) -> tuple[list[str], list[str]]:
+    """Return the fields that fell beyond noise, those that fell most first, and those that may have."""
+    tests = run_tests(compare(snapshot(first), snapshot(last)), Rules()).results
+    fields = sorted((each for each in tests if each.subject is Subject.PATTERN), key=lambda each: -each.drop)
+    return [each.name for each in fields if each.significant], [each.name for each in fields if each.doubtful]
+
+
+def _print_causes(
+    runs: _Runs, hunks: Sequence[Hunk], fallen: Sequence[str], first: Sequence[CaseResult], last: Sequence[CaseResult]
+) -> int:
+    rates = [{each.nodeid: _rates([each], fallen) for each in results} for results in (first, last)]
+    nodeids = [
+        name
+        for name, now in rates[1].items()
+        if any(now.get(field, 0.0) < rates[0].get(name, {}).get(field, 0.0) for field in fallen)
+    ]
+    known = {frozenset[Hunk](): first, frozenset(hunks): last}
+
+    def measure(some: frozenset[Hunk]) -> Mapping[str, float]:
+        results = known[some] if some in known else runs.run(some, nodeids)
+        return _rates([each for each in results if each.nodeid in nodeids], fallen)
+
+    search = Search(hunks, measure)
+    print_text(f"{plural(len(nodeids), 'case')} fell; at most {search.most_runs(len(fallen)) - 2} runs of them follow")
+    for field in fallen[:_MOST_FIELDS]:
+        causes = search.causes(field)
+        before, after = search.rates(()).get(field, 0.0), search.rates(causes).get(field, 0.0)
+        rest = search.rates(set(hunks) - set(causes)).get(field, 0.0) if len(causes) < len(hunks) else before
+        named = " and ".join(map(str, causes))
+        change = f"{100 * (after - before):+.1f} points ({percent(before)} to {percent(after)} in these cases)"
+        others = "the rest changes nothing" if rest == before else f"the rest: {100 * (rest - before):+.1f} points"
+        print_text(f"{safe_prose(field)} falls by {safe_prose(named)}: {change}; {others}")
+    if len(fallen) > _MOST_FIELDS:
+        print_text(f"and {plural(len(fallen) - _MOST_FIELDS, 'more field')} fell; run it again when these are mended")
+    print_text(f"{search.runs} sets of hunks measured")
+    return EXIT_PASS
+
+
+def _rates(results: Sequence[CaseResult], fields: Iterable[str]) -> dict[str, float]:
+    """Return the share of each field that is right; an output that could not be read has none right."""
+    scores = [score for result in results for score in result.scores]
+    found: dict[str, float] = {}
+    for field in fields:
+        shares = []
+        for score in scores:
+            leaves = [leaf.passed for leaf in (*score.leaves, *score.fields) if leaf.pattern == field]
+            if leaves or not score.readable:
+                shares.append(sum(leaves) / len(leaves) if score.readable else 0.0)
+        if shares:
+            found[field] = fsum(shares) / len(shares)
+    return found
+
+
+class _Runs:
+    """Runs of pytest on a copy of HEAD that has some of the hunks."""
+
+    def __init__(self, folder: Path, before: GitTree, after: GitTree, args: argparse.Namespace) -> None:
+        self._folder = folder / "tree"
+        self._results = folder / "results.jsonl"
+        self._old = {name: before.text(name) for name in before.files.keys() | after.files.keys() if is_searched(name)}
+        self._files = sorted(name for name in self._old if before.files.get(name) != after.files.get(name))
+        self._where = self._folder / Path.cwd().resolve().relative_to(after.root.resolve())
+        self._recordings = (args.recordings or Path(_RECORDINGS)).resolve()
+        self._options = ["--extract-record=once", *args.pytest]
+        self._options += [f"--extract-repeat={args.repeat}"] if args.repeat is not None else []
+        with tarfile.open(fileobj=io.BytesIO(after.archive())) as archive:
+            archive.extractall(self._folder, filter="data")
+
+    def run(self, hunks: Iterable[Hunk], cases: Sequence[str], *options: str) -> list[CaseResult]:
+        """Run cases, paths or node ids; raises ConfigError with what pytest said where no case has a result."""
+        content = {
+            name: with_hunks(self._old[name], [each for each in hunks if each.file == name]) for name in self._files
+        }
+        for name, text in content.items():
+            path = self._folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        # What an extractor reads by itself is no part of a recording's key: each set has recordings of its own.
+        recordings = self._recordings / "bisect" / text_digest(canonical_json(content))[:16]
+        self._results.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider", "--extract-gate=none"]
+        command += [
+            f"--extract-report={self._results}",
+            f"--extract-recordings={recordings}",
+            *self._options,
+            *options,
+            *map(self._argument, cases),
+        ]
+        done = subprocess.run(command, cwd=self._where, capture_output=True, text=True, check=False)  # noqa: S603 - our own interpreter
+        if "--extract-dry-run" in options:
+            print_text(done.stdout.strip())
+            return []
+        results = list(read_results(self._results).results) if self._results.exists() else []
+        if not any(result.scores for result in results):
+            raise ConfigError(f"pytest gave no result:\n{done.stdout[-_SHOWN_ERROR:]}{done.stderr[-_SHOWN_ERROR:]}")
+        broken = sum(not result.scores for result in results)
+        if broken:
+            print_note("bisect", f"{plural(broken, 'case')} of {len(results):,} have no result in this run")
+        return results
+
+    def _argument(self, case: str) -> str:
+        """Return a node id as an argument from the folder where pytest runs; node ids begin at its root."""
+        file = case.partition("::")[0]
+        for folder in (self._where, *self._where.parents):
+            if (folder / file).exists() or folder == self._folder:
+                return str(folder / case)
+        return case

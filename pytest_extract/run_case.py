@@ -5,6 +5,7 @@ This module knows neither pytest nor results files. The caller supplies the outp
 
 from __future__ import annotations
 
+import os
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -107,6 +108,7 @@ def run_case(
         uncompared={} if case.uncompared is None else dict(case.uncompared.places),
         cannot_fail=cannot_fail(case.scorer.program, case.thresholds),
         known=known_patterns(case, today),
+        prompt_file="" if case.prompt is None else os.path.relpath(case.prompt.path, case.path.parent),
         duration_s=time.perf_counter() - started,
         **keys_in_result(case),
     )

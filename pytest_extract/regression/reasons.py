@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.stats.exact import mcnemar
 from pytest_extract.core.stats.interval import Bounds
 from pytest_extract.errors import nearest
@@ -107,7 +108,14 @@ def _pattern_text(test: TestResult, variant: VariantComparison) -> str:
     }
     mistakes = _mistakes_text(change for change in variant.fields if change.pattern == test.name)
     rates = f"{_percent_text(row.after)} right, was {_percent_text(row.before)}"
-    return f": {rates}: {_changed_cases_text(losses, row.cases)}{mistakes}"
+    return f": {rates}: {_changed_cases_text(losses, row.cases)}{_prompt_text(losses, variant)}{mistakes}"
+
+
+def _prompt_text(losses: Mapping[str, float], variant: VariantComparison) -> str:
+    """Return `, all with prompts/credit.md`, where the cases have several prompts and all that fell share one."""
+    prompts = {each.case: tag_text(each.slices, "prompt") for each in variant.compared}
+    fell = {prompts[case] for case, loss in losses.items() if loss > 0}
+    return f", all with {min(fell)}" if len(fell) == 1 < len({*prompts.values()}) else ""
 
 
 def _mistakes_text(changes: Iterable[FieldChange]) -> str:

@@ -122,7 +122,8 @@ def _response_length(result: CaseResult) -> int | None:
 
 def _json_type_of(result: FieldResult) -> str:
     value = result.extracted if result.gold is MISSING or result.gold is None else result.gold
-    return "null" if value is MISSING else json_type(value)
+    name = "null" if value is MISSING else json_type(value)
+    return f"{name} in a list" if result.pattern.endswith("[]") else name
 
 
 def _sized(name: str, doc: str, size: Callable[[CaseResult], int | None]) -> Dimension:
@@ -134,11 +135,19 @@ def _depth_of(result: CaseResult) -> str:
     return NONE if depth is None else str(depth)
 
 
+def _prompt_of(result: CaseResult) -> str:
+    return result.variant.prompt or result.prompt_file or NONE
+
+
 DIMENSIONS: Final[Mapping[str, Dimension]] = {
     each.name: each
     for each in (
         Dimension(name=FIELD, doc="the pattern of the field", of_value=lambda result: result.pattern or "$"),
-        Dimension(name="type", doc="the JSON type of the gold value", of_value=_json_type_of),
+        Dimension(
+            name="type",
+            doc="the JSON type of the gold value, and whether it stands in a list of such values",
+            of_value=_json_type_of,
+        ),
         Dimension(
             name="failure",
             doc="how outputs and values fail",
@@ -156,6 +165,7 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
         _sized("output-size", "the number of values of the gold", _shape_size("values")),
         _sized("response-length", "the characters of the output (mean over the repeats)", _response_length),
         Dimension(name="modality", doc="text, image or audio", of_case=lambda result: result.modality),
+        Dimension(name="prompt", doc="the file of the prompt", of_case=_prompt_of),
         Dimension(name="origin", doc="sample, correction or synthetic", of_case=lambda result: str(result.origin)),
         Dimension(
             name="complexity",

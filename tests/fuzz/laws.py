@@ -253,9 +253,10 @@ def self_law(pair: Pair) -> None:
 def shuffled_self_law(pair: Pair) -> None:
     """Where the order of rows does not count, a value scores 1 against its rows in another order.
 
-    Fields of weight 0 do not take part in pairing, so that they may differ.
+    Fields of weight 0 do not take part in pairing, so that they may differ. Nor does a judge that pairs rows inside of
+    rows: of two pairings that are as good without it, it is asked about the one that was chosen.
     """
-    if "overrides" in pair.setup.options or _strange(pair.gold):
+    if "overrides" in pair.setup.options or _strange(pair.gold) or pair.setup.judge == "hostile":
         return
     free = pair.scorer.semantics == "default"
     other = shuffled_rows(pair.gold, pair.setup.schema, free, random.Random(pair.seed))

@@ -516,6 +516,8 @@ def _aligner(schema: dict[str, Json], free: bool) -> str | None:
     annotations = [key for key in schema if key == "evaluation_config" or key.startswith("x-eval")]
     items = schema.get("items")
     kind = items.get("type") if isinstance(items, dict) else None
+    if kind == "object" and any(key.startswith("x-eval") or key == "evaluation_config" for key in items):
+        return None  # an object that is compared as a whole is a value, not a row
     if not annotations and free:
         return "best_fit" if kind == "object" else "multiset" if kind in ("string", "number", "integer") else None
     config = schema.get("evaluation_config", schema.get("x-eval-align"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.auto_accept import decided_leaves
@@ -11,7 +12,7 @@ from pytest_extract.core.measures.reported import CitationCounts
 from pytest_extract.core.pattern import usual
 from pytest_extract.core.results import FieldResult, is_covered
 from pytest_extract.core.values import MISSING, Json
-from pytest_extract.documents import Document
+from pytest_extract.documents import Document, DocumentError
 from pytest_extract.documents.evidence import Box, TextLocation, find_boxes, find_evidence
 
 __all__ = (
@@ -127,18 +128,54 @@ def box_overlap(cited: Corners, boxes: Sequence[Box]) -> float:
     return shared / both if both > 0 else 0.0
 
 
-def count_citations(document: Document, leaves: Iterable[FieldResult]) -> CitationCounts:
-    """Check the citations of all decided leaf results with a value. Raises DocumentError without text."""
+def count_citations(
+    document: Document, leaves: Iterable[FieldResult], evidence: Mapping[str, Sequence[Citation]] = MappingProxyType({})
+) -> CitationCounts:
+    """Check the citations of all decided leaf results with a value: those of fields with `evidence` by that.
+
+    Raises DocumentError for a document without text, unless some fields have evidence: then these alone count.
+    """
     valued = [leaf for leaf in decided_leaves(leaves) if leaf.extracted is not MISSING and leaf.extracted is not None]
-    checks = iter(check_citations(document, [(leaf.extracted, each) for leaf in valued for each in leaf.citations]))
-    given = right = citable = cited = 0
-    for leaf in valued:
-        own = [next(checks).right for _ in leaf.citations]
-        given += len(own)
-        right += sum(own)
-        cited += any(own)
-        citable += any(own) or _is_grounded(document, leaf) is True
-    return CitationCounts(given=given, right=right, citable=citable, cited=cited)
+    places = [evidence.get(str(leaf.path)) or evidence.get(leaf.pattern) for leaf in valued]
+    others = [leaf for leaf, known in zip(valued, places, strict=True) if not known]
+    found: list[
+        tuple[list[bool], bool]
+    ] = []  # of each value: which of its citations are right, and whether it is citable
+    for leaf, known in zip(valued, places, strict=True):
+        if known:
+            found.append(([_agrees(document, each, known) for each in leaf.citations], True))
+    try:
+        checks = iter(check_citations(document, [(leaf.extracted, each) for leaf in others for each in leaf.citations]))
+        for leaf in others:
+            own = [next(checks).right for _ in leaf.citations]
+            found.append((own, any(own) or _is_grounded(document, leaf) is True))
+    except DocumentError:
+        if not any(places):
+            raise
+    return CitationCounts(
+        given=sum(len(own) for own, _ in found),
+        right=sum(sum(own) for own, _ in found),
+        citable=sum(citable for _, citable in found),
+        cited=sum(any(own) for own, _ in found),
+    )
+
+
+def _agrees(document: Document, cited: Citation, evidence: Sequence[Citation]) -> bool:
+    """Whether a citation names the page of one of the places, and overlaps its box where both have one."""
+    for place in evidence:
+        if cited.page is not None and cited.page != place.page:
+            continue
+        if cited.box is None or place.box is None:
+            if cited.page is not None:
+                return True
+            continue
+        left, top, right, bottom = cited.box
+        if cited.unit == "point":
+            wide, high = _page_sizes(document)[(place.page or 1) - 1]
+            left, top, right, bottom = left / wide, top / high, right / wide, bottom / high
+        if box_overlap((left, top, right, bottom), [Box(*place.box)]) >= LEAST_OVERLAP:
+            return True
+    return False
 
 
 def ungrounded(document: Document, leaves: Iterable[FieldResult], fields: Sequence[str] = ("$",)) -> list[FieldResult]:

@@ -267,12 +267,13 @@ def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False)
     from pytest_extract.core.measures.reported import citation_measures
     from pytest_extract.documents import DocumentError
 
+    found: dict[str, float] = {}
     try:
-        found = {"grounded_rate": grounded_rate(case.document, score.leaves)}
         if cited:
-            found |= citation_measures(count_citations(case.document, score.leaves))
-    except DocumentError:
-        return score
+            found |= citation_measures(count_citations(case.document, score.leaves, case.evidence))
+        found["grounded_rate"] = grounded_rate(case.document, score.leaves)
+    except DocumentError:  # a scan has no text, and citations where the case says where its values stand
+        return score.with_measures(found)
     return score.with_measures(found)
 
 

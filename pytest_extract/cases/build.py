@@ -448,7 +448,7 @@ def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
     fields = accepted.get("fields") if isinstance(accepted, dict) else None
     if isinstance(fields, dict):
         yield from ((name, ("auto_accept", "fields", name)) for name in fields)
-    for key in ("accept", "absent"):
+    for key in ("accept", "absent", "evidence"):
         named = raw.get(key)
         if isinstance(named, dict):
             yield from ((name, (key, name)) for name in named)

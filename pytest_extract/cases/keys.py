@@ -22,6 +22,7 @@ from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Origin
+from pytest_extract.core.pattern import usual
 from pytest_extract.core.rules.syntax import RULE_KEYS, entry_problems
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, json_type, path_text, short_repr
@@ -331,6 +332,16 @@ def _confidence(value: Json) -> Any:
         raise _wrong(str(error)) from None
 
 
+def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
+    from pytest_extract.core.field_metadata import Citation
+
+    def place(given: dict[str, Any]) -> Citation:
+        box = given.get("box")
+        return Citation(page=given["page"], box=None if box is None else (box[0], box[1], box[2], box[3]))
+
+    return {usual(name): tuple(map(place, places)) for name, places in value.items()}
+
+
 def _listed(value: Json) -> tuple[Json, ...]:
     return tuple(value) if isinstance(value, list) else (value,)
 
@@ -350,6 +361,7 @@ _MADE: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
         "gates": _numbers,
         "max_output_bytes": int,
         "confidence": _confidence,
+        "evidence": _evidence,
         "auto_accept": _auto_accept,
     }
 )

@@ -14,6 +14,7 @@ from pytest_extract.core.values import Json, Step
 
 if TYPE_CHECKING:
     from pytest_extract.core.auto_accept import AutoAccept
+    from pytest_extract.core.field_metadata import Citation
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.options import ScoreOptions
     from pytest_extract.core.output_shape import OutputShape
@@ -102,6 +103,7 @@ class Case:
     `auto_accept`: which values are accepted by their confidence, and which share of them must be right over the run.
     `confidence`: the shape in which the output holds its values with their confidence; None where they are bare.
     `altered`: what differs from the case that this one is made of by `variants`, such as `without-total`.
+    `evidence`: where the values of fields stand in the document, by field pattern or concrete path.
     `uncompared`: the gold values that no comparison reaches; None where all are compared or skipped on purpose.
     """
 
@@ -141,6 +143,7 @@ class Case:
     rules: Json = None
     uncompared: Uncompared | None = None
     confidence: OutputShape | None = None
+    evidence: Mapping[str, tuple[Citation, ...]] = field(default_factory=_nothing)
     auto_accept: AutoAccept | None = None
 
     @property

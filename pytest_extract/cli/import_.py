@@ -18,7 +18,7 @@ from pytest_extract.report.lines import plural, safe_prose
 from pytest_extract.report.value_diff import first_difference
 from pytest_extract.report.values import show
 
-DATASETS = ("extract-bench", "deepjsoneval", "sob", "corrections")
+DATASETS = ("extract-bench", "llama-extract-bench", "deepjsoneval", "sob", "corrections")
 _WIDTH = 200
 
 
@@ -117,6 +117,10 @@ def _import_dataset(args: argparse.Namespace) -> Imported:
         from pytest_extract.importers.deepjsoneval import import_deepjsoneval
 
         return import_deepjsoneval(args.source, target)
+    if args.dataset == "llama-extract-bench":
+        from pytest_extract.importers.llama_extract_bench import import_llama_extract_bench
+
+        return import_llama_extract_bench(args.source, target)
     if args.dataset == "corrections":
         from pytest_extract.importers.corrections import import_corrections
 

@@ -136,6 +136,13 @@ def of_accepted(case):
     return results([dataclasses.replace(each, confidence=SHAPES["wrapper"]) for each in case], WRAPPED)
 
 
+def cited(case):
+    """Measures of an output with a citation."""
+    citations = {"total": [{"page": 1, "quote": "100", "box": [0, 0, 1, 1]}]}
+    found = [run_case(each, lambda _: Extraction(OUTPUT, citations=citations), nodeid="n", file="f") for each in case]
+    return [each.attempts[0].score.measures for each in found]
+
+
 POST = {"name": "reclassify_nulls", "absent_values": ["acme"]}
 KEYS = {
     # key: (what is seen, the keys of one case file, those of the other)
@@ -165,6 +172,13 @@ KEYS = {
     "variants.pages": (collected, {}, {"variants": [{"pages": "shuffled"}]}),
     "variants.scan": (collected, {"variants": [{"scan": "72dpi"}]}, {"variants": [{"scan": "150dpi"}]}),
     "variants": (collected, {}, {"text": "Acme", "variants": [{"without": "name"}]}),
+    "evidence": (cited, {}, {"evidence": {"total": [{"page": 2}]}}),
+    "evidence.page": (cited, {"evidence": {"total": [{"page": 1}]}}, {"evidence": {"total": [{"page": 2}]}}),
+    "evidence.box": (
+        cited,
+        {"evidence": {"total": [{"page": 1, "box": [0, 0, 1, 1]}]}},
+        {"evidence": {"total": [{"page": 1, "box": [0.5, 0.5, 0.6, 0.6]}]}},
+    ),
     "origin": (results, {}, {"origin": "correction"}),
     "repeat": (outcomes, {}, {"repeat": 2}),
     "repeat.of": (outcomes, {"repeat": {"of": 2, "pass": 2}}, {"repeat": {"of": 3, "pass": 2}}),

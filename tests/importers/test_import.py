@@ -11,8 +11,11 @@ import pytest
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
+from pytest_extract.extraction.base import Extraction
 from pytest_extract.results import read_results
+from pytest_extract.run_case import run_case
 from tests.shared_data import jsonl as jsonl_of
+from tests.small_pdf import small_pdf
 
 SCHEMA = {"type": "object", "properties": {"total": {"type": "number", "evaluation_config": "number_exact"}}}
 
@@ -497,3 +500,99 @@ def test_a_correction_that_cannot_be_used_is_told_with_its_line(tmp_path, capsys
     assert "fixed.jsonl:2" in error
     assert told in error
     assert not (tmp_path / "cases").exists()
+
+
+LLAMA = {
+    "data_schema": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "due": {"type": "string"},
+            "paid": {"type": ["string", "null"]},
+            "rows": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+        },
+    },
+    "expected_output": {"name": "Ada", "due": "2026-03-05", "paid": None, "rows": [{"n": 1}, {"n": 2}]},
+    "_field_rules": {
+        "name": {
+            "evidence": [
+                {"page": 1, "bbox": [0.1, 0.2, 0.3, 0.1], "value": "Ada", "layer": "word"},
+                {"page": 2, "value": "A. Lovelace"},
+            ]
+        },
+        "rows[0].n": {
+            "normalizers": ["phone_digits"],
+            "evidence": [
+                {"page": 1, "bbox": [0.0, 0.0, 0.1, 0.1], "value": 1},
+                {"page": 1, "bbox": [0.0, 0.0, 0.1, 0.5], "value": 1, "coarse": True},
+            ],
+        },
+    },
+    "tags": ["T3", "P2"],
+}
+
+
+@pytest.fixture
+def llama(tmp_path):
+    put(tmp_path / "src" / "short" / "form.test.json", LLAMA)
+    (tmp_path / "src" / "short" / "form.pdf").write_bytes(small_pdf("a scan"))
+    return tmp_path
+
+
+def test_the_extract_bench_of_run_llama(llama, capsys):
+    assert main(["import", "llama-extract-bench", str(llama / "src"), str(llama / "cases")]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("1 cases in ")
+    assert "1 fields have normalizers" in told.err
+    (case,) = loaded(llama / "cases" / "llama-extract-bench.extract.yaml")
+    assert (case.id, case.gold, case.nulls) == ("short/form", LLAMA["expected_output"], "value")
+    assert dict(case.tags) == {"group": "short", "tags": "T3, P2"}
+    assert dict(case.accept) == {"name": ("A. Lovelace",)}
+    assert dict(case.overrides) == {"due": "date"}
+    assert {name: [(place.page, place.box) for place in places] for name, places in case.evidence.items()} == {
+        "name": [(1, (0.1, 0.2, 0.4, pytest.approx(0.3))), (2, None)],
+        "rows[0].n": [(1, (0.0, 0.0, 0.1, 0.5))],
+    }
+
+
+@pytest.mark.parametrize(
+    ("output", "f1"),
+    [
+        (LLAMA["expected_output"], 1.0),
+        ({"name": "A. Lovelace", "due": "2026-03-05", "paid": None, "rows": [{"n": 2}, {"n": 1}]}, 1.0),
+        ({"name": "Ada  ", "due": "2026-03-05", "paid": None, "rows": [{"n": 1}, {"n": 2}]}, 1.0),
+        ({"name": "Ada", "due": "2026-03-05", "paid": None, "rows": [{"n": 1}]}, 8 / 9),
+        ({"name": "ada", "due": "2026-03-05", "paid": "x", "rows": [{"n": 1}, {"n": 2}]}, 0.6),
+    ],
+)
+def test_its_value_f1_is_that_of_the_cells(llama, output, f1):
+    """Every scalar field and every cell of a row counts, null too; rows in any order, no tolerance."""
+    assert main(["import", "llama-extract-bench", str(llama / "src"), str(llama / "cases")]) == 0
+    (case,) = loaded(llama / "cases" / "llama-extract-bench.extract.yaml")
+    score = case.scorer.score_text(case.gold, json.dumps(output), case.score_options)
+    assert score.measures["f1"] == pytest.approx(f1)
+
+
+@pytest.mark.parametrize(
+    ("citation", "right"),
+    [
+        ({"page": 1, "box": [0.1, 0.2, 0.4, 0.3]}, 1.0),
+        ({"page": 1}, 1.0),
+        ({"page": 2, "box": [0.7, 0.7, 0.9, 0.9]}, 1.0),
+        ({"page": 1, "box": [0.7, 0.7, 0.9, 0.9]}, 0.0),
+        ({"page": 3}, 0.0),
+    ],
+)
+def test_citations_are_held_against_its_evidence_on_scans_too(llama, citation, right):
+    (llama / "src" / "short" / "form.pdf").write_bytes(small_pdf(" "))
+    assert main(["import", "llama-extract-bench", str(llama / "src"), str(llama / "cases")]) == 0
+    (case,) = loaded(llama / "cases" / "llama-extract-bench.extract.yaml")
+    extraction = Extraction(LLAMA["expected_output"], citations={"name": [citation]})
+    score = run_case(case, lambda _: extraction, nodeid="n", file="f").attempts[0].score
+    assert score.measures["citation_precision"] == right
+
+
+def test_a_file_of_run_llama_without_a_document_is_told(llama, capsys):
+    (llama / "src" / "short" / "form.pdf").unlink()
+    assert main(["import", "llama-extract-bench", str(llama / "src"), str(llama / "cases")]) == 2
+    assert "form.test.json:1: no document form (.pdf, .docx" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from pytest_extract.core.measures import deepjson, fields, reported, sob
+from pytest_extract.core.measures import deepjson, fields, papers, reported, sob
 
 if TYPE_CHECKING:
     from pytest_extract.core.gates import CoverageGate
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from pytest_extract.core.measures.document import DocumentPair
 
 SCORE_MEASURES: Final = tuple(measure.name for family in (fields, sob, deepjson) for measure in family.MEASURES)
-"""The measures of every score; those of `reported` need more than gold and output."""
+"""The measures of every score; those of `reported` need more than gold and output, those of `papers` a threshold."""
 
 MEASURES: Final[Mapping[str, Measure]] = MappingProxyType(
-    {measure.name: measure for family in (fields, sob, deepjson, reported) for measure in family.MEASURES}
+    {measure.name: measure for family in (fields, sob, deepjson, reported, papers) for measure in family.MEASURES}
 )
 """Every measure, in the order of tables; the random stream of the bootstrap runs through them in this order."""
 

@@ -1,0 +1,76 @@
+"""Measures of papers: equal to the published programs where they are installed, and on worked examples."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from pytest_extract.cases.load import load_cases
+from pytest_extract.core.measures.papers import anls_star
+from pytest_extract.extraction.base import Extraction
+from pytest_extract.run_case import run_case
+
+GOLD = {"vendor": "ACME Tools", "total": 1234.5, "note": None, "rows": [{"n": "bolt"}, {"n": "nut"}]}
+
+
+@pytest.mark.parametrize(
+    ("extracted", "score"),
+    [
+        (GOLD, 1.0),
+        ({**GOLD, "rows": GOLD["rows"][::-1]}, 1.0),
+        ({**GOLD, "vendor": "acme  tools"}, 1.0),
+        ({**GOLD, "vendor": "ACME Tool"}, (4 + 0.9) / 5),
+        ({**GOLD, "vendor": "Globex"}, 0.8),
+        ({**GOLD, "rows": GOLD["rows"][:1]}, 0.8),
+        ({**GOLD, "more": "x"}, 5 / 6),
+        ({**GOLD, "more": None}, 5 / 6),
+        ([], 0.0),
+        (None, 0.0),
+    ],
+)
+def test_anls_star_by_hand(extracted, score):
+    assert anls_star(GOLD, extracted) == pytest.approx(score)
+
+
+def made(rng, depth):
+    kind = rng.random()
+    if depth and kind < 0.3:
+        return {key: made(rng, depth - 1) for key in rng.sample("abcd", rng.randint(0, 3))}
+    if depth and kind < 0.55:
+        return [made(rng, depth - 1) for _ in range(rng.randint(0, 3))]
+    return rng.choice([None, "", "Acme Ltd", "acme limited", 12, 1200.5, True, "x", "12", "Acme  ltd"])
+
+
+def changed(rng, value):
+    if rng.random() < 0.2:
+        return made(rng, 1)
+    if isinstance(value, dict):
+        return {key: changed(rng, item) for key, item in value.items() if rng.random() < 0.9}
+    return [changed(rng, item) for item in value] if isinstance(value, list) else value
+
+
+def test_anls_star_is_that_of_its_package():
+    """All but ties: of two pairings with the same mean similarity the package may take one of another size."""
+    package = pytest.importorskip("anls_star", reason="pip install anls_star")
+    rng = random.Random(7)
+    golds = [{"value": made(rng, 3)} for _ in range(2_000)]  # a list at the root means alternatives there
+    pairs = [(gold, changed(rng, gold)) for gold in golds]
+    differing = [pair for pair in pairs if abs(package.anls_score(*pair) - anls_star(*pair)) > 1e-9]
+    assert len(differing) <= 4
+
+
+def test_a_case_that_bounds_it_has_it(tmp_path):
+    case = {
+        "text": "x",
+        "schema": {"type": "object"},
+        "gold": GOLD,
+        "thresholds": {"anls_star": 0.9},
+        "uncompared": "allow",
+    }
+    (tmp_path / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    (case,) = load_cases(tmp_path / "a.extract.yaml").cases
+    for output, score, outcome in (({**GOLD, "vendor": "ACME Tool"}, 0.98, "passed"), ("no JSON", 0.0, "failed")):
+        result = run_case(case, lambda _, output=output: Extraction(output), nodeid="a", file="a")
+        assert (result.attempts[0].score.measures["anls_star"], result.outcome) == (pytest.approx(score), outcome)

@@ -8,7 +8,8 @@ import random
 import pytest
 
 from pytest_extract.cases.load import load_cases
-from pytest_extract.core.measures.papers import anls_star
+from pytest_extract.core.measures.papers import anls_star, n_ted
+from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.run_case import run_case
 
@@ -74,3 +75,31 @@ def test_a_case_that_bounds_it_has_it(tmp_path):
     for output, score, outcome in (({**GOLD, "vendor": "ACME Tool"}, 0.98, "passed"), ("no JSON", 0.0, "failed")):
         result = run_case(case, lambda _, output=output: Extraction(output), nodeid="a", file="a")
         assert (result.attempts[0].score.measures["anls_star"], result.outcome) == (pytest.approx(score), outcome)
+
+
+BILL = {"vendor": "ACME", "rows": [{"n": "bolt"}, {"n": "nut"}]}
+"""5 letters and a key, then a key, and for each row a node, a key and its letters: 1 + 4, 1 + 1 + 1 + 4 + 1 + 1 + 3."""
+
+
+@pytest.mark.parametrize(
+    ("extracted", "edits"),
+    [
+        (BILL, 0),
+        ({**BILL, "vendor": "ACNE"}, 1),
+        ({**BILL, "vendor": "ACM"}, 1),
+        ({"rows": BILL["rows"]}, 5),
+        ({**BILL, "note": "x"}, 2),
+        ({**BILL, "rows": BILL["rows"][:1]}, 5),
+        ({**BILL, "note": None}, 0),
+        ({"seller": "ACME", "rows": BILL["rows"]}, 1),
+        ({}, 17),
+    ],
+)
+def test_n_ted_by_hand(extracted, edits):
+    assert n_ted(BILL, extracted) == pytest.approx(1 - edits / 17)
+
+
+def test_n_ted_of_a_large_document_is_refused_with_the_reason(tmp_path):
+    rows = [{"a": number, "b": number} for number in range(300)]
+    with pytest.raises(ConfigError, match=r"n_ted is for small documents: trees of 1,502 and 1,502 nodes"):
+        n_ted({"rows": rows}, {"rows": rows})

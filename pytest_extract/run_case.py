@@ -105,7 +105,7 @@ def run_case(
         why=stopped or _why(outcome, attempts, breaches),
         digests=digests_of(case),
         complexity=complexity_of(case.tags, shape),
-        shape=shape.to_dict(),
+        shape=shape.to_dict() | ({} if (pages := case.document.pages_read) is None else {"pages": pages}),
         uncompared={} if case.uncompared is None else dict(case.uncompared.places),
         cannot_fail=cannot_fail(case.scorer.program, case.thresholds),
         known=known_patterns(case, today),

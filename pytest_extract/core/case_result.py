@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, TypeVar
 
 from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.results import ScoreRecord
@@ -160,18 +159,7 @@ class CaseResult:
         ]
 
 
-class HasOrigin(Protocol):
-    """A case in any form."""
-
-    @property
-    def origin(self) -> Origin:
-        """Where the case comes from."""
-
-
-T = TypeVar("T", bound=HasOrigin)
-
-
-def counted(cases: Iterable[T]) -> list[T]:
-    """Return the cases that headline rates and the regression gate count: the samples; all where there is none."""
-    every = list(cases)
-    return [case for case in every if case.origin is Origin.SAMPLE] or every
+def counted(results: Iterable[CaseResult]) -> list[CaseResult]:
+    """Return the results that headline rates count: those of samples; all where there is none."""
+    every = list(results)
+    return [result for result in every if result.origin is Origin.SAMPLE] or every

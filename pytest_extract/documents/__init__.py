@@ -158,6 +158,12 @@ class Document:
             return self.once("pages", self._read_pages)
         return (self.text,)
 
+    @property
+    def pages_read(self) -> int | None:
+        """The number of pages of a PDF whose text was read; None of others."""
+        pages = self._read.get("pages")
+        return None if pages is None else len(pages)
+
     def read_by(self, reader: Callable[[Document], str | None]) -> None:
         """Let `reader` give the text (a form feed between the pages of a PDF), or None for the document's own.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
 
 from tests.plugin.conftest import GOLD
+from tests.small_pdf import small_pdf
 
 pytestmark = pytest.mark.usefixtures("echo")
 Write = Callable[..., None]
@@ -56,3 +58,31 @@ def test_origin_is_a_dimension(pytester: pytest.Pytester, write_case: Write) -> 
     write_case("fixed", BAD, origin="correction")
     result = pytester.runpytest("--extract-gate=none", "--extract-by=origin")
     result.stdout.fnmatch_lines(["*origin*", "*correction*", "*sample*"])
+
+
+PAGES = """
+import pytest
+from pytest_extract import Extraction
+
+@pytest.fixture
+def extractor():
+    def extract(document):
+        return Extraction({"total": len(document.pages)}, usage={"prompt_tokens": 700 * len(document.pages)})
+    return extract
+"""
+
+
+def test_pages_and_tokens_are_dimensions(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(PAGES)
+    for count in (1, 3):
+        (pytester.path / f"{count}.pdf").write_bytes(small_pdf(*["a page"] * count))
+        case = {
+            "document": f"{count}.pdf",
+            "schema": {"properties": {"total": {"type": "integer"}}},
+            "gold": {"total": count},
+        }
+        (pytester.path / f"p{count}.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    result = pytester.runpytest("--extract-by=pages", "--extract-by=tokens")
+    result.stdout.fnmatch_lines(
+        ["by pages", "  0 to 10 * 2 *", "by tokens", "  501 to 1,000 * 1 *", "  2,001 to 5,000 * 1 *"]
+    )

@@ -120,6 +120,13 @@ def _response_length(result: CaseResult) -> int | None:
     return round(sum(lengths) / len(lengths)) if lengths else None
 
 
+def _tokens(result: CaseResult) -> int | None:
+    counts = [
+        each.usage.prompt_tokens for each in result.attempts if each.usage and each.usage.prompt_tokens is not None
+    ]
+    return round(sum(counts) / len(counts)) if counts else None
+
+
 def _json_type_of(result: FieldResult) -> str:
     value = result.extracted if result.gold is MISSING or result.gold is None else result.gold
     name = "null" if value is MISSING else json_type(value)
@@ -164,6 +171,8 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
         _sized("breadth", "the number of fields that the schema declares", _shape_size("fields")),
         _sized("output-size", "the number of values of the gold", _shape_size("values")),
         _sized("response-length", "the characters of the output (mean over the repeats)", _response_length),
+        _sized("pages", "the pages of the document, where its text was read", _shape_size("pages")),
+        _sized("tokens", "the tokens of the request (mean over the repeats)", _tokens),
         Dimension(name="modality", doc="text, image or audio", of_case=lambda result: result.modality),
         Dimension(name="prompt", doc="the file of the prompt", of_case=_prompt_of),
         Dimension(name="origin", doc="sample, correction or synthetic", of_case=lambda result: str(result.origin)),
@@ -181,7 +190,8 @@ NEEDS_VALUES: Final = frozenset({"response-length"})
 _OF_CASES: Final = {
     each.name: each.of_case
     for each in DIMENSIONS.values()
-    if each.of_case and each.name not in (*NEEDS_VALUES, "origin")  # a comparison counts cases of one origin
+    if each.of_case
+    and each.name not in (*NEEDS_VALUES, "origin", "tokens")  # not of the case alone, or of all that count
 }
 """Dimensions that group cases, whatever their outputs are: a comparison can be split by them, as by a tag."""
 

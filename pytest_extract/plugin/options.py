@@ -174,13 +174,17 @@ def _amount(value: str) -> float:
     return amount
 
 
+_COMPLETE_ROWS = "complete_rows"
+"""The one bound of a suite that is no share (`regression.suite`)."""
+
+
 def _threshold(value: str) -> tuple[str, float]:
     measure, sign, text = value.partition("=")
     try:
         bound = float(text)
     except ValueError:
         sign, bound = "", 0.0
-    if not sign or not 0 <= bound <= 1:
+    if not sign or not 0 <= bound <= (1 if measure.strip() != _COMPLETE_ROWS else 1e9):
         raise ValueError("must read MEASURE=NUMBER with a number from 0 to 1, such as pass_rate=0.95")
     return measure.strip(), bound
 
@@ -560,7 +564,7 @@ def _suite_problems(gate: str | None, thresholds: Mapping[str, float]) -> list[s
     from pytest_extract.core.measures.table import MEASURES
     from pytest_extract.errors import nearest
 
-    unknown = [name for name in thresholds if name not in MEASURES]
+    unknown = [name for name in thresholds if name not in MEASURES and name != _COMPLETE_ROWS]
     return [f"extract_suite_thresholds: no measure {name!r}{nearest(name, MEASURES)}" for name in unknown]
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.snapshots import case_state
+
+COMPLETE_ROWS: Final = "complete_rows"
+"""A bound of the suite that is no mean: the row up to which every long list is complete, as far as one breaks off."""
 
 
 def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) -> list[tuple[bool, str]]:
@@ -18,7 +22,8 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
     without a scored case does not pass. Raises ConfigError, with the nearest name, for a measure that no case has.
     """
     scored: dict[str, list[Mapping[str, float]]] = {}
-    for result in counted(results):
+    samples = counted(results)
+    for result in samples:
         state = case_state(result)
         cases = scored.setdefault(state.variant.label, [])
         if not state.lost:
@@ -32,6 +37,9 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
             found.append((False, f"{label}no case was scored, so nothing was measured"))
             continue
         for measure, bound in thresholds.items():
+            if measure == COMPLETE_ROWS:
+                found.append(_complete_rows([each for each in samples if each.variant.label == variant], bound, label))
+                continue
             values = [measures[measure] for measures in cases if measure in measures]
             if not values:
                 known = {name for measures in cases for name in measures}
@@ -41,3 +49,14 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
             how = f"reaches {bound:g}" if passed else f"< {bound:g} over {len(values)} cases"
             found.append((passed, f"{label}{measure} {mean:.4f} {how}"))
     return sorted(found, key=lambda each: not each[0])
+
+
+def _complete_rows(results: Sequence[CaseResult], bound: float, label: str) -> tuple[bool, str]:
+    from pytest_extract.core.aggregate.lists import list_recalls
+
+    edges = [(each.edge.at, each.pattern) for each in list_recalls(results) if each.edge is not None]
+    row, pattern = min(edges, default=(None, ""))
+    if row is None:
+        return True, f"{label}{COMPLETE_ROWS}: no list breaks off"
+    passed = row >= bound
+    return passed, f"{label}{COMPLETE_ROWS} {row:,} ({pattern}) {'reaches' if passed else '<'} {bound:g}"

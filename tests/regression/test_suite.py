@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_extract import compile_schema
 from pytest_extract.core.case_result import Variant
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.suite import check_suite
-from tests.regression.make import broken, not_run, result
+from tests.regression.make import attempt, broken, not_run, result
 
 
 def half_right(variant=None):
@@ -66,3 +67,21 @@ def test_each_variant_has_to_pass():
 def test_an_unknown_measure_is_a_mistake_with_the_nearest_name():
     with pytest.raises(ConfigError, match="did you mean 'pass_rate'"):
         check_suite(half_right(), {"passrate": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("found", "bound", "text"),
+    [
+        (80, 50, "complete_rows 80 (rows) reaches 50"),
+        (80, 300, "complete_rows 80 (rows) < 300"),
+        (150, 300, "complete_rows: no list breaks off"),
+    ],
+)
+def test_the_row_at_which_lists_break_off_can_be_bounded(found, bound, text):
+    scorer = compile_schema({"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "integer"}}}})
+    results = []
+    for length in (30, 60, 90, 120, 150):
+        gold = [*range(length)]
+        score = scorer.score({"rows": gold}, {"rows": gold[:found]}).record()
+        results.append(result(f"c{length}", attempt({}, score=score)))
+    assert check_suite(results, {"complete_rows": bound}) == [("<" not in text, text)]

@@ -109,6 +109,7 @@ def run_case(
         uncompared={} if case.uncompared is None else dict(case.uncompared.places),
         cannot_fail=cannot_fail(case.scorer.program, case.thresholds),
         known=known_patterns(case, today),
+        enumerations=tuple(sorted(case.scorer.enumerations)),
         prompt_file="" if case.prompt is None else os.path.relpath(case.prompt.path, case.path.parent),
         duration_s=time.perf_counter() - started,
         **keys_in_result(case),

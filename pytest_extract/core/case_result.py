@@ -117,6 +117,7 @@ class CaseResult:
     `digests` names what the result depends on: `document`, `schema`, `gold`, `prompt`, `extractor` -> SHA-256 (hex).
     `needed` of the `len(attempts)` repeats had to pass. `complexity` is easy, medium or hard, `None` if unknown.
     `modality` is the case's: text, image or audio. `origin`: where the case comes from.
+    `enumerations`: the patterns of the fields whose values the schema lists.
     `prompt_file`: the prompt that the case names, from the folder of its file.
     `altered`: how its document is altered (`without-total`), which its id ends with in brackets; empty: not at all.
     `uncompared`: pattern of each place of the gold that no comparison reaches -> number of values at or below it
@@ -139,6 +140,7 @@ class CaseResult:
     complexity: str | None = None
     modality: str = "text"
     prompt_file: str = ""
+    enumerations: tuple[str, ...] = ()
     origin: Origin = Origin.SAMPLE
     altered: str = ""
     shape: Mapping[str, int] = field(default_factory=dict)

@@ -9,10 +9,8 @@ from typing import Final, NamedTuple
 
 from pytest_extract.cases.review_file import Candidate, OpenField
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.core.pattern import ROOT, items_pattern, pattern_of, property_pattern
+from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.results import STRUCTURE, FieldResult
-from pytest_extract.core.schema.source import Key
-from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import (
@@ -29,7 +27,6 @@ from pytest_extract.core.values import (
 from pytest_extract.golds.changes import Locate, place_of, put_value
 from pytest_extract.golds.lint import LEAST_DERIVED
 
-DEEPEST_LABEL: Final = 12
 """Levels of a schema in which enumerations are looked for; a recursive schema has no end."""
 NOWHERE: Final = "stands nowhere in the document"
 
@@ -283,21 +280,3 @@ def _label(path: FieldPath, field: OpenField) -> tuple[str, str] | None:
 def open_paths(fields: Mapping[FieldPath, OpenField]) -> dict[str, OpenField]:
     """Return what is open, by the text of its path."""
     return {path_text(tuple(path)): each for path, each in fields.items()}
-
-
-def is_enumerated(schema: Json) -> Callable[[str], bool]:
-    """Return what tells whether the values of a pattern are listed in the schema (`enum`, `const`)."""
-    tree = Schema(schema)
-    patterns: set[str] = set()
-    stack: list[tuple[Key, str, int]] = [(Schema.root, ROOT, 0)]
-    while stack:
-        key, pattern, depth = stack.pop()
-        node = tree.node(key)
-        if node.values is not None:
-            patterns.add(pattern)
-        if depth < DEEPEST_LABEL:
-            stack += [(below, property_pattern(pattern, name), depth + 1) for name, below in node.properties.items()]
-            stack += [(below, pattern, depth + 1) for below in node.branches]
-            if node.items is not None:
-                stack.append((node.items, items_pattern(pattern), depth + 1))
-    return patterns.__contains__

@@ -21,7 +21,7 @@ from pytest_extract.core.values import MISSING, Json, canonical_json, path_text
 from pytest_extract.documents import DocumentError
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, output_value, propose
-from pytest_extract.golds.consensus import accept_labels, draft_gold, is_enumerated, open_paths
+from pytest_extract.golds.consensus import accept_labels, draft_gold, open_paths
 from pytest_extract.redact.secrets import Owned, current, withheld
 from pytest_extract.report.evidence import locator, stands_exactly
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
@@ -158,7 +158,7 @@ class GoldWriter:
                 case.scorer,
                 outputs,
                 locator(case.document),
-                is_label=is_enumerated(case.schema),
+                is_label=case.scorer.enumerations.__contains__,
                 is_exact=partial(stands_exactly, case.document),
             )
             for _, (case, outputs) in sorted(self._outputs.items())

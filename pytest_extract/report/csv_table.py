@@ -61,7 +61,8 @@ def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[ob
         for leaf in attempt.score.leaves if attempt.score is not None else ():
             empty = False
             slices = [
-                name if each.of_value is None else each.of_value(leaf) for each, name in zip(by, of_case, strict=True)
+                name if each.of_value is None else each.of_value(result, leaf)
+                for each, name in zip(by, of_case, strict=True)
             ]
             yield (
                 *case,

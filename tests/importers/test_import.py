@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import itertools
 import json
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
+from pytest_extract.core.gates import GateConfig
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.results import read_results
 from pytest_extract.run_case import run_case
@@ -596,3 +599,46 @@ def test_a_file_of_run_llama_without_a_document_is_told(llama, capsys):
     (llama / "src" / "short" / "form.pdf").unlink()
     assert main(["import", "llama-extract-bench", str(llama / "src"), str(llama / "cases")]) == 2
     assert "form.test.json:1: no document form (.pdf, .docx" in capsys.readouterr().err
+
+
+def cells(value, schema, path=()):
+    """Yield path and value of every scalar that the schema declares; rows by their place."""
+    if schema.get("type") == "array":
+        for index, row in enumerate(value or []):
+            yield from cells(row, schema["items"], (*path, index))
+    elif "properties" in schema:
+        for name, part in schema["properties"].items():
+            if isinstance(value, dict) and (name in value or part.get("type") == "array"):
+                yield from cells(value.get(name), part, (*path, name))
+    else:
+        yield path, " ".join(value.split()) if isinstance(value, str) else value
+
+
+def value_f1(gold, output):
+    """Value F1 as run-llama's ExtractBench describes it, for one list of rows: the pairing with most equal cells."""
+    schema, best = LLAMA["data_schema"], 0.0
+    ours = dict(cells(gold, schema))
+    for order, first in itertools.product(itertools.permutations(output.get("rows", [])), range(3)):
+        found = cells({**output, "rows": [{}] * first + list(order)}, schema)
+        theirs = {path: value for path, value in found if value is not None or path[0] != "rows"}
+        right = sum(path in ours and ours[path] == value for path, value in theirs.items())
+        best = max(best, 2 * right / (len(ours) + len(theirs)))
+    return best
+
+
+ROWS = LLAMA["expected_output"]["rows"]
+CHANGES = [
+    {}, {"name": "Eve"}, {"name": " Ada "}, {"name": None}, {"paid": "yes"}, {"due": "2026-05-03"}, {"rows": ROWS[::-1]}, {"rows": ROWS[:1]},
+    {"rows": ROWS[1:]}, {"rows": [*ROWS, {"n": 3}]}, {"rows": [{"n": 9}, ROWS[1]]}, {"rows": [ROWS[0], ROWS[0]]},
+    {"rows": [{"n": 3}, *ROWS[::-1]]}, {"name": "Eve", "paid": "x", "rows": ROWS[1:]}, {"due": "2026-05-03", "rows": [{"n": 8}, {"n": 9}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_f1_is_the_value_f1_of_run_llama(llama, change):
+    assert main(["import", "llama-extract-bench", str(llama / "src"), str(llama / "cases")]) == 0
+    (case,) = loaded(llama / "cases" / "llama-extract-bench.extract.yaml")
+    output = {**LLAMA["expected_output"], **change}
+    options = dataclasses.replace(case.score_options, gates=GateConfig(schema=False), accept={})
+    score = case.scorer.score_text(case.gold, json.dumps(output), options)
+    assert score.measures["f1"] == pytest.approx(value_f1(LLAMA["expected_output"], output))

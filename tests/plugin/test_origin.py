@@ -86,3 +86,20 @@ def test_pages_and_tokens_are_dimensions(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         ["by pages", "  0 to 10 * 2 *", "by tokens", "  501 to 1,000 * 1 *", "  2,001 to 5,000 * 1 *"]
     )
+
+
+def test_types_tell_lists_and_listed_values_apart(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        "import json, pytest\n@pytest.fixture\ndef extractor():\n    return lambda document: json.loads(document.text)\n"
+    )
+    schema = {"properties": {
+        "name": {"type": "string"}, "unit": {"enum": ["kg", "g"]}, "tags": {"type": "array", "items": {"type": "string"}},
+        "sizes": {"type": "array", "items": {"type": "integer"}}, "kinds": {"type": "array", "items": {"enum": ["a", "b"]}},
+    }}  # fmt: skip
+    gold = {"name": "bolt", "unit": "kg", "tags": ["new"], "sizes": [4, 5], "kinds": ["a"]}
+    case = {"text": json.dumps(gold), "schema": schema, "gold": gold}
+    (pytester.path / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    result = pytester.runpytest("--extract-by=type")
+    result.stdout.fnmatch_lines_random(
+        ["  enum *", "  enum in a list *", "  string *", "  string in a list *", "  integer in a list *"]
+    )

@@ -43,7 +43,7 @@ class Dimension:
     name: str
     doc: str
     of_case: Callable[[CaseResult], str] | None = None
-    of_value: Callable[[FieldResult], str] | None = None
+    of_value: Callable[[CaseResult, FieldResult], str] | None = None
     of_score: Callable[[ScoreRecord], Iterable[str]] | None = None
     size: Callable[[CaseResult], int | None] | None = None
 
@@ -127,10 +127,10 @@ def _tokens(result: CaseResult) -> int | None:
     return round(sum(counts) / len(counts)) if counts else None
 
 
-def _json_type_of(result: FieldResult) -> str:
-    value = result.extracted if result.gold is MISSING or result.gold is None else result.gold
-    name = "null" if value is MISSING else json_type(value)
-    return f"{name} in a list" if result.pattern.endswith("[]") else name
+def _json_type_of(result: CaseResult, leaf: FieldResult) -> str:
+    value = leaf.extracted if leaf.gold is MISSING or leaf.gold is None else leaf.gold
+    name = "null" if value is MISSING else "enum" if leaf.pattern in result.enumerations else json_type(value)
+    return f"{name} in a list" if leaf.pattern.endswith("[]") else name
 
 
 def _sized(name: str, doc: str, size: Callable[[CaseResult], int | None]) -> Dimension:
@@ -149,7 +149,7 @@ def _prompt_of(result: CaseResult) -> str:
 DIMENSIONS: Final[Mapping[str, Dimension]] = {
     each.name: each
     for each in (
-        Dimension(name=FIELD, doc="the pattern of the field", of_value=lambda result: result.pattern or "$"),
+        Dimension(name=FIELD, doc="the pattern of the field", of_value=lambda _, leaf: leaf.pattern or "$"),
         Dimension(
             name="type",
             doc="the JSON type of the gold value, and whether it stands in a list of such values",
@@ -158,7 +158,7 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
         Dimension(
             name="failure",
             doc="how outputs and values fail",
-            of_value=lambda result: value_failure(result) or "",
+            of_value=lambda _, leaf: value_failure(leaf) or "",
             of_score=_failures_of,
         ),
         Dimension(name="mistake", doc="the kind of mistake, as far as one is named", of_score=_mistakes_of),
@@ -314,7 +314,7 @@ class SliceTable:
                 self.failures[key] = self.failures.get(key, 0) + 1
         elif by.of_value is not None:
             for leaf in _leaves_of(result):
-                self.values.setdefault((by.of_value(leaf), variant), FieldCounts()).add(leaf, result.nodeid)
+                self.values.setdefault((by.of_value(result, leaf), variant), FieldCounts()).add(leaf, result.nodeid)
         elif by.of_case is not None:
             rates = extract_bench_rates(result.scores)
             self.slices.setdefault((by.of_case(result), variant), Slice()).add(result, rates)

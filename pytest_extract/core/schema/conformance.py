@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
+from pytest_extract.core.pattern import ROOT, items_pattern, property_pattern
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import CONTAINERS, Json, json_type
@@ -92,3 +93,24 @@ def _value_fits(values: tuple[Json, ...] | None, value: Json) -> bool:
 
 def _is_scalar(value: Json) -> bool:
     return not isinstance(value, CONTAINERS)
+
+
+_DEEPEST: Final = 12
+
+
+def enumerations(schema: Json) -> frozenset[str]:
+    """Return the patterns of the values that a schema lists (`enum`, `const`)."""
+    tree = Schema(schema)
+    patterns: set[str] = set()
+    stack: list[tuple[Key, str, int]] = [(Schema.root, ROOT, 0)]
+    while stack:
+        key, pattern, depth = stack.pop()
+        node = tree.node(key)
+        if node.values is not None:
+            patterns.add(pattern)
+        if depth < _DEEPEST:
+            stack += [(below, property_pattern(pattern, name), depth + 1) for name, below in node.properties.items()]
+            stack += [(below, pattern, depth + 1) for below in node.branches]
+            if node.items is not None:
+                stack.append((node.items, items_pattern(pattern), depth + 1))
+    return frozenset(patterns)

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,10 +17,10 @@ import pytest
 from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Variant
-from pytest_extract.errors import CaseFileError, ConfigError, SchemaError
+from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, nearest
 from pytest_extract.plugin.fixtures import JUDGE, has_fixture
 from pytest_extract.plugin.items import ExtractItem, escape_name
-from pytest_extract.plugin.options import SETTINGS, Settings, left_to_controller
+from pytest_extract.plugin.options import COMPLETE_ROWS, SETTINGS, Settings, left_to_controller
 from pytest_extract.plugin.session import session_of
 
 _MOST_MISTAKES = 100
@@ -151,6 +152,8 @@ def check_options(session: pytest.Session) -> None:
     """Refuse the run, before its first call, for options that cannot have the effect that was asked for."""
     items = [item for item in session.items if isinstance(item, ExtractItem)]
     settings = session.config.stash[SETTINGS]
+    if unknown := _unknown_measures(items, settings):
+        _refuse(session, "\n".join(unknown))
     if not items or session.config.option.collectonly or session_of(session.config).extraction_service.replays_only:
         return
     problems = [*_unknown_judges(items, settings)]
@@ -166,6 +169,17 @@ def check_options(session: pytest.Session) -> None:
     problems += dict.fromkeys(_wrong_prompts(items))
     if problems:
         _refuse(session, "\n".join(problems))
+
+
+def _unknown_measures(items: Sequence[ExtractItem], settings: Settings) -> list[str]:
+    """Name the bounds of the suite gate that neither the package nor the project measures."""
+    if not items or settings.gate != "suite":
+        return []
+    from pytest_extract.core.measures.table import MEASURES
+
+    known = {*MEASURES, COMPLETE_ROWS, *chain.from_iterable(item.case.scorer.measures for item in items)}
+    unknown = [name for name in settings.suite_thresholds if name not in known]
+    return [f"extract_suite_thresholds: no measure {name!r}{nearest(name, known)}" for name in unknown]
 
 
 def _not_strict(items: Sequence[ExtractItem], settings: Settings) -> Iterator[str]:

@@ -174,7 +174,7 @@ def _amount(value: str) -> float:
     return amount
 
 
-_COMPLETE_ROWS = "complete_rows"
+COMPLETE_ROWS = "complete_rows"
 """The one bound of a suite that is no share (`regression.suite`)."""
 
 
@@ -184,7 +184,7 @@ def _threshold(value: str) -> tuple[str, float]:
         bound = float(text)
     except ValueError:
         sign, bound = "", 0.0
-    if not sign or not 0 <= bound <= (1 if measure.strip() != _COMPLETE_ROWS else 1e9):
+    if not sign or not 0 <= bound <= (1 if measure.strip() != COMPLETE_ROWS else 1e9):
         raise ValueError("must read MEASURE=NUMBER with a number from 0 to 1, such as pass_rate=0.95")
     return measure.strip(), bound
 
@@ -490,7 +490,8 @@ def settings_from(config: pytest.Config) -> Settings:
     problems += _without_effect(config, values)
     if values["confirm"] is None and values["budget"] and values["gate"] == "regression":
         values["confirm"] = _CASES_TO_CONFIRM  # a budget is leave to spend it on a decision
-    problems += _suite_problems(values["gate"], dict(values["suite_thresholds"]))
+    if values["gate"] == "suite" and not values["suite_thresholds"]:
+        problems += ["--extract-gate=suite needs extract_suite_thresholds in the ini file, such as pass_rate=0.95"]
     problems += _duplicates("model", values["model"]) + _duplicates("prompt", values["prompt"])
     problems += _duplicates("mode", values["mode"]) + _duplicates("report", tuple(written))
     if problems:
@@ -554,18 +555,6 @@ def _file_value(config: pytest.Config, option: Option) -> Any:
 def _texts(value: Any) -> list[str]:
     values = value if isinstance(value, list) else [] if value in {None, ""} else [value]
     return [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
-
-
-def _suite_problems(gate: str | None, thresholds: Mapping[str, float]) -> list[str]:
-    if gate != "suite":
-        return []
-    if not thresholds:
-        return ["--extract-gate=suite needs extract_suite_thresholds in the ini file, such as pass_rate=0.95"]
-    from pytest_extract.core.measures.table import MEASURES
-    from pytest_extract.errors import nearest
-
-    unknown = [name for name in thresholds if name not in MEASURES and name != _COMPLETE_ROWS]
-    return [f"extract_suite_thresholds: no measure {name!r}{nearest(name, MEASURES)}" for name in unknown]
 
 
 def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:

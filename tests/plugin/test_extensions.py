@@ -272,6 +272,10 @@ def test_a_measure_of_a_conftest_is_bounded_reported_and_compared(
     pytester.runpytest("--extract-gate=regression", *rule).stdout.fnmatch_lines(
         ["PASS. straight_through 50.0 %, was 50.0 %*"]
     )
+    suite = ("--extract-gate=suite", "-o", "extract_suite_thresholds=straight_through=0.9")
+    pytester.runpytest(*suite).stdout.fnmatch_lines(["*straight_through 0.5000 < 0.9 over 2 cases*"])
+    other = pytester.runpytest(*suite[:2], "extract_suite_thresholds=strait_through=0.9")
+    other.stderr.fnmatch_lines(["*no measure 'strait_through'; did you mean 'straight_through'?"])
     path.write_text(path.read_text("utf-8").replace("straight_through", "strait_through"), encoding="utf-8")
     wrong = pytester.runpytest()
     wrong.stdout.fnmatch_lines(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.case_result import Origin
-from pytest_extract.core.values import MISSING, FieldPath, Json, canonical_json, copied, iter_leaves, value_at
-from pytest_extract.errors import CaseFileError, nearest
+from pytest_extract.core.values import FieldPath, Json, Step, canonical_json, copied, iter_leaves
+from pytest_extract.errors import CaseFileError, CaseFileErrors, nearest
 from pytest_extract.importers.files import (
     Imported,
     ImportFolder,
@@ -31,9 +31,17 @@ def import_corrections(source: Path, target: ImportFolder) -> Imported:
 
     A line has `document` (a path from the file) or `text`; `schema` (a path from the file, or the schema itself); the
     `output`; and either `corrected`, the right value as a whole, or `corrections`, right values by field path. `id`,
-    `by`, `at`, `tags` and `question` are optional. Raises CaseFileError with the line of one that cannot be used.
+    `by`, `at`, `tags` and `question` are optional. Raises CaseFileErrors with the line of each that cannot be used.
     """
-    records = [_record(source, number, row) for number, row in json_lines(source)]
+    records: list[Record] = []
+    mistakes: list[CaseFileError] = []
+    for number, row in json_lines(source):
+        try:
+            records.append(_record(source, number, row))
+        except CaseFileError as mistake:
+            mistakes.append(mistake)
+    if mistakes:
+        raise CaseFileErrors(mistakes)
     heading = ("What people corrected in production; regression tests, which stay out of headline rates",)
     # Paths of the file are kept, from the folder of the dataset.
     root = os.path.relpath(source.parent.resolve(), target.folder.resolve())
@@ -93,12 +101,26 @@ def _corrected(output: Json, corrections: Json) -> Json:
         raise ValueError("`corrections` must be an object of field paths and their right values")
     value = copied(output)
     for text, right in corrections.items():
-        steps = FieldPath.parse(text)
-        inside = value_at(value, steps[:-1]) if steps else MISSING
-        if isinstance(inside, dict) and isinstance(steps[-1], str):
-            inside[steps[-1]] = right
-        elif isinstance(inside, list) and isinstance(steps[-1], int) and 0 <= steps[-1] <= len(inside):
-            inside[steps[-1] : steps[-1] + 1] = [right]
-        else:
-            raise ValueError(f"`corrections`: the output has no place {text}; write the whole value as `corrected`")
+        try:
+            value = _put(value, FieldPath.parse(text), right)
+        except LookupError:
+            raise ValueError(
+                f"`corrections`: the output has no place {text}; write the whole value as `corrected`"
+            ) from None
     return value
+
+
+def _put(node: Json, steps: Sequence[Step], right: Json) -> Json:
+    """Return a value with `right` put in; objects and rows on the way that the output lacks are made."""
+    if not steps:
+        return right
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, str) and (node is None or isinstance(node, dict)):
+        node = node or {}
+        node[step] = _put(node.get(step), rest, right)
+        return node
+    rows = [] if node is None else node
+    if isinstance(step, int) and isinstance(rows, list) and 0 <= step <= len(rows):
+        rows[step:] = [_put(rows[step] if step < len(rows) else None, rest, right), *rows[step + 1 :]]
+        return rows
+    raise LookupError(step)

@@ -204,8 +204,8 @@ def _rows_unlike_themselves(schema: Json) -> bool:
     return False
 
 
-def _asks_for_oneof(pair: Pair) -> bool:
-    return any(isinstance(node, dict) and node.get("metric_id") == "oneof" for node in _parts(pair.setup.schema))
+def _not_reflexive(pair: Pair) -> bool:
+    return any(isinstance(node, dict) and node.get("metric_id") in NOT_REFLEXIVE for node in _parts(pair.setup.schema))
 
 
 def _may_differ_from_itself(pair: Pair, score: Score) -> bool:
@@ -215,8 +215,8 @@ def _may_differ_from_itself(pair: Pair, score: Score) -> bool:
         return True
     if any(result.metric == "array_llm" and result.gold == [] and result.score < 1.0 for result in results):
         return True  # published: of a value that need not be a list, an empty gold list recalls nothing
-    if any(result.metric == "array_llm" and result.score < 1.0 for result in results) and _asks_for_oneof(pair):
-        return True  # a row that no value of `oneof` covers is paired with nothing
+    if any(result.metric == "array_llm" and result.score < 1.0 for result in results) and _not_reflexive(pair):
+        return True  # a row that differs from itself is paired with nothing
     published = pair.scorer.semantics == "struct-extract-eval"
     if published and not _declared(pair.gold, pair.setup.schema):
         return True  # a key that the schema does not declare is invented, whatever the gold holds

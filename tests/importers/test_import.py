@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import itertools
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -492,7 +493,8 @@ def test_corrections_become_regression_tests(tmp_path, capsys):
         ({**BY_FIELD, "text": "x"}, "a correction has either `document`, a path, or `text`"),
         ({**BY_FIELD, "corrected": {}}, "a correction has `schema`, and either `corrected` or `corrections`"),
         ({**BY_FIELD, "document": "docs/1.txt"}, "docs/1.txt is no file beside fixed.jsonl"),
-        ({**BY_FIELD, "corrections": {"a.b": 1}}, "the output has no place a.b; write the whole value as `corrected`"),
+        ({**BY_FIELD, "corrections": {"total.net": 1}}, "the output has no place total.net; write the whole value as"),
+        ({**BY_FIELD, "corrections": {"items[9]": "z"}}, "the output has no place items[9]; write the whole value as"),
         ({**BY_FIELD, "corrections": []}, "must be an object of field paths and their right values"),
         ({**BY_FIELD, "corrections": {"total": 7}}, "the correction changes nothing"),
     ],
@@ -503,6 +505,26 @@ def test_a_correction_that_cannot_be_used_is_told_with_its_line(tmp_path, capsys
     assert "fixed.jsonl:2" in error
     assert told in error
     assert not (tmp_path / "cases").exists()
+
+
+def test_every_correction_that_cannot_be_used_is_told_at_once(tmp_path, capsys):
+    assert corrections(tmp_path, {**BY_FIELD, "text": "x"}, BY_FIELD, {**BY_FIELD, "corrections": []}) == 2
+    assert re.findall(r"fixed\.jsonl:(\d)", capsys.readouterr().err) == ["1", "3"]
+
+
+def test_a_correction_gives_what_the_output_left_out(tmp_path):
+    right = {"vendor.name": "ACME", "lines[0].qty": 2, "lines[1].qty": 3}
+    schema = {
+        "type": "object",
+        "properties": {
+            "vendor": {"type": "object", "properties": {"name": {"type": "string"}}},
+            "lines": {"type": "array", "items": {"type": "object", "properties": {"qty": {"type": "integer"}}}},
+        },
+    }
+    row = {"text": "ACME 2 3", "schema": schema, "output": {"vendor": None}, "corrections": right}
+    assert corrections(tmp_path, row) == 0
+    (case,) = loaded(tmp_path / "cases" / "corrections.extract.yaml")
+    assert case.gold == {"vendor": {"name": "ACME"}, "lines": [{"qty": 2}, {"qty": 3}]}
 
 
 LLAMA = {

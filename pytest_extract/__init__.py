@@ -18,12 +18,12 @@ if TYPE_CHECKING:
         JudgeSpec,
         PostSpec,
     )
-    from pytest_extract.core.field_metadata import Citation
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.metrics import compare_values
     from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, TransformSpec
     from pytest_extract.core.results import (
         Alignment,
+        Citation,
         Failure,
         FailureKind,
         FieldResult,
@@ -136,7 +136,7 @@ __getattr__, __dir__ = lazy_names(
         "BoundMetric": "core.metrics.base",
         "CaseFileError": "errors",
         "CaseFileErrors": "errors",
-        "Citation": "core.field_metadata",
+        "Citation": "core.results",
         "ConfigError": "errors",
         "Document": "documents",
         "Extensions": "core.extensions",

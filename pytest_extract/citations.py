@@ -7,11 +7,9 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.auto_accept import decided_leaves
-from pytest_extract.core.field_metadata import Citation, Corners
 from pytest_extract.core.measures.reported import CitationCounts
-from pytest_extract.core.pattern import usual
-from pytest_extract.core.results import FieldResult, is_covered
-from pytest_extract.core.values import MISSING, Json
+from pytest_extract.core.results import Citation, Corners, FieldResult, is_covered
+from pytest_extract.core.values import MISSING, Json, usual
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.documents.evidence import Box, TextLocation, find_boxes, find_evidence
 

@@ -14,12 +14,11 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Usage, Variant
+from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Usage, Variant, decided
 from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.measures.papers import PAPER_MEASURES
 from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
-from pytest_extract.core.stats.repeats import decided
 from pytest_extract.core.values import MISSING, canonical_json, short_repr, text_digest
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.base import as_extraction

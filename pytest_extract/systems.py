@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from pytest_extract.cases.structure import ANNOTATION_PREFIXES, compile_structure, without_annotations
+from pytest_extract.core.arguments import json_argument, schema_argument
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.measures.deepjson import DeepJsonScore, deepjson_text
 from pytest_extract.core.measures.table import measures_of_system
-from pytest_extract.core.python_values import json_argument, schema_argument
+from pytest_extract.core.metrics import PRESETS
 from pytest_extract.core.results import Failure, GateResult, Judge
-from pytest_extract.core.schema.published_names import not_published
+from pytest_extract.core.schema.annotations import Dialect
+from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import Json, Missing
@@ -21,9 +23,40 @@ from pytest_extract.errors import ConfigError, SchemaError, nearest
 from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.extractbench import content_coverage, extract_bench_rates, extract_bench_report
-    from pytest_extract.core.aggregate.fields import StructRun, struct_eval_run
-    from pytest_extract.core.aggregate.sob import SOB_METRICS, sob_leaderboard_row, sob_summary
+    from pytest_extract.core.aggregate.published import (
+        SOB_METRICS,
+        content_coverage,
+        extract_bench_rates,
+        extract_bench_report,
+        sob_leaderboard_row,
+        sob_summary,
+    )
+    from pytest_extract.core.aggregate.run import StructRun, struct_eval_run
+
+
+_PUBLISHED: Final[Mapping[Dialect, frozenset[str]]] = {
+    "evaluation_config": frozenset({*PRESETS, "skip"}),
+    "x-eval": frozenset(
+        {"exact", "numeric", "oneof", "semantic"}
+        | {"lowercase", "strip", "normalize_whitespace", "sort_tokens", "round_digits", "type_convert"}
+    ),
+}
+SYSTEM_OF_DIALECT: Final[Mapping[Dialect, str]] = {"evaluation_config": "ExtractBench", "x-eval": "struct-extract-eval"}
+
+
+def not_published(schema: Json, extensions: Extensions | None) -> Iterator[tuple[Dialect, str, str]]:
+    """Yield dialect, name and pointer where a schema names a metric or transform that is ours alone.
+
+    In a schema that comes from a published system it means something else, unless the project registers its own.
+    """
+    own = {*extensions.metrics, *extensions.batches, *extensions.transforms} if extensions is not None else set()
+    for node in Schema(schema).annotated():
+        annotation = node.annotation
+        if annotation is not None and annotation.dialect in _PUBLISHED:
+            for use in (*(annotation.metrics or ()), *(annotation.transforms or ())):
+                if use.name not in _PUBLISHED[annotation.dialect] and use.name not in own:
+                    yield annotation.dialect, use.name, node.pointer
+
 
 __all__ = [
     "SOB_METRICS",
@@ -44,13 +77,13 @@ __all__ = [
 __getattr__, _ = lazy_names(
     __name__,
     {
-        "SOB_METRICS": "core.aggregate.sob",
-        "content_coverage": "core.aggregate.extractbench",
-        "extract_bench_rates": "core.aggregate.extractbench",
-        "extract_bench_report": "core.aggregate.extractbench",
-        "sob_leaderboard_row": "core.aggregate.sob",
-        "sob_summary": "core.aggregate.sob",
-        "struct_eval_run": "core.aggregate.fields",
+        "SOB_METRICS": "core.aggregate.published",
+        "content_coverage": "core.aggregate.published",
+        "extract_bench_rates": "core.aggregate.published",
+        "extract_bench_report": "core.aggregate.published",
+        "sob_leaderboard_row": "core.aggregate.published",
+        "sob_summary": "core.aggregate.published",
+        "struct_eval_run": "core.aggregate.run",
     },
 )
 
@@ -215,7 +248,7 @@ def struct_evaluate(
     their type; `metrics` replaces defaults by type, as in `annotate_schema`. Raises ConfigError if golds and outputs
     differ in number and for wrong arguments, SchemaError for a mistake in the schema.
     """
-    from pytest_extract.core.aggregate import fields as struct_fields
+    from pytest_extract.core.aggregate.run import struct_eval_run
     from pytest_extract.schema_tools.annotate import annotate_schema
 
     if len(golds) != len(outputs):
@@ -226,4 +259,4 @@ def struct_evaluate(
         annotated, semantics="struct-extract-eval", post_process=post_process, extensions=extensions
     )
     records = tuple(scorer.score_text(gold, output, judge=judge) for gold, output in zip(golds, outputs, strict=True))
-    return StructEvaluation(records=records, run=struct_fields.struct_eval_run([record.leaves for record in records]))
+    return StructEvaluation(records=records, run=struct_eval_run([record.leaves for record in records]))

@@ -68,9 +68,9 @@ class Gold:
         **keywords: Unpack[Keywords],
     ) -> None:
         from pytest_extract.cases.keys import checked_argument
+        from pytest_extract.core.arguments import json_argument
         from pytest_extract.core.gates import GateConfig
         from pytest_extract.core.options import split_keywords
-        from pytest_extract.core.python_values import json_argument
         from pytest_extract.core.scorer import compile_schema
         from pytest_extract.thresholds import thresholds_of
 

@@ -55,7 +55,7 @@ def thresholds_of(given: Mapping[str, Any] | None) -> Thresholds:
     """Read the `thresholds` of a case, given as an argument; ConfigError with all mistakes in it."""
     from pytest_extract.cases.keys import LIMITS, bounded_measures, checked_argument
     from pytest_extract.cases.model import Thresholds
-    from pytest_extract.core.pattern import usual
+    from pytest_extract.core.values import usual
 
     clean = checked_argument("thresholds", given)
     measures = bounded_measures(clean)

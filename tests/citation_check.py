@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_extract.citations import check_citations
-from pytest_extract.core.field_metadata import Citation
+from pytest_extract.core.results import Citation
 from pytest_extract.core.values import iter_leaves
 from pytest_extract.documents import Document
 

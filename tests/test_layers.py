@@ -39,17 +39,8 @@ RINGS = (
 """Top-level modules and packages, lowest ring first; a ring may use its own members and all rings before it."""
 
 CORE_RINGS = (
-    ("arguments", "python_values", "values", "regex"),
-    (
-        "results",
-        "auto_accept",
-        "case_result",
-        "complexity",
-        "field_metadata",
-        "pattern",
-        "result_json",
-        "spending",
-    ),
+    ("arguments", "values", "regex"),
+    ("results", "auto_accept", "case_result", "complexity", "result_json"),
     ("metrics", "transforms"),
     ("extensions", "post_processors", "semantics", "schema"),
     ("compile",),
@@ -63,7 +54,7 @@ CORE_RINGS = (
     ("options",),
     ("score", "feedback"),
     ("stats", "aggregate"),
-    ("scorer", "signature"),
+    ("scorer",),
 )
 """The members of `core`, in the order in which data flows."""
 

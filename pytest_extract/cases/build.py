@@ -22,11 +22,10 @@ from pytest_extract.cases.source_position import ParsedFile, Steps
 from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_in, no_file
 from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.gates import GateConfig
-from pytest_extract.core.pattern import usual
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.uncompared import Uncompared, find_uncompared
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, usual
 from pytest_extract.documents import Document
 from pytest_extract.errors import CaseFileError, SchemaError, nearest
 

@@ -10,8 +10,7 @@ from urllib.parse import unquote
 
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.core.schema.source import SchemaSource, escape
-from pytest_extract.core.schema.subschemas import map_children
+from pytest_extract.core.schema.source import SchemaSource, escape, map_children
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, nearest
 from pytest_extract.lazy import lazy_pattern

@@ -22,10 +22,9 @@ from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.cases.source_position import Steps
 from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Origin
-from pytest_extract.core.pattern import usual
 from pytest_extract.core.rules.syntax import RULE_KEYS, entry_problems
 from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import Json, json_type, path_text, short_repr
+from pytest_extract.core.values import Json, json_type, path_text, short_repr, usual
 from pytest_extract.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -333,7 +332,7 @@ def _confidence(value: Json) -> Any:
 
 
 def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
-    from pytest_extract.core.field_metadata import Citation
+    from pytest_extract.core.results import Citation
 
     def place(given: dict[str, Any]) -> Citation:
         box = given.get("box")

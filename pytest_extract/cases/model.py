@@ -14,10 +14,10 @@ from pytest_extract.core.values import Json, Step
 
 if TYPE_CHECKING:
     from pytest_extract.core.auto_accept import AutoAccept
-    from pytest_extract.core.field_metadata import Citation
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.options import ScoreOptions
     from pytest_extract.core.output_shape import OutputShape
+    from pytest_extract.core.results import Citation
     from pytest_extract.core.scorer import Scorer
     from pytest_extract.core.uncompared import Uncompared
     from pytest_extract.documents import Document

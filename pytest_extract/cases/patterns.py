@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, Skip
-from pytest_extract.core.compile.places import nodes_at
-from pytest_extract.core.pattern import ROOT, AnyKey, FieldStep, field_text, parse_field, usual
-from pytest_extract.core.values import Json, Step, iter_leaves
+from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, Skip, nodes_at
+from pytest_extract.core.values import ROOT, AnyKey, FieldStep, Json, Step, field_text, iter_leaves, parse_field, usual
 from pytest_extract.errors import nearest
 
 

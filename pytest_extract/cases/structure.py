@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from pytest_extract.core.schema.subschemas import map_parts
+from pytest_extract.core.schema.source import map_parts
 from pytest_extract.core.values import Json
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_extract.cases.embedded_schema import embedded_schema, wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.sources import SourceFile, parse_source, read_source, read_text
+from pytest_extract.core.arguments import class_schema
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.python_values import class_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES

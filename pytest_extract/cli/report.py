@@ -11,8 +11,7 @@ from pytest_extract.cli.console import print_lines, print_note, terminal_width
 from pytest_extract.cli.files import write_json
 from pytest_extract.cli.run_results import read_all_results
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
-from pytest_extract.core.aggregate.leaderboard import standings
-from pytest_extract.core.aggregate.run import aggregate
+from pytest_extract.core.aggregate.run import aggregate, standings
 from pytest_extract.core.aggregate.slices import DIMENSIONS, known_tags, slice_tables, tags_among
 from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.errors import ConfigError, nearest
@@ -25,7 +24,7 @@ from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_lines, slice_
 from pytest_extract.report.sources import CaseFinder
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.thresholds import CaseConfidences
+    from pytest_extract.core.aggregate.confidence import CaseConfidences
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -168,7 +167,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _confidences(results: Sequence[CaseResult], option: str) -> dict[str, CaseConfidences]:
     """Return the values with their confidence by variant; ConfigError where none has one."""
-    from pytest_extract.core.aggregate.thresholds import CaseConfidences
+    from pytest_extract.core.aggregate.confidence import CaseConfidences
 
     variants: dict[str, CaseConfidences] = {}
     for result in results:
@@ -181,7 +180,7 @@ def _confidences(results: Sequence[CaseResult], option: str) -> dict[str, CaseCo
 
 
 def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
-    from pytest_extract.core.aggregate.thresholds import propose_thresholds
+    from pytest_extract.core.aggregate.confidence import propose_thresholds
     from pytest_extract.report.confidence import threshold_lines, threshold_record
 
     blocks, records = [], []
@@ -198,7 +197,7 @@ def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -
 
 
 def _print_calibration(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
-    from pytest_extract.core.aggregate.calibration import calibrations
+    from pytest_extract.core.aggregate.confidence import calibrations
     from pytest_extract.report.confidence import calibration_lines, calibration_record
 
     variants = _confidences(results, "--calibration")

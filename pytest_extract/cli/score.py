@@ -13,8 +13,8 @@ from pytest_extract.cases.sources import read_text
 from pytest_extract.cli.console import print_text
 from pytest_extract.cli.files import load_extensions, read_schema, read_value, write_json
 from pytest_extract.core.metrics import JUDGED
-from pytest_extract.core.parse.fit import SchemaFit
 from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.parse.text import SchemaFit
 from pytest_extract.core.results import Judge, RuleStatus
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
@@ -28,7 +28,7 @@ from pytest_extract.systems import ENGINES, SYSTEMS, SystemColumn, compare_syste
 from pytest_extract.thresholds import rule_text
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.extractbench import DocumentReport
+    from pytest_extract.core.aggregate.published import DocumentReport
 
 _MOST_ROWS: Final = 40
 
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     told = [*parsed.notes]
     shown: Json
     if args.document_report:
-        from pytest_extract.core.aggregate.extractbench import content_coverage, extract_bench_report
+        from pytest_extract.core.aggregate.published import content_coverage, extract_bench_report
 
         scorer = compile_schema(schema, semantics="extract-bench", **compiling)
         score = scorer.score(gold, extracted, failure=parsed.failure, **options)

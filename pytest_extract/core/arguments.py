@@ -1,11 +1,23 @@
-"""Checks of the arguments of public functions: ConfigError with what is expected, before anything is looked at."""
+"""Arguments of public functions: checks, and Python values as JSON.
+
+What an extractor hands over is as untrusted as text. Values that are JSON in another dress are taken for what they are
+(`plain_json` lists them). One of any other type is a mistake of the code that returned it, and never of a model.
+"""
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from functools import partial
+from pathlib import PurePath
+from typing import Any, Final, get_origin
 
-from pytest_extract.core.values import short_repr
+from pytest_extract.core.values import MAX_DEPTH, MISSING, FieldPath, Json, Missing, Step, short_repr
 from pytest_extract.errors import ConfigError, closest, nearest
 
 
@@ -62,3 +74,299 @@ def function(name: str, value: object) -> None:
     """Refuse what is neither None nor can be called."""
     if value is not None and not callable(value):
         raise ConfigError(f"{name} must be a function, not {short_repr(value)}")
+
+
+_LEAVES: Final = frozenset({str, bool, type(None)})
+_SCALARS: Final = _LEAVES | {int, float}
+_LONG_BITS: Final = 14_284  # 4,300 digits: more are refused in a text, too
+_LONG_DIGITS: Final = 4_300
+_UTC: Final = "+00:00"
+_TOO_LONG: Final = "a number of more than 4300 digits is too long to read"
+_ADVICE: Final[Mapping[type, str]] = {
+    set: "return a list, in an order that means something",
+    frozenset: "return a list, in an order that means something",
+    bytes: "decode it",
+    bytearray: "decode it",
+    timedelta: "return a number or a text",
+}
+
+
+class NotJson(ValueError):
+    """A value that JSON cannot hold, and the path to it."""
+
+    def __init__(self, message: str, path: tuple[Step, ...] = ()) -> None:
+        super().__init__(message)
+        self.path = FieldPath(path)
+
+
+class NoJsonType(NotJson):
+    """A value that no JSON text can be read as, whatever a model says: a mistake of the code that made it."""
+
+
+def plain_json(value: object, *, strict: bool = True) -> Json:
+    """Return the value itself when it is JSON, else what it says in JSON; raises NotJson with the path.
+
+    JSON is dict with str keys, list, str, int, bool, None and finite float, at most MAX_DEPTH levels deep. Taken too:
+
+    - tuples and other sequences, as lists; mappings, dataclasses, and models of pydantic and attrs (by alias), as
+      objects;
+    - subclasses (numpy's float64 is a float) as their base, an enum's member as its value;
+    - Decimal as a number, of exactly its value: an integer where it has no decimal places, else the float that is
+      written with the same digits;
+    - datetime, date and time in ISO 8601, UUID and path as text;
+    - numpy's numbers, booleans, texts, dates and arrays, as Python's.
+
+    Not `strict`: takes NaN, infinities, integers of any length and any depth, too.
+    NoJsonType for any other type, and for a Decimal with more digits than a float has.
+    """
+    try:
+        return _ValueCheck(strict=strict).checked(value, ())
+    except RecursionError:  # the caller's own stack was deep already
+        raise NotJson("nested too deeply to be walked") from None
+
+
+def json_argument(name: str, value: object, *, strict: bool = False) -> Json:
+    """Return an argument of a public function, a gold say, as JSON; ConfigError with its place for what has none.
+
+    MISSING stays. Unless `strict`, numbers that JSON lacks (NaN) do as well: they are compared, and equal themselves.
+    So does what is nested too deep to be looked through.
+    """
+    try:
+        return value if value is MISSING else plain_json(value, strict=strict)
+    except NotJson as problem:
+        if not strict and not isinstance(problem, NoJsonType):
+            return value
+        raise ConfigError(f"{name} is no JSON: at {problem.path}, {problem}") from problem
+
+
+def json_output(value: object) -> Json:
+    """Return an output: text as it is, any other as JSON; ConfigError for a type that JSON does not have.
+
+    That is a mistake of the code that returned it. What a model's own text may hold (NaN, a number of 5,000 digits, a
+    deep nesting) stays as it is, to fail as the model's output.
+    """
+    if value is None or isinstance(value, str | bytes | bytearray):
+        return value
+    try:
+        return plain_json(value)
+    except NoJsonType as problem:
+        raise ConfigError(f"the extractor returned no JSON: at {problem.path}, {problem}") from problem
+    except NotJson:
+        return value
+
+
+def schema_argument(schema: object) -> Json:
+    """Return the JSON Schema that is meant, which may be that of a class (`class_schema`); ConfigError for none."""
+    if isinstance(schema, Mapping | list | tuple) or type(schema) in _SCALARS:
+        return json_argument("schema", schema)
+    return json_argument("schema", class_schema("schema", schema))
+
+
+def class_schema(name: str, given: Any) -> Json:
+    """Return the JSON Schema of a class of pydantic, or of a dataclass, TypedDict or `list[Invoice]`, with pydantic.
+
+    A TypeAdapter of pydantic is taken, too. Raises ConfigError that begins with `name`.
+    """
+    is_class = isinstance(given, type) or get_origin(given) is not None
+    try:
+        if _is_a(given, "pydantic", "TypeAdapter"):
+            return given.json_schema()
+        if is_class and hasattr(given, "model_json_schema"):
+            return given.model_json_schema()
+        if is_class:
+            from pydantic import TypeAdapter
+
+            return TypeAdapter(given).json_schema()
+    except Exception as error:  # the class is the user's, and pydantic refuses in many ways
+        raise ConfigError(f"{name} gives no JSON Schema: {type(error).__name__}: {error}") from error
+    raise ConfigError(
+        f"{name} must be a JSON Schema or a class (of pydantic, a dataclass, a TypedDict), "
+        f"not a value of type {type(given).__name__}"
+    )
+
+
+class _ValueCheck:
+    """One check: remembers the containers on the way down, to tell a cycle, and those found plain."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self._strict = strict
+        self._open: set[int] = set()
+        self._plain: dict[int, object] = {}
+
+    def checked(self, value: object, path: tuple[Step, ...]) -> Json:
+        if type(value) in _SCALARS:
+            return _scalar(value, path) if self._strict else value
+        identity = id(value)
+        if identity in self._plain:
+            return value
+        if identity in self._open:
+            raise NoJsonType("the value contains itself", path)
+        if self._strict and len(path) >= MAX_DEPTH:
+            raise NotJson(f"nested more than {MAX_DEPTH} levels deep", path)
+        self._open.add(identity)
+        if isinstance(value, dict):
+            plain = self._object(value, path)
+        elif isinstance(value, list | tuple):
+            plain = self._array(value, path)
+        else:
+            plain = self.checked(_undressed(value, path), path)
+        self._open.discard(identity)
+        if plain is value:
+            self._plain[identity] = value
+        return plain
+
+    def _object(self, value: dict[Json, Json], path: tuple[Step, ...]) -> Json:
+        plain: dict[str, Json] = {}
+        same = type(value) is dict
+        for key, item in value.items():
+            name = key if type(key) is str else _name(key, path)
+            if name in plain:
+                raise NoJsonType(f"two keys of the object are written {name!r}", path)
+            plain[name] = item if type(item) in _LEAVES else self.checked(item, (*path, name))
+            same = same and name is key and plain[name] is item
+        return value if same else plain
+
+    def _array(self, value: list[Json] | tuple[Json, ...], path: tuple[Step, ...]) -> Json:
+        plain = [item if type(item) in _LEAVES else self.checked(item, (*path, i)) for i, item in enumerate(value)]
+        same = type(value) is list and all(one is other for one, other in zip(value, plain, strict=True))
+        return value if same else plain
+
+
+def _scalar(value: Any, path: tuple[Step, ...]) -> Json:
+    if type(value) is int and value.bit_length() > _LONG_BITS:
+        raise NotJson(_TOO_LONG, path)
+    if type(value) is float and not math.isfinite(value):
+        raise NotJson(f"{value!r} is no JSON value", path)
+    return value
+
+
+def _name(key: object, path: tuple[Step, ...]) -> str:
+    text = key.value if isinstance(key, Enum) else key
+    if isinstance(text, str):
+        return str.__str__(text)
+    hint = " (YAML 1.1 reads on, off, yes and no as booleans: quote them)" if isinstance(text, bool) else ""
+    raise NoJsonType(f"the key {_value_text(key)} is of type {type(key).__name__}; JSON keys are texts{hint}", path)
+
+
+def _undressed(value: object, path: tuple[Step, ...]) -> object:
+    """Return what a value says in JSON, its parts not looked at yet; raises NoJsonType where it says nothing."""
+    match value:
+        case Missing():
+            raise NoJsonType("MISSING stands for a whole value; leave the key out", path)
+        case Enum():
+            return value.value
+        case str():
+            return str.__str__(value)
+        case int() | float():
+            return int(value) if isinstance(value, int) else float(value)
+        case Decimal():
+            return _exact(value, path)
+        case datetime() | date() | time() if str(value) != "NaT":  # a datetime of pandas that is none
+            text = value.isoformat()
+            return f"{text.removesuffix(_UTC)}Z" if text.endswith(_UTC) else text  # as pydantic writes it
+        case PurePath():
+            return str(value)
+        case bytes() | bytearray() | memoryview() | type():
+            raise _no_json(value, path)
+        case _:
+            return _parts(value, path)
+
+
+def _parts(value: Any, path: tuple[Step, ...]) -> object:
+    """Return the parts of an object, or what a library says of it; whatever its own code raises is a NoJsonType."""
+    try:
+        return _opened(value, path)
+    except NotJson:
+        raise
+    except Exception as error:  # the object is the user's, its methods too
+        raise NoJsonType(f"a value of type {type(value).__name__} does not turn into JSON: {error}", path) from error
+
+
+def _opened(value: Any, path: tuple[Step, ...]) -> object:
+    """Return the parts of an object that has some, as a dict or list; raises NoJsonType for any other."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    dump = getattr(value, "model_dump", None)
+    if not callable(dump) and hasattr(type(value), "__pydantic_serializer__"):  # a dataclass of pydantic
+        dump = partial(type(value).__pydantic_serializer__.to_python, value)
+    if callable(dump):
+        return _with_decimals(dump(mode="json", by_alias=True), dump(by_alias=True))
+    if hasattr(type(value), "__attrs_attrs__"):
+        return {field.name: getattr(value, field.name) for field in value.__attrs_attrs__}
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Sequence):
+        return list(value)
+    if _is_a(value, "uuid", "UUID"):
+        return str(value)
+    if _is_a(value, "numpy", "generic"):
+        return _of_numpy(value, path)
+    if _is_a(value, "numpy", "ndarray"):
+        # dates one by one: `tolist` makes numbers of nanoseconds
+        return list(value) if value.ndim and value.dtype.kind in "mMg" else value.tolist()
+    raise _no_json(value, path)
+
+
+def _with_decimals(dumped: Any, inner: Any) -> Any:
+    """Return what pydantic has dumped with the Decimals that it writes as texts: they are numbers everywhere else."""
+    if isinstance(inner, Decimal) and isinstance(dumped, str):
+        return inner
+    if isinstance(dumped, dict) and isinstance(inner, dict) and len(dumped) == len(inner):
+        return {key: _with_decimals(*each) for key, *each in zip(dumped, dumped.values(), inner.values(), strict=True)}
+    if isinstance(dumped, list) and isinstance(inner, list | tuple | set | frozenset) and len(dumped) == len(inner):
+        return [_with_decimals(*each) for each in zip(dumped, inner, strict=True)]
+    return dumped
+
+
+def _is_a(value: object, module: str, name: str) -> bool:
+    """Whether a value is of a type whose module nobody imports for our sake."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(value, kind)
+
+
+def _of_numpy(value: Any, path: tuple[Step, ...]) -> object:
+    """Return a numpy scalar as Python's; a date in ISO 8601, with as many decimal places as it takes."""
+    kind = value.dtype.kind
+    if kind == "M" and str(value) != "NaT":
+        rounded = value.astype("datetime64[us]")
+        if value.dtype.str.endswith(("[ns]", "[ps]", "[fs]", "[as]")) and rounded != value:
+            return str(value)
+        inner = (rounded if isinstance(value.item(), int) else value).item()
+        return inner.isoformat() if isinstance(inner, date) else str(value)
+    if kind in "biuf":
+        inner = value.item()
+        if isinstance(inner, bool | int | float):
+            return inner
+        if float(value) == value:  # a long double
+            return float(value)
+    raise _no_json(value, path)
+
+
+def _exact(value: Decimal, path: tuple[Step, ...]) -> int | float:
+    """Return a Decimal as a number of exactly its value."""
+    if not value.is_finite():
+        return math.nan if value.is_nan() else float(value)
+    exponent = value.as_tuple().exponent
+    if value and value.adjusted() > _LONG_DIGITS:
+        raise NotJson(_TOO_LONG, path)
+    if isinstance(exponent, int) and exponent >= 0:
+        return int(value)
+    number = float(value)
+    if Decimal(repr(number)) == value:
+        return number
+    if value == value.to_integral_value():
+        return int(value)
+    message = f"Decimal({str(value)!r:.60}) has more digits than a JSON number keeps; return a text, or round it"
+    raise NoJsonType(message, path)
+
+
+def _no_json(value: object, path: tuple[Step, ...]) -> NoJsonType:
+    advice = next((f"; {text}" for kind, text in _ADVICE.items() if isinstance(value, kind)), "")
+    return NoJsonType(f"{_value_text(value)}, of type {type(value).__name__}, is no JSON value{advice}", path)
+
+
+def _value_text(value: object) -> str:
+    try:
+        return repr(str(value)[:60])
+    except Exception:  # noqa: BLE001 - the object is the user's, its `__str__` too
+        return "a value"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core import arguments
-from pytest_extract.core.measures.document import DocumentPair
+from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.results import ArrayResult, Failure, FailureKind, GateResult, Gates
 from pytest_extract.core.values import (
     MISSING,

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict
 
 from pytest_extract.core import arguments
+from pytest_extract.core.arguments import json_argument
 from pytest_extract.core.compile.bind import JudgeMode
 from pytest_extract.core.engine.context import CaseRules
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.gates import MODALITIES, GateConfig
-from pytest_extract.core.pattern import usual
-from pytest_extract.core.python_values import json_argument
 from pytest_extract.core.results import Answer, Failure, Judge
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, usual
 from pytest_extract.errors import ConfigError, nearest
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard
 
 from pytest_extract.core import arguments
-from pytest_extract.core.field_metadata import Citation, Corners, FieldMetadata, Metadata
+from pytest_extract.core.results import Citation, Corners, FieldMetadata, Metadata
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, path_text, short_repr, value_at
 from pytest_extract.errors import ConfigError, nearest
 

@@ -28,7 +28,7 @@ from pytest_extract.core.values import MISSING, Json, Missing, writable
 if TYPE_CHECKING:
     from pytest_extract.core.compile.nodes import Program
     from pytest_extract.core.gates import GateConfig
-    from pytest_extract.core.measures.document import DocumentMeasures, DocumentPair
+    from pytest_extract.core.measures.base import DocumentMeasures, DocumentPair
     from pytest_extract.core.mistakes import FindsValue
     from pytest_extract.core.options import ScoreOptions
     from pytest_extract.core.rules.rule_set import RuleSet

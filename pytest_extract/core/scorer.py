@@ -9,20 +9,19 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from pytest_extract.core import arguments
+from pytest_extract.core.arguments import json_argument, json_output, schema_argument
 from pytest_extract.core.compile.bind import JudgeMode
+from pytest_extract.core.compile.compiler import compile_program
 from pytest_extract.core.compile.nodes import Program
-from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.engine.context import CaseRules, NoAnswer
 from pytest_extract.core.engine.document import score_values
 from pytest_extract.core.extensions import Extensions, MeasureSpec
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
-from pytest_extract.core.measures.document import DocumentMeasures
+from pytest_extract.core.measures.base import DocumentMeasures
 from pytest_extract.core.options import ScoreKeywords, ScoreOptions
-from pytest_extract.core.parse.fit import FitRank, SchemaFit
-from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.size import too_many_bytes, too_many_values
-from pytest_extract.core.python_values import json_argument, json_output, schema_argument
+from pytest_extract.core.parse.output import parse_output, too_many_bytes, too_many_values
+from pytest_extract.core.parse.text import FitRank, SchemaFit
 from pytest_extract.core.results import (
     Answer,
     Failure,

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from pytest_extract.core.arguments import json_argument
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import Param, Params, TransformSpec, check_params, with_defaults
-from pytest_extract.core.python_values import json_argument
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 

@@ -11,8 +11,7 @@ from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program
 from pytest_extract.core.complexity import count_values
 from pytest_extract.core.engine.context import DEEPEST, Path
 from pytest_extract.core.engine.walk import branch_of
-from pytest_extract.core.pattern import property_pattern
-from pytest_extract.core.values import CONTAINERS, FieldPath, Json
+from pytest_extract.core.values import CONTAINERS, FieldPath, Json, property_pattern
 
 MOST_NAMED: Final = 5
 """Places that a sentence names; more are counted."""

@@ -16,8 +16,7 @@ from urllib.parse import quote
 
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.regex import compile_regex, without_surrogates
-from pytest_extract.core.schema.looks import too_many_looks
-from pytest_extract.core.schema.subschemas import NAMED, map_parts
+from pytest_extract.core.schema.source import NAMED, map_parts, too_many_looks
 from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json, canonical_json, json_type, value_at
 from pytest_extract.errors import nearest
 

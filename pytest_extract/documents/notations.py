@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from pytest_extract.core.metrics.calendar import MONTHS, full_year, make_date
+from pytest_extract.core.metrics.dates import MONTHS, full_year, make_date
 from pytest_extract.core.values import Json
 
 _NUMBER: Final = re.compile(r"(?<![\d])\d+(?:[.,'\u2019\u00a0\u202f\u2009]\d+)*")

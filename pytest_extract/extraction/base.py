@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
+from pytest_extract.core.arguments import json_argument, json_output
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.parse.finish import finish_of
-from pytest_extract.core.python_values import json_argument, json_output
+from pytest_extract.core.parse.answers import finish_of
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
@@ -152,7 +152,7 @@ def _amount(name: str, value: Any) -> float | None:
 
 
 def _answer(output: Any, gold: Json) -> Any:
-    from pytest_extract.core.parse.responses import response_in
+    from pytest_extract.core.parse.answers import response_in
 
     answer = response_in(output)
     if answer is not None and response_in(gold) is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_extract.core.parse.finish import finish_of
+from pytest_extract.core.parse.answers import finish_of
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest

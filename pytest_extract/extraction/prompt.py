@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from pytest_extract.core.schema.subschemas import map_parts
+from pytest_extract.core.schema.source import map_parts
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from pytest_extract.cases.review_file import Candidate, OpenField
 from pytest_extract.cases.source_position import Steps
-from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.results import STRUCTURE, FieldResult
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema
@@ -22,6 +21,7 @@ from pytest_extract.core.values import (
     copied,
     iter_leaves,
     path_text,
+    pattern_of,
     value_at,
 )
 from pytest_extract.golds.changes import Locate, place_of, put_value

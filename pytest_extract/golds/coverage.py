@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from pytest_extract.cases.model import Case
-from pytest_extract.core.pattern import ROOT, items_pattern, property_pattern
 from pytest_extract.core.schema.conformance import Conformance
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+from pytest_extract.core.values import MISSING, ROOT, Json, Missing, canonical_json, items_pattern, property_pattern
 from pytest_extract.report.values import show
 
 DEEPEST: Final = 12

@@ -19,11 +19,9 @@ from pytest_extract.cases.model import Case
 from pytest_extract.cases.patterns import declared, has_value, is_skipped, values_at
 from pytest_extract.cases.sources import Mistake, errors_of
 from pytest_extract.core.compile.nodes import Array
-from pytest_extract.core.pattern import ROOT, pattern_of
 from pytest_extract.core.results import Failure, FailureKind, Status
 from pytest_extract.core.schema.annotations import Dialect
-from pytest_extract.core.schema.published_names import SYSTEMS, not_published
-from pytest_extract.core.values import FieldPath, Json, canonical_json, iter_leaves
+from pytest_extract.core.values import ROOT, FieldPath, Json, canonical_json, iter_leaves, pattern_of
 from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import Evidence, TextLocation, find_evidence
 from pytest_extract.documents.row_lines import more_rows
@@ -34,6 +32,7 @@ from pytest_extract.extraction.recordings.use import CaseInputs, inputs_of
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
+from pytest_extract.systems import SYSTEM_OF_DIALECT, not_published
 from pytest_extract.thresholds import Requirements, breaches_of, cannot_fail, cannot_fail_text
 
 Severity: TypeAlias = Literal["mistake", "warning"]
@@ -180,7 +179,7 @@ def names_of_ours(cases: Iterable[Case]) -> list[str]:
         for dialect, name, pointer in not_published(scorer.schema, scorer.source["extensions"]):
             places[dialect, name][pointer or ROOT] = None
     return [
-        f"`{name}` is ours, not {SYSTEMS[dialect]}'s, at {first}"
+        f"`{name}` is ours, not {SYSTEM_OF_DIALECT[dialect]}'s, at {first}"
         + (f" and {plural(len(others), 'more place')}" if others else "")
         for (dialect, name), (first, *others) in places.items()
     ]

@@ -15,9 +15,8 @@ from typing import Final, NamedTuple
 
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.patterns import declared, is_skipped
-from pytest_extract.core.pattern import pattern_of
 from pytest_extract.core.results import Status
-from pytest_extract.core.values import Json, canonical_json, iter_leaves
+from pytest_extract.core.values import Json, canonical_json, iter_leaves, pattern_of
 from pytest_extract.golds.changes import replaced
 from pytest_extract.golds.lint import LintFinding, case_warning
 from pytest_extract.report.values import show

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_extract.core.metrics.calendar import read_iso
-from pytest_extract.core.pattern import pattern_of
-from pytest_extract.core.values import FieldPath, Json, iter_leaves, value_at
+from pytest_extract.core.metrics.dates import read_iso
+from pytest_extract.core.values import FieldPath, Json, iter_leaves, pattern_of, value_at
 from pytest_extract.errors import CaseFileError, ConfigError
 from pytest_extract.importers.files import (
     Imported,

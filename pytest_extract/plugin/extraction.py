@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.cases.model import Case
-from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.spending import Spending
+from pytest_extract.core.case_result import CaseResult, Spending
 from pytest_extract.core.values import canonical_json, copied, text_digest
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.base import Extraction

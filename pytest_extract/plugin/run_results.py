@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import pytest
 
-from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.spending import Spending
+from pytest_extract.core.case_result import CaseResult, Spending
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.plugin.result_store import ResultStore, StoredResult
 from pytest_extract.report.totals import Forecast, RunTotals, totals_of

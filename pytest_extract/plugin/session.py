@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_extract.core.case_result import CaseResult, Variant
-from pytest_extract.core.spending import Spending
+from pytest_extract.core.case_result import CaseResult, Spending, Variant
 from pytest_extract.documents.text_store import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError
 from pytest_extract.plugin.extensions import ProjectExtensions

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pytest_extract.core.aggregate.slices import NONE, natural_key, tag_text
-from pytest_extract.core.stats.interval import Bounds
-from pytest_extract.core.stats.runs import Runs
+from pytest_extract.core.stats.runs import Bounds, Runs
 from pytest_extract.regression.changes import CaseComparison, Comparison, VariantComparison
 from pytest_extract.regression.collapse import Collapse, Weight, find_collapse
 from pytest_extract.regression.multiple_testing import TestResult, open_cases, overall_runs, run_tests

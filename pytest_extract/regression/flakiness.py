@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.core.stats.repeats import pass_hat_k
+from pytest_extract.core.case_result import CaseResult, Outcome, pass_hat_k
 from pytest_extract.regression.snapshots import snapshot
 
 

@@ -25,9 +25,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.aggregate.slices import tag_text
-from pytest_extract.core.stats.exact import attainable, mcnemar
-from pytest_extract.core.stats.interval import Bounds, unseen_drop_bound
-from pytest_extract.core.stats.runs import Runs
+from pytest_extract.core.stats.runs import Bounds, Runs, attainable, mcnemar, unseen_drop_bound
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.changes import CaseComparison, Change, Comparison, VariantComparison
 from pytest_extract.regression.rules import Rules

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.core.stats.runs import Runs
-from pytest_extract.core.stats.share_bound import share_upper_bound
+from pytest_extract.core.stats.runs import Runs, share_upper_bound
 from pytest_extract.regression.field_matching import changed_digests
 from pytest_extract.regression.snapshots import CaseState, Snapshot, counted_states
 

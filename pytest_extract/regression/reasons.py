@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.aggregate.slices import tag_text
-from pytest_extract.core.stats.exact import mcnemar
-from pytest_extract.core.stats.interval import Bounds
+from pytest_extract.core.stats.runs import Bounds, mcnemar
 from pytest_extract.errors import nearest
 from pytest_extract.regression.changes import Change, FieldChange, RuleChange, VariantComparison
 from pytest_extract.regression.collapse import Collapse, Weight

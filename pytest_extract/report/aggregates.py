@@ -8,13 +8,11 @@ from dataclasses import asdict
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import Estimate
-from pytest_extract.core.aggregate.extractbench import Rates
-from pytest_extract.core.aggregate.leaderboard import Standing
-from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.aggregate.published import Rates
+from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, Standing
+from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures.fields import FieldCounts
-from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json
 from pytest_extract.regression.ranking import RankedVariant
 from pytest_extract.report.lines import Line, Span, line, percent, plural, safe_prose, score_number

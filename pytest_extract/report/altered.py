@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.pattern import pattern_of
-from pytest_extract.core.values import FieldPath
+from pytest_extract.core.values import FieldPath, pattern_of
 from pytest_extract.report.lines import percent
 from pytest_extract.report.table import Table
 

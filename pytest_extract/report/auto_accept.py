@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from pytest_extract.core.aggregate.auto_accept import CONFIDENCE, AutoAcceptDecision, Shown
+from pytest_extract.core.aggregate.confidence import CONFIDENCE, AutoAcceptDecision, Shown
 from pytest_extract.report.lines import Line, Span, Style, line, listed, number_text, percent, plural, prose, safe_prose
 
 _STYLES: Final[dict[Shown | None, Style]] = {

@@ -8,8 +8,7 @@ from dataclasses import asdict
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import Estimate
-from pytest_extract.core.aggregate.calibration import Calibration
-from pytest_extract.core.aggregate.thresholds import ALL_FIELDS, PartCounts, ThresholdProposal
+from pytest_extract.core.aggregate.confidence import ALL_FIELDS, Calibration, PartCounts, ThresholdProposal
 from pytest_extract.core.values import Json
 from pytest_extract.report.auto_accept import share_text
 from pytest_extract.report.lines import Line, Span, line, number_text, percent, plural, prose, safe_prose

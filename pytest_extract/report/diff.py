@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
-from pytest_extract.core.field_metadata import Citation
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.mistakes.output import NamingLimit
-from pytest_extract.core.pattern import pattern_of
-from pytest_extract.core.results import WRONG, Failure, FieldResult, RuleStatus, ScoreRecord, Status
-from pytest_extract.core.values import MISSING, at_or_below, json_type
+from pytest_extract.core.results import WRONG, Citation, Failure, FieldResult, RuleStatus, ScoreRecord, Status
+from pytest_extract.core.values import MISSING, at_or_below, json_type, pattern_of
 from pytest_extract.report.findings import (
     FAILED,
     Finding,

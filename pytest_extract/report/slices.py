@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pytest_extract.core.aggregate.extractbench import Rates
+from pytest_extract.core.aggregate.published import Rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.measures.fields import FieldCounts

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate
-from pytest_extract.core.aggregate.sob import (
+from pytest_extract.core.aggregate.published import (
     CATEGORIES,
     MODALITY_RECORDS,
     MODALITY_WEIGHTS,

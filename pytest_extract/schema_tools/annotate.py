@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from pytest_extract.core.arguments import mapping, one_of
+from pytest_extract.core.arguments import json_argument, mapping, one_of, schema_argument
 from pytest_extract.core.metrics import METRICS, PRESETS
 from pytest_extract.core.metrics.base import check_params
-from pytest_extract.core.python_values import json_argument, schema_argument
-from pytest_extract.core.schema.subschemas import map_children
+from pytest_extract.core.schema.source import map_children
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import ConfigError, SchemaError, nearest
 from pytest_extract.schema_tools.propose import AnnotationProposals, propose_annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pytest_extract.core.schema.subschemas import map_children
+from pytest_extract.core.schema.source import map_children
 from pytest_extract.core.values import Json
 
 DIALECTS: Final = ("openapi", "gemini")

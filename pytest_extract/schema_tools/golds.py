@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pytest_extract.core import arguments
-from pytest_extract.core.pattern import pattern_of
-from pytest_extract.core.python_values import json_argument, schema_argument
+from pytest_extract.core.arguments import json_argument, schema_argument
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
-from pytest_extract.core.values import FieldPath, Json, Step, json_type
+from pytest_extract.core.values import FieldPath, Json, Step, json_type, pattern_of
 from pytest_extract.errors import SchemaErrors, nearest
 
 Severity: TypeAlias = Literal["error", "warning"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_extract.core import arguments
-from pytest_extract.core.python_values import json_argument
+from pytest_extract.core.arguments import json_argument
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import ConfigError
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_extract.core.mistakes.dates import reads_as_date
-from pytest_extract.core.schema.source import escape
-from pytest_extract.core.schema.subschemas import map_children
+from pytest_extract.core.schema.source import escape, map_children
 from pytest_extract.core.values import Json, json_type
 
 FEWEST_ROWS: Final = 3

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.core.python_values import schema_argument
-from pytest_extract.core.schema.source import SchemaSource
-from pytest_extract.core.schema.subschemas import map_children
+from pytest_extract.core.arguments import schema_argument
+from pytest_extract.core.schema.source import SchemaSource, map_children
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 

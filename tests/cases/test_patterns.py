@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.cases.patterns import declared, has_value, is_skipped, unknown_field, without_score
-from pytest_extract.core.pattern import ANY_KEY, field_text, parse_field, usual
 from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.values import ANY_KEY, field_text, parse_field, usual
 
 SCHEMA = {
     "type": "object",

@@ -7,7 +7,7 @@ from hypothesis import given
 
 from pytest_extract import score, score_text
 from pytest_extract.core.gates import GateConfig, check_output, coverage_gate
-from pytest_extract.core.measures.document import DocumentPair
+from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.table import document_measures
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.validate import Validator

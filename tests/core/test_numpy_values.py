@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from pytest_extract.core.python_values import NoJsonType, NotJson, plain_json
+from pytest_extract.core.arguments import NoJsonType, NotJson, plain_json
 
 np = pytest.importorskip("numpy")
 DRESSED = [

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import ConfigError, FieldPath, compile_schema, score, score_text
-from pytest_extract.core.field_metadata import Citation, FieldMetadata
 from pytest_extract.core.output_shape import (
     SHAPES,
     OutputShape,
@@ -21,7 +20,7 @@ from pytest_extract.core.output_shape import (
     unwrap,
 )
 from pytest_extract.core.result_json import dump_json, from_json, to_json
-from pytest_extract.core.results import ScoreRecord
+from pytest_extract.core.results import Citation, FieldMetadata, ScoreRecord
 from tests.service_answers import ANSWERS, BARE, BOX, SCHEMA
 
 GOLD = {**BARE, "total": 145.06}

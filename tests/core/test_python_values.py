@@ -24,8 +24,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_extract.core.arguments import NoJsonType, NotJson, plain_json
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.python_values import NoJsonType, NotJson, plain_json
 from pytest_extract.core.values import MISSING
 from tests.strategies import json_values
 
@@ -205,7 +205,7 @@ def test_plain_values_stay_the_same_object(value):
 
 CODE = """
 import sys
-from pytest_extract.core.python_values import plain_json
+from pytest_extract.core.arguments import plain_json
 plain_json({"a": (1,)})
 try:
     plain_json([object()])

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.pattern import pattern_of
+from pytest_extract.core.values import pattern_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,16 +7,73 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Final
 
-from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
-from pytest_extract.core.aggregate.extractbench import Rates, extract_bench_rates
-from pytest_extract.core.aggregate.fields import field_table
-from pytest_extract.core.aggregate.sob import SobSummary, published_columns, sob_summary
+from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals, mean
+from pytest_extract.core.aggregate.published import (
+    SOB_METRICS,
+    LeaderboardRow,
+    Rates,
+    SobSummary,
+    extract_bench_rates,
+    published_columns,
+    sob_leaderboard_row,
+    sob_summary,
+)
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
-from pytest_extract.core.measures.fields import FieldCounts
+from pytest_extract.core.measures.fields import FieldCounts, count_leaves
 from pytest_extract.core.measures.table import MEASURES, measures_of_system
+from pytest_extract.core.results import FieldResult
+
+
+def field_table(records: Iterable[tuple[str, Iterable[FieldResult]]]) -> dict[str, FieldCounts]:
+    """Count leaf results by field pattern over records (name, leaf results); patterns in order of appearance."""
+    table: dict[str, FieldCounts] = {}
+    for record, leaves in records:
+        for leaf in leaves:
+            table.setdefault(leaf.pattern, FieldCounts()).add(leaf, record)
+    return {pattern: counts for pattern, counts in table.items() if counts.records}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StructRun:
+    """struct-extract-eval's numbers of a run: means over records, totals, and counts by instance path."""
+
+    mean_precision: float
+    mean_recall: float
+    mean_f1: float
+    total_records: int
+    total_fields: int
+    total_omissions: int
+    total_hallucinations: int
+    total_batch_errors: int
+    per_field: Mapping[str, FieldCounts]
+
+
+def struct_eval_run(records: Sequence[Sequence[FieldResult]]) -> StructRun:
+    """Summarize records of leaf results; every mean is 1.0 without records."""
+    each = [count_leaves(leaves) for leaves in records]
+    per_field: dict[str, FieldCounts] = {}
+    for leaf in chain.from_iterable(records):
+        per_field.setdefault(str(leaf.path), FieldCounts()).add(leaf)
+    return StructRun(
+        mean_precision=_mean([counts.precision for counts in each]),
+        mean_recall=_mean([counts.recall for counts in each]),
+        mean_f1=_mean([counts.f1 for counts in each]),
+        total_records=len(each),
+        total_fields=sum(counts.total for counts in each),
+        total_omissions=sum(counts.omission for counts in each),
+        total_hallucinations=sum(counts.hallucination for counts in each),
+        total_batch_errors=sum(counts.undecided for counts in each),
+        per_field={path: counts for path, counts in per_field.items() if counts.total},
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 1.0
+
 
 MOST_OWN_DRAWS: Final = 1_000
 """Cases up to which each measure has draws of its own; the summary of SOB's published columns has them for more."""
@@ -140,3 +197,76 @@ def aggregate(
         by_depth=by_depth(rows),
         fields=field_table((result.nodeid, score.leaves) for result in results for score in result.scores),
     )
+
+
+MODALITIES: Final = ("text", "image", "audio")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One variant: its leaderboard row, None where not one case has a score.
+
+    `overall` is the row's `raw` times `coverage`: the share of all cases of all variants that this one has a score for.
+    `pass_rate`: the mean over its scored cases.
+    """
+
+    variant: str
+    row: LeaderboardRow | None
+    coverage: float
+    results: tuple[CaseResult, ...]
+    pass_rate: float = 0.0
+
+    @property
+    def overall(self) -> float:
+        """Coverage-adjusted score, 0.0 without a scored case."""
+        return 0.0 if self.row is None else self.row.raw * self.coverage
+
+
+def standings(results: Iterable[CaseResult]) -> list[Standing]:
+    """Rank variants by overall to four places, then value accuracy, as SOB does, then by pass rate.
+
+    SOB's numbers are 0 for all variants where each output breaks the schema, as those that repeat a gold that does.
+
+    A modality counts with the difficulty weights of its cases; where no case's complexity is known, with their number.
+    """
+    variants: dict[str, list[CaseResult]] = {}
+    cases: dict[tuple[str, str], CaseResult] = {}
+    for result in results:
+        variants.setdefault(result.variant.label, []).append(result)
+        case = (result.file, result.case_id)
+        if case not in cases or cases[case].complexity is None:  # a case that crashed knows nothing of itself
+            cases[case] = result
+    weights = {kind: _weight([case for case in cases.values() if case.modality == kind]) for kind in MODALITIES}
+    found = [_standing(variant, members, weights, len(cases)) for variant, members in variants.items()]
+    return sorted(found, key=_rank)
+
+
+def _rank(standing: Standing) -> tuple[float, float, float]:
+    accuracy = 0.0 if standing.row is None else standing.row.columns.get("value_accuracy", 0.0)
+    return -round(standing.overall, 4), -accuracy, -standing.pass_rate
+
+
+def _weight(cases: Sequence[CaseResult]) -> float:
+    return sum(WEIGHTS.get(case.complexity or "", 0.0) for case in cases) or float(len(cases))
+
+
+def _standing(variant: str, results: Sequence[CaseResult], weights: dict[str, float], cases: int) -> Standing:
+    by_kind = {kind: case_rows(one for one in results if one.modality == kind) for kind in MODALITIES}
+    scored = sum(len(rows) for rows in by_kind.values())
+    if not scored:
+        return Standing(variant=variant, row=None, coverage=0.0, results=tuple(results))
+    means = {kind: _means(rows) if rows else None for kind, rows in by_kind.items()}
+    row = sob_leaderboard_row(
+        variant, means, weights=weights, records={kind: len(rows) for kind, rows in by_kind.items()}
+    )
+    rates = [row.measures["pass_rate"] for rows in by_kind.values() for row in rows]
+    return Standing(
+        variant=variant, row=row, coverage=scored / cases, results=tuple(results), pass_rate=sum(rates) / len(rates)
+    )
+
+
+def _means(rows: Sequence[CaseMeasures]) -> dict[str, float]:
+    """Means of SOB's columns, weighted by complexity where any is known."""
+    columns = published_columns([row.measures for row in rows])
+    weights = [row.weight for row in rows] if any(row.weight for row in rows) else None
+    return {name: mean([column[name] for column in columns], weights) for name in SOB_METRICS}

@@ -6,7 +6,7 @@ Nodes are named tuples because a schema has many, and a frozen dataclass takes t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -15,10 +15,11 @@ from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.tree import SchemaNode
 from pytest_extract.core.semantics import Semantics
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import AnyKey, FieldStep, Json
 
 if TYPE_CHECKING:
     from pytest_extract.core.regex import Regex
+
 
 Transform: TypeAlias = Callable[[Json], Json]
 """All transforms of a field in order; raises ValueError, saying why, where one does not apply."""
@@ -232,3 +233,35 @@ class Program:
     judges: Mapping[str, Judge] = field(default_factory=dict)
     post_processors: tuple[BoundPostProcessor, ...] = ()
     fits: Callable[[SchemaNode, Json], bool]
+
+
+def nodes_at(node: Node, steps: tuple[FieldStep, ...]) -> Iterator[Node]:
+    """Yield every node that a field's path leads to, choices opened."""
+    while isinstance(node, RecursiveRef):
+        node = node.node()
+    if isinstance(node, Union):
+        for _, branch in node.branches:
+            yield from nodes_at(branch, steps)
+    elif not steps:
+        yield node
+    else:
+        for below in _below(node, steps[0]):
+            yield from nodes_at(below, steps[1:])
+
+
+def _below(node: Node, step: FieldStep) -> Iterator[Node]:
+    match node:
+        case Object() if isinstance(step, AnyKey):
+            yield from (child for _, child in node.patterns)
+            if node.other is not None:
+                yield node.other
+        case Object() if isinstance(step, str):
+            yield from (entry.node for entry in node.entries if entry.name == step)
+            yield from (child for pattern, child in node.patterns if pattern.search(step))
+            if node.other is not None and step not in node.names:
+                yield node.other
+        case Array() if not isinstance(step, str | AnyKey):
+            yield from node.prefix if step is None else node.prefix[step : step + 1] if step >= 0 else ()
+            yield node.items
+        case Leaf() if node.structure is not None:
+            yield from _below(node.structure, step)

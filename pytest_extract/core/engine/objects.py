@@ -9,9 +9,8 @@ from pytest_extract.core.engine.context import DEEPEST, Outcome, Path, ScoringCo
 from pytest_extract.core.engine.leaf import walk_leaf, walk_skip
 from pytest_extract.core.engine.walk import EMPTY, accepted, compare_as_one, score_missing
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.pattern import property_pattern
 from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values
+from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, property_pattern
 
 _RIGHT: Final[Outcome] = (MATCH, 1.0, None)
 

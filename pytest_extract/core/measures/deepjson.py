@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.measures.document import DocumentPair
+from pytest_extract.core.measures.base import DocumentPair, Measure
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 

@@ -59,7 +59,7 @@ def _compared(gold: Json, extracted: Json) -> _Similarity:
 
 
 def _compared_lists(gold: list[Json], extracted: list[Json]) -> _Similarity:
-    from pytest_extract.core.engine.assignment import assign  # few ask for it
+    from pytest_extract.core.engine.keyed import assign  # few ask for it
 
     table = [[_compared(one, other) for other in extracted] for one in gold]
     scores = [[cell.mean for cell in row] for row in table]

@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pytest_extract.core.gates import CoverageGate
-from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.measures.document import DocumentPair
+from pytest_extract.core.measures.base import DocumentPair, Measure
 from pytest_extract.core.values import MISSING, Json, canonical_json
 from pytest_extract.lazy import lazy_pattern
 

@@ -14,8 +14,7 @@ from pytest_extract.core.measures import deepjson, fields, papers, reported, sob
 
 if TYPE_CHECKING:
     from pytest_extract.core.gates import CoverageGate
-    from pytest_extract.core.measures.base import Measure
-    from pytest_extract.core.measures.document import DocumentPair
+    from pytest_extract.core.measures.base import DocumentPair, Measure
 
 SCORE_MEASURES: Final = tuple(measure.name for family in (fields, sob, deepjson) for measure in family.MEASURES)
 """The measures of every score; those of `reported` need more than gold and output, those of `papers` a threshold."""

@@ -7,8 +7,8 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final
 
+from pytest_extract.core.arguments import json_argument
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsName, check_params
-from pytest_extract.core.python_values import json_argument
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 

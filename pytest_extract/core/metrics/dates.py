@@ -2,16 +2,267 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
-from typing import Final
+import re
+from calendar import monthrange
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta, timezone
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
-from pytest_extract.core.metrics.calendar import LONGEST, PartialDate, compile_format, read_iso, read_ordered
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read, reading_metric
 from pytest_extract.core.values import Json
+
+LONGEST: Final = 100
+
+
+class PartialDate(NamedTuple):
+    """A date known to the year, the month, the day or the second (with an offset where the text names one)."""
+
+    year: int
+    month: int | None = None
+    day: int | None = None
+    time: datetime | None = None
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """The parts that are known, largest first."""
+        return tuple(part for part in (self.year, self.month, self.day) if part is not None)
+
+    @property
+    def number(self) -> int:
+        """The first day that the date can mean, counted from the year 1."""
+        return date(self.year, self.month or 1, self.day or 1).toordinal()
+
+
+_MONTH_NAMES = (
+    "january jan januar januari janvier janv enero ene gennaio gen janeiro jänner",
+    "february feb februar februari février fevrier févr fevr febrero febbraio fevereiro fev",
+    "march mar märz mär maerz mrz maart mrt mars marzo março marco",
+    "april apr avril avr abril abr aprile",
+    "may mai mei mayo maggio mag maio",
+    "june jun juni juin junio giugno giu junho",
+    "july jul juli juillet juil julio luglio lug julho",
+    "august aug août aout agosto ago augustus",
+    "september sep sept septembre septiembre settembre set setembro",
+    "october oct oktober okt octobre octubre ottobre ott outubro out",
+    "november nov novembre noviembre novembro",
+    "december dec dezember dez décembre decembre déc diciembre dic dicembre dezembro",
+)
+MONTHS: Final[Mapping[str, int]] = MappingProxyType(
+    {name: month for month, names in enumerate(_MONTH_NAMES, start=1) for name in names.split()}
+)
+
+_ISO = re.compile(
+    r"(?P<Y>\d{4})(?:-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ](?P<H>\d\d):(?P<M>\d\d)(?::(?P<S>\d\d)(?:[.,](?P<f>\d+))?)?"
+    r"\s?(?P<z>Z|UTC|GMT|[+-]\d\d:?\d\d)?)?)?)?",
+    re.IGNORECASE,
+)
+_BASIC_ISO = re.compile(r"(?P<Y>\d{4})(?P<m>\d\d)(?P<d>\d\d)")
+_HAN = re.compile(r"(?P<Y>\d{4})\s?年(?:\s?(?P<m>\d\d?)\s?月(?:\s?(?P<d>\d\d?)\s?日)?)?")
+_PLACE = re.compile(r"^[^\W\d_]+\.?,\s*")
+_CLOCK = re.compile(
+    r"(?:,\s*|T|\s)(?:(?:at|um|om|à|alle)\s)?(?P<H>\d\d?)(?:[:h](?P<M>\d\d)(?::(?P<S>\d\d))?)?"
+    r"\s?(?P<half>[ap]\.?m\.?)?(?P<word>\s?uhr|h)?$",
+    re.IGNORECASE,
+)
+_PART = re.compile(r"\d+|[^\W\d_]+")
+_FILLER = {"de", "del", "of", "the", "le", "den", "st", "nd", "rd", "th", "er", "º", "ª"}
+_WEEKDAY_NAMES = (
+    # without "mar", the Tuesday that is a March elsewhere
+    "monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun "
+    "montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag mo di mi do fr sa so "
+    "lundi mardi mercredi jeudi vendredi samedi dimanche lun mer jeu ven sam dim "
+    "lunes martes miércoles jueves viernes sábado domingo mié jue vie sáb dom "
+    "lunedì martedì mercoledì giovedì venerdì sabato domenica gio sab "
+    "segunda terça quarta quinta sexta feira seg ter qua qui sex "
+    "maandag dinsdag woensdag donderdag vrijdag zaterdag zondag ma wo vr za zo"
+)
+_SILENT = frozenset(_FILLER | set(_WEEKDAY_NAMES.split()))
+"""Words of a date that say nothing more."""
+
+# --- building
+
+
+def full_year(two_digits: int) -> int:
+    """Return the year that two digits mean: from 1969 to 2068, the pivot of POSIX and of Python's strptime."""
+    return two_digits + (1900 if two_digits > 68 else 2000)
+
+
+def make_date(year: int, month: int | None = None, day: int | None = None) -> PartialDate | None:
+    """Return the date if the calendar has it."""
+    if not 1 <= year <= 9999 or (month is not None and not 1 <= month <= 12):
+        return None
+    if day is not None and (month is None or not 1 <= day <= monthrange(year, month)[1]):
+        return None
+    return PartialDate(year, month, day)
+
+
+def _with_time(found: PartialDate | None, clock: Sequence[int], zone: str = "") -> PartialDate | None:
+    """Return the date with its time of day and offset ("" where there is none); None where there is no such time."""
+    if found is None or found.day is None:
+        return found
+    try:
+        moment = datetime(found.year, found.month or 1, found.day, *clock, tzinfo=_offset(zone))  # type: ignore[misc,arg-type]
+    except ValueError:
+        return None
+    return found._replace(time=moment)
+
+
+def _offset(zone: str) -> timezone | None:
+    if not zone or zone[0] not in "+-":
+        return UTC if zone else None
+    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    return timezone(offset if zone[0] == "+" else -offset)
+
+
+def _from_parts(parts: Mapping[str, str | None]) -> PartialDate | None:
+    """Return the date of named digits (and B, the name of a month), as the directives of `strptime` are named."""
+    name = (parts.get("B") or "").casefold()
+    if name and name not in MONTHS:
+        return None
+    year, month, day = parts.get("Y"), parts.get("m"), parts.get("d")
+    found = make_date(
+        int(year) if year else full_year(int(parts["y"] or 0)),
+        MONTHS[name] if name else int(month) if month else None,
+        int(day) if day else None,
+    )
+    if not parts.get("H"):
+        return found
+    microseconds = (parts.get("f") or "")[:6].ljust(6, "0")
+    clock = [int(part or 0) for part in (parts["H"], parts.get("M"), parts.get("S"), microseconds)]
+    return _with_time(found, clock, parts.get("z") or "")
+
+
+def read_iso(text: str) -> PartialDate | None:
+    """Read 2024, 2024-03, 2024-03-15, 20240315 and 2024-03-15T10:30:00.5+01:00."""
+    match = _ISO.fullmatch(text) or _BASIC_ISO.fullmatch(text)
+    return None if match is None else _from_parts(match.groupdict())
+
+
+# --- declared order
+
+
+def read_ordered(text: str, order: str) -> PartialDate | None:
+    """Read a date whose day, month and year come in `order` ("DMY"); a month in words may stand anywhere.
+
+    "15.03.2024 10:30", "March 15th, 2024 5:30 PM", "Fri 15 Mar 2024", "03/2024" and "Mar 2024" are read, and in any
+    order 2024/3/15 and 2024年3月15日; a year has four digits.
+    """
+    han = _HAN.fullmatch(text)
+    if han is not None:
+        return make_date(*(int(part) for part in han.groups() if part is not None))
+    match = _CLOCK.search(text)
+    if match is None or not (match["M"] or match["half"] or match["word"]):
+        return _read_day(text, order)
+    hour, half = int(match["H"]), (match["half"] or "").casefold()
+    if half:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if half[0] == "p" else 0)
+    return _with_time(_read_day(text[: match.start()], order), (hour, int(match["M"] or 0), int(match["S"] or 0)))
+
+
+_ORDINAL_NAMES: Final = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
+    "sixteenth seventeenth eighteenth nineteenth twentieth"
+)
+_ORDINALS: Final[Mapping[str, str]] = MappingProxyType(
+    {name: str(day) for day, name in enumerate(_ORDINAL_NAMES.split(), start=1)} | {"thirtieth": "30"}
+)
+_TENS: Final = re.compile(
+    r"\b(twenty|thirty)[\s-](first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)\b", re.IGNORECASE
+)
+"""Days that are written as words in two parts: the twenty-first, the thirty-first."""
+
+
+def _read_day(text: str, order: str) -> PartialDate | None:
+    if _TENS.search(text):
+        tens = {"twenty": 20, "thirty": 30}
+        text = _TENS.sub(lambda found: str(tens[found[1].lower()] + int(_ORDINALS[found[2].lower()])), text)
+    found = [_ORDINALS.get(word, word) for word in _PART.findall(_PLACE.sub("", text).casefold())]
+    words = [word for word in found if word in MONTHS or word not in _SILENT]
+    named = [MONTHS[word] for word in words if word in MONTHS]
+    numbers = [word for word in words if word.isdecimal()]
+    if len(named) + len(numbers) != len(words) or len(named) > 1 or not 1 <= len(numbers) <= 3:
+        return None
+    years = [number for number in numbers if len(number) == 4]
+    rest = [int(number) for number in numbers if len(number) <= 2]
+    if len(years) != 1 or len(rest) + 1 != len(numbers):
+        return None
+    if named:
+        return make_date(int(years[0]), named[0], rest[0] if rest else None) if len(rest) < 2 else None
+    return _numeric(numbers, int(years[0]), rest, order)
+
+
+def _numeric(numbers: Sequence[str], year: int, rest: Sequence[int], order: str) -> PartialDate | None:
+    if len(rest) < 2 or len(numbers[0]) == 4:  # nobody writes a day between year and month
+        return make_date(year, *rest)
+    if len(numbers[order.index("Y")]) != 4:
+        return None
+    day, month = rest if order.index("D") < order.index("M") else reversed(rest)
+    return make_date(year, month, day)
+
+
+# --- declared formats
+
+_DIRECTIVES: Mapping[str, str] = MappingProxyType(
+    {
+        "Y": r"(?P<Y>\d{4})",
+        "y": r"(?P<y>\d\d)",
+        "m": r"(?P<m>\d\d?)",
+        "d": r"(?P<d>\d\d?)",
+        "B": r"(?P<B>[^\W\d_]+)\.?",
+        "b": r"(?P<B>[^\W\d_]+)\.?",
+        "H": r"(?P<H>\d\d?)",
+        "M": r"(?P<M>\d\d)",
+        "S": r"(?P<S>\d\d)",
+        "z": r"(?P<z>Z|[+-]\d\d:?\d\d)",
+        "%": "%",
+    }
+)
+
+
+def compile_format(declared: str) -> Callable[[str], PartialDate | None]:
+    """Make a reader of a format in the manner of `strptime`: %Y %y %m %d %B %b %H %M %S %z.
+
+    Raises ValueError that says what is wrong with the format.
+    """
+    pattern, used = _format_pattern(declared)
+    if not used & {"Y", "y"}:
+        raise ValueError("needs a year (%Y or %y)")
+    compiled = re.compile(pattern)
+
+    def read(text: str) -> PartialDate | None:
+        match = compiled.fullmatch(text)
+        return None if match is None else _from_parts(match.groupdict())
+
+    return read
+
+
+def _format_pattern(declared: str) -> tuple[str, set[str]]:
+    parts: list[str] = []
+    used: set[str] = set()
+    letters = iter(declared)
+    for letter in letters:
+        if letter.isspace():
+            if parts[-1:] != [r"\s+"]:  # two in a row could share the spaces of a text in many ways
+                parts.append(r"\s+")
+            continue
+        if letter != "%":
+            parts.append(re.escape(letter))
+            continue
+        directive = next(letters, "")
+        if directive not in _DIRECTIVES:
+            raise ValueError(f"has the unknown directive %{directive}; known: {' '.join('%' + d for d in _DIRECTIVES)}")
+        name = "B" if directive == "b" else directive
+        if name in used:
+            raise ValueError(f"has %{directive} twice")
+        used |= {name} - {"%"}
+        parts.append(_DIRECTIVES[directive])
+    return "".join(parts), used
 
 
 def date_reader(params: Params) -> Callable[[Json], PartialDate | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from pytest_extract.core.metrics.calendar import PartialDate, full_year, read_iso, read_ordered
+from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
 from pytest_extract.core.metrics.equality import fold
 from pytest_extract.core.mistakes.output import values_kind
 from pytest_extract.core.values import Json

@@ -7,9 +7,8 @@ import re
 from fractions import Fraction
 from typing import Final, NamedTuple
 
-from pytest_extract.core.metrics.amounts import currency_of
+from pytest_extract.core.metrics.amounts import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
 from pytest_extract.core.metrics.equality import fold, is_number
-from pytest_extract.core.metrics.locales import LOCALES, NumberStyle, exactly, read_written, scale_of
 from pytest_extract.core.mistakes.dates import reads_as_date
 from pytest_extract.core.mistakes.output import values_kind
 from pytest_extract.core.values import MISSING, Json, Missing, json_type

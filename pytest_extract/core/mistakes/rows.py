@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 from pytest_extract.core.metrics.equality import fold, same
 from pytest_extract.core.mistakes.numbers import is_power_of_ten, read_amount
 from pytest_extract.core.mistakes.output import ComparedOutput, ContainerPair, Found, Steps, output_kind, value_key
+from pytest_extract.core.parse.answers import response_in
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.responses import response_in
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, canonical_json, path_text
 
 MOST_ROWS: Final = 5_000

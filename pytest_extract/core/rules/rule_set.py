@@ -13,11 +13,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from typing import Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import Array, Program, Skip
-from pytest_extract.core.compile.places import nodes_at
+from pytest_extract.core.compile.nodes import Array, Program, Skip, nodes_at
 from pytest_extract.core.metrics.equality import short, text_key
 from pytest_extract.core.metrics.numbers import NOISE
-from pytest_extract.core.pattern import AnyKey, FieldStep, field_text, parse_field
 from pytest_extract.core.results import RuleResult, RuleStatus
 from pytest_extract.core.rules.syntax import (
     COMPARISONS,
@@ -39,7 +37,19 @@ from pytest_extract.core.rules.values import (
     read_plainly,
     reader_of,
 )
-from pytest_extract.core.values import MISSING, Json, Missing, Step, json_type, path_text, short_repr
+from pytest_extract.core.values import (
+    MISSING,
+    AnyKey,
+    FieldStep,
+    Json,
+    Missing,
+    Step,
+    field_text,
+    json_type,
+    parse_field,
+    path_text,
+    short_repr,
+)
 from pytest_extract.errors import closest, nearest
 
 _NOISE: Final = Decimal(repr(NOISE))

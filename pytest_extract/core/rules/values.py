@@ -15,12 +15,10 @@ from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.compile.nodes import Leaf, Node
 from pytest_extract.core.metrics import METRICS
-from pytest_extract.core.metrics.amounts import Money, money_reader, number_reader
+from pytest_extract.core.metrics.amounts import Money, exactly, money_reader, number_reader
 from pytest_extract.core.metrics.base import with_defaults
-from pytest_extract.core.metrics.calendar import PartialDate
-from pytest_extract.core.metrics.dates import date_reader
+from pytest_extract.core.metrics.dates import PartialDate, date_reader
 from pytest_extract.core.metrics.equality import short, text_key
-from pytest_extract.core.metrics.locales import exactly
 from pytest_extract.core.values import Json
 
 _LONGEST_TEXT: Final = 200

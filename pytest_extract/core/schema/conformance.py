@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, TypeAlias
 
-from pytest_extract.core.pattern import ROOT, items_pattern, property_pattern
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
-from pytest_extract.core.values import CONTAINERS, Json, json_type
+from pytest_extract.core.values import CONTAINERS, ROOT, Json, items_pattern, json_type, property_pattern
 
 _Known: TypeAlias = dict[tuple[int, int], bool]
 _DEEP = 24

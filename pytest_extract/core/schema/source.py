@@ -6,11 +6,12 @@ and wins. Nothing is fetched: a `$ref` that leads out of the document is unknown
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from pytest_extract.core.values import Json
+from pytest_extract.errors import SchemaError
 
 
 class Ref(NamedTuple):
@@ -129,3 +130,149 @@ def _anchors(root: Json) -> Iterator[tuple[str, str]]:
             stack.extend((f"{pointer}/{escape(name)}", item) for name, item in value.items() if isinstance(name, str))
         elif isinstance(value, list):
             stack.extend((f"{pointer}/{index}", item) for index, item in enumerate(value))
+
+
+Change = Callable[[Json, str], Json]
+"""(schema, its pointer) -> the schema to put there."""
+
+_ONE: Final = (
+    *("items", "additionalItems", "additionalProperties", "unevaluatedItems", "unevaluatedProperties", "contains"),
+    *("propertyNames", "not", "if", "then", "else"),
+)
+_MANY: Final = ("anyOf", "oneOf", "allOf", "prefixItems", "items")
+NAMED: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+"""Keywords below which a key is a name and no keyword."""
+_DATA: Final = ("const", "enum", "default", "examples", "example")
+"""Keywords whose values are no schemas, whatever they look like."""
+EVERYWHERE: Final = (*_ONE, *_MANY, *NAMED)
+
+
+def schema_objects(schema: Json) -> Iterator[tuple[str, dict[str, Json]]]:
+    """Yield every object of a schema that is a schema itself, with its pointer, the whole schema first."""
+    stack: list[tuple[str, Json]] = [("", schema)]
+
+    def keep(child: Json, pointer: str) -> Json:
+        stack.append((pointer, child))
+        return child
+
+    while stack:
+        pointer, part = stack.pop()
+        if isinstance(part, dict):
+            yield pointer, part
+            map_children(part, pointer, keep)
+
+
+def map_children(
+    schema: dict[str, Json], pointer: str, change: Change, keywords: tuple[str, ...] = EVERYWHERE
+) -> dict[str, Json]:
+    """Return the schema with every schema directly inside it (under one of `keywords`) changed."""
+    return {
+        name: _changed(name, value, f"{pointer}/{name}", change) if name in keywords else value
+        for name, value in schema.items()
+    }
+
+
+def led_to(source: SchemaSource, pointer: str, keywords: tuple[str, ...]) -> list[str]:
+    """Return the places that the schema at a place leads to: what it refers to, and the schemas under `keywords`."""
+    try:
+        schema = source.at(pointer)
+    except KeyError:  # a schema made in Python may have keys that are no text
+        return []
+    if not isinstance(schema, dict):
+        return []
+    refs = (ref for keyword in REFERENCES if isinstance(ref := schema.get(keyword), str))
+    found = [target for ref in refs if (target := source.target(ref)) is not None]
+
+    def add(child: Json, place: str) -> Json:
+        found.append(place)
+        return child
+
+    map_children({name: schema[name] for name in keywords if name in schema}, pointer, add)
+    return found
+
+
+def map_parts(schema: Json, change: Callable[[Json], Json]) -> Json:
+    """Return a schema, or a list of some, with whatever stands inside it and may be a schema changed.
+
+    That is all but data: definitions may stand under any key, as long as a reference leads to them.
+    """
+    made: Json = schema
+    if isinstance(schema, list):
+        made = []
+        for part in schema:  # loops, not comprehensions: a deep schema takes half the frames
+            made.append(change(part))
+    elif isinstance(schema, dict):
+        made = {}
+        for name, part in schema.items():
+            if name in _DATA:
+                made[name] = part
+            elif name in NAMED and isinstance(part, dict):
+                made[name] = {}
+                for key, inner in part.items():
+                    made[name][key] = change(inner)
+            else:
+                made[name] = change(part)
+    return made
+
+
+def _changed(name: str, value: Json, pointer: str, change: Change) -> Json:
+    if name in _MANY and isinstance(value, list):
+        return [change(item, f"{pointer}/{index}") for index, item in enumerate(value)]
+    if name in NAMED and isinstance(value, dict):
+        return {key: change(item, f"{pointer}/{escape(str(key))}") for key, item in value.items()}
+    if name in _ONE and isinstance(value, dict):
+        return change(value, pointer)
+    return value
+
+
+MOST_LOOKS: Final = 10_000
+"""Schemas that may hold for one value; FHIR's choice of all resources, the widest that we know, has some hundreds."""
+_LONGEST: Final = 200
+"""Steps from reference to reference at one value; whoever follows them needs a frame for each."""
+_SAME_VALUE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas")
+"""Keywords below which schemas hold for the same value."""
+
+
+class _Looks(NamedTuple):
+    """How many schemas hold for a value, and how many steps it is to the last of them."""
+
+    number: int = 0
+    steps: int = 0
+
+
+def too_many_looks(schema: Json) -> SchemaError | None:
+    """Return what is wrong with a schema that would never be done with a single value."""
+    walk = _Walk(SchemaSource(schema), {})
+    at_once = frozenset((*REFERENCES, *_SAME_VALUE))
+    try:
+        for pointer, part in schema_objects(schema):
+            if not at_once.isdisjoint(part):
+                walk.looks(pointer, 0)
+    except SchemaError as error:
+        return error
+    return None
+
+
+class _Walk(NamedTuple):
+    """The walk of one schema, with what is known of each of its places."""
+
+    source: SchemaSource
+    known: dict[str, _Looks]
+
+    def looks(self, pointer: str, level: int) -> _Looks:
+        """Count the looks at a value by the schema at a pointer; raises SchemaError where they are too many."""
+        if pointer in self.known:
+            return self.known[pointer]
+        self.known[pointer] = _Looks()  # inside itself a schema is not looked at again
+        places = led_to(self.source, pointer, _SAME_VALUE) if level <= _LONGEST else []
+        below = [self.looks(place, level + 1) for place in places]
+        found = _Looks(1 + sum(each.number for each in below), 1 + max((each.steps for each in below), default=0))
+        if found.number > MOST_LOOKS:
+            often = f"each value is checked {found.number:,} times here or more (at most {MOST_LOOKS:,})"
+            why = "as what is listed leads to the same schemas again and again"
+            raise SchemaError(f"{often}, {why}; list each alternative and each part once", pointer=pointer)
+        if level + found.steps > _LONGEST:
+            long = f"references lead on from here through more than {_LONGEST} schemas"
+            raise SchemaError(f"{long}; refer to the last of them", pointer=pointer)
+        self.known[pointer] = found
+        return found

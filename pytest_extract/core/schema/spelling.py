@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pytest_extract.core.schema.annotations import RULES_KEYWORD, X_EVAL, X_KEYWORDS
-from pytest_extract.core.schema.source import escape
-from pytest_extract.core.schema.subschemas import schema_objects
+from pytest_extract.core.schema.source import escape, schema_objects
 from pytest_extract.core.values import Json
 from pytest_extract.errors import SchemaError
 

@@ -12,8 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_extract.core.schema.annotations import RULES_KEYWORD, X_EVAL, Annotation, Dialect, parse_annotation
-from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape
-from pytest_extract.core.schema.subschemas import EVERYWHERE, led_to
+from pytest_extract.core.schema.source import EVERYWHERE, Key, Ref, RefLayer, SchemaSource, escape, led_to
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 

@@ -6,9 +6,8 @@ import json
 import unicodedata
 from collections.abc import Callable, Sequence
 
-from pytest_extract.core.engine.assignment import fitting_pairs
 from pytest_extract.core.engine.columns import MetricColumn
-from pytest_extract.core.engine.keyed import multiset
+from pytest_extract.core.engine.keyed import fitting_pairs, multiset
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json

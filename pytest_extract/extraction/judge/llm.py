@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from pytest_extract.core.case_result import Spending
 from pytest_extract.core.results import FailureKind, Question
-from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion
 from pytest_extract.extraction.judge.long_lists import MOST_CHARACTERS, ask_question

@@ -6,8 +6,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from pytest_extract.core.engine.assignment import fitting_pairs
 from pytest_extract.core.engine.columns import MetricColumn
+from pytest_extract.core.engine.keyed import fitting_pairs
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, Question
 from pytest_extract.extraction.judge.answers import Decision, UnansweredQuestion, alignment, lengths

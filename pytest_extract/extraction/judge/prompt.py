@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from pytest_extract.core.parse.fit import FitRank
 from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.parse.text import FitRank
 from pytest_extract.core.results import Alignment, JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.extraction.judge.answers import NO_SCORE, Decision, UnansweredQuestion, checked_answer

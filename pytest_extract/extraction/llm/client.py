@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.parse.finish import finish_of
+from pytest_extract.core.parse.answers import finish_of
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, closest

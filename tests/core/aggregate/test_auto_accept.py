@@ -8,21 +8,19 @@ import random
 import pytest
 
 from pytest_extract import compile_schema
-from pytest_extract.core.aggregate.auto_accept import (
-    AutoAcceptTotals,
-    Shown,
-    cases_needed,
-    precision_lower_bound,
-    shows_precision,
-    total_counts,
-)
-from pytest_extract.core.aggregate.thresholds import (
+from pytest_extract.core.aggregate.confidence import (
     ALL_FIELDS,
+    AutoAcceptTotals,
     CaseConfidences,
     ConfidentValue,
+    Shown,
     accepted_at,
+    cases_needed,
+    precision_lower_bound,
     propose_threshold,
     propose_thresholds,
+    shows_precision,
+    total_counts,
 )
 from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, count_accepted
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant

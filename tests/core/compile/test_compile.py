@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_extract.core.compile.compiler import compile_program
 from pytest_extract.core.compile.nodes import Array, Leaf
-from pytest_extract.core.compile.program import compile_program
 from pytest_extract.core.extensions import AlignerSpec, Extensions
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import find_uncompared

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from pytest_extract.core.gates import GateConfig, check_output, coverage_gate
-from pytest_extract.core.measures.document import DocumentPair
+from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.table import document_measures
 from pytest_extract.core.validate import Validator
 from tests.shared_data import jsonl, shared

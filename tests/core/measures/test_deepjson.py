@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from pytest_extract.core.measures import deepjson
+from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.deepjson import (
     NO_JSON,
     NO_MATCH,
@@ -17,7 +18,6 @@ from pytest_extract.core.measures.deepjson import (
     deepjson_measures,
     deepjson_text,
 )
-from pytest_extract.core.measures.document import DocumentPair
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, canonical_json
 from tests.shared_data import jsonl

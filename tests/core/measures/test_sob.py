@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_extract import score
 from pytest_extract.core.gates import CoverageGate, coverage_gate
-from pytest_extract.core.measures.document import DocumentPair
-from pytest_extract.core.measures.paths import declare, path_map
+from pytest_extract.core.measures.base import DocumentPair, declare, path_map
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES, sob_measures, token_f1, words
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from pytest_extract.core.metrics.units import read_unit
+from pytest_extract.core.metrics.quantity import read_unit
 from tests.core.metrics.helpers import bound
 
 

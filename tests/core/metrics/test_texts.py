@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.gates import coverage_gate
-from pytest_extract.core.measures.document import DocumentPair
+from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.sob import sob_measures
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.validate import Validator

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.stats.repeats import decided, pass_hat_k
+from pytest_extract.core.case_result import decided, pass_hat_k
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import pytest
 
 from pytest_extract.core.metrics.base import check_params, with_defaults
-from pytest_extract.core.signature import params_of
 from pytest_extract.errors import ConfigError
+from pytest_extract.extend import params_of
 
 
 def compare(

@@ -1,0 +1,203 @@
+"""What stands around the JSON of a model's answer: thoughts, why it ended, and what clients return with it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
+
+from pytest_extract.core.values import MISSING
+from pytest_extract.lazy import lazy_pattern
+
+_CUT: Final = r"\w*length|max_\w*tokens|\w*context_window_exceeded|(?:token|error)_limit|incomplete"
+_REFUSED: Final = (
+    r"content_filter(?:ed)?|prohibited_content|refusal|(?:image_)?safety|recitation|blocklist|spii|language|sensitive"
+    r"|guardrail_intervened|model_armor|error_toxic"
+)
+_OUTAGE: Final = r"(?:\w+_)?error|insufficient_system_resources?|abort(?:ed)?|cancell?ed|timeout|time_limit"
+
+
+class Finish(NamedTuple):
+    """Why an answer ended: `reason` as `FinishReason.MAX_TOKENS` is spelled here, `max_tokens`; empty where none is."""
+
+    reason: str
+
+    @property
+    def cut(self) -> bool:
+        """The answer was longer than it may be."""
+        return self._is(_CUT)
+
+    @property
+    def refused(self) -> bool:
+        """The model, or a filter behind it, did not want to give it."""
+        return self._is(_REFUSED)
+
+    @property
+    def outage(self) -> bool:
+        """The service broke down while it answered: nothing is known about the model."""
+        return self._is(_OUTAGE)
+
+    @property
+    def early(self) -> bool:
+        """Whatever came is not the whole answer."""
+        return self.cut or self.refused or self.outage
+
+    def _is(self, words: str) -> bool:
+        return re.fullmatch(words, self.reason) is not None
+
+
+def finish_of(finish_reason: str | None) -> Finish:
+    """Read a provider's reason."""
+    return Finish((finish_reason or "").rpartition(".")[2].strip().lower().replace("-", "_"))
+
+
+_NAMES: Final = r"(?:\w{1,20}:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|inner_monologue|analysis)"
+_NOTATIONS: Final = (
+    (rf"(?i:<{_NAMES}(?:\s[^<>]*+)?>)", rf"(?i:</{_NAMES}\s*+>)"),
+    (r"\[THINK(?:ING)?\]", r"\[/THINK(?:ING)?\]"),
+    ("◁think▷", "◁/think▷"),
+    (r"<\|think\|>", r"<\|/think\|>"),
+    (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
+    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
+    (r"<\|channel\|>\s*+(?:analysis|commentary)\b", r"<\|channel\|>\s*+final\b[^{\[<]*+(?:<\|message\|>)?"),
+    (r"<\|channel>thought\b", r"<channel\|>"),
+    (r"<unused94>", r"<unused95>"),
+    (r"\A\s*+analysis(?=[A-Z])", r"assistantfinal"),
+)
+"""What opens thoughts, and what closes them. The last one is `channel` without its marks: words that close nothing
+unless they were opened."""
+_PAIRS: Final = tuple((lazy_pattern(opening), lazy_pattern(closing)) for opening, closing in _NOTATIONS)
+_ANY_OPENING: Final = "|".join(opening for opening, _ in _NOTATIONS)
+_ANY_CLOSING: Final = "|".join(closing for _, closing in _NOTATIONS[:-1])
+_MARK: Final = lazy_pattern(rf"{_ANY_OPENING}|(?P<closing>{_ANY_CLOSING})(?:\s*+(?:{_ANY_CLOSING}))*+")
+_BLANK: Final = lazy_pattern(r"[\s\ufeff]*+")
+_BEGINS_AS_JSON: Final = ("{", "[", '"', "`")
+_MOST_THOUGHTS: Final = 20_000
+"""Thoughts that are left out one after the other before an answer; there are a handful."""
+
+
+class Thoughts(NamedTuple):
+    """Thoughts in a text, from their opening mark, or (`opened` false) the closing mark of what began unmarked.
+
+    `stop`: the offset behind their closing mark; None where they are never closed.
+    """
+
+    start: int
+    stop: int | None
+    opened: bool
+    mark: str
+
+
+def next_thoughts(text: str, position: int) -> Thoughts | None:
+    """Return the first thoughts that begin at `position` or behind it."""
+    mark = _MARK.search(text, position)
+    if mark is None:
+        return None
+    if mark["closing"] is not None:
+        return Thoughts(mark.start(), mark.end(), opened=False, mark=mark["closing"])
+    closing = next(closing for opening, closing in _PAIRS if opening.match(text, mark.start()))
+    end = closing.search(text, mark.end())
+    return Thoughts(mark.start(), None if end is None else end.end(), opened=True, mark=mark[0])
+
+
+def find_answer(text: str) -> tuple[int, Thoughts | None]:
+    """Find the answer behind a leading byte order mark and a model's thoughts; return the last of these as well.
+
+    A mark that closes what nothing opened ends thoughts whose beginning stood in the prompt.
+    """
+    start, lead = _skip_blank(text, 0), None
+    begins_as_json = text.startswith(_BEGINS_AS_JSON, start) and not _MARK.match(text, start)
+    found = None if begins_as_json else next_thoughts(text, start)
+    for _ in range(_MOST_THOUGHTS):
+        if found is None or found.stop is None:
+            break
+        if not found.opened or not text[start : found.start].strip():
+            lead, start = found, found.stop
+        found = next_thoughts(text, found.stop)
+    return _skip_blank(text, start), lead
+
+
+def _skip_blank(text: str, start: int) -> int:
+    blank = _BLANK.match(text, start)
+    return start if blank is None else blank.end()
+
+
+class _Response(NamedTuple):
+    """What a response has: places that are there, or that hold a certain value; and what to return in its stead.
+
+    `whole`: it is the body of an answer, which a text may hold as well; what is not may come from the model itself.
+    """
+
+    fix: str
+    places: Sequence[str]
+    holds: Mapping[str, str] = {}
+    whole: bool = True
+
+
+_SHAPES: Final = (
+    _Response(
+        "json.loads(response.choices[0].message.tool_calls[0].function.arguments)",
+        ["choices.0.message.tool_calls.0.function.arguments"],
+    ),
+    _Response("response.choices[0].message.content", ["choices.0.message.content"]),
+    _Response("response.choices[0].message.content, of a call without stream=True", ["choices.0.delta"]),
+    _Response("response.choices[0].text", ["choices.0.text", "choices.0.finish_reason"]),
+    _Response("response.output_text", ["output"], {"object": "response"}),
+    _Response("the `input` of its block of type `tool_use`", ["content.0.input"], {"type": "message"}),
+    _Response("response.content[0].text", ["content.0.type"], {"type": "message"}),
+    _Response("response.text", ["candidates.0.content.parts"]),
+    _Response('response["output"]["message"]["content"][0]["text"]', ["output.message.content.0", "stopReason"]),
+    _Response("response.message.content[0].text", ["message.content.0.text", "finish_reason"]),
+    _Response("response.message.content", ["message.content", "done"]),
+    _Response("response.response", ["response", "done", "model"]),
+    _Response("message.content", ["content", "response_metadata"], whole=False),
+    _Response("result.output", ["output", "all_messages"], whole=False),
+    _Response("message.content", ["content"], {"role": "assistant"}, whole=False),
+    _Response("json.loads(tool_call.function.arguments)", ["function.name", "function.arguments"], whole=False),
+    _Response("json.loads(tool_calls[0].function.arguments)", ["0.function.name", "0.function.arguments"], whole=False),
+    _Response("its `input`", ["input", "name"], {"type": "tool_use"}, whole=False),
+)
+
+
+def response_in(value: object, *, whole: bool = False) -> str | None:
+    """Return the expression for the answer in a client's response, an object or its JSON; None for anything else.
+
+    `whole`: only the body of an answer counts, and no message or tool call, which a model may write itself.
+    """
+    if isinstance(value, str | bytes):
+        try:
+            body = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+        return response_in(body, whole=True) if isinstance(body, dict) else None
+    if not isinstance(value, Mapping | Sequence) and _has(value, ["status_code", "headers", "text"]):
+        return "response.text"
+    for shape in _SHAPES:
+        holds = all(_at(value, place) == wanted for place, wanted in shape.holds.items())
+        if holds and _has(value, shape.places) and (shape.whole or not whole):
+            return shape.fix
+    return None
+
+
+def _has(value: object, places: Iterable[str]) -> bool:
+    return all(_at(value, place) is not MISSING for place in places)
+
+
+def _at(value: Any, place: str) -> Any:
+    """Return what stands at a dotted place of mappings, lists and objects; MISSING where nothing does."""
+    for step in place.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(step, MISSING)
+        elif step.isdecimal():
+            listed = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+            value = value[int(step)] if listed and int(step) < len(value) else MISSING
+        elif isinstance(value, str | bytes | int | float | Sequence):
+            return MISSING
+        else:
+            with suppress(Exception):  # a client's property may compute, and fail
+                value = getattr(value, step, MISSING)
+                continue
+            return MISSING
+    return value

@@ -15,7 +15,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from pytest_extract.regression.baseline_file import CI
+from pytest_extract.regression.baseline import CI
 from tests.compiled import compile_modules, read_compiled_modules
 
 read_compiled_modules()

@@ -24,7 +24,7 @@ if not PACKAGE.exists():  # the built wheel is under test
 RINGS = (
     ("errors", "lazy"),
     ("core",),
-    ("documents", "extend", "files", "redact", "schema_tools", "sharing"),
+    ("documents", "extend", "files", "redact", "schema_tools"),
     ("citations",),
     ("cases",),
     ("extraction",),
@@ -59,28 +59,16 @@ CORE_RINGS = (
 """The members of `core`, in the order in which data flows."""
 
 PLUGIN_RINGS = (
-    (
-        "hookspecs",
-        "options",
-        "extensions",
-        "fixtures",
-        "leave",
-        "limits",
-        "logs",
-        "named_extractors",
-        "update_gold",
-        "terminal",
-        "write_errors",
-    ),
-    ("result_store", "fold"),
+    ("hookspecs", "options", "extensions", "fixtures", "limits", "named_extractors", "update_gold"),
     ("run_results",),
-    ("progress", "regression", "items"),
-    ("replay", "revisions", "unseen_options"),
+    ("terminal",),
+    ("regression", "items"),
+    ("revisions", "unseen_options"),
     ("extraction",),
     ("judging",),
     ("prefetch",),
     ("session",),
-    ("start", "collect", "transport"),
+    ("collect", "transport"),
     ("confirm",),
     ("finish",),
 )

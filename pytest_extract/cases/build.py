@@ -11,14 +11,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from pytest_extract.cases.cache import SchemaCache, SchemaPlace, mistakes_around
-from pytest_extract.cases.defaults import DOCUMENT_FORMS, CaseSettings, CheckedKeys
 from pytest_extract.cases.embedded_schema import wrapped_schema
-from pytest_extract.cases.json_text import pointer_advice, pointer_steps
-from pytest_extract.cases.keys import bounded_measures, case_keys
+from pytest_extract.cases.json_text import ParsedFile, Steps, pointer_advice, pointer_steps
+from pytest_extract.cases.keys import DOCUMENT_FORMS, CaseSettings, CheckedKeys, bounded_measures, case_keys
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
 from pytest_extract.cases.patterns import has_value, is_skipped, without_absence
 from pytest_extract.cases.review_file import review_name
-from pytest_extract.cases.source_position import ParsedFile, Steps
 from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_in, no_file
 from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.gates import GateConfig
@@ -244,7 +242,7 @@ class CaseBuilder:
             return None
         found = mistakes_around(source, place.steps)
         self._mistakes.extend(found)
-        from pytest_extract.schema_tools.dialects import is_gemini
+        from pytest_extract.schema_tools.resolve import is_gemini
 
         inner = wrapped_schema(place.value)
         if inner is not None:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from pytest_extract.cases.embedded_schema import Dangling, dangling, embedded_schema
-from pytest_extract.cases.json_text import pointer_steps
+from pytest_extract.cases.json_text import Steps, pointer_steps
 from pytest_extract.cases.model import Prompt, Repeat, Thresholds
 from pytest_extract.cases.patterns import declared, unknown_field, without_score
 from pytest_extract.cases.review_file import REVIEWED, GoldReview, read_reviews, review_path
-from pytest_extract.cases.source_position import Steps
 from pytest_extract.cases.sources import Mistake, SourceFile, read_source, read_text
 from pytest_extract.core.gates import GateConfig
+from pytest_extract.core.schema.source import map_parts
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, SchemaError
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
+
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -244,3 +246,24 @@ def mistakes_around(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:
         for problem in source.parsed.problems
         if problem.steps[: len(steps)] == steps or steps[: len(problem.steps)] == problem.steps
     )
+
+
+ANNOTATION_PREFIXES: Final = ("evaluation_config", "x-eval-")
+"""How the keys of either annotation dialect start."""
+_DEEPEST: Final = 200
+
+
+def compile_structure(schema: Json, **_how_to_score: Json) -> Scorer:
+    """Compile a schema without its scoring annotations; never raises for a metric's name."""
+    from pytest_extract.core.scorer import compile_schema
+
+    return compile_schema(without_annotations(schema), semantics="default")
+
+
+def without_annotations(schema: Json, drop: tuple[str, ...] = ANNOTATION_PREFIXES, level: int = 0) -> Json:
+    """Return a copy of a schema without scoring annotations: those whose keys start with one of `drop`."""
+    if level > _DEEPEST:
+        return schema
+    if isinstance(schema, dict):
+        schema = {key: part for key, part in schema.items() if not str(key).startswith(drop)}
+    return map_parts(schema, partial(without_annotations, drop=drop, level=level + 1))

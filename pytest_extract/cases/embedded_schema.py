@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from pytest_extract.cases.json_text import pointer_steps
-from pytest_extract.cases.source_position import Steps
+from pytest_extract.cases.json_text import Steps, pointer_steps
 from pytest_extract.core.schema.source import SchemaSource, escape, map_children
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, nearest

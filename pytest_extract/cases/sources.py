@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from pytest_extract.cases.json_text import find_in_json, read_json
-from pytest_extract.cases.source_position import ParsedFile, SourcePosition, Steps, TextError, TextTarget
+from pytest_extract.cases.json_text import (
+    ParsedFile,
+    SourcePosition,
+    Steps,
+    TextError,
+    TextTarget,
+    find_in_json,
+    read_json,
+)
 from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, closest

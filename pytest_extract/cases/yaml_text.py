@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from pytest_extract.cases.source_position import (
+from pytest_extract.cases.json_text import (
     MAX_DEPTH,
     ParsedFile,
     SourcePosition,

@@ -17,15 +17,14 @@ from pytest_extract.cases.review_file import (
     review_path,
     write_review,
 )
-from pytest_extract.cli.console import print_text
-from pytest_extract.cli.files import read_schema, read_value, write_json
+from pytest_extract.cli.files import print_text, read_schema, read_value, write_json
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.judge.audit import Agreement, JudgedPair, audit
 from pytest_extract.extraction.judge.cache import stored_answers
 from pytest_extract.extraction.judge.overrides import load_overrides
-from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER, JUDGE_FOLDER
+from pytest_extract.extraction.recordings.store import DEFAULT_FOLDER, JUDGE_FOLDER
 from pytest_extract.golds.review import differing_fields
 from pytest_extract.report.lines import percent, plural, safe_prose
 

@@ -9,12 +9,11 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from pytest_extract.cases.cache import without_annotations
 from pytest_extract.cases.edit import reached, with_value
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.sources import read_source
-from pytest_extract.cases.structure import without_annotations
-from pytest_extract.cli.console import print_text
-from pytest_extract.cli.files import read_records, read_schema, write_json
+from pytest_extract.cli.files import print_text, read_records, read_schema, write_json
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import write_atomic

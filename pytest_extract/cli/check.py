@@ -12,12 +12,11 @@ from typing import Final
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.model import Case
-from pytest_extract.cli.console import print_text
-from pytest_extract.cli.files import case_files, load_extensions, read_records, read_schema, write_json
+from pytest_extract.cli.files import case_files, load_extensions, print_text, read_records, read_schema, write_json
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate import Validator
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER
+from pytest_extract.extraction.recordings.store import DEFAULT_FOLDER
 from pytest_extract.golds.coverage import SchemaCoverage, schema_coverage
 from pytest_extract.golds.lint import (
     LintFinding,
@@ -166,7 +165,7 @@ def _print_notes(cases: Iterable[Case]) -> None:
 def _annotations(findings: Iterable[LintFinding]) -> list[str]:
     """Write findings as annotations of GitHub Actions."""
     from pytest_extract.report.ci import Level, file_problem, github_commands
-    from pytest_extract.report.run_facts import repository_root
+    from pytest_extract.report.run_report import repository_root
 
     levels: dict[str, Level] = {"mistake": "error", "warning": "warning"}
     root = repository_root(Path.cwd())

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pytest_extract.cli.console import print_lines, print_note, terminal_width
-from pytest_extract.cli.files import write_json
+from pytest_extract.cli.files import print_lines, print_note, terminal_width, write_json
 from pytest_extract.core.aggregate.slices import slice_name
 from pytest_extract.core.result_json import to_json
 from pytest_extract.core.values import Json

@@ -9,9 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cases.load import SUFFIXES
-from pytest_extract.cases.structure import compile_structure
 from pytest_extract.cli.files import case_files, load_all_cases, schema_of_class
 from pytest_extract.cli.init import document_patterns, suite_path, write_suite
 from pytest_extract.errors import ConfigError

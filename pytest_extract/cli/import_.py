@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_extract.cli.console import print_note, print_text
+from pytest_extract.cli.files import print_note, print_text
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.gates import MODALITIES
 from pytest_extract.core.judges import GIVE_A_JUDGE

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from pytest_extract.cases.editor import EDITOR_SCHEMA, case_file_schema, editor_line
+from pytest_extract.cases.keys import EDITOR_SCHEMA, case_file_schema, editor_line
 from pytest_extract.cases.load import SUFFIXES, case_name
 from pytest_extract.cli.files import read_schema
 from pytest_extract.documents import MEDIA_TYPES

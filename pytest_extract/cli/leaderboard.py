@@ -6,10 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_extract.cli.console import print_lines, terminal_width
-from pytest_extract.cli.files import write_json
+from pytest_extract.cli.files import print_lines, read_all_results, terminal_width, write_json
 from pytest_extract.cli.report import check_tags
-from pytest_extract.cli.run_results import read_all_results
 from pytest_extract.core.aggregate.published import MODALITY_WEIGHTS
 from pytest_extract.core.aggregate.run import aggregate, standings
 from pytest_extract.core.aggregate.slices import dimension, natural_key
@@ -19,9 +17,16 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.importers.sob_results import read_sob_results
 from pytest_extract.regression.ranking import rank_variants
 from pytest_extract.regression.snapshots import snapshot
-from pytest_extract.report.aggregates import join_blocks, leaderboard_lines, ranking_table, standing_record
+from pytest_extract.report.aggregates import (
+    join_blocks,
+    leaderboard_lines,
+    ranking_table,
+    sob_lines,
+    sob_record,
+    sob_tables,
+    standing_record,
+)
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
-from pytest_extract.report.sob_tables import sob_lines, sob_record, sob_tables
 from pytest_extract.report.totals import totals_of
 
 SHOWN = ("pass_rate", "f1")

@@ -6,8 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from pytest_extract.cli.console import print_note
-from pytest_extract.cli.files import json_without_commands
+from pytest_extract.cli.files import json_without_commands, print_note
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.files import write_bytes_atomic
 

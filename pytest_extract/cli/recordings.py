@@ -7,16 +7,21 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cases.load import SUFFIXES
-from pytest_extract.cases.structure import compile_structure
-from pytest_extract.cli.console import print_text
-from pytest_extract.cli.files import case_files, load_all_cases
+from pytest_extract.cli.files import case_files, load_all_cases, print_text
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.judge.cache import answer_files, idle_days
-from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER, JUDGE_FOLDER, recording_files
-from pytest_extract.extraction.recordings.store import Recording, read_recording
-from pytest_extract.extraction.recordings.use import CaseInputs, Inputs, inputs_of
+from pytest_extract.extraction.recordings.store import (
+    DEFAULT_FOLDER,
+    JUDGE_FOLDER,
+    CaseInputs,
+    Inputs,
+    Recording,
+    inputs_of,
+    read_recording,
+    recording_files,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

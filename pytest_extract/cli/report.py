@@ -7,21 +7,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_extract.cli.console import print_lines, print_note, terminal_width
-from pytest_extract.cli.files import write_json
-from pytest_extract.cli.run_results import read_all_results
+from pytest_extract.cli.files import print_lines, print_note, read_all_results, terminal_width, write_json
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.run import aggregate, standings
 from pytest_extract.core.aggregate.slices import DIMENSIONS, known_tags, slice_tables, tags_among
 from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.report.aggregates import aggregate_record, join_blocks, variant_report_lines
+from pytest_extract.report.evidence import CaseFinder
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
 from pytest_extract.report.lines import text_of
-from pytest_extract.report.run_facts import job_link, repository_root, written_now
-from pytest_extract.report.run_report import RunReport
+from pytest_extract.report.run_report import RunReport, job_link, repository_root, written_now
 from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_lines, slice_record
-from pytest_extract.report.sources import CaseFinder
 
 if TYPE_CHECKING:
     from pytest_extract.core.aggregate.confidence import CaseConfidences

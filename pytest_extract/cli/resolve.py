@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 
 from pytest_extract.cli.files import read_schema, write_json
-from pytest_extract.schema_tools.dialects import DIALECTS, as_json_schema
-from pytest_extract.schema_tools.resolve import resolve_schema_references
+from pytest_extract.schema_tools.resolve import DIALECTS, as_json_schema, resolve_schema_references
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

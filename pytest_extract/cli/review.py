@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.gold import read_gold
+from pytest_extract.cases.edit import read_gold
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.cli.files import case_files

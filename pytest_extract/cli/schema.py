@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pytest_extract.cases.editor import case_file_schema
+from pytest_extract.cases.keys import case_file_schema
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

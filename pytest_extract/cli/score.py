@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.cases.sources import read_text
-from pytest_extract.cli.console import print_text
-from pytest_extract.cli.files import load_extensions, read_schema, read_value, write_json
+from pytest_extract.cli.files import load_extensions, print_text, read_schema, read_value, write_json
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import SchemaFit

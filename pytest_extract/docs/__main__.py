@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_extract.cases.editor import renewed_schema
+from pytest_extract.cases.keys import renewed_schema
 from pytest_extract.docs.reference import PAGES, page_text
 from pytest_extract.files import write_atomic
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_extract.cases.editor import case_file_schema
+from pytest_extract.cases.keys import case_file_schema
 from pytest_extract.cli.explain import metrics_manual
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.measures.table import MEASURES

@@ -15,7 +15,7 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete
-from pytest_extract.extraction.llm.outage import Outage
+from pytest_extract.extraction.llm.errors import Outage
 from pytest_extract.extraction.prompt import (
     PROMPT_VERSION,
     messages,

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.cases.editor import EDITOR_SCHEMA
-from pytest_extract.cases.gold import gold_source
+from pytest_extract.cases.edit import gold_source
+from pytest_extract.cases.keys import EDITOR_SCHEMA
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.patterns import declared, has_value, is_skipped, values_at
 from pytest_extract.cases.sources import Mistake, errors_of
@@ -26,9 +26,7 @@ from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import Evidence, TextLocation, find_evidence
 from pytest_extract.documents.row_lines import more_rows
 from pytest_extract.errors import CaseFileError, StoreError
-from pytest_extract.extraction.recordings.folder import recording_files
-from pytest_extract.extraction.recordings.store import read_recording
-from pytest_extract.extraction.recordings.use import CaseInputs, inputs_of
+from pytest_extract.extraction.recordings.store import CaseInputs, inputs_of, read_recording, recording_files
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from pytest_extract.cases.gold import read_gold, update_gold
+from pytest_extract.cases.edit import read_gold, update_gold
+from pytest_extract.cases.json_text import Steps
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.review_file import (
     REVIEWED,
@@ -24,7 +25,6 @@ from pytest_extract.cases.review_file import (
     review_path,
     write_review,
 )
-from pytest_extract.cases.source_position import Steps
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.results import is_covered
 from pytest_extract.core.scorer import Scorer
@@ -352,7 +352,7 @@ class Reviewer:
                 other.path = FieldPath(_moved(other.path, array, int(index)))
 
     def _accept_also(self, item: ReviewItem, choice: int) -> str:
-        from pytest_extract.cases.gold import add_accepted
+        from pytest_extract.cases.edit import add_accepted
 
         candidate = self._new_value(item, "accept", choice, None)
         if candidate is MISSING:

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import unquote
 
-from pytest_extract.cases.gold import read_gold
+from pytest_extract.cases.edit import read_gold
 from pytest_extract.cases.review_file import Candidate
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.values import MISSING, Json, path_text
@@ -178,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
         if document.media_type != "application/pdf":
             self._refuse(HTTPStatus.NOT_FOUND)
             return
-        from pytest_extract.documents.page_image import page_png
+        from pytest_extract.documents.pdf import page_png
 
         self._send(HTTPStatus.OK, "image/png", page_png(document.bytes, str(document.path), page))
 

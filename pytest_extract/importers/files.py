@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.cases.editor import EDITOR_SCHEMA, case_file_schema, editor_line
+from pytest_extract.cases.keys import EDITOR_SCHEMA, case_file_schema, editor_line
 from pytest_extract.cases.sources import parse_source, read_source, read_text
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import Uncompared, find_uncompared

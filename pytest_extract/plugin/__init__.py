@@ -17,9 +17,8 @@ import pytest
 if TYPE_CHECKING:
     from pytest_extract.core.extensions import Extensions
     from pytest_extract.plugin.collect import ExtractFile
-    from pytest_extract.plugin.fold import FoldedSections
     from pytest_extract.plugin.options import Settings
-    from pytest_extract.plugin.progress import Progress
+    from pytest_extract.plugin.terminal import FoldedSections, Progress
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
 _FOLDED: pytest.StashKey[FoldedSections] = pytest.StashKey()
@@ -150,7 +149,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     folded = None
     broken = [*terminalreporter.stats.get("failed", ()), *terminalreporter.stats.get("error", ())]
     if any(hasattr(report, "extract_outcome") for report in broken):
-        from pytest_extract.plugin.fold import FoldedSections
+        from pytest_extract.plugin.terminal import FoldedSections
 
         folded = config.stash[_FOLDED] = FoldedSections(terminalreporter.stats, config.get_verbosity())
         folded.fold()
@@ -180,7 +179,7 @@ class SessionHooks:
     def pytest_sessionstart(self) -> None:  # noqa: D102
         settings = self.config.stash[self.key]
         if settings.opens_files:
-            from pytest_extract.plugin.start import open_files
+            from pytest_extract.plugin.session import open_files
 
             open_files(self.config)
 
@@ -191,7 +190,7 @@ class SessionHooks:
         self.run_uid = node.workerinput["testrunuid"]
         node.workerinput[RUN_STARTED] = self.started
         if self.config.stash[self.key].budget is not None:
-            from pytest_extract.plugin.start import share_budget
+            from pytest_extract.plugin.session import share_budget
 
             share_budget(self.config, node)
 
@@ -215,7 +214,7 @@ class SessionHooks:
     def pytest_collection_finish(self, session: pytest.Session) -> None:  # noqa: D102
         if "pytest_extract.plugin.collect" in sys.modules:
             from pytest_extract.plugin.collect import check_options
-            from pytest_extract.plugin.logs import clean_logs
+            from pytest_extract.plugin.terminal import clean_logs
 
             clean_logs(self.config)
             check_options(session)
@@ -234,7 +233,7 @@ class SessionHooks:
         cases = sum(map(is_case, nodeids))
         if not cases or hasattr(self.config, "workerinput"):
             return
-        from pytest_extract.plugin.progress import Progress
+        from pytest_extract.plugin.terminal import Progress
 
         self.progress = self.progress or Progress(self.config)
         self.progress.cases = cases

@@ -5,33 +5,132 @@ from __future__ import annotations
 import json
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.cases.model import Case
-from pytest_extract.core.case_result import CaseResult, Spending
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending, Variant
+from pytest_extract.core.results import DECLINED, Failure
 from pytest_extract.core.values import canonical_json, copied, text_digest
-from pytest_extract.errors import ConfigError
+from pytest_extract.errors import ConfigError, ExtractError, NotWritten
 from pytest_extract.extraction.base import Extraction
-from pytest_extract.extraction.call import call_extractor
-from pytest_extract.extraction.loop import BackgroundLoop
+from pytest_extract.extraction.call import BackgroundLoop, call_extractor
 from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.limits import Budget, CallSlots
 from pytest_extract.plugin.options import Mode, Settings
-from pytest_extract.plugin.write_errors import WriteErrors
 from pytest_extract.report.totals import Forecast
-from pytest_extract.run_case import RunPlan, plan_of
+from pytest_extract.results import read_results
+from pytest_extract.run_case import NotRun, RunPlan, plan_of
 
 if TYPE_CHECKING:
     from pytest_extract.changed.selection import Selection
     from pytest_extract.extraction.recordings.key import RecordingKey
     from pytest_extract.extraction.recordings.store import Recordings, RecordMode
-    from pytest_extract.plugin.replay import ResultsReplay
     from pytest_extract.plugin.unseen_options import UnseenOptions
+
+
+class WriteErrors:
+    """Outputs and answers that were not saved, until a report takes them to the end of the run. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._errors: deque[tuple[str, str]] = deque()
+        self._refused: deque[str] = deque()
+
+    def add_output(self, error: NotWritten) -> None:
+        """Add an output whose recording cannot be written."""
+        self._add("output", error)
+
+    def add_answer(self, error: NotWritten) -> None:
+        """Add an answer of a judge that cannot be written."""
+        self._add("judge answer", error)
+
+    def _add(self, what: str, error: NotWritten) -> None:
+        self._errors.append((what, f"{error.path.parents[1]} cannot be written: {error.reason}"))
+
+    def add_refused(self, reason: str) -> None:
+        """Add an output that is not recorded because it holds a secret."""
+        self._refused.append(reason)
+
+    def take(self) -> list[tuple[str, str]]:
+        """Return what could not be written, and why, since the last call."""
+        return [self._errors.popleft() for _ in range(len(self._errors))]
+
+    def take_refused(self) -> list[str]:
+        """Return the reasons of refused recordings since the last call."""
+        return [self._refused.popleft() for _ in range(len(self._refused))]
+
+
+class ReplayError(ExtractError):
+    """The extractor raised in the past run, so there is no output to score."""
+
+
+class ResultsReplay:
+    """The results of a past run, by case and variant; StoreError when its file cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._results: Mapping[tuple[str, str, str], CaseResult] = {
+            (result.file, result.case_id, result.variant.label): result for result in read_results(path).results
+        }
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """The variants of that run, in its order."""
+        return tuple(dict.fromkeys(result.variant for result in self._results.values()))
+
+    def repeats_of(self, item: ExtractItem) -> int | None:
+        """Return how often that run repeated the case, where that is more often than the case itself asks for."""
+        result = self._results.get(_case_key(item))
+        return len(result.attempts) if result is not None and len(result.attempts) > item.case.repeat.of else None
+
+    def extraction(self, item: ExtractItem, index: int) -> Extraction:
+        """Return the output of a repeat; NotRun where that run has none for this document."""
+        result = self._results.get(_case_key(item))
+        if result is None:
+            raise NotRun(f"{self.path.name} has no result of this case")
+        if index >= len(result.attempts):
+            raise NotRun(
+                f"{self.path.name} has {len(result.attempts)} repeats of this case: {result.why or 'it stopped'}"
+            )
+        document = result.digests.get("document")
+        if document is None:
+            raise NotRun(f"{self.path.name} does not say of which document this output is: it has no digest of it")
+        if document != item.case.document.sha256:
+            raise NotRun(f"the document has changed since {self.path.name} was written")
+        return _replayed_attempt(result.attempts[index], result.digests.get("extractor"))
+
+
+def _case_key(item: ExtractItem) -> tuple[str, str, str]:
+    return item.nodeid.partition("::")[0], item.case.id, item.variant.label
+
+
+def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
+    if attempt.score is None and attempt.outcome is Outcome.BROKEN:
+        raise ReplayError(f"broken in the past run: {attempt.error}")
+    if attempt.withheld is not None:
+        raise NotRun(f"the past run did not keep this output: {attempt.withheld}")
+    failure = None if attempt.score is None else attempt.score.failure
+    # Only the provider knows that a model declined; scoring finds any other failure again from the output.
+    failure = failure and (Failure(kind=failure.kind, message=failure.message) if failure.kind in DECLINED else None)
+    return Extraction(
+        attempt.output,
+        usage=attempt.usage,
+        latency_s=attempt.latency_s,
+        cost_usd=attempt.cost_usd,
+        finish_reason=attempt.finish_reason,
+        build=attempt.build,
+        recorded=True,
+        failure=failure,
+        adjustments=attempt.adjustments,
+        extractor=extractor,
+        confidence=attempt.confidence,
+        citations=attempt.citations,
+    )
+
 
 BASELINE_RUNS: Final = 3
 """Runs of each case of a baseline that a model makes, where no number is given."""
@@ -62,8 +161,6 @@ class ExtractionService:
         self.write_errors = WriteErrors()
         self.replay: ResultsReplay | None = None
         if settings.from_results is not None:
-            from pytest_extract.plugin.replay import ResultsReplay
-
             self.replay = ResultsReplay(settings.from_results)
         self.selections: dict[str, Selection] = {}
         self.unseen_options: UnseenOptions | None = None
@@ -356,8 +453,8 @@ class ExtractionService:
 
 def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
     """Return the options on which the recordings of this run, or its node ids, depend; each key holds the model."""
-    from pytest_extract.extraction.recordings.folder import DEFAULT_FOLDER
     from pytest_extract.extraction.recordings.key import display_path
+    from pytest_extract.extraction.recordings.store import DEFAULT_FOLDER
 
     recordings = display_path(settings.recordings, root)
     given: dict[str, list[object]] = {
@@ -376,8 +473,7 @@ def _price_of_call(case: Case, model: str | None) -> float | None:
     if model is None:
         return None
     from pytest_extract.documents import DocumentError
-    from pytest_extract.extraction.llm.client import price
-    from pytest_extract.extraction.llm.tokens import ATTACHMENT_TOKENS, text_tokens
+    from pytest_extract.extraction.llm.client import ATTACHMENT_TOKENS, price, text_tokens
 
     try:
         document_tokens = text_tokens(case.document.text)

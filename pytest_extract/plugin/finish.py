@@ -13,11 +13,10 @@ import pytest
 
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.leave import leave_after
 from pytest_extract.plugin.limits import remove_limit
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of
-from pytest_extract.plugin.session import budget_of, started_session
+from pytest_extract.plugin.session import budget_of, leave_after, started_session
 from pytest_extract.plugin.terminal import write_lines
 from pytest_extract.report.lines import Line, Span, Style, line, listed, plural, render_error, safe_prose, text_of
 from pytest_extract.report.summary import forecast_lines, summary_lines
@@ -123,10 +122,9 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
     step_summary = os.environ.get("GITHUB_STEP_SUMMARY") if settings.ci == "auto" else None
     if not (settings.report or in_actions or step_summary) or not _replaces_reports(config, run_results):
         return []
+    from pytest_extract.report.evidence import CaseFinder
     from pytest_extract.report.formats import write_reports
-    from pytest_extract.report.run_facts import repository_root, run_facts, written_now
-    from pytest_extract.report.run_report import RunReport
-    from pytest_extract.report.sources import CaseFinder
+    from pytest_extract.report.run_report import RunReport, repository_root, run_facts, written_now
 
     conclusion = config.stash[_CONCLUSION]
     report = RunReport(

@@ -50,8 +50,8 @@ class Judges:
 
     def digest(self, item: ExtractItem) -> str:
         """Return the digest of who decides a case's semantic comparisons: another judge makes it another question."""
+        from pytest_extract.extraction.judge.judges import identity_of
         from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
-        from pytest_extract.extraction.judge.user import identity_of
 
         identity: Json = [self._settings.judge]
         if self._settings.judge == "llm":
@@ -115,7 +115,7 @@ class Judges:
     def _cache_folder(self) -> Path | None:
         """Return the folder of answers: that of the recordings if the run records or replays, else pytest's cache."""
         if self._settings.record != "off":
-            from pytest_extract.extraction.recordings.folder import JUDGE_FOLDER
+            from pytest_extract.extraction.recordings.store import JUDGE_FOLDER
 
             return self._settings.recordings / JUDGE_FOLDER
         cache = getattr(self._config, "cache", None)

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_extract.files import POLL_S
 from pytest_extract.run_case import NotRun
-from pytest_extract.sharing import POLL_S
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

@@ -562,7 +562,7 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
         return []
     variants = max(len(values["model"]), 1) * max(len(values["prompt"]), 1) * max(len(values["mode"]), 1)
     variants *= 2 if values["base_ref"] else 1
-    from pytest_extract.regression.baseline_file import in_ci
+    from pytest_extract.regression.baseline import in_ci
 
     problems = []
     if variants > 1 and values["update_gold"] != "new":

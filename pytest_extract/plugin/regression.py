@@ -9,15 +9,13 @@ from typing import Literal
 
 import pytest
 
-from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cases.structure import compile_structure
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults
-from pytest_extract.regression.baseline import Baseline
-from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
+from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, update_baseline
 from pytest_extract.regression.gate import Answer, GateDecision, evaluate_base, evaluate_run, exit_status
 from pytest_extract.regression.reasons import resolution_text
 from pytest_extract.regression.resolution import resolutions

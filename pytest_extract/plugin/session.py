@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from pytest_extract.core.case_result import CaseResult, Spending, Variant
 from pytest_extract.documents.text_store import FOLDER, use_text_store
-from pytest_extract.errors import ConfigError
+from pytest_extract.errors import ConfigError, NotWritten, StoreError
+from pytest_extract.extraction.call import LOOP_THREAD
+from pytest_extract.files import check_file, check_folder
 from pytest_extract.plugin.extensions import ProjectExtensions
 from pytest_extract.plugin.extraction import ExtractionService
 from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, extractor_params, has_fixture
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.judging import Judges, uses_judge
-from pytest_extract.plugin.leave import wait_for_calls
 from pytest_extract.plugin.limits import Budget, CallSlots, concurrency_limit, limit_folder, new_budget_file
 from pytest_extract.plugin.options import SETTINGS, Settings
-from pytest_extract.plugin.run_results import run_results_of
+from pytest_extract.plugin.run_results import open_results, run_results_of
 from pytest_extract.redact.secrets import find_secrets_of_process
+from pytest_extract.report.formats import report_problems
 from pytest_extract.report.totals import Forecast
 from pytest_extract.run_case import run_case
 
@@ -32,6 +39,48 @@ if TYPE_CHECKING:
     from pytest_extract.plugin.prefetch import Prefetcher
     from pytest_extract.plugin.revisions import RevisionView
     from pytest_extract.plugin.update_gold import GoldWriter
+
+
+_OURS: Final = "pytest-extract-"
+"""How the names of all threads begin in which calls are made."""
+_GRACE_S: Final = 2.0
+_sessions: list[tuple[pytest.Session, bool]] = []
+"""The last session of the process, whose exit status is that of the process, and whether it was interrupted."""
+
+
+def wait_for_calls() -> None:
+    """Give calls under way, which are paid, a moment to be recorded; a further Ctrl-C ends the wait."""
+    deadline = time.monotonic() + _GRACE_S
+    with suppress(KeyboardInterrupt):
+        for thread in _our_threads():
+            if thread.name != LOOP_THREAD:  # runs until it is stopped
+                thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def leave_after(session: pytest.Session, *, interrupted: bool) -> None:
+    """Have the process end with the status of this session, even if calls never do.
+
+    After an interrupt, it does not wait either for the threads in which libraries make calls.
+    """
+    if not _sessions:
+        # Called before Python joins any thread, and so before `atexit`: as concurrent.futures ends its own threads.
+        threading._register_atexit(_leave)  # type: ignore[attr-defined]  # noqa: SLF001
+    _sessions[:] = [(session, interrupted)]
+
+
+def _leave() -> None:
+    ((session, interrupted),) = _sessions
+    if _our_threads() or (interrupted and threading.active_count() > 1):
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()
+        # A second Ctrl-C may come before pytest has noted the first.
+        os._exit(int(session.exitstatus or (pytest.ExitCode.INTERRUPTED if interrupted else pytest.ExitCode.OK)))
+
+
+def _our_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith(_OURS)]
+
 
 _SESSION = pytest.StashKey["ExtractSession"]()
 _BUDGET_FILE = pytest.StashKey[Path]()
@@ -297,3 +346,47 @@ def _relative_name(path: Path, root: Path) -> str:
         return path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:
         return path.as_posix()
+
+
+def open_files(config: pytest.Config) -> None:
+    """Read a past run, a revision and a baseline, open the results file; UsageError where that is not possible."""
+    settings = config.stash[SETTINGS]
+    try:
+        session = session_of(config)
+        if settings.changed is not None:
+            session.revision_view(settings.changed)
+    except StoreError as error:
+        raise pytest.UsageError(f"--extract-from: {error}") from error
+    except ConfigError as error:
+        raise pytest.UsageError(str(error)) from error
+    if not hasattr(config, "workerinput"):
+        check_outputs(settings)
+    if settings.gate == "regression" or settings.baseline is not None or settings.update_baseline:
+        from pytest_extract.plugin.regression import read_gate_inputs
+
+        read_gate_inputs(config, settings)
+    if not hasattr(config, "workerinput"):
+        open_results(config)
+
+
+def check_outputs(settings: Settings) -> None:
+    """Check that all files of this run can be written, before the first call; UsageError with all that cannot."""
+    problems = [f"--extract-report: {problem}" for problem in report_problems(settings.report)]
+
+    def check(option: str, path: Path, check_path: Callable[[Path], None], wanted: str) -> None:
+        try:
+            check_path(path)
+        except NotWritten as error:
+            problems.append(f"--extract-{option}: cannot write {path}: {error.reason}; {wanted} that can be written")
+
+    if settings.baseline is not None and settings.update_baseline:
+        check("baseline", settings.baseline, check_file, "name a file")
+    if settings.record not in {"off", "none"} and settings.from_results is None:
+        check("recordings", settings.recordings, check_folder, "name a folder")
+    if problems:
+        raise pytest.UsageError("\n".join(problems))
+
+
+def share_budget(config: pytest.Config, node: Any) -> None:
+    """Send an xdist worker the path of the budget's file."""
+    node.workerinput[BUDGET_FILE] = str(budget_file(config))

@@ -11,8 +11,7 @@ from _pytest._code.code import ExceptionRepr, ReprFileLocation
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending, Variant
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.result_store import StoredResult
-from pytest_extract.plugin.run_results import RunResults, run_results_of
+from pytest_extract.plugin.run_results import RunResults, StoredResult, run_results_of
 from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.terminal import BrokenRepr, CaseRepr, clean_report
 from pytest_extract.redact.secrets import TALLY

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pytest_extract.regression.baseline import Baseline
-    from pytest_extract.regression.baseline_file import read_baseline
+    from pytest_extract.regression.baseline import Baseline, read_baseline
     from pytest_extract.regression.changes import Change, Comparison
     from pytest_extract.regression.gate import Answer, GateDecision, evaluate_gate
     from pytest_extract.regression.rules import Rules

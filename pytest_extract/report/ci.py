@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from pytest_extract.cases.gold import gold_lines_of
+from pytest_extract.cases.edit import gold_lines_of
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.values import MISSING, Json, text_digest

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
+from pytest_extract.cases.cache import SchemaCache, compile_structure
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.documents.evidence import Evidence, MatchLevel, find_evidence
+from pytest_extract.errors import ExtractError
 from pytest_extract.report.findings import failed_results
 from pytest_extract.report.values import show
 
@@ -67,3 +72,28 @@ def location_text(side: str, evidence: Evidence) -> str:
         return f"{side} at {'; '.join(map(str, evidence.locations))}{more}"
     near = f" (nearest: {show(found.quote, _NEAREST_WIDTH)} at {found})" if (found := evidence.nearest) else ""
     return f"{side} stands nowhere in the document{near}"
+
+
+class CaseFinder:
+    """Reads the case files of results below one of several folders, each file once."""
+
+    def __init__(self, *roots: Path) -> None:
+        self._roots = roots
+        self._files: dict[str, dict[str, Case]] = {}
+        self._cache = SchemaCache(compile_structure)
+
+    def __call__(self, result: CaseResult) -> Case | None:
+        """Return the case of a result; None if its file does not have it, or cannot be read."""
+        if result.file not in self._files:
+            self._files[result.file] = self._load(result.file)
+        return self._files[result.file].get(result.case_id)
+
+    def _load(self, file: str) -> dict[str, Case]:
+        for root in self._roots:
+            path = root / file
+            if path.is_file():
+                try:
+                    return {case.id: case for case in load_cases(path, cache=self._cache).cases}
+                except (ExtractError, OSError):
+                    return {}
+        return {}

@@ -19,8 +19,7 @@ from pytest_extract.regression.flakiness import FlakyField, flaky_fields, suite_
 from pytest_extract.regression.gate import Answer, GateDecision
 from pytest_extract.regression.multiple_testing import Subject, TestResult
 from pytest_extract.regression.reasons import broken_text, call_text, interval_text, spent_text
-from pytest_extract.report.lines import Line, Span, Style, line, percent, plural, safe_prose
-from pytest_extract.report.table import Table
+from pytest_extract.report.lines import Line, Span, Style, Table, line, percent, plural, safe_prose
 from pytest_extract.report.values import show
 
 MOST: Final = 10

@@ -10,11 +10,10 @@ from typing import Final
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.gate import gate_lines, repeat_lines
-from pytest_extract.report.lines import Line, line, plural, printed, prose, safe_prose, shorten, text_of
+from pytest_extract.report.lines import Line, Table, line, plural, printed, prose, safe_prose, shorten, text_of
 from pytest_extract.report.run_report import RunReport, headline, next_steps
 from pytest_extract.report.slices import slice_table
 from pytest_extract.report.summary import summary_lines, worst_fields_table
-from pytest_extract.report.table import Table
 from pytest_extract.report.totals import worst_patterns
 
 MARKER: Final = "<!-- pytest-extract -->"

@@ -1,20 +1,23 @@
-"""Slices of a run as tables: rows of text for the terminal and Markdown, and JSON."""
+"""Slices of a run as tables: by tag or dimension, by position and length of lists, by altered documents."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
+from math import fsum
 from typing import Final
 
+from pytest_extract.core.aggregate.lists import BOUNDS, ListRecall, Recall, list_recalls
 from pytest_extract.core.aggregate.published import Rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable
-from pytest_extract.core.case_result import Outcome
+from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.measures.table import measures_of_system
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import FieldPath, Json, pattern_of
 from pytest_extract.errors import nearest
-from pytest_extract.report.lines import Line, percent, safe_prose, score_number, shorten
-from pytest_extract.report.table import Table
+from pytest_extract.report.lines import Line, Table, percent, plural, prose, safe_prose, score_number, shorten
 from pytest_extract.report.totals import NO_VARIANT
 
 MOST_SLICES: Final = 50
@@ -242,3 +245,111 @@ def counts_record(counts: FieldCounts) -> dict[str, Json]:
         "recall": counts.recall,
         "f1": counts.f1,
     }
+
+
+_MOST: Final = 5
+_STARTS: Final[Mapping[int, int]] = {end: start + 1 for start, end in pairwise((0, *BOUNDS))}
+
+
+def list_lines(recalls: Sequence[ListRecall], *, width: int) -> list[Line]:
+    """Say of each list that breaks off how far it is complete."""
+    texts = [f"{_name(each)} {edge_text(each)}" for each in recalls if each.edge is not None]
+    more = [f"and {plural(len(texts) - _MOST, 'more list')} that break off"] if len(texts) > _MOST else []
+    return [each for text in (*texts[:_MOST], *more) for each in prose(text, "warn", indent=0, width=width)]
+
+
+def edge_text(recall: ListRecall) -> str:
+    """Say up to where a list is complete, and how many rows are found beyond."""
+    edge = recall.edge
+    if edge is None:
+        return f"breaks off nowhere, up to {plural(recall.longest, 'row')}"
+    bounds = "" if edge.low == edge.high else f" (95 %: {edge.low:,} to {edge.high:,})"
+    if edge.by == "position":
+        where = f"to row {edge.at:,}{bounds}"
+    else:
+        where = f"in lists of up to {plural(edge.at, 'row')}{bounds}"
+    whole = "is complete" if edge.before > 0.995 else f"has {percent(edge.before)} of its rows"
+    return f"{whole} {where}, and has {percent(edge.after)} of those beyond"
+
+
+def list_tables(results: Iterable[CaseResult]) -> list[Table]:
+    """Write the recall of rows by position and by length as tables, for the lists that lack the most rows."""
+    tables = []
+    for recall in list_recalls(results)[:_MOST]:
+        ends = sorted({*recall.by_position, *recall.by_length})
+        rows = [(_range(end), *_cells(recall.by_position.get(end)), *_cells(recall.by_length.get(end))) for end in ends]
+        heads = ("row, or length", "rows at it", "found", "rows in lists of it", "found")
+        notes = [f"{plural(recall.lists, 'list')}; {safe_prose(recall.pattern)} {edge_text(recall)}"]
+        tables.append(Table(heads, rows, f"{_name(recall)}: rows found", notes))
+    return tables
+
+
+def _name(recall: ListRecall) -> str:
+    variant = f" [{recall.variant}]" if recall.variant else ""
+    return safe_prose(f"{recall.pattern}{variant}")
+
+
+def _range(end: int) -> str:
+    return f"{_STARTS[end]:,} to {end:,}"
+
+
+def _cells(recall: Recall | None) -> tuple[str, str]:
+    return ("-", "-") if recall is None else (f"{recall.rows:,}", percent(recall.share))
+
+
+_WITHOUT = "without-"
+
+
+def altered_tables(results: Iterable[CaseResult]) -> list[Table]:
+    """Set values that are invented where they are absent beside those that are found, and altered beside plain cases.
+
+    Nothing for a run without altered documents. A case that broke or was not run is in no row.
+    """
+    plain: dict[tuple[str, ...], CaseResult] = {}
+    altered: dict[str, list[tuple[CaseResult, CaseResult]]] = defaultdict(list)
+    every = [result for result in results if result.scores]
+    for result in every:
+        if not result.altered:
+            plain[result.file, result.case_id, result.variant.label] = result
+    for result in every:
+        of = result.case_id.removesuffix(f"[{result.altered}]")
+        if result.altered and (result.file, of, result.variant.label) in plain:
+            altered[result.altered].append((plain[result.file, of, result.variant.label], result))
+    absent = {name.removeprefix(_WITHOUT): pairs for name, pairs in altered.items() if name.startswith(_WITHOUT)}
+    others = {name: pairs for name, pairs in altered.items() if not name.startswith(_WITHOUT)}
+    return [*_absence_table(absent), *_fall_table(others)]
+
+
+def _absence_table(absent: Mapping[str, Sequence[tuple[CaseResult, CaseResult]]]) -> list[Table]:
+    by_field: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for place, pairs in absent.items():
+        for present, result in pairs:
+            found = [leaf.passed for score in present.scores for leaf in score.leaves if str(leaf.path) == place]
+            invented = any(f"absent.{place}" in breach.what for each in result.attempts for breach in each.breaches)
+            by_field[pattern_of(FieldPath.parse(place))].append((bool(found) and all(found), invented))
+    if not by_field:
+        return []
+    rows = [
+        (field, *(_share([pair[side] for pair in pairs]) for side in (0, 1)))
+        for field, pairs in sorted(by_field.items(), key=lambda item: (-sum(each[1] for each in item[1]), item[0]))
+    ]
+    return [Table(("field", "found when present", "invented when absent"), rows, "absence under test")]
+
+
+def _share(values: Sequence[bool]) -> str:
+    return f"{sum(values):,} of {len(values):,} ({percent(sum(values) / len(values))})"
+
+
+def _fall_table(others: Mapping[str, Sequence[tuple[CaseResult, CaseResult]]]) -> list[Table]:
+    if not others:
+        return []
+    rows = []
+    for name, pairs in sorted(others.items()):
+        before, after = (fsum(_rate(pair[side]) for pair in pairs) / len(pairs) for side in (0, 1))
+        change = f"{100 * (after - before):+.1f} points"
+        rows.append((name, f"{len(pairs):,}", percent(before), percent(after), change))
+    return [Table(("document", "cases", "plain", "altered", "change"), rows, "altered documents: fields right")]
+
+
+def _rate(result: CaseResult) -> float:
+    return fsum(score.measures.get("pass_rate", 0.0) for score in result.scores) / len(result.scores)

@@ -11,11 +11,12 @@ from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Spendin
 from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.uncompared import uncompared_text
-from pytest_extract.report.auto_accept import auto_accept_lines
+from pytest_extract.report.confidence import auto_accept_lines
 from pytest_extract.report.lines import (
     Line,
     Span,
     Style,
+    Table,
     line,
     listed,
     percent,
@@ -24,7 +25,6 @@ from pytest_extract.report.lines import (
     safe_prose,
     shorten,
 )
-from pytest_extract.report.table import Table
 from pytest_extract.report.totals import (
     BY_EMPTINESS,
     MEASURES,
@@ -117,7 +117,7 @@ def summary_lines(
     lines += known_lines(totals.known)
     lines += origin_lines(totals)
     if Origin.SYNTHETIC in totals.apart:
-        from pytest_extract.report.altered import altered_tables
+        from pytest_extract.report.slices import altered_tables
 
         lines += [each for table in altered_tables(results) for each in table.lines(width)]
     lines += adjustment_lines(totals.adjustments, width)
@@ -284,7 +284,7 @@ def _break_off_lines(results: Sequence[CaseResult], width: int) -> list[Line]:
     if not any(array.missing for result in results for score in result.scores for array in score.arrays):
         return []
     from pytest_extract.core.aggregate.lists import list_recalls  # most runs lack no rows
-    from pytest_extract.report.lists import list_lines
+    from pytest_extract.report.slices import list_lines
 
     return list_lines(list_recalls(results), width=width)
 

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.cases.json_text import find_in_json, pointer_steps, read_json
-from pytest_extract.cases.source_position import MAX_DEPTH, SourcePosition, TextError, TextTarget
+from pytest_extract.cases.json_text import (
+    MAX_DEPTH,
+    SourcePosition,
+    TextError,
+    TextTarget,
+    find_in_json,
+    pointer_steps,
+    read_json,
+)
 from tests.strategies import json_values
 
 

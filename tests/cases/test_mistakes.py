@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.gold import read_gold, update_gold
+from pytest_extract.cases.edit import read_gold, update_gold
 from pytest_extract.cases.load import load_cases
 
 SCHEMA = {

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.cache import SchemaCache, compile_structure, without_annotations
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cases.structure import compile_structure, without_annotations
 from tests.core.test_complexity import nested
 
 SCHEMA = {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from yaml.reader import Reader
 
 from pytest_extract.cases import yaml_text
-from pytest_extract.cases.source_position import MAX_DEPTH, SourcePosition, TextError, TextTarget
+from pytest_extract.cases.json_text import MAX_DEPTH, SourcePosition, TextError, TextTarget
 from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
 from tests.strategies import json_values
 

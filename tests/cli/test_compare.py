@@ -10,7 +10,7 @@ import pytest
 
 from pytest_extract.cli import main
 from pytest_extract.core.case_result import Variant
-from pytest_extract.regression.baseline_file import update_baseline
+from pytest_extract.regression.baseline import update_baseline
 from pytest_extract.results import dump_result, write_results
 from tests.regression.make import broken, prompt_changed, result, suite
 

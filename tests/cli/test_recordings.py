@@ -18,9 +18,8 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.judge.cache import AnswerCache, answer_files
 from pytest_extract.extraction.litellm import LitellmExtractor
-from pytest_extract.extraction.recordings.folder import recording_files
 from pytest_extract.extraction.recordings.key import key_of, text_part
-from pytest_extract.extraction.recordings.store import Recordings
+from pytest_extract.extraction.recordings.store import Recordings, recording_files
 from tests.extraction.judge.questions import equal
 
 CASES = """

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_extract.errors import StoreError
-from pytest_extract.regression.baseline_file import read_baseline
+from pytest_extract.regression.baseline import read_baseline
 from pytest_extract.results import read_results
 from tests.fuzz.table import put_row, put_table, quiet_env
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pytest_extract.regression.baseline_file import CI
+from pytest_extract.regression.baseline import CI
 
 ROOT = Path(__file__).resolve().parents[2]
 

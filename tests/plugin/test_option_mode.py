@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_extract.regression.baseline_file import read_baseline
+from pytest_extract.regression.baseline import read_baseline
 from pytest_extract.results import read_results
 
 Write = Callable[..., None]

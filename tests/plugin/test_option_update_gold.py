@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_extract.regression.baseline_file import CI
+from pytest_extract.regression.baseline import CI
 from tests.plugin.conftest import GOLD, SCHEMA
 
 pytestmark = pytest.mark.usefixtures("echo", "no_ci")

@@ -13,10 +13,13 @@ from pytest_extract.errors import StoreError
 from pytest_extract.regression.baseline import (
     as_stored,
     dump_baseline,
+    in_ci,
     load_baseline,
+    read_baseline,
+    refusal,
+    update_baseline,
     updated_baseline,
 )
-from pytest_extract.regression.baseline_file import in_ci, read_baseline, refusal, update_baseline
 from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result, suite
 from tests.strategies import json_values

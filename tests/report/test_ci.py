@@ -12,10 +12,9 @@ import pytest
 from pytest_extract.core.case_result import Attempt, Outcome, Usage
 from pytest_extract.report import ci
 from pytest_extract.report.ci import Problem, code_quality, github_commands, junit_properties, problems_of
+from pytest_extract.report.evidence import CaseFinder
 from pytest_extract.report.markdown import LIMIT, MARKER, markdown
-from pytest_extract.report.run_facts import job_link, repository_root
-from pytest_extract.report.run_report import RunReport
-from pytest_extract.report.sources import CaseFinder
+from pytest_extract.report.run_report import RunReport, job_link, repository_root
 from tests.report.runs import GOLD, SCHEMA, broken, case, scored, wrong
 
 GOLD_LINES = json.dumps(GOLD, indent=1).split("\n")

@@ -6,7 +6,7 @@ from pytest_extract import compile_schema
 from pytest_extract.core.aggregate.lists import list_recalls
 from pytest_extract.core.case_result import Attempt, Outcome
 from pytest_extract.report.lines import text_of
-from pytest_extract.report.lists import list_tables
+from pytest_extract.report.slices import list_tables
 from pytest_extract.report.summary import summary_lines
 from tests.regression.make import result
 

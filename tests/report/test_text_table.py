@@ -3,8 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.report.lines import text_of, text_width
-from pytest_extract.report.table import Table
+from pytest_extract.report.lines import Table, text_of, text_width
 
 HEADS = ("variant", "cases", "f1")
 ROWS = [("openai/gpt-4o", "20", "0.9123"), ("a much longer name of a model or of a prompt", "1,234", "1")]

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_extract.cases.embedded_schema import wrapped_schema
 from pytest_extract.core.validate import Validator
-from pytest_extract.schema_tools.dialects import as_json_schema, is_gemini
+from pytest_extract.schema_tools.resolve import as_json_schema, is_gemini
 
 BILL = {"type": "object", "properties": {}}
 

@@ -11,13 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 import filelock
 import pytest
 
-from pytest_extract import sharing
-from pytest_extract.sharing import making
+from pytest_extract import files
+from pytest_extract.files import making
 
 HOLD = """
 import sys
 from pathlib import Path
-from pytest_extract.sharing import making
+from pytest_extract.files import making
 
 with making(Path(sys.argv[1]), ["a"]):
     print("holds", flush=True)
@@ -84,7 +84,7 @@ def test_nobody_waits_for_a_process_that_was_killed(tmp_path, waited):
 
 
 def test_patience_ends(tmp_path, monkeypatch):
-    monkeypatch.setattr(sharing, "LONGEST_WAIT_S", 0.02)
+    monkeypatch.setattr(files, "LONGEST_WAIT_S", 0.02)
     with ThreadPoolExecutor(1) as pool, making(tmp_path, ["a"]):
         pool.submit(make, tmp_path, ["a"], []).result(timeout=60)
 

@@ -109,7 +109,7 @@ def mcnemar(broken: int, fixed: int) -> float:
     for count in range(broken, flips):
         more = more * (flips - count) // (count + 1)
         ways += more
-    return ways / 2**flips
+    return ways / (1 << flips)
 
 
 def attainable(smallest: Sequence[float], alpha: float) -> tuple[int, ...]:

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
     from pytest_extract.core.values import Json
     from pytest_extract.errors import NotWritten
+    from pytest_extract.extraction.call import BackgroundLoop
     from pytest_extract.extraction.judge.cache import CachingJudge
     from pytest_extract.extraction.llm.client import Retry
-    from pytest_extract.extraction.loop import BackgroundLoop
 
 JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
 JUDGE_MODES: Final[tuple[JudgeMode, ...]] = ("exact", "fuzzy", "llm")
@@ -42,11 +42,10 @@ def build_judge(
     that cannot be written. slots: each call holds one of them. Raises ConfigError if there is no judge to ask,
     CaseFileErrors for bad overrides.
     """
-    from pytest_extract.extraction.judge.builtin import ask_exact, ask_fuzzy
     from pytest_extract.extraction.judge.cache import AnswerCache, CachingJudge
+    from pytest_extract.extraction.judge.judges import UserJudge, ask_exact, ask_fuzzy
     from pytest_extract.extraction.judge.llm import LlmJudge
     from pytest_extract.extraction.judge.overrides import Overrides, load_overrides
-    from pytest_extract.extraction.judge.user import UserJudge
 
     _check(mode, model, user)
     people = Overrides() if overrides is None else load_overrides(overrides)

@@ -24,12 +24,11 @@ from pytest_extract.core.case_result import Spending
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
 from pytest_extract.core.values import Json, text_digest
 from pytest_extract.errors import NotWritten, StoreError
-from pytest_extract.extraction.judge.answers import Ask, Decision, UnansweredQuestion, checked_answer
+from pytest_extract.extraction.judge.judges import Ask, Decision, UnansweredQuestion, checked_answer
 from pytest_extract.extraction.judge.overrides import Overrides, pair_key
 from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
-from pytest_extract.files import read_regular_text, write_atomic, write_once
+from pytest_extract.files import making, read_regular_text, write_atomic, write_once
 from pytest_extract.redact.secrets import TALLY, current
-from pytest_extract.sharing import making
 
 FORMAT: Final = 1
 _DAY_S: Final = 86_400.0

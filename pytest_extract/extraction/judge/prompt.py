@@ -16,7 +16,7 @@ from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import FitRank
 from pytest_extract.core.results import Alignment, JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json
-from pytest_extract.extraction.judge.answers import NO_SCORE, Decision, UnansweredQuestion, checked_answer
+from pytest_extract.extraction.judge.judges import NO_SCORE, Decision, UnansweredQuestion, checked_answer
 
 PROMPT_VERSIONS: Final[Mapping[str, int]] = MappingProxyType({"equal": 1, "align": 2})
 """By kind of question; raised whenever its words below, or the way long lists are cut, change.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import email.utils
+import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from pytest_extract.core.results import FailureKind
+from pytest_extract.core.values import Json
 from pytest_extract.errors import ExtractError
 from pytest_extract.lazy import lazy_pattern
 from pytest_extract.redact.secrets import clean_message
@@ -211,3 +213,135 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         return None
     return seconds if 0 <= seconds < float("inf") else None
+
+
+_SAYINGS: Final[Mapping[str, str]] = {
+    "response_format": r"response\W?(?:format|schema|mime)|json\W?(?:schema|mode|object)|(?:structured|guided)\W?\w+"
+}
+"""How providers call an option apart from its own name."""
+_OTHER_NAME: Final = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+_NO_SUCH_OPTION: Final = r"unsupported|not supported|unknown|unrecogni[sz]ed|not permitted|extra inputs|unexpected"
+_NOT_AS_ASKED: Final = frozenset({400, 422})
+
+Adjustments = Mapping[str, str | None]
+"""Names of options -> the name under which a model takes them, None where it takes none."""
+
+
+def adjustments_after(litellm: Any, error: Exception, wishes: Collection[str], own: Collection[str]) -> Adjustments:
+    """Return what to change of a request after an error that names its options; nothing for other errors.
+
+    Wishes are left out; the user's `own` options are not, and may get another name. litellm's own error is about
+    options in any case: where it names none, all wishes go.
+    """
+    if status_of(error) not in _NOT_AS_ASKED:
+        return {}
+    told = f"{error} {getattr(error, 'param', None) or ''}"
+    named = [name for name in wishes if _names(told, name)]
+    if isinstance(error, litellm.UnsupportedParamsError):
+        return dict.fromkeys(named or wishes)
+    limits = [name for name in own if _OTHER_NAME.get(name, name) not in own and _names(told, name)]
+    return {**dict.fromkeys(named), **{name: _OTHER_NAME[name] for name in limits if _is_refusal(told)}}
+
+
+def adjusted(options: Mapping[str, Json], adjustments: Adjustments) -> dict[str, Json]:
+    """Return the options as a model takes them."""
+    names = {name: adjustments.get(name, name) for name in options}
+    return {new: options[name] for name, new in names.items() if new is not None}
+
+
+def adjustment_texts(model: str, options: Mapping[str, Json], adjustments: Adjustments) -> tuple[str, ...]:
+    """Say what was changed."""
+    return tuple(
+        f"{model} refuses the option `{name}`: asked {'without it' if new is None else f'with `{new}`'}"
+        for name, new in adjustments.items()
+        if name in options
+    )
+
+
+def _names(told: str, option: str) -> bool:
+    own = option.replace("_", r"[\W_]?")
+    said = rf"(?<![A-Za-z_])(?:{own}|{_SAYINGS.get(option, own)})(?![A-Za-z_])"
+    return re.search(said, told, re.IGNORECASE) is not None
+
+
+def _is_refusal(told: str) -> bool:
+    """Whether the name of an option is refused, not its value."""
+    return re.search(_NO_SUCH_OPTION, told, re.IGNORECASE) is not None
+
+
+_KEY: Final = lazy_pattern(r"\b[A-Z][A-Z0-9_]*_API_KEY\b")
+_MOST: Final = 3
+"""Equal permanent errors of a model after which it is called no more."""
+_ATTEMPTS_TO_REACH: Final = 3
+"""Attempts of a call to a host that has answered none yet."""
+
+
+class Outage:
+    """The permanent errors of one extractor or judge so far, and the options that models refuse.
+
+    What the first of equal errors says is said for all of them: requests differ in their number, and the cause is one.
+    Calls in several threads share it without a lock (an extractor can be pickled): a lost count costs one more call.
+    """
+
+    def __init__(self) -> None:
+        self._errors: dict[str, tuple[str | None, str, int]] = {}
+        self._answered: set[str] = set()
+        self._adjustments: dict[str, Adjustments] = {}
+
+    def over(self, model: str) -> str | None:
+        """Return why a model is called no more; None while it is."""
+        _, message, count = self._errors.get(model, (None, "", 0))
+        return message if count >= _MOST else None
+
+    def attempts(self, model: str, error: Exception, most: int) -> int:
+        """Return how often a call may be tried that met an error; a host that has answered is worth the full number."""
+        reached = model in self._answered or permanent_cause(error) != "unreachable"
+        return most if reached else min(most, _ATTEMPTS_TO_REACH)
+
+    def answered(self, model: str) -> None:
+        """Forget the errors of a model that has answered."""
+        self._answered.add(model)
+        self._errors.pop(model, None)
+
+    def adjustments(self, model: str) -> Adjustments:
+        """Return what has to be changed of a request for a model, as far as it has answered."""
+        return self._adjustments.get(model, {})
+
+    def adjust(self, model: str, adjustments: Adjustments) -> None:
+        """Remember the changes with which a model has answered: the next call is spared the error."""
+        self._adjustments[model] = adjustments
+
+    def failed(self, model: str, error: Exception, told: str) -> str:
+        """Count an error and return what to say of it: `told`, or for one that is no news what the first said."""
+        cause = permanent_cause(error)
+        if cause is None:
+            return told
+        before, message, count = self._errors.get(model, (None, "", 0))
+        if before != cause:
+            count, message = 0, f"{told}\nno call of this model can succeed: after {_MOST} such errors none is made"
+        self._errors[model] = cause, message, count + 1
+        return message
+
+
+def reason(litellm: Any, model: str, error: Exception, options: Mapping[str, Json]) -> str:
+    """Say what an error means: first the key that is not set, where litellm names one, then the error itself."""
+    asked = permanent_cause(error) in {"credentials", "unreachable"}
+    missing = _missing_keys(litellm, model, error, options) if asked else []
+    if not missing:
+        return summary(error)
+    keys = " or ".join(missing)
+    return f"{keys} is not set ({summary(error)})"
+
+
+def _missing_keys(litellm: Any, model: str, error: Exception, options: Mapping[str, Json]) -> list[str]:
+    """Return the variables that should hold the model's key; none where a key is given or nobody knows which it is."""
+    if options.get("api_key"):
+        return []
+    try:
+        missing = list(litellm.validate_environment(model)["missing_keys"])
+    except Exception:  # noqa: BLE001  # it asks many providers' code; the error itself is told anyway
+        return []
+    if missing:
+        return missing if all(_KEY.fullmatch(name) for name in missing) else []
+    named = dict.fromkeys(_KEY.findall(str(error)))  # litellm takes an empty variable for one that is set
+    return [name for name in named if os.environ.get(name) == ""]

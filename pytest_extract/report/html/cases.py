@@ -29,8 +29,7 @@ from pytest_extract.report.html.text import (
     styled_lines,
     table_data,
 )
-from pytest_extract.report.lines import first_of, plural, render_error
-from pytest_extract.report.table import Table
+from pytest_extract.report.lines import Table, first_of, plural, render_error
 from pytest_extract.report.totals import (
     BY_EMPTINESS,
     MEASURES,

@@ -23,8 +23,7 @@ from pytest_extract.core.values import Json
 from pytest_extract.regression.ranking import rank_variants
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.report.aggregates import ranking_table
-from pytest_extract.report.altered import altered_tables
-from pytest_extract.report.auto_accept import auto_accept_lines
+from pytest_extract.report.confidence import auto_accept_lines
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
 from pytest_extract.report.gate import repeat_lines
@@ -34,9 +33,8 @@ from pytest_extract.report.html.documents import PageDocuments
 from pytest_extract.report.html.plots import cost_plot, run_plot, size_plots
 from pytest_extract.report.html.text import ICONS, ORDER, anchor, message, outcome_text, short_name, table_data
 from pytest_extract.report.lines import Line, first_of, plural, safe_prose, shorten, text_of
-from pytest_extract.report.lists import list_tables
 from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
-from pytest_extract.report.slices import slice_table
+from pytest_extract.report.slices import altered_tables, list_tables, slice_table
 from pytest_extract.report.summary import (
     adjustment_lines,
     failure_lines,

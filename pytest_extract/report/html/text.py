@@ -10,8 +10,7 @@ from typing import Any, Final, TypeAlias
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.values import Json, text_digest
 from pytest_extract.regression.snapshots import CaseKey
-from pytest_extract.report.lines import Line, safe_controls, safe_prose, shorten
-from pytest_extract.report.table import Table
+from pytest_extract.report.lines import Line, Table, safe_controls, safe_prose, shorten
 
 Anchors: TypeAlias = Mapping[CaseKey, str]
 """The anchor of each case on the page."""

@@ -7,8 +7,7 @@ from hypothesis import given
 
 from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.extraction.judge import build_judge
-from pytest_extract.extraction.judge.answers import UnansweredQuestion
-from pytest_extract.extraction.judge.builtin import ask_exact, ask_fuzzy, similarity
+from pytest_extract.extraction.judge.judges import UnansweredQuestion, ask_exact, ask_fuzzy, similarity
 from tests.extraction.judge.questions import align, equal
 from tests.strategies import json_values
 

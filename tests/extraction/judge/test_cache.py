@@ -15,7 +15,7 @@ from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.errors import CaseFileErrors, ConfigError
 from pytest_extract.extraction.judge import build_judge
 from pytest_extract.extraction.judge.cache import AnswerCache, answer_files, question_key, stored_answers
-from pytest_extract.extraction.judge.user import identity_of
+from pytest_extract.extraction.judge.judges import identity_of
 from pytest_extract.redact import secrets
 from tests.extraction.judge.questions import align, equal
 from tests.redact.corpus import SECRETS, made

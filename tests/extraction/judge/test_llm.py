@@ -11,7 +11,7 @@ import pytest
 
 from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.extraction.judge import build_judge
-from pytest_extract.extraction.judge.answers import UnansweredQuestion
+from pytest_extract.extraction.judge.judges import UnansweredQuestion
 from pytest_extract.extraction.judge.llm import LlmJudge
 from pytest_extract.extraction.judge.prompt import batch_of, judge_messages, quoted, read_answers
 from pytest_extract.extraction.llm.client import Retry

@@ -13,8 +13,7 @@ from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import FailureKind
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.llm.client import LlmError, Retry, complete, load_litellm, price
-from pytest_extract.extraction.llm.errors import retry_after, summary
-from pytest_extract.extraction.llm.outage import Outage
+from pytest_extract.extraction.llm.errors import Outage, retry_after, summary
 from tests.llm_server import (
     MODEL,
     LlmServer,

@@ -20,9 +20,8 @@ from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.errors import StoreError
 from pytest_extract.extraction.base import Extraction
 from pytest_extract.extraction.litellm import LitellmExtractor
-from pytest_extract.extraction.recordings.folder import recording_files
 from pytest_extract.extraction.recordings.key import KeyPart, RecordingKey, json_part, key_of, text_part
-from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, read_recording
+from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, read_recording, recording_files
 from pytest_extract.redact import secrets
 from pytest_extract.redact.secrets import withheld
 from tests.redact.corpus import LEGAL, SECRETS, made

@@ -1,0 +1,254 @@
+"""Judges that are no model: `exact` and `fuzzy`, which ask nobody, and the user's own; the check of every answer."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from pytest_extract.core.engine.columns import MetricColumn
+from pytest_extract.core.engine.keyed import fitting_pairs, multiset
+from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.results import Alignment, JudgeAnswer, Question
+from pytest_extract.core.values import MISSING, Json, text_digest
+from pytest_extract.errors import ConfigError
+from pytest_extract.extraction.call import BackgroundLoop
+from pytest_extract.extraction.llm.errors import summary
+
+
+@dataclass(frozen=True, slots=True)
+class UnansweredQuestion:
+    """No usable answer, and why: the comparison becomes a `judge_error`."""
+
+    reason: str
+
+
+Decision: TypeAlias = JudgeAnswer | Alignment | UnansweredQuestion
+NO_SCORE: Final = "the judge's score is no number from 0 to 1"
+Ask: TypeAlias = Callable[[Sequence[Question]], Sequence[Decision]]
+"""Decisions in the order and number of the questions; never raises for what a model or provider did."""
+
+
+def checked_answer(question: Question, answer: Any) -> Decision:
+    """Return a valid decision; `UnansweredQuestion` with the reason for an answer that does not fit its question.
+
+    A bare number in [0, 1] or a boolean counts as a `JudgeAnswer`. Only the pairs of an `Alignment` are used; the rows
+    left over on each side follow from them.
+    """
+    if isinstance(answer, UnansweredQuestion):
+        return answer
+    if answer is None:
+        return UnansweredQuestion("the judge did not decide")
+    if question.kind == "align":
+        return _checked_alignment(question, answer)
+    if isinstance(answer, bool | int | float):
+        answer = JudgeAnswer(answer)
+    if not isinstance(answer, JudgeAnswer):
+        return UnansweredQuestion(f"the judge answered {type(answer).__name__} where a Verdict was asked for")
+    return _checked_verdict(answer)
+
+
+def alignment(gold: int, extracted: int, pairs: Iterable[tuple[int, int]], reason: str = "") -> Alignment:
+    """Return the alignment of two lists of these lengths that has these pairs, with what is left over on each side."""
+    ordered = tuple(sorted(pairs))
+    rows, columns = {row for row, _ in ordered}, {column for _, column in ordered}
+    missed = tuple(index for index in range(gold) if index not in rows)
+    spurious = tuple(index for index in range(extracted) if index not in columns)
+    return Alignment(ordered, missed, spurious, reason)
+
+
+def lengths(question: Question) -> tuple[int, int]:
+    """Return how many rows an "align" question has on its gold and on its extracted side."""
+    return tuple(len(side) if isinstance(side, list) else 0 for side in (question.gold, question.extracted))  # type: ignore[return-value]
+
+
+def _checked_verdict(verdict: JudgeAnswer) -> Decision:
+    score: object = verdict.score  # of the user's making: its type is not to be relied on
+    if not isinstance(score, int | float) or not 0 <= score <= 1:  # a NaN is not in any range
+        return UnansweredQuestion(NO_SCORE)
+    return JudgeAnswer(float(score), str(verdict.reason))
+
+
+def _checked_alignment(question: Question, answer: Any) -> Decision:
+    if not isinstance(answer, Alignment):
+        return UnansweredQuestion(f"the judge answered {type(answer).__name__} where an Alignment was asked for")
+    gold, extracted = lengths(question)
+    problem = _pairs_problem(answer.pairs, gold, extracted)
+    if problem:
+        return UnansweredQuestion(f"the judge's alignment {problem}")
+    return alignment(gold, extracted, answer.pairs, str(answer.reason))
+
+
+def _pairs_problem(pairs: Sequence[tuple[int, int]], gold: int, extracted: int) -> str:
+    for index, size, side in ((0, gold, "gold"), (1, extracted, "extracted")):
+        used = [pair[index] for pair in pairs]
+        outside = next((row for row in used if not 0 <= row < size), None)
+        if outside is not None:
+            return f"names {side} row {outside} of {size}"
+        if len(set(used)) < len(used):
+            return f"uses a {side} row twice"
+    return ""
+
+
+def ask_exact(questions: Sequence[Question]) -> list[Decision]:
+    """Decide by equality after NFC, casefold and white-space folding of all texts inside; rows are paired so, too."""
+    return [_guarded(question, _exact) for question in questions]
+
+
+def ask_fuzzy(questions: Sequence[Question]) -> list[Decision]:
+    """Decide by 1 - edits / length of the longer folded text; rows are paired so that it is highest over their keys."""
+    return [_guarded(question, _fuzzy) for question in questions]
+
+
+def folded(value: Json) -> Json:
+    """Return the value with every text (keys too) in NFC, casefolded, its white space folded and trimmed."""
+    if isinstance(value, str):
+        return " ".join(unicodedata.normalize("NFC", value).casefold().split())
+    if isinstance(value, list):
+        return [folded(item) for item in value]
+    if isinstance(value, dict):
+        return {folded(key): folded(item) for key, item in value.items()}
+    return value
+
+
+def folded_text(value: Json) -> str:
+    """Return a value's folded text: a string as it is, anything else as canonical JSON."""
+    plain = folded(value)
+    return plain if isinstance(plain, str) else json.dumps(plain, sort_keys=True, ensure_ascii=False)
+
+
+def similarity(gold: Json, extracted: Json) -> float:
+    """Return the normalised Levenshtein similarity of two values' folded texts, in [0, 1]."""
+    from rapidfuzz.distance import Levenshtein
+
+    return float(Levenshtein.normalized_similarity(folded_text(gold), folded_text(extracted)))
+
+
+def _guarded(question: Question, decide: Callable[[Question], Decision]) -> Decision:
+    try:
+        return decide(question)
+    except RecursionError:
+        return UnansweredQuestion("the values are nested too deeply to compare")
+
+
+def _exact(question: Question) -> Decision:
+    if question.kind == "equal":
+        same = _key(question.gold) == _key(question.extracted)
+        return JudgeAnswer(float(same), "equal after folding" if same else "not equal after folding")
+    gold, extracted = lengths(question)
+    pairs = multiset(question.gold, question.extracted, _key).pairs if gold and extracted else ()
+    return alignment(gold, extracted, pairs, "rows equal after folding")
+
+
+def _fuzzy(question: Question) -> Decision:
+    if question.kind == "equal":
+        score = similarity(question.gold, question.extracted)
+        return JudgeAnswer(score, f"similarity of the letters: {score:.2f}")
+    gold, extracted = lengths(question)
+    columns = _columns(question.gold, question.extracted) if gold and extracted else []
+    pairs = fitting_pairs(columns, gold, extracted) if columns else []
+    return alignment(gold, extracted, pairs, "best fit of the letters")
+
+
+def _key(value: Json) -> str:
+    """Text of a value that no other value has: the string "1" is not the number 1."""
+    return json.dumps(folded(value), sort_keys=True)
+
+
+def _columns(gold: list[Json], extracted: list[Json]) -> list[MetricColumn]:
+    """One column a key where all rows are objects, else one of whole rows."""
+    metric = BoundMetric(name="fuzzy", compare=similarity)
+    if not all(isinstance(row, dict) for row in (*gold, *extracted)):
+        return [MetricColumn(gold, extracted, metric)]
+    keys = list(dict.fromkeys(key for row in (*gold, *extracted) for key in row))
+
+    def values(rows: list[Json], key: str) -> list[Json]:
+        return [MISSING if row.get(key) is None else row[key] for row in rows]
+
+    return [MetricColumn(values(gold, key), values(extracted, key), metric) for key in keys]
+
+
+class UserJudge:
+    """Ask a callable from questions to answers (`Verdict`, `Alignment`, a bare score, `None`), sync or async.
+
+    `identity` names it in kept answers: its attribute `identity`, else its name and a digest of its source, so that an
+    edited judge is asked again. A callable whose source cannot be read has none, and its answers are not kept.
+    A call holds one of `slots`, if there are any.
+    """
+
+    def __init__(
+        self,
+        judge: object,
+        loop: BackgroundLoop | None = None,
+        slots: AbstractContextManager[object] | None = None,
+    ) -> None:
+        if not callable(judge):
+            raise ConfigError(
+                f"the fixture `extract_judge` gave {judge!r:.80}, which cannot be called; return a function from "
+                "questions to as many answers: def judge(questions): ..."
+            )
+        self.identity = identity_of(judge)
+        self._judge: Callable[[Sequence[Question]], Any] = judge
+        self._loop = loop
+        self._slots = slots or nullcontext()
+
+    def __call__(self, questions: Sequence[Question]) -> list[Decision]:
+        """Return a decision for each question; whatever is wrong with the judge leaves them undecided, saying so."""
+        try:
+            with self._slots:
+                answers = self._answers(questions)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code: its fault breaks the case, not the run
+            return [UnansweredQuestion(f"the judge raised {summary(error)}")] * len(questions)
+        if isinstance(answers, str) or not isinstance(answers, Sequence):
+            return [UnansweredQuestion(f"the judge returned {type(answers).__name__}, not a list of answers")] * len(
+                questions
+            )
+        if len(answers) != len(questions):
+            told = f"the judge gave {len(answers)} answers to {len(questions)} questions"
+            return [UnansweredQuestion(told)] * len(questions)
+        return [checked_answer(question, answer) for question, answer in zip(questions, answers, strict=True)]
+
+    def _answers(self, questions: Sequence[Question]) -> Any:
+        returned = self._judge(questions)
+        if not inspect.isawaitable(returned):
+            return returned
+        if self._loop is not None:
+            return self._loop.run(returned)
+        with BackgroundLoop() as loop:
+            return loop.run(returned)
+
+
+def identity_of(judge: object) -> str | None:
+    """Return the name that a judge's answers are kept under, None where there is none to rely on."""
+    given = getattr(judge, "identity", None)
+    if isinstance(given, str) and given:
+        return given
+    code = judge if inspect.isroutine(judge) else type(judge)
+    try:
+        source = inspect.getsource(code)
+    except (OSError, TypeError):
+        return None
+    held = repr(_held(judge))
+    digest = text_digest(f"{source}\n{held}")[:12]
+    return f"{getattr(code, '__module__', '?')}.{getattr(code, '__qualname__', '?')}@{digest}"
+
+
+def _held(judge: object) -> list[object]:
+    """Plain values that a function or object carries along (a model's name, a threshold): part of what it is."""
+    closure = [cell.cell_contents for cell in getattr(judge, "__closure__", None) or () if _filled(cell)]
+    defaults = list(getattr(judge, "__defaults__", None) or ())
+    attributes = list(vars(judge).items()) if not inspect.isroutine(judge) and hasattr(judge, "__dict__") else []
+    plain = [item for item in (*closure, *defaults) if isinstance(item, str | int | float | bool | None)]
+    return [*plain, *((name, item) for name, item in attributes if isinstance(item, str | int | float | bool))]
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True

@@ -244,9 +244,17 @@ def _perfect(pair: Pair, score: Score, what: str, *, weighted: bool = False) -> 
     raise Broken(f"{what}: {first.path} by {first.metric}: {first.status}, score {first.score}: {first.reason}")
 
 
+def _unlike_itself(pair: Pair) -> bool:
+    """Whether a gold is strange; the published tolerance finds an infinity unlike itself, too."""
+    infinite = pair.scorer.semantics != "default" and any(
+        isinstance(part, float) and math.isinf(part) for part in _parts(pair.gold)
+    )
+    return infinite or _strange(pair.gold)
+
+
 def self_law(pair: Pair) -> None:
     """A value scores 1 against itself."""
-    if not _strange(pair.gold):
+    if not _unlike_itself(pair):
         _perfect(pair, pair.again(pair.gold, pair.gold), "gold against itself")
 
 
@@ -256,7 +264,7 @@ def shuffled_self_law(pair: Pair) -> None:
     Fields of weight 0 do not take part in pairing, so that they may differ. Nor does a judge that pairs rows inside of
     rows: of two pairings that are as good without it, it is asked about the one that was chosen.
     """
-    if "overrides" in pair.setup.options or _strange(pair.gold) or pair.setup.judge == "hostile":
+    if "overrides" in pair.setup.options or _unlike_itself(pair) or pair.setup.judge == "hostile":
         return
     free = pair.scorer.semantics == "default"
     other = shuffled_rows(pair.gold, pair.setup.schema, free, random.Random(pair.seed))

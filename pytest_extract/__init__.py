@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pytest_extract.api import Score, ScoreOptions, Scorer, compile_schema, score, score_text
     from pytest_extract.core.extensions import (
         AlignerSpec,
         BatchMetric,
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
         Status,
         Verdict,
     )
+    from pytest_extract.core.scorer import Score, ScoreOptions, Scorer, compile_schema, score, score_text
     from pytest_extract.core.transforms import transform_value
     from pytest_extract.core.values import MISSING, FieldPath
     from pytest_extract.documents import Document
@@ -164,9 +164,9 @@ __getattr__, __dir__ = lazy_names(
         "RuleStatus": "core.results",
         "SchemaError": "errors",
         "SchemaErrors": "errors",
-        "Score": "api",
-        "ScoreOptions": "api",
-        "Scorer": "api",
+        "Score": "core.scorer",
+        "ScoreOptions": "core.scorer",
+        "Scorer": "core.scorer",
         "Status": "core.results",
         "StoreError": "errors",
         "TransformSpec": "core.metrics.base",
@@ -175,11 +175,11 @@ __getattr__, __dir__ = lazy_names(
         "assert_extraction": "testing",
         "build_judge": "extraction.judge",
         "compare_values": "core.metrics",
-        "compile_schema": "api",
+        "compile_schema": "core.scorer",
         "infer_schema": "schema_tools.infer",
         "resolve_schema_references": "schema_tools.resolve",
-        "score": "api",
-        "score_text": "api",
+        "score": "core.scorer",
+        "score_text": "core.scorer",
         "transform_value": "core.transforms",
         "validate_golds": "schema_tools.golds",
     },

@@ -1,6 +1,10 @@
-"""Reads and writes files: regular files up to a size limit, and atomic writes among many concurrent processes.
+"""Reads and writes files: regular files up to a size limit, atomic writes among many processes, and making things once.
 
 A device has no end, and a pipe waits for a writer forever, so neither is read. A written file is complete or absent.
+
+Of all threads and processes of a user that want the same thing at once, one makes it, so that it is paid for once. The
+others wait for the lock of its key, and then look for what was made. The locks are files in the system's folder for
+temporary files, because a store may be read-only, or in git; the system frees the locks of a process that dies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The published systems: the numbers of one output under each of them, and each system's own report of a run."""
+"""The published systems: the numbers of one output under each, each one's own report of a run, and its metrics."""
 
 from __future__ import annotations
 

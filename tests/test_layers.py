@@ -29,7 +29,7 @@ RINGS = (
     ("cases",),
     ("extraction",),
     ("changed", "importers", "parquet", "regression", "results"),
-    ("api", "bulk", "feedback", "run_case", "systems", "thresholds"),
+    ("bulk", "feedback", "run_case", "systems", "thresholds"),
     ("report", "testing"),
     ("golds",),
     ("cli",),

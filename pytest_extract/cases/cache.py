@@ -1,4 +1,8 @@
-"""What several cases share, read and compiled once: schemas, golds, defaults and prompts."""
+"""What several cases share, read and compiled once: schemas, golds, defaults and prompts.
+
+Listing cases and the inputs of their outputs needs neither the project's own metrics nor a judge: pass
+`compile_structure` to `SchemaCache`.
+"""
 
 from __future__ import annotations
 

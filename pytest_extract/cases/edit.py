@@ -1,4 +1,4 @@
-"""Replaces a value in a JSON or YAML text and leaves the rest as it is: only differences are rewritten.
+"""Replaces a value in a JSON or YAML text, such as the gold of a case, and leaves the rest as it is.
 
 A changed value keeps its quoting. A block of YAML that gained or lost keys, or rows at its end, gains or loses
 their lines; any other mapping or list that gained or lost a part is written anew as a whole in the style it had.

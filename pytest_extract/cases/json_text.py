@@ -1,4 +1,4 @@
-"""JSON text -> plain values, and on demand the line and column of any of them.
+"""JSON text -> plain values, and on demand the line and column of any of them; positions and numbers for YAML, too.
 
 Stricter than `json.loads`: a duplicate key, NaN, Infinity and a number out of range are mistakes with their place.
 Places are computed by a second pass over the tokens, only when there is a mistake to report.

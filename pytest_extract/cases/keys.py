@@ -1,7 +1,7 @@
 """The keys of a case: `case.schema.json` describes them; here values are checked by it and mistakes get their words.
 
 A schema's `title` is the noun phrase of a message ("must be a number from 0 to 1"), its `description` the text of the
-manual. Nothing here reads a document or knows the schema of a case.
+manual. Keys are merged with the defaults that cases share. Nothing here reads a document or knows the schema of a case.
 """
 
 from __future__ import annotations

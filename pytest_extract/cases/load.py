@@ -1,4 +1,4 @@
-"""Case file -> cases and mistakes: one case, `cases:` or `dataset:`, each with `defaults:`."""
+"""Case file -> cases and mistakes: one case, `documents:`, `cases:` or `dataset:`, each with `defaults:`."""
 
 from __future__ import annotations
 

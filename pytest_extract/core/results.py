@@ -1,4 +1,7 @@
-"""Frozen result types of scoring one output: what was compared, what it gave, and what is still to be asked."""
+"""Frozen result types of scoring one output: what was compared, what it gave, and what is still to be asked.
+
+What an extractor reported beside its values, its confidence and citations, belongs to a result, too.
+"""
 
 from __future__ import annotations
 

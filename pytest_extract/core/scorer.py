@@ -19,7 +19,7 @@ from pytest_extract.core.extensions import Extensions, MeasureSpec
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.measures.base import DocumentMeasures
-from pytest_extract.core.options import ScoreKeywords, ScoreOptions
+from pytest_extract.core.options import Keywords, ScoreKeywords, ScoreOptions, split_keywords
 from pytest_extract.core.parse.output import parse_output, too_many_bytes, too_many_values
 from pytest_extract.core.parse.text import FitRank, SchemaFit
 from pytest_extract.core.results import (
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.complexity import SchemaShape, Shape
     from pytest_extract.core.output_shape import Unwrapped
     from pytest_extract.core.rules.rule_set import RuleSet
+
 
 MOST_ROUNDS: Final = 12
 """Times that a judge is asked about one document: alignments inside aligned rows take a round each."""
@@ -360,3 +361,28 @@ def _all_failed(results: tuple[FieldResult, ...], why: str) -> tuple[FieldResult
         result._replace(status=Status.MISMATCH, score=0.0, passed=False, reason=why) if result.passed else result
         for result in results
     )
+
+
+def score(schema: Json, gold: Json, extracted: Json | Missing, **keywords: Unpack[Keywords]) -> Score:
+    """Score an extracted JSON value against gold under a JSON Schema.
+
+    The keywords are those of `compile_schema` (`semantics`, `nulls`, `overrides`, `extensions`, `judge_mode`, ...) and
+    the fields of `ScoreOptions` (`judge`, `modality`, `gates`, `accept`, `absent`, `confidence`, ...). Whoever scores
+    many documents calls `compile_schema(...).score(...)`.
+    Raises SchemaError for a mistake in the scoring configuration, ConfigError for one in the other arguments.
+    """
+    compiling, options = split_keywords(keywords)
+    return compile_schema(schema, **compiling).score(gold, extracted, options)
+
+
+def score_text(schema: Json, gold: Json, text: object, **keywords: Unpack[Keywords]) -> Score:
+    """Parse a model's raw output, gate it, and score it; the keywords are those of `score`.
+
+    `repair` mends broken JSON and tells so. An output of more than `max_output_bytes` (default 10 MB, or ten times the
+    gold) is the failure `output_too_large`.
+    """
+    compiling, options = split_keywords(keywords)
+    return compile_schema(schema, **compiling).score_text(gold, text, options)
+
+
+__all__ = ["Score", "ScoreOptions", "Scorer", "compile_schema", "score", "score_text"]

@@ -1,7 +1,8 @@
-"""JSON values, the value of a missing key, and places inside a document.
+"""JSON values, the value of a missing key, places inside a document, and the patterns of places.
 
-A place is a tuple of steps (a key or an index); its text is made last, so a key with a dot or a
-bracket in it stays what it is.
+A place is a tuple of steps (a key or an index); its text is made last, so a key with a dot or a bracket in it stays
+what it is. A pattern, `items[].price`, is the text of a place in a schema, as results, thresholds and overrides write
+it.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
-from pytest_extract.documents.box import Box
-from pytest_extract.documents.errors import DocumentError
+from pytest_extract.documents.base import Box, DocumentError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular
 
 __all__ = ("MEDIA_TYPES", "Box", "Document", "DocumentError", "media_type_of")

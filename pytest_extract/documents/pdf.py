@@ -19,8 +19,7 @@ from importlib.util import find_spec
 from typing import Any, Final, Literal, NamedTuple
 
 from pytest_extract.core.results import FailureKind
-from pytest_extract.documents.box import Box
-from pytest_extract.documents.errors import DocumentError
+from pytest_extract.documents.base import Box, DocumentError
 from pytest_extract.documents.pdf_child import ChildEnded, read_message, write_message
 
 CPU_SECONDS: Final = 20

@@ -53,7 +53,7 @@ def answer_questions() -> None:
 def _answer(question: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     from pytest_extract.core.results import FailureKind
     from pytest_extract.documents import pdf_reader, pdf_writer
-    from pytest_extract.documents.errors import DocumentError
+    from pytest_extract.documents.base import DocumentError
 
     _limit(question["seconds"], question["memory"])
     name = question["name"]

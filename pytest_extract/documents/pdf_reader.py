@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pytest_extract.core.results import FailureKind
-from pytest_extract.documents.box import Box
-from pytest_extract.documents.errors import DocumentError
+from pytest_extract.documents.base import Box, DocumentError
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.documents.errors import DocumentError
+from pytest_extract.documents.base import DocumentError
 from pytest_extract.documents.pdf_reader import Answer, character_numbers, open_pdf, text_of_page
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""Call a user's extractor with those of the arguments that its signature names, sync or async."""
+"""Call a user's extractor with those of the arguments that its signature names, sync or async.
+
+Coroutines run in a loop in a thread of its own, whatever loop, or none, the caller is in.
+"""
 
 from __future__ import annotations
 

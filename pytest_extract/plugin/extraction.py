@@ -1,4 +1,7 @@
-"""Outputs for items: replayed, or from a call of the user's extractor or the built-in one."""
+"""Outputs for items: replayed, or from a call of the user's extractor or the built-in one.
+
+Outputs and judge answers that could not be saved are reported at the end of the run, which then fails.
+"""
 
 from __future__ import annotations
 

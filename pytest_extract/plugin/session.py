@@ -1,4 +1,8 @@
-"""The extract cases of one pytest session in one process: created for the first case file, it owns what cases share."""
+"""The extract cases of one pytest session in one process: created for the first case file, it owns what cases share.
+
+It starts with options and files checked before the first call, and ends even where calls have not: at exit Python joins
+the threads that libraries started for a call, and a thread that stands in an import keeps the lock that the exit needs.
+"""
 
 from __future__ import annotations
 

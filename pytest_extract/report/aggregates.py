@@ -1,4 +1,4 @@
-"""Aggregates of a run and the leaderboard, as lines and as JSON."""
+"""Aggregates of a run and the leaderboard, as lines and as JSON; SOB's published tables from its own results."""
 
 from __future__ import annotations
 

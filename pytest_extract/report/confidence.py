@@ -1,4 +1,4 @@
-"""What a confidence is worth: calibration, and proposed thresholds as a table, as keys of a case file and as JSON."""
+"""What a confidence is worth: auto-accept as lines; calibration, and proposed thresholds as a table, keys and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the values of failing fields stand in the document, as a text under each line of the diff."""
+"""Where the values of failing fields stand in the document, as text; the cases of results, found again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Text as lines of styled spans, safe to print; whoever shows a line maps its styles to colours."""
+"""Text as lines of styled spans, safe to print, and the one model of a table.
+
+Whoever shows a line or a table, on the terminal, in Markdown or on the page, maps its styles in its own way.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the reports of a run for people are made from, and what the run comes to in a headline."""
+"""What the reports of a run for people are made from: its headline, command, git revision, branch and job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Writing the default metrics into a schema, in either annotation dialect, so that they can be read and changed."""
+"""Writing metrics into a schema, in either annotation dialect, so that they can be read and changed.
+
+They are the defaults, or what suits the values and the keys of rows that golds have at each place.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolving the references and compositions of a JSON Schema into one plain tree.
+"""Resolving the references and compositions of a JSON Schema into one plain tree; schemas of OpenAPI and Gemini, too.
 
 The steps are those of struct-extract-eval; what it loses on the way and resolving can keep is kept: annotations
 beside a `$ref`, `required` of all branches, and recursion, which stays a `$ref` into `$defs`.

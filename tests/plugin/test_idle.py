@@ -62,7 +62,7 @@ def test_a_run_of_a_case_loads_no_model_and_no_array_library(tmp_path: Path) -> 
 MAY_LOAD = """
 cases cases.build cases.cache cases.embedded_schema cases.json_text cases.keys cases.load
 cases.model cases.patterns cases.review_file cases.sources cases.yaml_text
-documents documents.box documents.errors documents.text_store
+documents documents.base documents.text_store
 collector errors
 extraction extraction.base extraction.call extraction.llm extraction.llm.errors
 files lazy

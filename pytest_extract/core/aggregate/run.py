@@ -1,4 +1,4 @@
-"""A run's measures: plain and complexity-weighted means over cases, with 95 % bootstrap intervals, by variant.
+"""A run's measures: plain and complexity-weighted means with 95 % bootstrap intervals, by variant and field.
 
 Cases that are broken or were not run have no measures: they are counted and take no part in any mean.
 """

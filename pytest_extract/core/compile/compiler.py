@@ -1,4 +1,7 @@
-"""Compiles a schema's nodes, one per place, under the policies of the semantics."""
+"""Compiles a JSON Schema: its nodes, one per place, under the policies of the semantics.
+
+Every configuration mistake ends here, before any document is looked at.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What measures are given, and the row of one: gold and extracted value side by side, worked out once."""
+"""What measures are given, and the row of one: gold and extracted value side by side, worked out once.
+
+A path of SOB is `a.b[0].c`; names are not escaped, so that two places may share a path: the later one counts, as
+published. Empty containers, a scalar root and the key `""` of the root, whose path is empty, give no value.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Metrics of numbers and money as people write them, in declared locales."""
+"""Metrics of numbers and money as people write them, in declared locales: read exactly, or not at all.
+
+A text is read only if it is written as the locale writes numbers: "1,23" is no English number, since the comma
+does not stand before three digits. Guessing would turn 1.23 into 123.
+"""
 
 from __future__ import annotations
 

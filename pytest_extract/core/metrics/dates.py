@@ -1,4 +1,8 @@
-"""The metric of dates."""
+"""The metric of dates, and reading them: ISO 8601, declared formats, and numeric or worded dates in a declared order.
+
+Nothing is guessed: 03/04/2024 is a date only where the order is declared, and a two-digit year only in a format
+that says so (%y). Month names are English, German, French, Spanish, Italian, Portuguese and Dutch.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The metric of quantities: a number with a unit, whichever of the equal units it is written in."""
+"""The metric of quantities: a number with a unit, whichever of the equal units it is written in ("kWh", "m/s²").
+
+Units that measure nothing physical (IU, months) and words that stand in no table ("5 Stück") are units of their own:
+they agree with themselves only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What stands around the JSON of a model's answer: thoughts, why it ended, and what clients return with it."""
+"""What stands around the JSON of a model's answer: thoughts, why it ended, and what clients return with it.
+
+What stands in thoughts is a draft, and no answer.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A JSON Schema document as layers: `$ref` and `allOf` seen through without copying, every layer with its pointer.
 
 A schema object, what it refers to and what it is composed of describe one node together; the nearest layer comes first
-and wins. Nothing is fetched: a `$ref` that leads out of the document is unknown.
+and wins. Nothing is fetched: a `$ref` that leads out of the document is unknown. Properties are schemas themselves, the
+words of an `enum` or an example are not.
 """
 
 from __future__ import annotations

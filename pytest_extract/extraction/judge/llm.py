@@ -1,4 +1,7 @@
-"""The judge that is a model: few calls for a case's questions, some concurrent, and new calls for unusable answers."""
+"""The judge that is a model: few calls for a case's questions, some concurrent, and new calls for unusable answers.
+
+Lists that are too long for one call are cut into parts that the judge aligns, and the answers put together again.
+"""
 
 from __future__ import annotations
 

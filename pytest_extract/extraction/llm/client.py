@@ -1,4 +1,4 @@
-"""One completion from a model through litellm: retried, timed, priced, its failures told apart."""
+"""One completion from a model through litellm: retried, timed, priced, its tokens counted, its failures told apart."""
 
 from __future__ import annotations
 

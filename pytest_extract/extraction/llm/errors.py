@@ -1,4 +1,8 @@
-"""What an exception of a model's client means, read from its shape: litellm, openai and anthropic look alike here."""
+"""What an exception of a model's client means, read from its shape: litellm, openai and anthropic look alike here.
+
+What a model refuses in a request is changed (a wish is left out, a limit gets its other name), and no more calls are
+made where the next would fail as the last ones did: no key, no such model, an unknown host.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Recordings: stored outputs that replace calls of the extractor, one JSON file each, addressed by their inputs.
 
 A file is `DIR/CASE/DIGEST.json`. Judge answers are stored in `DIR/judge` (`extraction.judge.cache`).
+
+A recording is used if some case has the same document, schema, question and prompt. Models, parameters and repeats are
+options of a run and make no recording unused. A recording for another git revision is used while its document exists.
 """
 
 from __future__ import annotations

@@ -1,9 +1,20 @@
-"""What a document raises."""
+"""A place on a page, and what a document raises."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from pytest_extract.core.results import FailureKind
 from pytest_extract.errors import ExtractError
+
+
+class Box(NamedTuple):
+    """A rectangle on a page as it is shown: shares of its width and height in [0, 1], from the upper left corner."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
 
 
 class DocumentError(ExtractError):

@@ -40,7 +40,7 @@ RINGS = (
 
 CORE_RINGS = (
     ("arguments", "values", "regex"),
-    ("results", "auto_accept", "case_result", "complexity", "result_json"),
+    ("results", "auto_accept", "case_result", "complexity", "result_json", "spending"),
     ("metrics", "transforms"),
     ("extensions", "post_processors", "semantics", "schema"),
     ("compile",),

@@ -6,8 +6,7 @@ import importlib
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,15 +15,11 @@ from pytest_extract.cases.embedded_schema import embedded_schema, wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
 from pytest_extract.cases.sources import SourceFile, parse_source, read_source, read_text
 from pytest_extract.core.arguments import class_schema
-from pytest_extract.core.case_result import CaseResult, Variant
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.measures.table import SCORE_MEASURES
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES
-from pytest_extract.report.aggregates import repeated_results_text
 from pytest_extract.report.lines import Line, printed, safe_controls, text_of
-from pytest_extract.results import ResultsReader
 
 if TYPE_CHECKING:
     from pytest_extract.cases.cache import SchemaCache
@@ -183,58 +178,3 @@ def print_lines(lines: Iterable[Line]) -> None:
 def terminal_width(fallback: int = 120) -> int:
     """Return the columns of the terminal, at least 60; `fallback` without a terminal."""
     return max(60, shutil.get_terminal_size((fallback, 24)).columns)
-
-
-def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
-    """Return the results of all files, a case on a variant once for each file; raises StoreError, ConfigError for none.
-
-    Files that have a case on the same variant are runs of their own: their variants bear the file's name as well. Other
-    files are parts of one run. A later line of a file replaces an earlier one of the same case and variant.
-    """
-    kept: dict[tuple[str, str, str], dict[int, CaseResult]] = {}
-    replaced = 0
-    for number, path in enumerate(paths):
-        reader = ResultsReader(path)
-        for result in reader:
-            _check_measures(result, path)
-            found = kept.setdefault((result.file, result.case_id, result.variant.label), {})
-            replaced += number in found
-            found[number] = result
-        if reader.torn:
-            print_note(command, f"{path}: the last line is cut off (a killed run?); its case is left out")
-    if not kept:
-        raise ConfigError(f"no result in {', '.join(map(str, paths))}")
-    if replaced:
-        print_note(command, repeated_results_text(replaced))
-    several = {label for (_file, _case, label), found in kept.items() if len(found) > 1}
-    names = _names_of_files(paths)
-    return [
-        _named_after_file(result, names[number]) if result.variant.label in several else result
-        for found in kept.values()
-        for number, result in found.items()
-    ]
-
-
-def _names_of_files(paths: Sequence[Path]) -> list[str]:
-    """Return a name for each file: its stem, or all of its path where another has the stem; a number for a repeat."""
-    stems = [path.stem for path in paths]
-    names = [stem if stems.count(stem) == 1 else str(path) for stem, path in zip(stems, paths, strict=True)]
-    if len({*paths}) == 1:
-        names = stems
-    before = [names[:index].count(name) for index, name in enumerate(names)]
-    return [f"{name}, {count + 1}" if count else name for name, count in zip(names, before, strict=True)]
-
-
-def _named_after_file(result: CaseResult, name: str) -> CaseResult:
-    variant = Variant(model=f"{result.variant.label} ({name})".strip())
-    return replace(result, variant=variant, nodeid=f"{result.nodeid} ({name})")
-
-
-def _check_measures(result: CaseResult, path: Path) -> None:
-    """Raise StoreError for a result without a measure that the tables need."""
-    for attempt in result.attempts:
-        for name in SCORE_MEASURES if attempt.score is not None else ():
-            if attempt.score is not None and name not in attempt.score.measures:
-                raise StoreError(
-                    f"{path}: the result of {result.nodeid!r} has no measure {name!r}; was the file edited?"
-                )

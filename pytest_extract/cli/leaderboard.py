@@ -6,8 +6,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_extract.cli.files import print_lines, read_all_results, terminal_width, write_json
+from pytest_extract.cli.files import print_lines, terminal_width, write_json
 from pytest_extract.cli.report import check_tags
+from pytest_extract.cli.run_results import read_all_results
 from pytest_extract.core.aggregate.published import MODALITY_WEIGHTS
 from pytest_extract.core.aggregate.run import aggregate, standings
 from pytest_extract.core.aggregate.slices import dimension, natural_key

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_extract.cli.files import print_lines, print_note, read_all_results, terminal_width, write_json
+from pytest_extract.cli.files import print_lines, print_note, terminal_width, write_json
+from pytest_extract.cli.run_results import read_all_results
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.run import aggregate, standings
 from pytest_extract.core.aggregate.slices import DIMENSIONS, known_tags, slice_tables, tags_among

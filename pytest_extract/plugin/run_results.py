@@ -19,7 +19,8 @@ from typing import IO, TYPE_CHECKING, TextIO, overload
 
 import pytest
 
-from pytest_extract.core.case_result import CaseResult, Spending
+from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.spending import Spending
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.report.totals import Forecast, RunTotals, totals_of
 from pytest_extract.results import load_result

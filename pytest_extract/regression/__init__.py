@@ -42,7 +42,7 @@ __getattr__, __dir__ = lazy_names(
         "Rules": "regression.rules",
         "Snapshot": "regression.snapshots",
         "evaluate_gate": "regression.gate",
-        "read_baseline": "regression.baseline_file",
+        "read_baseline": "regression.baseline",
         "snapshot": "regression.snapshots",
     },
 )

@@ -133,9 +133,9 @@ def test_score_loads_no_cases_no_reports_and_no_unused_metrics(tmp_path):
     loaded = loaded_by(tmp_path, "score", "s.json", "g.json", "o.json")
     unused = (
         "cases.load",
-        "core.metrics.calendar",
-        "core.metrics.locales",
-        "core.metrics.units",
+        "core.metrics.dates",
+        "core.metrics.amounts",
+        "core.metrics.quantity",
         "core.metrics.texts",
         "cases.build",
         "core.aggregate",

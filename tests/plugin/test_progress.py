@@ -8,10 +8,10 @@ import pytest
 
 CONFTEST = """
 import pytest
-from pytest_extract.plugin import progress
+from pytest_extract.plugin import terminal
 from pytest_extract import Extraction
 
-progress.EVERY_S = {"terminal": 0.0, "CI": 0.0}
+terminal.EVERY_S = {"terminal": 0.0, "CI": 0.0}
 
 @pytest.fixture
 def extractor():

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.spending import Spending
 from pytest_extract.report.html import cases
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import json_in_script, page

@@ -71,7 +71,8 @@ def findings_of(
         results = [result for result in results if result.path not in explained or result.status not in FAILED]
     findings = fold_failures(results) if folded else map(Finding, failed)
     named = _with_mistakes([*by_mistake, *findings], mistakes)
-    return _note_similar_values(sorted(named, key=lambda each: (each.result.score, -each.result.weight)))
+    worst = _note_similar_values(sorted(named, key=lambda each: (each.result.score, -each.result.weight)))
+    return _join_rows(worst) if folded else worst
 
 
 _FOLDED_KINDS: Final = frozenset({"wrapped", "renamed_key", "swapped_fields", "merged_rows"})
@@ -121,6 +122,49 @@ def _with_mistakes(findings: Sequence[Finding], mistakes: Sequence[NamedMistake]
         finding._replace(mistake=finding.mistake or (around if finding.note else exact).get(finding.result.path))
         for finding in findings
     ]
+
+
+_MOST_APART: Final = 2
+"""Missing rows, or invented ones, that follow each other and are told one by one."""
+
+
+def _join_rows(findings: Sequence[Finding]) -> list[Finding]:
+    """Return one finding for many rows on one side that follow each other and of which nothing else is told."""
+    runs: list[list[Finding]] = []
+    for finding in findings:
+        if runs and _follows(runs[-1], finding):
+            runs[-1].append(finding)
+        else:
+            runs.append([finding])
+    return [each for run in runs for each in (run if len(run) <= _MOST_APART else [_joined(run)])]
+
+
+def _follows(run: Sequence[Finding], finding: Finding) -> bool:
+    before, result = run[-1].result, finding.result
+    one, other = before.path[-1:], result.path[-1:]
+    return (
+        result.status in _ONE_SIDED
+        and (result.status, result.metric) == (before.status, before.metric)
+        and result.path[:-1] == before.path[:-1]
+        and isinstance(one[0], int)
+        and isinstance(other[0], int)
+        and other[0] - one[0] == (1 if other[0] >= 0 else -1)
+        and not finding.note.startswith(_SIMILAR)
+        and not run[0].note.startswith(_SIMILAR)
+        and mistake_text(finding) in ("", mistake_text(run[0]))
+    )
+
+
+def _joined(run: Sequence[Finding]) -> Finding:
+    """Return a finding that shows the first value, and tells how many there are and to which place."""
+    first, last = run[0].result, run[-1].result
+    missing = first.status is Status.OMISSION
+    value = first.gold if missing else first.extracted
+    count = plural(len(run), "row" if isinstance(value, dict | list) else "value")
+    note = f"{count} missing, to {last.path}" if missing else f"{count} invented, to {last.matched or last.path}"
+    heaviest = max(finding.result.weight for finding in run)
+    stands_for = sum(finding.stands_for for finding in run)
+    return Finding(first._replace(weight=heaviest), note, stands_for, run[0].mistake)
 
 
 def mistake_text(finding: Finding) -> str:
@@ -321,6 +365,7 @@ def _row_content(values: Iterable[tuple[Path, Json]]) -> str:
     return json.dumps({path_text(path): value for path, value in values}, sort_keys=True, default=repr)
 
 
+_SIMILAR: Final = "much like "
 _SIMILAR_FROM: Final = 0.6
 _MOST_INVENTED: Final = 100
 """Invented texts of one field with which each missing one is compared; with more the notes are left out."""
@@ -356,4 +401,4 @@ def _with_similar_value(finding: Finding, invented: Sequence[FieldResult]) -> Fi
         return finding
     text, _, index = best
     place = invented[index].matched or invented[index].path
-    return finding._replace(note=f"much like {show(text, _SIMILAR_WIDTH)}, invented at {place}")
+    return finding._replace(note=f"{_SIMILAR}{show(text, _SIMILAR_WIDTH)}, invented at {place}")

@@ -84,6 +84,33 @@ def test_rows_that_no_gap_explains_stay(gold: str, extracted: str) -> None:
     assert not any("after stand" in told for _, told, _ in told_of_rows(gold, extracted))
 
 
+@pytest.mark.parametrize(
+    ("gold", "extracted", "folded"),
+    [
+        pytest.param("abcdef", "abc", [("r[3]", "the list ends after 3 of 6 rows", 6)], id="cut"),
+        pytest.param("ab", "abcdef", [("r[-1]", "4 rows invented, to r[5]", 8)], id="invented"),
+        pytest.param("abcd", "ab", [("r[2]", "the list ends after 2 of 4 rows", 2), ("r[3]", "the list ends after 2 of 4 rows", 2)], id="two"),
+    ],
+)  # fmt: skip
+def test_rows_on_one_side_that_follow_each_other(gold: str, extracted: str, folded: list[tuple[str, str, int]]) -> None:
+    assert told_of_rows(gold, extracted) == folded
+
+
+def test_missing_values_of_a_list_that_follow_each_other() -> None:
+    schema = {
+        "properties": {
+            "t": {
+                "type": "array",
+                "x-eval-align": {"ordered": True},
+                "items": {"type": "string", "x-eval-compare": "exact"},
+            }
+        }
+    }
+    score = compile_schema(schema).score({"t": [*"abcdef"]}, {"t": ["a", "b"]}).record()
+    (finding,) = findings_of(split_known(score, ()).counted, mistakes=score.mistakes)
+    assert (str(finding.result.path), finding.result.gold, finding.note) == ("t[2]", "c", "4 values missing, to t[5]")
+
+
 def test_an_invented_inner_row_keeps_where_it_stands() -> None:
     folded = fold_failures(
         [

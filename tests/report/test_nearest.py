@@ -38,4 +38,7 @@ def test_nothing_is_guessed(entries: list[FieldResult]) -> None:
 
 def test_very_many_values_are_left_alone() -> None:
     many = [item(f"a[{at}]", f"word{at}") for at in range(200)]
-    assert not any(notes(*many, *(item(f"a[{-1 - at}]", extracted=f"word{at}x") for at in range(200))))
+    assert not any(
+        note.startswith("much like")
+        for note in notes(*many, *(item(f"a[{-1 - at}]", extracted=f"word{at}x") for at in range(200)))
+    )

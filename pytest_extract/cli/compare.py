@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pytest_extract.cli.files import print_lines, print_note, terminal_width, write_json
 from pytest_extract.core.aggregate.slices import slice_name
@@ -15,22 +15,12 @@ from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
 from pytest_extract.regression.resolution import Resolution, resolutions
-from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.rules import Rules, read_rule
 from pytest_extract.regression.snapshots import Snapshot
 from pytest_extract.results import ResultsReader
 
 FORMAT: Final = 4
 """Version of the JSON."""
-_RULES: Final = {
-    "alpha": (float, "how often the gate may say WORSE without a true change (default 0.05)"),
-    "margin": (float, "PASS needs that a fall of the mean by this is excluded (default: it says what is excluded)"),
-    "measure": (str, "judge this measure (pass_rate, f1, ...) and not the share of passed fields"),
-    "max-dead": (int, "hard rule: at most so many cases that were right and now are dead (default: see the manual)"),
-    "max-fallen": (int, "hard rule: at most so many fields that fell"),
-    "max-drop": (float, "hard rule: the measure falls by at most this"),
-    "max-cost-rise": (float, "hard rule: the mean cost of a call rises by at most this share (0.2: a fifth)"),
-    "max-latency-rise": (float, "hard rule: the mean latency of a call rises by at most this share"),
-}
 
 
 class Side(NamedTuple):
@@ -51,8 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inconclusive", choices=("pass", "warn", "fail"), help="exit status of UNDECIDED: 0, 0 or 1 (default 3)"
     )
-    for name, (kind, text) in _RULES.items():
-        parser.add_argument(f"--{name}", type=kind, help=text)
+    parser.add_argument(
+        "--rule",
+        action="append",
+        default=[],
+        type=_rule,
+        metavar="RULE=VALUE",
+        help="set a rule of the gate (alpha=0.05, max_fallen=0, ...), as --extract-rule of pytest does; repeatable",
+    )
     parser.add_argument(
         "--by",
         action="append",
@@ -60,7 +56,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TAG",
         help="judge each value of this tag (or depth, breadth, modality, ...) too",
     )
-    parser.add_argument("--allow-drafts", action="store_true", help="count cases whose golds nobody has reviewed")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="show every changed field and case")
 
@@ -79,8 +74,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[Resolution], list[str]]:
-    rules = rules_from(args)
-    before, after = (read_side(path, allow_drafts=args.allow_drafts) for path in (args.before, args.after))
+    rules = _rules_from(args)
+    before, after = (read_side(path, allow_drafts=rules.allow_drafts) for path in (args.before, args.after))
     if after.baseline is not None:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
     _check_names(rules.by, before.snapshot, after.snapshot)
@@ -112,15 +107,18 @@ def _is_same_run(before: Side, after: Side) -> bool:
     return before.run is not None and after.run is not None and before.run.has_same_content(after.run)
 
 
-def rules_from(args: argparse.Namespace) -> Rules:
+def _rule(text: str) -> tuple[str, Any]:
+    try:
+        return read_rule(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} {error}") from None
+
+
+def _rules_from(args: argparse.Namespace) -> Rules:
     """Return the rules that the options ask for. Raises ConfigError where one is out of range."""
-    names = [name.replace("-", "_") for name in _RULES]
-    given = {name: value for name in names if (value := getattr(args, name)) is not None}
-    return Rules(
-        **given,
-        allow_drafts=args.allow_drafts,
-        by=tuple(dict.fromkeys(map(slice_name, args.by))),
-    )
+    given = dict(args.rule)
+    by = map(slice_name, [*given.pop("by", ()), *args.by])
+    return Rules(**given, by=tuple(dict.fromkeys(by)))
 
 
 def read_side(path: Path, *, allow_drafts: bool = False) -> Side:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-from dataclasses import replace
+import re
+from dataclasses import fields, replace
+from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -277,6 +280,14 @@ def test_a_named_measure_can_be_judged():
 def test_an_unknown_measure_is_a_mistake_with_the_nearest_name():
     with pytest.raises(ConfigError, match="did you mean 'pass_rate'"):
         verdict(suite(12, GOOD), suite(12, GOOD), measure="pas_rate")
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Rules)])
+def test_every_rule_is_read_and_stands_in_the_manual(name):
+    package = Path(str(resources.files("pytest_extract")))
+    sources = [path.read_text("utf-8") for path in package.rglob("*.py") if path.name != "rules.py"]
+    assert any(re.search(rf"rules\.{name}\b", source) for source in sources)
+    assert re.search(rf"^\| .*`{name}`.* \|", (package / "docs" / "regression.md").read_text("utf-8"), re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import compile_schema
-from pytest_extract.core.mistakes import MOST_NAMED, ComparedOutput, mistakes_by_path, name_mistakes
-from pytest_extract.core.mistakes.output import compared_results
+from pytest_extract.core.mistakes import (
+    MOST_NAMED,
+    ComparedOutput,
+    dates,
+    mistakes_by_path,
+    name_mistakes,
+    numbers,
+    rows,
+    texts,
+)
+from pytest_extract.core.mistakes.output import MistakeKind, compared_results
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS
 from pytest_extract.core.values import copied
 from pytest_extract.schema_tools.infer import infer_schema
@@ -45,6 +54,11 @@ def test_the_example_of_a_kind_has_its_name_and_text(kind):
         gold, extracted = ({"field": side, "other": "as it is"} for side in (gold, extracted))
     in_document = (lambda value: str(value) in document) if document else None
     assert [(each.kind, each.text) for each in named(gold, extracted, in_document=in_document)] == [(kind.name, text)]
+
+
+def test_every_kind_of_a_family_has_its_place_in_the_table():
+    written = [kind for family in (dates, numbers, rows, texts) for kind in vars(family).values()]
+    assert {kind.name for kind in written if isinstance(kind, MistakeKind)} == set(MISTAKE_KINDS)
 
 
 def test_every_kind_has_a_sentence_and_one_rule():

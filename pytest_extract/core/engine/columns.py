@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple, Protocol
 
-from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, Skip
+from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present
 from pytest_extract.core.engine.leaf import transformed
-from pytest_extract.core.engine.walk import score_missing
+from pytest_extract.core.engine.walk import leaf_for, node_for, node_of_undeclared, score_missing
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import HALLUCINATION, OMISSION
@@ -20,7 +21,10 @@ from pytest_extract.core.values import MISSING, Json, Value
 DEEPEST_TRIAL: Final = 16
 """Lists inside lists whose rows are tried; deeper ones are compared as one value."""
 _DEEPEST_BAG: Final = 32
+_MOST_UNDECLARED: Final = 64
+"""Keys that no property declares, and that are columns of their own; of more, objects are walked."""
 _NOTHING: Final = Fit(0.0, 0.0)
+_SAME: Final = BoundMetric(compare=lambda gold, other: float(equality.same(gold, other)), key=equality.same_key)
 _ROWS_AT_ONCE: Final = 64
 
 
@@ -134,6 +138,18 @@ class MetricColumn:
         return np.where(np.logical_and.outer(there, other), self.weight, one_sided)
 
 
+class _Block(NamedTuple):
+    """Values of gold and of the output, by their places among the distinct ones, that one leaf or object scores.
+
+    `columns`: their fits add up to those of the values; none where another type is what they have in common.
+    """
+
+    golds: list[int]
+    others: list[int]
+    columns: list[Column]
+    weight: float = 0.0
+
+
 class NodeColumn:
     """Values that need a walk: lists, alternatives, fields of several metrics or with rules of the case."""
 
@@ -150,39 +166,87 @@ class NodeColumn:
         self.gold = gold
         self.extracted = extracted
         self.places = places
-        self.is_exact = places is not None or run.f1 or not run.absent or not isinstance(node, Array)
+        self.has_bags = places is None and not run.f1 and run.absent and isinstance(node, Array)
+        content: Callable[[Value], Hashable] = run.content
+        self._golds = _distinct([*range(len(gold))], lambda i: content(gold[i]) if places is None else i)
+        self._others = _distinct([*range(len(extracted))], lambda j: content(extracted[j]))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether its bounds are fits."""
+        return not self.has_bags and all(column.is_exact for block in self._blocks for column in block.columns)
+
+    @cached_property
+    def _blocks(self) -> list[_Block]:
+        """Values that need no walk, once it is known which node scores those of gold."""
+        if self.places is not None or isinstance(self.node, Array):
+            return []
+        nodes: dict[int, tuple[Node, list[int]]] = {}
+        for place, row in enumerate(self._golds[0]):
+            value = self.gold[row]
+            if is_present(value):
+                node = node_for(self.run, self.node, value)
+                nodes.setdefault(id(node), (node, []))[1].append(place)
+        return [block for node, places in nodes.values() for block in self._blocks_of(node, places)]
+
+    def _blocks_of(self, node: Node, places: list[int]) -> Iterator[_Block]:
+        golds = [self.gold[self._golds[0][place]] for place in places]
+        others = [self.extracted[row] for row in self._others[0]]
+        check = single_check(node)
+        if check is not None and isinstance(node, Leaf) and all(_fits(node, value) for value in golds):
+            fitting = [place for place, value in enumerate(others) if _fits(node, value)]
+            fits = column_of(self.run, node, golds, [others[place] for place in fitting], [()] * len(golds))
+            yield _Block(places, fitting, [fits])
+            yield _Block(places, sorted({*range(len(others))} - {*fitting}), [], check.weight)
+        elif isinstance(node, Array) and all(type(value) is list for value in golds):
+            lists = [place for place, value in enumerate(others) if not is_present(value) or type(value) is list]
+            column = NodeColumn(self.run, node, golds, [others[place] for place in lists], None)
+            yield _Block(places, lists, [column])
+        elif isinstance(node, Object) and node.entries and _is_regular(self.run, node, golds):
+            regular = [place for place, value in enumerate(others) if _is_regular(self.run, node, [value])]
+            rows = _present([others[place] for place in regular])
+            yield _Block(places, regular, columns_of(self.run, node, golds, rows, [()] * len(golds)))
 
     def fit(self, i: int, j: int) -> Fit:
         """Walk two values."""
         path = () if self.places is None else self.places[i]
         return pair_fit(self.run, self.node, self.gold[i], self.extracted[j], path)
 
-    def _bag(self, value: Value) -> Counter[Hashable] | None:
-        key = "bag", id(self.node), self.run.content(value)
+    def _bag(self, value: Value, *, of_gold: bool) -> _Bag | None:
+        key = "bag", id(self.node), self.run.content(value), of_gold
         if key not in self.run.known:
-            bag: Counter[Hashable] = Counter()
-            self.run.known[key] = bag if _fill(bag, self.run, self.node, value) else None
-        found: Counter[Hashable] | None = self.run.known[key]
+            bag = _Bag(of_gold)
+            self.run.known[key] = bag if bag.fill(self.run, self.node, value) else None
+        found: _Bag | None = self.run.known[key]
         return found
 
     def add_to(self, scores: Any) -> Any:
-        """Walk the distinct values, or compare the leaves of two lists whatever rows they stand in."""
+        """Compare what one metric compares all at once, or the leaves of two lists whatever rows they stand in.
+
+        The distinct values that remain are walked.
+        """
         import numpy as np
 
-        content: Callable[[Value], Hashable] = self.run.content
-        golds, ours = _distinct([*range(len(self.gold))], lambda i: content(self.gold[i]) if self.places is None else i)
-        others, theirs = _distinct([*range(len(self.extracted))], lambda j: content(self.extracted[j]))
+        (golds, ours), (others, theirs) = self._golds, self._others
         bags = [
-            [None if self.is_exact else self._bag(side[row]) for row in rows]
+            [self._bag(side[row], of_gold=side is self.gold) if self.has_bags else None for row in rows]
             for side, rows in ((self.gold, golds), (self.extracted, others))
         ]
-        sizes = [np.array([0.0 if bag is None else bag.total() for bag in side]) for side in bags]
-        table, weights = _shared(*bags), np.maximum.outer(*sizes)
-        for a, i in enumerate(golds):
-            for b in range(len(others)) if bags[0][a] is None else [b for b, bag in enumerate(bags[1]) if bag is None]:
-                table[a, b], weights[a, b], _ = self.fit(i, others[b])
+        sizes = [np.array([0.0 if bag is None else bag.size for bag in side]) for side in bags]
+        table, weights, is_open = _shared(*bags), np.maximum.outer(*sizes), _unlike(*bags)
+        for block in self._blocks:
+            cells = np.ix_(block.golds, block.others)
+            found = np.zeros((len(block.golds), len(block.others)))
+            weights[cells] = sum((column.add_to(found) for column in block.columns), block.weight)
+            table[cells], is_open[cells] = found, False
+        for a, b in np.argwhere(is_open).tolist():
+            table[a, b], weights[a, b], _ = self.fit(golds[a], others[b])
         _add_cells(scores, ours, theirs, table)
         return weights[np.ix_(ours, theirs)]
+
+
+def _fits(leaf: Leaf, value: Value) -> bool:
+    return leaf.types is None or not is_present(value) or type_fits(leaf.types, value)
 
 
 def _add_cells(scores: Any, ours: Sequence[int], theirs: Sequence[int], table: Any, weight: float = 1.0) -> None:
@@ -215,43 +279,96 @@ def _distinct(values: Sequence[Any], key: Callable[[Any], Hashable | None]) -> t
     return firsts, codes
 
 
-def _fill(bag: Counter[Hashable], run: ScoringContext, node: Node, value: Value, depth: int = 0) -> bool:
-    """Put the leaves of a value into a bag, by what they share where they match, with their weight.
+class _Bag:
+    """The leaves of a list, whatever rows they stand in, for bounds of how well it fits another one.
 
-    False where that is not known: another type, alternatives, metrics on containers.
+    leaves: their weight by what they share where they match; a value of the output stands there once for each leaf
+    that may score it. size: the sum of their weights. taken: of places with alternatives, the node that scores all.
     """
-    if value is MISSING or value is None or isinstance(node, Skip):
+
+    def __init__(self, of_gold: bool) -> None:  # noqa: FBT001 - the side
+        self.of_gold = of_gold
+        self.leaves: Counter[Hashable] = Counter()
+        self.size = 0.0
+        self.taken: dict[int, int] = {}
+
+    def fill(self, run: ScoringContext, node: Node, value: Value, depth: int = 0) -> bool:
+        """Put the leaves of a value in; False where they are not known: another type, metrics on containers."""
+        if value is MISSING or value is None or isinstance(node, Skip):
+            return True
+        if leaves := _leaves_of(run, node):
+            own = (node_for(run, node, value),) if self.of_gold else leaves
+            self.size += sum(check.weight for check in leaves[0].checks)
+            for leaf in own:
+                self._add(leaf, value)  # type: ignore[arg-type]
+            return True
+        if isinstance(node, Union | RecursiveRef):
+            inner = node_for(run, node, value)
+            return self.taken.setdefault(id(node), id(inner)) == id(inner) and self.fill(run, inner, value, depth)
+        if isinstance(node, Array):
+            regular = type(value) is list and not node.checks and not node.wrap and depth < _DEEPEST_BAG
+            if not regular or not (value or node.empty_absent):
+                return False
+            nodes = [*node.prefix, *[node.items] * (len(value) - len(node.prefix))]
+            return all(self.fill(run, own, row, depth + 1) for own, row in zip(nodes, value, strict=False))
+        if not isinstance(node, Object) or node.checks or node.groups or depth >= _DEEPEST_BAG:
+            return False
+        if type(value) is not dict or not value or has_invented_keys(node, value):
+            return False
+        entries = (entry for entry in node.entries if entry.name in value)
+        known = all(self.fill(run, entry.node, value[entry.name], depth + 1) for entry in entries)
+        return known and (node.extra == "ignore" or self._fill_undeclared(run, node, value, depth))
+
+    def _fill_undeclared(self, run: ScoringContext, obj: Object, value: dict[str, Json], depth: int) -> bool:
+        for name in value.keys() - obj.names:
+            node = node_of_undeclared(obj, name)
+            if node is not None:
+                if not self.fill(run, node, value[name], depth + 1):
+                    return False
+            elif value[name] is not None:
+                self.leaves[id(obj), name, equality.same_key(value[name])] += 1
+                self.size += 1
         return True
-    if isinstance(node, Object):
-        regular = type(value) is dict and value and not node.checks and not node.groups and depth < _DEEPEST_BAG
-        if not regular or not (node.extra == "ignore" or node.names.issuperset(value)):
-            return False
-        return all(
-            _fill(bag, run, entry.node, value[entry.name], depth + 1) for entry in node.entries if entry.name in value
-        )
-    if isinstance(node, Array):
-        regular = type(value) is list and not node.checks and not node.wrap and depth < _DEEPEST_BAG
-        if not regular or not (value or node.empty_absent):
-            return False
-        nodes = [*node.prefix, *[node.items] * (len(value) - len(node.prefix))]
-        return all(_fill(bag, run, own, row, depth + 1) for own, row in zip(nodes, value, strict=False))
-    if not isinstance(node, Leaf) or not node.has_only_checks or any(check.batch is not None for check in node.checks):
-        return False
-    for number, check in enumerate(node.checks):
-        metric = check.likeness or check.metric
-        key = None if metric.key is None or check.transform is not None else metric.key(value)  # None: with any other
-        bag[id(node), number, key] += check.weight  # type: ignore[assignment]
-    return True
+
+    def _add(self, leaf: Leaf, value: Json) -> None:
+        for number, check in enumerate(leaf.checks):
+            metric = check.likeness or check.metric
+            key = None if metric.key is None or check.transform is not None else metric.key(value)  # None: with any
+            self.leaves[id(leaf), number, key] += check.weight  # type: ignore[assignment]
 
 
-def _shared(ours: Sequence[Mapping[Hashable, float] | None], theirs: Sequence[Mapping[Hashable, float] | None]) -> Any:
+def _leaves_of(run: ScoringContext, node: Node) -> tuple[Leaf, ...]:
+    """Return the leaves of which one scores any value at a place; none where more does, or their weights differ."""
+    key = "leaves", id(node)
+    if key not in run.known:
+        opened = tuple(_opened(run, node))
+        leaves = all(isinstance(leaf, Leaf) and leaf.has_only_checks for leaf in opened)
+        checks = [leaf.checks for leaf in opened if isinstance(leaf, Leaf)]
+        weights = {sum(check.weight for check in own) for own in checks}
+        batch = any(check.batch is not None for own in checks for check in own)
+        run.known[key] = opened if leaves and len(weights) == 1 and not batch else ()
+    found: tuple[Leaf, ...] = run.known[key]
+    return found
+
+
+def _opened(run: ScoringContext, node: Node) -> Iterator[Node]:
+    if isinstance(node, Union):
+        for _, branch in node.branches:
+            yield from _opened(run, branch)
+    elif isinstance(node, Leaf) and node.by_type is not None:
+        yield from (leaf_for(run, node, kind) for kind in (*node.by_type, None))
+    else:
+        yield node
+
+
+def _shared(ours: Sequence[_Bag | None], theirs: Sequence[_Bag | None]) -> Any:
     """Return the weight that each two bags have in common."""
     import numpy as np
 
-    def by_leaf(bags: Iterable[Mapping[Hashable, float] | None]) -> dict[Hashable, tuple[list[int], list[float]]]:
+    def by_leaf(bags: Sequence[_Bag | None]) -> dict[Hashable, tuple[list[int], list[float]]]:
         found: dict[Hashable, tuple[list[int], list[float]]] = {}
         for place, bag in enumerate(bags):
-            for leaf, weight in (bag or {}).items():
+            for leaf, weight in ({} if bag is None else bag.leaves).items():
                 places, weights = found.setdefault(leaf, ([], []))
                 places.append(place)
                 weights.append(weight)
@@ -264,6 +381,21 @@ def _shared(ours: Sequence[Mapping[Hashable, float] | None], theirs: Sequence[Ma
             columns, other_weights = others[leaf]
             total[np.ix_(rows, columns)] += np.minimum.outer(weights, other_weights)
     return total
+
+
+def _unlike(ours: Sequence[_Bag | None], theirs: Sequence[_Bag | None]) -> Any:
+    """Return of which two bags nothing is known: one is none, or took another alternative at the same place."""
+    import numpy as np
+
+    sides = [
+        _distinct(bags, lambda bag: None if bag is None else frozenset(bag.taken.items())) for bags in (ours, theirs)
+    ]
+    (golds, rows), (others, columns) = sides
+    table = np.ones((len(golds) + 1, len(others) + 1), bool)  # the last are those that are none
+    for a, bag in enumerate(golds):
+        for b, other in enumerate(others):
+            table[a, b] = any(other.taken.get(place, node) != node for place, node in bag.taken.items())
+    return table[np.ix_(rows, columns)]
 
 
 def columns_of(
@@ -285,6 +417,9 @@ def columns_of(
         else:
             columns.append(column_of(run, entry.node, ours, theirs, below))
     if obj.extra == "compare":
+        names = {name for row in (*gold, *extracted) if row is not MISSING for name in row} - obj.names
+        if len(names) <= _MOST_UNDECLARED and not run.empty_is_free:
+            return columns + [_undeclared_column(run, obj, name, gold, extracted, places) for name in sorted(names)]
         ours, theirs = _undeclared(gold, obj.names), _undeclared(extracted, obj.names)
         if any(value is not MISSING for value in (*ours, *theirs)):
             rest = run.known.setdefault(("undeclared", id(obj)), obj._replace(entries=(), groups=()))
@@ -294,6 +429,21 @@ def columns_of(
 
 def _values(rows: Sequence[Value], name: str) -> list[Value]:
     return [MISSING if row is MISSING else row.get(name, MISSING) for row in rows]
+
+
+def _undeclared_column(
+    run: ScoringContext,
+    obj: Object,
+    name: str,
+    gold: Sequence[Value],
+    extracted: Sequence[Value],
+    places: Sequence[Path],
+) -> Column:
+    """Return the values of a key that no property declares: as the schema scores such keys, or by equality."""
+    node, ours, theirs = node_of_undeclared(obj, name), _values(gold, name), _values(extracted, name)
+    if node is not None:
+        return column_of(run, node, ours, theirs, [(*place, name) for place in places])
+    return MetricColumn(_present(ours), _present(theirs), _SAME, f1=run.f1)
 
 
 def _undeclared(rows: Sequence[Value], names: frozenset[str]) -> list[Value]:
@@ -315,7 +465,7 @@ def column_of(
     check = single_check(node)
     if check is None or not isinstance(node, Leaf):
         return NodeColumn(run, node, gold, extracted, None)
-    if node.types and not all(type_fits(node.types, value) for value in (*gold, *extracted) if is_present(value)):
+    if not all(_fits(node, value) for value in (*gold, *extracted)):
         return NodeColumn(run, node, gold, extracted, None)
     sides = gold, extracted
     if check.transform is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Final
 
 from pytest_extract.core.compile.nodes import NO_METRIC, Array, Leaf, Node, Object, RecursiveRef, Skip, Union
@@ -12,7 +12,7 @@ from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.tree import SchemaNode
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, property_pattern
+from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, json_type, property_pattern
 
 EMPTY: Final[dict[str, Json]] = {}
 
@@ -77,13 +77,32 @@ def walk_choice(run: ScoringContext, choice: Union, gold: Value, extracted: Valu
         elif not (run.empty_is_free and gold is MISSING and extracted is MISSING):
             run.vacuous += 1
         return
-    if not run.depth:
-        run.walk(branch_of(run.fits, choice, value), gold, extracted, path, at)
-        return
-    key = "branch", id(choice), run.content(value)  # each row is tried against many
+    # of rows, each is tried against many
+    node = node_for(run, choice, value) if run.depth else branch_of(run.fits, choice, value)
+    run.walk(node, gold, extracted, path, at)
+
+
+def node_for(run: ScoringContext, node: Node, value: Json) -> Node:
+    """Return the node that scores a gold value at a place, choices and types opened; it is kept by content."""
+    while isinstance(node, Union | RecursiveRef):
+        if isinstance(node, RecursiveRef):
+            node = node.node()
+            continue
+        key: Hashable = ("branch", id(node), run.content(value))
+        if key not in run.known:
+            run.known[key] = branch_of(run.fits, node, value)
+        node = run.known[key]
+    return leaf_for(run, node, json_type(value)) if isinstance(node, Leaf) and node.by_type is not None else node
+
+
+def leaf_for(run: ScoringContext, leaf: Leaf, kind: str | None) -> Leaf:
+    """Return the leaf that scores gold values of a JSON type (None: of any other), where the schema says no type."""
+    by_type = leaf.by_type or {}
+    key = "type", id(leaf), kind if kind in by_type else None
     if key not in run.known:
-        run.known[key] = branch_of(run.fits, choice, value)
-    run.walk(run.known[key], gold, extracted, path, at)
+        run.known[key] = leaf._replace(by_type=None, checks=by_type.get(kind or "", leaf.checks))
+    found: Leaf = run.known[key]
+    return found
 
 
 def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Union, value: Json) -> Node:
@@ -190,12 +209,17 @@ def _score_undeclared(
             values = (MISSING, extracted[name])
             run.shape(leaf, HALLUCINATION, values, place, where, "the schema has no such key")
             continue
-        node = next((child for regex, child in obj.patterns if regex.search(name)), obj.other)
+        node = node_of_undeclared(obj, name)
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
         if node is None:
             _score_unknown(run, obj, name, (ours, theirs), place, where)
         else:
             run.walk(node, ours, theirs, place, where)
+
+
+def node_of_undeclared(obj: Object, name: str) -> Node | None:
+    """Return what scores a key that is no declared property; None where the schema says nothing of it."""
+    return next((child for regex, child in obj.patterns if regex.search(name)), obj.other)
 
 
 def _score_unknown(run: ScoringContext, obj: Object, name: str, values: Values, path: Path, at: Path | None) -> None:

@@ -24,6 +24,8 @@ _DEEPEST_BAG: Final = 32
 _MOST_UNDECLARED: Final = 64
 """Keys that no property declares, and that are columns of their own; of more, objects are walked."""
 _NOTHING: Final = Fit(0.0, 0.0)
+_OTHER_TYPE: Final[Any] = object()
+"""In a column of a metric: a value whose type the schema does not allow, and which is wrong beside any of gold's."""
 _SAME: Final = BoundMetric(compare=lambda gold, other: float(equality.same(gold, other)), key=equality.same_key)
 _ROWS_AT_ONCE: Final = 64
 
@@ -102,6 +104,8 @@ class MetricColumn:
         gold, extracted = self.gold[i], self.extracted[j]
         if gold is MISSING or extracted is MISSING:
             return _NOTHING if gold is extracted else self.one_sided
+        if extracted is _OTHER_TYPE:
+            return Fit(0.0, self.weight)
         return Fit(self.weight * self._compare(gold, extracted), self.weight)
 
     def _compare(self, gold: Json, extracted: Json) -> float:
@@ -119,7 +123,7 @@ class MetricColumn:
         if key is not None:
             known: dict[Hashable, int] = {}
             ours, theirs = (
-                [lacking if value is MISSING else known.setdefault(key(value), len(known)) for value in side]
+                [lacking if _strict(value) is None else known.setdefault(key(value), len(known)) for value in side]
                 for side, lacking in ((self.gold, -1), (self.extracted, -2))
             )
             np.add(scores, self.weight, out=scores, where=np.equal.outer(ours, theirs))
@@ -131,23 +135,22 @@ class MetricColumn:
             elif golds and others:
                 table[:-1, :-1] = [[self._compare(one, other) for other in others] for one in golds]
             _add_cells(scores, ours, theirs, table, self.weight)
-        there, other = (np.array([value is not MISSING for value in side]) for side in (self.gold, self.extracted))
-        if there.all() and other.all():
+        there, here = (np.array([value is not MISSING for value in side]) for side in (self.gold, self.extracted))
+        if there.all() and here.all():
             return self.weight
-        one_sided = np.not_equal.outer(there, other) * self.one_sided.weight
-        return np.where(np.logical_and.outer(there, other), self.weight, one_sided)
+        one_sided = np.not_equal.outer(there, here) * self.one_sided.weight
+        return np.where(np.logical_and.outer(there, here), self.weight, one_sided)
 
 
 class _Block(NamedTuple):
     """Values of gold and of the output, by their places among the distinct ones, that one leaf or object scores.
 
-    `columns`: their fits add up to those of the values; none where another type is what they have in common.
+    `columns`: their fits add up to those of the values.
     """
 
     golds: list[int]
     others: list[int]
     columns: list[Column]
-    weight: float = 0.0
 
 
 class NodeColumn:
@@ -194,10 +197,7 @@ class NodeColumn:
         others = [self.extracted[row] for row in self._others[0]]
         check = single_check(node)
         if check is not None and isinstance(node, Leaf) and all(_fits(node, value) for value in golds):
-            fitting = [place for place, value in enumerate(others) if _fits(node, value)]
-            fits = column_of(self.run, node, golds, [others[place] for place in fitting], [()] * len(golds))
-            yield _Block(places, fitting, [fits])
-            yield _Block(places, sorted({*range(len(others))} - {*fitting}), [], check.weight)
+            yield _Block(places, [*range(len(others))], [column_of(self.run, node, golds, others, [()] * len(golds))])
         elif isinstance(node, Array) and all(type(value) is list for value in golds):
             lists = [place for place, value in enumerate(others) if not is_present(value) or type(value) is list]
             column = NodeColumn(self.run, node, golds, [others[place] for place in lists], None)
@@ -237,7 +237,7 @@ class NodeColumn:
         for block in self._blocks:
             cells = np.ix_(block.golds, block.others)
             found = np.zeros((len(block.golds), len(block.others)))
-            weights[cells] = sum((column.add_to(found) for column in block.columns), block.weight)
+            weights[cells] = sum(column.add_to(found) for column in block.columns)
             table[cells], is_open[cells] = found, False
         for a, b in np.argwhere(is_open).tolist():
             table[a, b], weights[a, b], _ = self.fit(golds[a], others[b])
@@ -257,7 +257,7 @@ def _add_cells(scores: Any, ours: Sequence[int], theirs: Sequence[int], table: A
 
 
 def _strict(value: Value) -> Hashable:
-    if value is MISSING:
+    if value is MISSING or value is _OTHER_TYPE:
         return None
     return type(value), equality.json_text(value) if type(value) in (dict, list) else value
 
@@ -462,16 +462,27 @@ def column_of(
     """Return values as a column of their metric where nothing else scores them."""
     if run.is_ruled(node):
         return NodeColumn(run, node, gold, extracted, places)
+    node = _only_node(run, node, gold)
     check = single_check(node)
-    if check is None or not isinstance(node, Leaf):
+    if check is None or not isinstance(node, Leaf) or not all(_fits(node, value) for value in gold):
         return NodeColumn(run, node, gold, extracted, None)
-    if not all(_fits(node, value) for value in (*gold, *extracted)):
-        return NodeColumn(run, node, gold, extracted, None)
-    sides = gold, extracted
+    sides = gold, [value if _fits(node, value) else _OTHER_TYPE for value in extracted]
     if check.transform is not None:
-        sides = tuple([transformed(check, value, MISSING)[0][0] for value in side] for side in sides)  # type: ignore[assignment]
+        sides = tuple(
+            [value if value is _OTHER_TYPE else transformed(check, value, MISSING)[0][0] for value in side]
+            for side in sides
+        )  # type: ignore[assignment]
     ours, theirs = (_present(side) for side in sides) if run.absent else sides
     return MetricColumn(ours, theirs, check.likeness or check.metric, check.weight, f1=run.f1)
+
+
+def _only_node(run: ScoringContext, node: Node, gold: Sequence[Value]) -> Node:
+    """Return the one node that scores all values of gold, of those that a place with alternatives has; else its own."""
+    if not isinstance(node, Union | RecursiveRef) and not (isinstance(node, Leaf) and node.by_type is not None):
+        return node
+    nodes = {id(own): own for own in (node_for(run, node, value) for value in gold if is_present(value))}
+    alike = len(nodes) == 1 and (all(map(is_present, gold)) or _leaves_of(run, node))
+    return next(iter(nodes.values())) if alike else node
 
 
 def _present(values: Sequence[Value]) -> list[Value]:

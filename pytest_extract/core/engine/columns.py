@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present
-from pytest_extract.core.engine.leaf import transformed
+from pytest_extract.core.engine.leaf import readings, rule_of, transformed
 from pytest_extract.core.engine.walk import leaf_for, node_for, node_of_undeclared, score_missing
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
@@ -80,6 +80,17 @@ class Column(Protocol):
         """Add the bounds of all pairs to a matrix, and return their weights: scores no lower, weights no higher."""
 
 
+class RowRules(NamedTuple):
+    """What a case says of the values of a column, row by row of gold: further right readings; whether it may be empty.
+
+    threshold: from which score on a reading is right.
+    """
+
+    readings: Sequence[tuple[Json, ...]]
+    may_be_empty: Sequence[bool]
+    threshold: float
+
+
 class MetricColumn:
     """Values that a metric compares; MISSING where a row has none. What it says of all pairs at once are bounds."""
 
@@ -91,21 +102,27 @@ class MetricColumn:
         weight: float = 1.0,
         *,
         f1: bool = False,
+        rules: RowRules | None = None,
     ) -> None:
         self.gold = gold
         self.extracted = extracted
         self.metric = metric
         self.weight = weight
-        self.is_exact = metric.matrix is None or metric.key is not None
+        self.rules = rules
+        self.is_exact = metric.key is not None or (metric.matrix is None and rules is None)
         self.one_sided = Fit(0.0, weight / 2 if f1 else weight)
 
     def fit(self, i: int, j: int) -> Fit:
         """Compare two values."""
         gold, extracted = self.gold[i], self.extracted[j]
         if gold is MISSING or extracted is MISSING:
-            return _NOTHING if gold is extracted else self.one_sided
+            is_free = gold is extracted or (self.rules is not None and self.rules.may_be_empty[i])
+            return _NOTHING if is_free else self.one_sided
         if extracted is _OTHER_TYPE:
             return Fit(0.0, self.weight)
+        if self.rules is not None:
+            right = (gold, *self.rules.readings[i])
+            gold = next((one for one in right if self.metric.compare(one, extracted) >= self.rules.threshold), gold)
         return Fit(self.weight * self._compare(gold, extracted), self.weight)
 
     def _compare(self, gold: Json, extracted: Json) -> float:
@@ -136,10 +153,36 @@ class MetricColumn:
                 table[:-1, :-1] = [[self._compare(one, other) for other in others] for one in golds]
             _add_cells(scores, ours, theirs, table, self.weight)
         there, here = (np.array([value is not MISSING for value in side]) for side in (self.gold, self.extracted))
+        if self.rules is not None:
+            for cells in self._right_by_reading(self.rules, there):
+                scores[cells] += self.weight  # a bound: gold's own score is in it already
         if there.all() and here.all():
             return self.weight
         one_sided = np.not_equal.outer(there, here) * self.one_sided.weight
+        if self.rules is not None:
+            one_sided[np.array(self.rules.may_be_empty)] = 0.0
         return np.where(np.logical_and.outer(there, here), self.weight, one_sided)
+
+    def _right_by_reading(self, rules: RowRules, there: Any) -> Iterator[Any]:
+        """Yield blocks of cells in which a further reading of gold is right, and gold's own value is not."""
+        import numpy as np
+
+        others, places = _distinct(self.extracted, _strict)
+        golds, rows = _distinct([*zip(self.gold, rules.readings, strict=True)], _with_readings)
+        for number, (gold, right) in enumerate(golds):
+            found = [
+                self.metric.compare(gold, value) < rules.threshold
+                and any(self.metric.compare(one, value) >= rules.threshold for one in right)
+                for value in others
+            ]
+            if any(found):
+                ours = np.logical_and(np.equal(rows, number), there)
+                yield np.ix_(ours, np.array([*found, False])[places])
+
+
+def _with_readings(cell: tuple[Value, tuple[Json, ...]]) -> Hashable | None:
+    gold, right = cell
+    return None if gold is MISSING or not right else (_strict(gold), tuple(map(_strict, right)))
 
 
 class _Block(NamedTuple):
@@ -195,9 +238,10 @@ class NodeColumn:
     def _blocks_of(self, node: Node, places: list[int]) -> Iterator[_Block]:
         golds = [self.gold[self._golds[0][place]] for place in places]
         others = [self.extracted[row] for row in self._others[0]]
-        check = single_check(node)
-        if check is not None and isinstance(node, Leaf) and all(_fits(node, value) for value in golds):
-            yield _Block(places, [*range(len(others))], [column_of(self.run, node, golds, others, [()] * len(golds))])
+        if isinstance(node, Leaf) and all(_fits(node, value) for value in golds):
+            columns = columns_at(self.run, node, golds, others, [()] * len(golds))
+            if all(isinstance(column, MetricColumn) for column in columns):
+                yield _Block(places, [*range(len(others))], columns)
         elif isinstance(node, Array) and all(type(value) is list for value in golds):
             lists = [place for place, value in enumerate(others) if not is_present(value) or type(value) is list]
             column = NodeColumn(self.run, node, golds, [others[place] for place in lists], None)
@@ -415,11 +459,15 @@ def columns_of(
         if isinstance(entry.node, Object) and _is_regular(run, entry.node, [*ours, *theirs]):
             columns += columns_of(run, entry.node, _present(ours), _present(theirs), below)
         else:
-            columns.append(column_of(run, entry.node, ours, theirs, below))
+            columns += columns_at(run, entry.node, ours, theirs, below)
     if obj.extra == "compare":
         names = {name for row in (*gold, *extracted) if row is not MISSING for name in row} - obj.names
         if len(names) <= _MOST_UNDECLARED and not run.empty_is_free:
-            return columns + [_undeclared_column(run, obj, name, gold, extracted, places) for name in sorted(names)]
+            return columns + [
+                column
+                for name in sorted(names)
+                for column in _undeclared_columns(run, obj, name, gold, extracted, places)
+            ]
         ours, theirs = _undeclared(gold, obj.names), _undeclared(extracted, obj.names)
         if any(value is not MISSING for value in (*ours, *theirs)):
             rest = run.known.setdefault(("undeclared", id(obj)), obj._replace(entries=(), groups=()))
@@ -431,19 +479,19 @@ def _values(rows: Sequence[Value], name: str) -> list[Value]:
     return [MISSING if row is MISSING else row.get(name, MISSING) for row in rows]
 
 
-def _undeclared_column(
+def _undeclared_columns(
     run: ScoringContext,
     obj: Object,
     name: str,
     gold: Sequence[Value],
     extracted: Sequence[Value],
     places: Sequence[Path],
-) -> Column:
+) -> list[Column]:
     """Return the values of a key that no property declares: as the schema scores such keys, or by equality."""
     node, ours, theirs = node_of_undeclared(obj, name), _values(gold, name), _values(extracted, name)
     if node is not None:
-        return column_of(run, node, ours, theirs, [(*place, name) for place in places])
-    return MetricColumn(_present(ours), _present(theirs), _SAME, f1=run.f1)
+        return columns_at(run, node, ours, theirs, [(*place, name) for place in places])
+    return [MetricColumn(_present(ours), _present(theirs), _SAME, f1=run.f1)]
 
 
 def _undeclared(rows: Sequence[Value], names: frozenset[str]) -> list[Value]:
@@ -456,24 +504,39 @@ def _undeclared(rows: Sequence[Value], names: frozenset[str]) -> list[Value]:
     ]
 
 
-def column_of(
+def columns_at(
     run: ScoringContext, node: Node, gold: Sequence[Value], extracted: Sequence[Value], places: Sequence[Path]
-) -> Column:
-    """Return values as a column of their metric where nothing else scores them."""
-    if run.is_ruled(node):
-        return NodeColumn(run, node, gold, extracted, places)
-    node = _only_node(run, node, gold)
-    check = single_check(node)
-    if check is None or not isinstance(node, Leaf) or not all(_fits(node, value) for value in gold):
-        return NodeColumn(run, node, gold, extracted, None)
-    sides = gold, [value if _fits(node, value) else _OTHER_TYPE for value in extracted]
-    if check.transform is not None:
-        sides = tuple(
-            [value if value is _OTHER_TYPE else transformed(check, value, MISSING)[0][0] for value in side]
-            for side in sides
-        )  # type: ignore[assignment]
-    ours, theirs = (_present(side) for side in sides) if run.absent else sides
-    return MetricColumn(ours, theirs, check.likeness or check.metric, check.weight, f1=run.f1)
+) -> list[Column]:
+    """Return values as a column of each of their metrics, where nothing else scores them."""
+    is_ruled = run.is_ruled(node)
+    leaf = _only_node(run, node, gold)
+    if not isinstance(leaf, Leaf) or not leaf.has_only_checks or not all(_fits(leaf, value) for value in gold):
+        return [NodeColumn(run, node, gold, extracted, places if is_ruled else None)]
+    right = [readings(run, leaf.pattern, place) for place in places] if is_ruled else []
+    is_odd = is_ruled and (
+        any(check.likeness is not None or check.metric.judged for check in leaf.checks)
+        or any(own and (None in own or not is_present(value)) for own, value in zip(right, gold, strict=True))
+    )
+    if is_odd or any(check.batch is not None for check in leaf.checks):
+        return [NodeColumn(run, node, gold, extracted, places if is_ruled else None)]
+    may_be_empty = [rule_of(run, leaf.pattern, place) == "either" for place in places] if is_ruled else []
+    columns: list[Column] = []
+    for check in leaf.checks:
+        ours, theirs = ([_changed(run, check, value) for value in side] for side in (gold, extracted))
+        theirs = [own if _fits(leaf, raw) else _OTHER_TYPE for own, raw in zip(theirs, extracted, strict=True)]
+        rules = None
+        if is_ruled:
+            own = [tuple(_changed(run, check, reading) for reading in allowed) for allowed in right]
+            rules = RowRules(own, may_be_empty, check.threshold)
+        metric = check.likeness or check.metric
+        columns.append(MetricColumn(ours, theirs, metric, check.weight, f1=run.f1, rules=rules))
+    return columns
+
+
+def _changed(run: ScoringContext, check: FieldMetric, value: Value) -> Value:
+    """Return a value after the transforms of a check; MISSING for null where that is as good."""
+    found = transformed(check, value, MISSING)[0][0]
+    return MISSING if found is None and run.absent else found
 
 
 def _only_node(run: ScoringContext, node: Node, gold: Sequence[Value]) -> Node:
@@ -481,7 +544,7 @@ def _only_node(run: ScoringContext, node: Node, gold: Sequence[Value]) -> Node:
     if not isinstance(node, Union | RecursiveRef) and not (isinstance(node, Leaf) and node.by_type is not None):
         return node
     nodes = {id(own): own for own in (node_for(run, node, value) for value in gold if is_present(value))}
-    alike = len(nodes) == 1 and (all(map(is_present, gold)) or _leaves_of(run, node))
+    alike = len(nodes) == 1 and (all(map(is_present, gold)) or (run.absent and _leaves_of(run, node)))
     return next(iter(nodes.values())) if alike else node
 
 

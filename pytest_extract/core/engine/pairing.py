@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from itertools import product
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
-from pytest_extract.core.engine.columns import Column, column_of, columns_of, has_invented_keys, pair_fit, single_check
+from pytest_extract.core.engine.columns import columns_at, columns_of, has_invented_keys, pair_fit, single_check
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext, equal
 from pytest_extract.core.engine.keyed import (
     assign,
@@ -63,8 +63,7 @@ def _assigned(
     """Assign rows by columns of what stands in them; those that no columns hold, one by one."""
     height, width = len(gold), len(extracted)
     if not isinstance(node, Object) or node.checks or node.groups:
-        columns: list[Column] = [column_of(run, node, gold, extracted, places)]
-        return fitting_pairs(columns, height, width, places=order)
+        return fitting_pairs(columns_at(run, node, gold, extracted, places), height, width, places=order)
     is_whole, is_ruled = run.is_ruled_itself(node), run.is_ruled(node)
 
     def is_odd(row: Json) -> bool:

@@ -49,22 +49,34 @@ ROWS = {
     },
     "list-or-text": {"tags": {"anyOf": [{"type": "array", "items": TEXT}, TEXT]}},
     "lists-of-any-objects": {"parts": {"type": "array", "items": {"type": "object"}}},
+    "two-metrics": {
+        "city": {**TEXT, "evaluation_config": {"metrics": [{"metric_id": "exact"}, {"metric_id": "fuzzy"}]}}
+    },
+}
+RULES: dict[str, dict[str, Any]] = {
+    "accept": {"accept": {"rows[].city": ["word 1", "word 2"]}},
+    "accept-in-a-row": {"accept": {"rows[3].city": ["word 1"]}},
+    "may-be-empty": {"absent": {"rows[].city": "either"}},
 }
 
 
-@pytest.mark.parametrize("properties", ROWS.values(), ids=ROWS)
-def test_twice_the_rows_do_not_take_four_times_the_calls(properties: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("properties", "rules"),
+    [*((own, {}) for own in ROWS.values()), *((ROWS["typed"], own) for own in RULES.values())],
+    ids=[*ROWS, *RULES],
+)
+def test_twice_the_rows_do_not_take_four_times_the_calls(properties: dict[str, Any], rules: dict[str, Any]) -> None:
     rows = {"type": "array", "items": {"type": "object", "properties": {"id": TEXT, **properties}}}
-    scorer = compile_schema({"type": "object", "properties": {"rows": rows}})
+    scorer = compile_schema({"type": "object", "properties": {"rows": rows}}, semantics="default")
     words = [f"word {number}" for number in range(40)]
 
     def calls(size: int) -> int:
         gold, found = table(size, words=words)
-        scorer.score({"rows": gold[:5]}, {"rows": found[:5]})  # what is imported at its first use
+        scorer.score({"rows": gold[:5]}, {"rows": found[:5]}, **rules)  # what is imported at its first use
         counted: Counter[str] = Counter()
         setprofile(lambda _frame, event, _arg: counted.update([event]))
         try:
-            score = scorer.score({"rows": gold}, {"rows": found})
+            score = scorer.score({"rows": gold}, {"rows": found}, **rules)
         finally:
             setprofile(None)
         assert [len(array.pairs) for array in score.arrays if str(array.path) == "rows"] == [size]

@@ -197,7 +197,7 @@ class _Block(NamedTuple):
 
 
 class NodeColumn:
-    """Values that need a walk: lists, alternatives, fields of several metrics or with rules of the case."""
+    """Values of which no metric says all: lists, objects, alternatives, fields that wait for a judge or a batch."""
 
     def __init__(
         self,
@@ -273,8 +273,8 @@ class NodeColumn:
 
         (golds, ours), (others, theirs) = self._golds, self._others
         bags = [
-            [self._bag(side[row], of_gold=side is self.gold) if self.has_bags else None for row in rows]
-            for side, rows in ((self.gold, golds), (self.extracted, others))
+            [self._bag(side[row], of_gold=of_gold) if self.has_bags else None for row in rows]
+            for side, rows, of_gold in ((self.gold, golds, True), (self.extracted, others, False))
         ]
         sizes = [np.array([0.0 if bag is None else bag.size for bag in side]) for side in bags]
         table, weights, is_open = _shared(*bags), np.maximum.outer(*sizes), _unlike(*bags)

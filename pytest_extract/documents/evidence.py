@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -114,13 +114,12 @@ def find_evidence(
     index = document.once("evidence", lambda: _TextIndex(document.pages))
     if not index.folded.text.strip():
         raise DocumentError(f"{document.path or 'the document'}: has no text (a scan?), so no value can be found in it")
-    found = index.find(value)
-    if found is None:
+    if isinstance(value, dict | list):
         return None
-    if found:
-        return Evidence(locations=tuple(index.location(span, value) for span in found[:most]), count=len(found))
-    similar = index.nearest(value) if nearest else None
-    return Evidence(nearest=None if similar is None else index.location(similar[0], value, similar[1]))
+    key = type(value), value, most, nearest  # columns of tables hold the same value many times
+    if key not in index.known:
+        index.known[key] = index.evidence(value, most, nearest=nearest)
+    return index.known[key]
 
 
 def find_boxes(document: Document, locations: Sequence[TextLocation]) -> list[tuple[Box, ...]]:
@@ -139,6 +138,21 @@ class _TextIndex:
         self._text = "\f".join(pages)
         self._page_starts = list(accumulate((len(page) + 1 for page in pages), initial=0))[:-1]
         self.folded = _folded_text(self._text)
+        self.known: dict[Hashable, Evidence | None] = {}
+
+    def evidence(self, value: Json, most: int, *, nearest: bool) -> Evidence | None:
+        """Return where a value stands; None for one that is not searched for."""
+        found = self.find(value)
+        if found is None:
+            return None
+        if found:
+            return Evidence(locations=tuple(self.location(span, value) for span in found[:most]), count=len(found))
+        similar = self.nearest(value) if nearest else None
+        return Evidence(nearest=None if similar is None else self.location(similar[0], value, similar[1]))
+
+    @cached_property
+    def _line_ends(self) -> list[list[int]]:
+        return [[end.start() for end in re.finditer("\n", page)] for page in self._pages]
 
     @cached_property
     def _letters(self) -> _DerivedText:
@@ -164,7 +178,7 @@ class _TextIndex:
         level = MatchLevel.EXACT if self._is_exact(span, value) else MatchLevel.FOLDED
         return TextLocation(
             page=page + 1 if len(self._pages) > 1 else None,
-            line=text.count("\n", 0, start) + 1,
+            line=bisect_left(self._line_ends[page], start) + 1,
             column=start - text.rfind("\n", 0, start),
             start=start,
             end=end,

@@ -52,7 +52,7 @@ def lines_without_row(document: Document, rows: Sequence[Json]) -> list[RowLine]
     near = set(taken)
     for order in (alike, alike[::-1]):  # down from each row, then up
         for index in order:
-            if any(abs(index - other) <= _NEAR for other in near):
+            if not near.isdisjoint(range(index - _NEAR, index + _NEAR + 1)):
                 near.add(index)
     return [lines[index] for index in sorted(near - taken)]
 

@@ -74,8 +74,9 @@ class Leaf(NamedTuple):
 
     @property
     def has_only_checks(self) -> bool:
-        """Whether nothing but `checks` scores it, whatever the values are."""
-        return self.by_type is None and self.structure is None and not self.empty_absent
+        """Whether nothing but `checks`, each by itself, scores it, whatever the values are."""
+        is_plain = self.by_type is None and self.structure is None and not self.empty_absent
+        return is_plain and all(check.batch is None for check in self.checks)
 
 
 class Skip(NamedTuple):

@@ -21,20 +21,11 @@ from pytest_extract.core.values import MISSING, Json, Value
 DEEPEST_TRIAL: Final = 16
 """Lists inside lists whose rows are tried; deeper ones are compared as one value."""
 _DEEPEST_BAG: Final = 32
-_MOST_UNDECLARED: Final = 64
-"""Keys that no property declares, and that are columns of their own; of more, objects are walked."""
 _NOTHING: Final = Fit(0.0, 0.0)
 _OTHER_TYPE: Final[Any] = object()
 """In a column of a metric: a value whose type the schema does not allow, and which is wrong beside any of gold's."""
 _SAME: Final = BoundMetric(compare=lambda gold, other: float(equality.same(gold, other)), key=equality.same_key)
 _ROWS_AT_ONCE: Final = 64
-
-
-def single_check(node: Node) -> FieldMetric | None:
-    """Return a leaf's one check, where the leaf is scored by nothing else."""
-    if not isinstance(node, Leaf) or not node.has_only_checks or len(node.checks) != 1:
-        return None
-    return node.checks[0] if node.checks[0].batch is None else None
 
 
 # --- one pair
@@ -246,7 +237,7 @@ class NodeColumn:
             lists = [place for place, value in enumerate(others) if not is_present(value) or type(value) is list]
             column = NodeColumn(self.run, node, golds, [others[place] for place in lists], None)
             yield _Block(places, lists, [column])
-        elif isinstance(node, Object) and node.entries and _is_regular(self.run, node, golds):
+        elif isinstance(node, Object) and _is_regular(self.run, node, golds):
             regular = [place for place, value in enumerate(others) if _is_regular(self.run, node, [value])]
             rows = _present([others[place] for place in regular])
             yield _Block(places, regular, columns_of(self.run, node, golds, rows, [()] * len(golds)))
@@ -386,11 +377,9 @@ def _leaves_of(run: ScoringContext, node: Node) -> tuple[Leaf, ...]:
     key = "leaves", id(node)
     if key not in run.known:
         opened = tuple(_opened(run, node))
-        leaves = all(isinstance(leaf, Leaf) and leaf.has_only_checks for leaf in opened)
-        checks = [leaf.checks for leaf in opened if isinstance(leaf, Leaf)]
-        weights = {sum(check.weight for check in own) for own in checks}
-        batch = any(check.batch is not None for own in checks for check in own)
-        run.known[key] = opened if leaves and len(weights) == 1 and not batch else ()
+        leaves = [leaf for leaf in opened if isinstance(leaf, Leaf) and leaf.has_only_checks]
+        weights = {sum(check.weight for check in leaf.checks) for leaf in leaves}
+        run.known[key] = opened if len(leaves) == len(opened) and len(weights) == 1 else ()
     found: tuple[Leaf, ...] = run.known[key]
     return found
 
@@ -461,17 +450,12 @@ def columns_of(
         else:
             columns += columns_at(run, entry.node, ours, theirs, below)
     if obj.extra == "compare":
-        names = {name for row in (*gold, *extracted) if row is not MISSING for name in row} - obj.names
-        if len(names) <= _MOST_UNDECLARED and not run.empty_is_free:
-            return columns + [
-                column
-                for name in sorted(names)
-                for column in _undeclared_columns(run, obj, name, gold, extracted, places)
-            ]
-        ours, theirs = _undeclared(gold, obj.names), _undeclared(extracted, obj.names)
-        if any(value is not MISSING for value in (*ours, *theirs)):
-            rest = run.known.setdefault(("undeclared", id(obj)), obj._replace(entries=(), groups=()))
-            columns.append(NodeColumn(run, rest, ours, theirs, places if run.is_ruled(obj) else None))
+        for name in sorted({name for row in (*gold, *extracted) if row is not MISSING for name in row} - obj.names):
+            node, ours, theirs = node_of_undeclared(obj, name), _values(gold, name), _values(extracted, name)
+            if node is None:
+                columns.append(MetricColumn(_present(ours), _present(theirs), _SAME, f1=run.f1))
+            else:
+                columns += columns_at(run, node, ours, theirs, [(*place, name) for place in places])
     return columns
 
 
@@ -479,58 +463,42 @@ def _values(rows: Sequence[Value], name: str) -> list[Value]:
     return [MISSING if row is MISSING else row.get(name, MISSING) for row in rows]
 
 
-def _undeclared_columns(
-    run: ScoringContext,
-    obj: Object,
-    name: str,
-    gold: Sequence[Value],
-    extracted: Sequence[Value],
-    places: Sequence[Path],
-) -> list[Column]:
-    """Return the values of a key that no property declares: as the schema scores such keys, or by equality."""
-    node, ours, theirs = node_of_undeclared(obj, name), _values(gold, name), _values(extracted, name)
-    if node is not None:
-        return columns_at(run, node, ours, theirs, [(*place, name) for place in places])
-    return [MetricColumn(_present(ours), _present(theirs), _SAME, f1=run.f1)]
-
-
-def _undeclared(rows: Sequence[Value], names: frozenset[str]) -> list[Value]:
-    """Return of each row what its properties do not say, MISSING where that is nothing."""
-    return [
-        MISSING
-        if row is MISSING or names.issuperset(row)
-        else {name: value for name, value in row.items() if name not in names}
-        for row in rows
-    ]
-
-
 def columns_at(
     run: ScoringContext, node: Node, gold: Sequence[Value], extracted: Sequence[Value], places: Sequence[Path]
 ) -> list[Column]:
     """Return values as a column of each of their metrics, where nothing else scores them."""
-    is_ruled = run.is_ruled(node)
+    ruled = places if run.is_ruled(node) else None
     leaf = _only_node(run, node, gold)
     if not isinstance(leaf, Leaf) or not leaf.has_only_checks or not all(_fits(leaf, value) for value in gold):
-        return [NodeColumn(run, node, gold, extracted, places if is_ruled else None)]
-    right = [readings(run, leaf.pattern, place) for place in places] if is_ruled else []
-    is_odd = is_ruled and (
-        any(check.likeness is not None or check.metric.judged for check in leaf.checks)
-        or any(own and (None in own or not is_present(value)) for own, value in zip(right, gold, strict=True))
-    )
-    if is_odd or any(check.batch is not None for check in leaf.checks):
-        return [NodeColumn(run, node, gold, extracted, places if is_ruled else None)]
-    may_be_empty = [rule_of(run, leaf.pattern, place) == "either" for place in places] if is_ruled else []
-    columns: list[Column] = []
-    for check in leaf.checks:
-        ours, theirs = ([_changed(run, check, value) for value in side] for side in (gold, extracted))
-        theirs = [own if _fits(leaf, raw) else _OTHER_TYPE for own, raw in zip(theirs, extracted, strict=True)]
-        rules = None
-        if is_ruled:
-            own = [tuple(_changed(run, check, reading) for reading in allowed) for allowed in right]
-            rules = RowRules(own, may_be_empty, check.threshold)
-        metric = check.likeness or check.metric
-        columns.append(MetricColumn(ours, theirs, metric, check.weight, f1=run.f1, rules=rules))
-    return columns
+        return [NodeColumn(run, node, gold, extracted, ruled)]
+    if ruled is not None and not _takes_rules(run, leaf, gold, ruled):
+        return [NodeColumn(run, node, gold, extracted, ruled)]
+    return [_metric_column(run, leaf, check, gold, extracted, ruled) for check in leaf.checks]
+
+
+def _takes_rules(run: ScoringContext, leaf: Leaf, gold: Sequence[Value], places: Sequence[Path]) -> bool:
+    """Whether further readings of values change nothing but their metric: no judge, no null, none of an empty gold."""
+    if any(check.likeness is not None or check.metric.judged for check in leaf.checks):
+        return False
+    right = [readings(run, leaf.pattern, place) for place in places]
+    return not any(own and (None in own or not is_present(value)) for own, value in zip(right, gold, strict=True))
+
+
+def _metric_column(
+    run: ScoringContext,
+    leaf: Leaf,
+    check: FieldMetric,
+    gold: Sequence[Value],
+    extracted: Sequence[Value],
+    places: Sequence[Path] | None,
+) -> MetricColumn:
+    ours = [_changed(run, check, value) for value in gold]
+    theirs = [_changed(run, check, value) if _fits(leaf, value) else _OTHER_TYPE for value in extracted]
+    rules = None
+    if places is not None:
+        right = [tuple(_changed(run, check, each) for each in readings(run, leaf.pattern, place)) for place in places]
+        rules = RowRules(right, [rule_of(run, leaf.pattern, place) == "either" for place in places], check.threshold)
+    return MetricColumn(ours, theirs, check.likeness or check.metric, check.weight, f1=run.f1, rules=rules)
 
 
 def _changed(run: ScoringContext, check: FieldMetric, value: Value) -> Value:

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from itertools import product
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
-from pytest_extract.core.engine.columns import columns_at, columns_of, has_invented_keys, pair_fit, single_check
+from pytest_extract.core.engine.columns import columns_at, columns_of, has_invented_keys, pair_fit
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext, equal
 from pytest_extract.core.engine.keyed import (
     assign,
@@ -81,11 +81,16 @@ def _assigned(
     return fitting_pairs(columns, height, width, known=known, places=order)
 
 
+def _single_check(node: Node) -> FieldMetric | None:
+    """Return a leaf's one check, where the leaf is scored by nothing else."""
+    return node.checks[0] if isinstance(node, Leaf) and node.has_only_checks and len(node.checks) == 1 else None
+
+
 def row_key(run: ScoringContext, node: Node, value: Value) -> Hashable:
     """Return what tells rows apart: those with the same key match in every leaf."""
     if value is MISSING or (value is None and run.absent):
         return MISSING
-    check = single_check(node)
+    check = _single_check(node)
     if check is not None and isinstance(node, Leaf):
         key = None if check.transform is not None or check.likeness is not None else check.metric.key
         if key is not None and (node.types is None or type_fits(node.types, value)):
@@ -183,7 +188,7 @@ def _accepted_key(
 
 def _by_value(run: ScoringContext, items: Node, gold: list[Json], extracted: list[Json], path: Path) -> Pairing:
     """Pair equal values in order; then what a metric that is no equality lets pass, best fits first; then readings."""
-    check, ours, theirs = single_check(items), gold, extracted
+    check, ours, theirs = _single_check(items), gold, extracted
     if check is not None and check.transform is not None:
         ours, theirs = ([transformed(check, value, MISSING)[0][0] for value in side] for side in (gold, extracted))
     if check is not None and check.metric.key is not None and not check.metric.judged:

@@ -64,7 +64,8 @@ class Record(types.SimpleNamespace):
     """Stands for `dspy.Example` and `dspy.Prediction`, whose fields are attributes."""
 
 
-def test_a_metric_of_score_and_feedback():
+def test_a_metric_of_score_and_feedback(monkeypatch):
+    monkeypatch.delitem(sys.modules, "dspy", raising=False)
     metric = optimizer_metric(SCHEMA, gold="expected", output="invoice", measure="f1")
     found = metric(Record(expected=GOLD), Record(invoice=json.dumps(WRONG)), None, "extract", None)
     assert isinstance(found, ScoreWithFeedback)

@@ -20,7 +20,7 @@ from pytest_extract.core.case_result import Variant
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, nearest
 from pytest_extract.plugin.fixtures import JUDGE, has_fixture
 from pytest_extract.plugin.items import ExtractItem, escape_name
-from pytest_extract.plugin.options import COMPLETE_ROWS, SETTINGS, Settings, left_to_controller
+from pytest_extract.plugin.options import SETTINGS, Settings, left_to_controller
 from pytest_extract.plugin.session import session_of
 
 _MOST_MISTAKES = 100
@@ -176,6 +176,7 @@ def _unknown_measures(items: Sequence[ExtractItem], settings: Settings) -> list[
     if not items or settings.gate != "suite":
         return []
     from pytest_extract.core.measures.table import MEASURES
+    from pytest_extract.regression.suite import COMPLETE_ROWS
 
     known = {*MEASURES, COMPLETE_ROWS, *chain.from_iterable(item.case.scorer.measures for item in items)}
     unknown = [name for name in settings.suite_thresholds if name not in known]

@@ -664,3 +664,15 @@ def test_f1_is_the_value_f1_of_run_llama(llama, change):
     options = dataclasses.replace(case.score_options, gates=GateConfig(schema=False), accept={})
     score = case.scorer.score_text(case.gold, json.dumps(output), options)
     assert score.measures["f1"] == pytest.approx(value_f1(LLAMA["expected_output"], output))
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_the_value_f1_of_run_llama_is_that_of_its_package(change):
+    package = pytest.importorskip(
+        "extract_bench.evaluation.metrics.extract.unified_evidence_metric", reason="pip install llama-extract-bench"
+    )
+    gold = LLAMA["expected_output"]
+    output = {**gold, **change}
+    found = package.compute_unified_evidence_metrics(gold, output, [], data_schema=LLAMA["data_schema"])
+    (theirs,) = (each.value for each in found if each.metric_name == "extract_unified_value_f1")
+    assert value_f1(gold, output) == pytest.approx(theirs)

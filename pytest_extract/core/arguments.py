@@ -300,7 +300,20 @@ def _opened(value: Any, path: tuple[Step, ...]) -> object:
     if _is_a(value, "uuid", "UUID"):
         return str(value)
     if _is_a(value, "numpy", "generic"):
-        return _of_numpy(value, path)
+        kind = value.dtype.kind
+        if kind == "M" and str(value) != "NaT":  # in ISO 8601, with as many decimal places as it takes
+            rounded = value.astype("datetime64[us]")
+            if value.dtype.str.endswith(("[ns]", "[ps]", "[fs]", "[as]")) and rounded != value:
+                return str(value)
+            inner = (rounded if isinstance(value.item(), int) else value).item()
+            return inner.isoformat() if isinstance(inner, date) else str(value)
+        if kind in "biuf":
+            inner = value.item()
+            if isinstance(inner, bool | int | float):
+                return inner
+            if float(value) == value:  # a long double
+                return float(value)
+        raise _no_json(value, path)
     if _is_a(value, "numpy", "ndarray"):
         # dates one by one: `tolist` makes numbers of nanoseconds
         return list(value) if value.ndim and value.dtype.kind in "mMg" else value.tolist()
@@ -322,24 +335,6 @@ def _is_a(value: object, module: str, name: str) -> bool:
     """Whether a value is of a type whose module nobody imports for our sake."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(value, kind)
-
-
-def _of_numpy(value: Any, path: tuple[Step, ...]) -> object:
-    """Return a numpy scalar as Python's; a date in ISO 8601, with as many decimal places as it takes."""
-    kind = value.dtype.kind
-    if kind == "M" and str(value) != "NaT":
-        rounded = value.astype("datetime64[us]")
-        if value.dtype.str.endswith(("[ns]", "[ps]", "[fs]", "[as]")) and rounded != value:
-            return str(value)
-        inner = (rounded if isinstance(value.item(), int) else value).item()
-        return inner.isoformat() if isinstance(inner, date) else str(value)
-    if kind in "biuf":
-        inner = value.item()
-        if isinstance(inner, bool | int | float):
-            return inner
-        if float(value) == value:  # a long double
-            return float(value)
-    raise _no_json(value, path)
 
 
 def _exact(value: Decimal, path: tuple[Step, ...]) -> int | float:

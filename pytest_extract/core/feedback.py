@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Final
 
 from pytest_extract.core.mistakes import compared_results, mistakes_by_path
@@ -20,29 +19,25 @@ def feedback_text(score: ScoreRecord, most: int) -> str:
     passed = sum(result.passed for result in fields)
     lines = [f"{passed} of {len(fields)} fields are right."]
     lines += [f"The {gate.name} gate failed: {gate.why}." for gate in score.gates.failed if gate.name != "coverage"]
-    mistakes = list(_mistake_lines(score))
-    lines += mistakes[:most]
-    if len(mistakes) > most:
-        lines.append(f"And {len(mistakes) - most} more mistakes.")
-    return "\n".join(lines)
-
-
-def _mistake_lines(score: ScoreRecord) -> Iterator[str]:
-    """Yield a line for each named mistake, with all its fields, and for each failing field without a name."""
     named = mistakes_by_path(score.mistakes)
     written: set[int] = set()
+    mistakes = []
     for result in compared_results(score.leaves, score.fields):
         if result.status not in WRONG:
             continue
         mistake = named.get(result.path)
         if mistake is None:
             reason = f" ({result.reason})" if result.reason and result.status is Status.MISMATCH else ""
-            yield f"- {result.path}: {_difference(result)}{reason}"
-        elif id(mistake) not in written:
+            mistakes.append(f"- {result.path}: {_difference(result)}{reason}")
+        elif id(mistake) not in written:  # a line for each, with all its fields
             written.add(id(mistake))
             more = len(mistake.paths) - _MOST_PATHS
             paths = ", ".join(map(str, mistake.paths[:_MOST_PATHS])) + (f" and {more} more" if more > 0 else "")
-            yield f"- {paths}: {_difference(result)} ({mistake.kind.replace('_', ' ')}: {mistake.text})"
+            mistakes.append(f"- {paths}: {_difference(result)} ({mistake.kind.replace('_', ' ')}: {mistake.text})")
+    lines += mistakes[:most]
+    if len(mistakes) > most:
+        lines.append(f"And {len(mistakes) - most} more mistakes.")
+    return "\n".join(lines)
 
 
 def _difference(result: FieldResult) -> str:

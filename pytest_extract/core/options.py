@@ -93,7 +93,17 @@ class ScoreOptions:
         arguments.count("max_output_bytes", self.max_output_bytes)
         if self.modality not in MODALITIES:
             raise ConfigError(f"no modality {self.modality!r}{nearest(self.modality, MODALITIES)}")
-        read: dict[str, Any] = {"accept": _accept(self.accept), "absent": _absent(self.absent)}
+        accept, absent = arguments.mapping("accept", self.accept), arguments.mapping("absent", self.absent)
+        for place, values in accept.items():
+            if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
+                raise ConfigError(f"accept.{place} must be a list of right readings, not {values!r}")
+        for place, rule in absent.items():
+            if rule not in _ABSENT_RULES:
+                raise ConfigError(f"absent.{place} must be must or either, not {rule!r}")
+        read: dict[str, Any] = {
+            "accept": {usual(place): tuple(json_argument(f"accept.{place}", each)) for place, each in accept.items()},
+            "absent": {usual(place): rule for place, rule in absent.items()},
+        }
         read["answers"] = dict(arguments.mapping("answers", self.answers))
         if self.gates is not None:
             read["gates"] = _gates(self.gates)
@@ -120,22 +130,6 @@ def split_keywords(keywords: Keywords) -> tuple[CompileKeywords, ScoreOptions]:
     compiling = {name: value for name, value in keywords.items() if name in CompileKeywords.__annotations__}
     scoring: dict[str, Any] = {name: value for name, value in keywords.items() if name not in compiling}
     return CompileKeywords(**compiling), ScoreOptions(**scoring)  # type: ignore[typeddict-item]
-
-
-def _accept(given: Mapping[str, Sequence[Json]] | None) -> dict[str, tuple[Json, ...]]:
-    accept = arguments.mapping("accept", given)
-    for place, values in accept.items():
-        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
-            raise ConfigError(f"accept.{place} must be a list of right readings, not {values!r}")
-    return {usual(place): tuple(json_argument(f"accept.{place}", values)) for place, values in accept.items()}
-
-
-def _absent(given: Mapping[str, str] | None) -> dict[str, str]:
-    absent = arguments.mapping("absent", given)
-    for place, rule in absent.items():
-        if rule not in _ABSENT_RULES:
-            raise ConfigError(f"absent.{place} must be must or either, not {rule!r}")
-    return {usual(place): rule for place, rule in absent.items()}
 
 
 def _gates(given: GateConfig | Mapping[str, Json]) -> GateConfig:

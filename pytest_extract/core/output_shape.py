@@ -296,8 +296,9 @@ class _ShapeReader:
     ) -> None:
         """Look for every value in what stands beside the values: a root, and the places of a value in it."""
         for path, node in _nodes(value):
+            is_key = isinstance(value, dict) and len(path) > 1 and path_text(path) in value  # and so means no path
             confidence, cited = (
-                _first(place.find(root, path) for place in places if not (place.as_key and _is_key(value, path)))
+                _first(place.find(root, path) for place in places if not (place.as_key and is_key))
                 for root, places in (confidences, citations)
             )
             if isinstance(node, dict | list):  # an object may hold what is reported for the values inside
@@ -334,11 +335,6 @@ class _ShapeReader:
 def _first(found: Iterable[Json | Missing]) -> Json | Missing:
     """Return the first that is there and not null."""
     return next((each for each in found if each is not MISSING and each is not None), MISSING)
-
-
-def _is_key(value: Json, path: FieldPath) -> bool:
-    """Whether the text of a path of several steps is also a key of the values, and so does not mean the path."""
-    return isinstance(value, dict) and len(path) > 1 and path_text(path) in value
 
 
 def _nodes(value: Json) -> Iterator[tuple[FieldPath, Json]]:

@@ -75,16 +75,13 @@ def from_json(kind: Any, record: Mapping[str, Any], **given: Any) -> Any:
 def _fields(kind: Any) -> Mapping[str, _Field]:
     hints = get_type_hints(kind)
     if dataclasses.is_dataclass(kind):
-        defaults = {each.name: _default_of(each) for each in dataclasses.fields(kind)}
+        own = dataclasses.fields(kind)
+        made = {each.name: each.default_factory() for each in own if each.default_factory is not dataclasses.MISSING}
+        set_ = {each.name: each.default for each in own if each.default is not dataclasses.MISSING}
+        defaults: dict[str, Any] = {each.name: _REQUIRED for each in own} | made | set_
     else:
         defaults = {name: kind._field_defaults.get(name, _REQUIRED) for name in kind._fields}
     return {name: _Field(*_conversions(hints[name]), default) for name, default in defaults.items()}
-
-
-def _default_of(field: dataclasses.Field[Any]) -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return _REQUIRED if field.default is dataclasses.MISSING else field.default
 
 
 def _conversions(hint: Any) -> tuple[_Convert | None, _Convert]:

@@ -162,7 +162,9 @@ class Scorer:
             value = parsed.value if unwrapped is None else unwrapped.value
             unfit = too_many_values(value, gold, options.max_output_bytes, text)
             if unfit is None and parsed.wrapped and self._gates(options).bare:
-                unfit = _not_bare(parsed.notes)
+                around = f"the text is more than its JSON: {'; '.join(parsed.notes)}"
+                message = f"{around} (`gates: {{bare: true}}` takes what json.loads() reads)"
+                unfit = Failure(kind=FailureKind.NOT_BARE, message=message)
             if unfit is None:
                 return self._scored(gold, value, replace(options, failure=failure), unwrapped, parsed.wrapped)
             failure = unfit
@@ -312,32 +314,28 @@ def _compile_content(key: bytes, extensions: Extensions | None) -> Scorer:
 
 
 def _compile(given: Mapping[str, Any], extensions: Extensions | None) -> Scorer:
+    """Compile a schema, its rules and those beside it; raises SchemaError, or SchemaErrors with all mistakes."""
     how = {"post": given["post_process"], "extensions": extensions}
     how |= {name: given[name] for name in ("semantics", "nulls", "overrides", "judge_mode", "as_published")}
     program = compile_program(given["schema"], **how)
     gated = not given["as_published"] or program.semantics.gated  # the published programs have no gates
-    rules = _rules_of(given["schema"], given["rules"], program)
+    own = given["schema"].get(RULES_KEYWORD) if isinstance(given["schema"], dict) else None
+    rules: RuleSet = ()
+    if own is not None or given["rules"]:
+        from pytest_extract.core.rules.rule_set import compile_rules
+
+        in_schema, problems = compile_rules([] if own is None else own, program, of_schema=True)
+        errors = [
+            SchemaError(each.message, pointer="/".join(("", RULES_KEYWORD, *map(str, each.steps)))) for each in problems
+        ]
+        beside, problems = compile_rules(given["rules"], program, of_schema=False)
+        errors += [SchemaError(each.message, rule=each.rule, rule_key=each.key) for each in problems]
+        if len(errors) > 1:
+            raise SchemaErrors(errors)
+        for error in errors:
+            raise error
+        rules = (*in_schema, *beside)
     return Scorer(program, {**given, "extensions": extensions}, rules, gated=gated)
-
-
-def _rules_of(schema: Json, rules: list[Json], program: Program) -> RuleSet:
-    """Compile the rules of a schema and those beside it; raises SchemaError, or SchemaErrors with all mistakes."""
-    own = schema.get(RULES_KEYWORD) if isinstance(schema, dict) else None
-    if own is None and not rules:
-        return ()
-    from pytest_extract.core.rules.rule_set import compile_rules
-
-    in_schema, problems = compile_rules([] if own is None else own, program, of_schema=True)
-    errors = [
-        SchemaError(each.message, pointer="/".join(("", RULES_KEYWORD, *map(str, each.steps)))) for each in problems
-    ]
-    beside, problems = compile_rules(rules, program, of_schema=False)
-    errors += [SchemaError(each.message, rule=each.rule, rule_key=each.key) for each in problems]
-    if len(errors) > 1:
-        raise SchemaErrors(errors)
-    for error in errors:
-        raise error
-    return (*in_schema, *beside)
 
 
 def _unwrapped(value: Json, options: ScoreOptions) -> Unwrapped | None:
@@ -347,12 +345,6 @@ def _unwrapped(value: Json, options: ScoreOptions) -> Unwrapped | None:
     from pytest_extract.core.output_shape import unwrap
 
     return unwrap(value, options.confidence, options.reported)  # type: ignore[arg-type] # read by ScoreOptions
-
-
-def _not_bare(notes: Sequence[str]) -> Failure:
-    around = "; ".join(notes)
-    message = f"the text is more than its JSON: {around} (`gates: {{bare: true}}` takes what json.loads() reads)"
-    return Failure(kind=FailureKind.NOT_BARE, message=message)
 
 
 def _all_failed(results: tuple[FieldResult, ...], why: str) -> tuple[FieldResult, ...]:

@@ -311,17 +311,13 @@ def _violation(
 def _schema_violation(error: Any) -> Violation:
     """Tell what jsonschema found in a schema that it held against the metaschema."""
     path = FieldPath(error.absolute_path)
-    if _is_type_name(path, error.instance):
+    steps = path[:-1] if path and isinstance(path[-1], int) else path
+    is_property = len(steps) > 1 and steps[-2] in NAMED and (len(steps) < 3 or steps[-3] not in NAMED)
+    if isinstance(error.instance, str) and steps[-1:] == ("type",) and not is_property:
         return Violation(path=path, message=f"no type {error.instance!r}{nearest(error.instance, _TYPES)}")
     if error.validator == "format" and error.validator_value == "regex":
         return Violation(path=path, message=f"{_instance_text(error.instance)} {error.cause}")
     return _violation(path, error.validator, error.validator_value, error.instance, error.message)
-
-
-def _is_type_name(path: FieldPath, value: Json) -> bool:
-    steps = path[:-1] if path and isinstance(path[-1], int) else path
-    named = len(steps) > 1 and steps[-2] in NAMED and (len(steps) < 3 or steps[-3] not in NAMED)
-    return isinstance(value, str) and steps[-1:] == ("type",) and not named
 
 
 def _at_root(message: str) -> tuple[Violation, ...]:

@@ -162,17 +162,14 @@ def writable(value: object, depth: int = 0) -> Json:
         case int():
             return value if value.bit_length() < _LONGEST_BITS else f"<an integer of {value.bit_length()} bits>"
         case Mapping() if depth < DEEPEST_WRITTEN:
-            return {_writable_key(key): writable(item, depth + 1) for key, item in value.items()}
+            keys = [key if isinstance(key, str) else f"<{type(key).__qualname__} key>" for key in value]
+            return {key: writable(item, depth + 1) for key, item in zip(keys, value.values(), strict=True)}
         case list() | tuple() if depth < DEEPEST_WRITTEN:
             return [writable(item, depth + 1) for item in value]
         case Mapping() | list() | tuple():
             return f"<nested deeper than {DEEPEST_WRITTEN} levels>"
         case _:
             return f"<{type(value).__module__}.{type(value).__qualname__}>"
-
-
-def _writable_key(key: object) -> str:
-    return key if isinstance(key, str) else f"<{type(key).__qualname__} key>"
 
 
 _JSON_TYPES: Final[Mapping[type, str]] = {

@@ -301,15 +301,18 @@ def extract_bench_report(
     kept = [row for row in rows if row.get("pattern") not in added and row["status"] != "skipped"]
     failed = [row for row in kept if not row["passed"]]
     cells = Counter(_cell(row) for row in kept)
+    metrics = [str(row["metric"]) for row in kept]
+    types = [next((prefix[:-1] for prefix in _TYPES if metric.startswith(prefix)), "unknown") for metric in metrics]
+    first_keys = (str(next(iter(FieldPath.parse(str(row["path"]))), "$")) for row in failed)
     return DocumentReport(
         evaluated=len(kept),
         passed=len(kept) - len(failed),
         score=sum(row["score"] for row in kept) / len(kept) if kept else 0.0,
         confusion=Confusion(**cells),
-        by_metric=_split((str(row["metric"]), row) for row in kept),
-        by_type=_split((_type(str(row["metric"])), row) for row in kept),
+        by_metric=_split(zip(metrics, kept, strict=True)),
+        by_type=_split(zip(types, kept, strict=True)),
         fail_reasons=dict(Counter(_fail_reason(row) for row in failed)),
-        fail_prefixes=dict(Counter(_first_key(str(row["path"])) for row in failed)),
+        fail_prefixes=dict(Counter(first_keys)),
         judged=_judged([row["score"] for row in kept if row["metric"] in _JUDGED]),
         coverage=coverage,
     )
@@ -324,19 +327,11 @@ def absent_side(row: Row) -> Absent:
     return "both" if _AGREED.fullmatch(str(row.get("reason"))) else None
 
 
-def _first_key(path: str) -> str:
-    return str(FieldPath.parse(path)[0]) if path != "$" else "$"
-
-
 def _cell(row: Row) -> str:
     side = absent_side(row)
     if row["passed"]:
         return "tn" if side == "both" else "tp"
     return "fp" if side == "gold" else "fn"
-
-
-def _type(metric: str) -> str:
-    return next((prefix[:-1] for prefix in _TYPES if metric.startswith(prefix)), "unknown")
 
 
 def _split(rows: Iterable[tuple[str, Row]]) -> dict[str, Passed]:

@@ -69,7 +69,13 @@ def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value,
         whole = Leaf(pattern=array.pattern, checks=array.checks, field=array.field, empty_absent=array.empty_absent)
         walk_leaf(run, whole, gold, extracted, path, at)
     if array.wrap and is_present(gold) and is_present(extracted):
-        _score_wrapped(place)
+        single = type(gold) is not list and type(extracted) is not list
+        if len(path) > DEEPEST or (single and run.wrapped is not None and run.wrapped == path[:-1]):
+            _score_as_one(place)  # a row that is no list, and may be one in turn
+        else:
+            outer, run.wrapped = run.wrapped, path if single else None
+            _score_rows(place._replace(gold=_listed(gold), extracted=_listed(extracted)))
+            run.wrapped = outer
     elif _is_absent(array, gold) or _is_absent(array, extracted):
         _score_absent(place)
     elif type(gold) is not list or type(extracted) is not list:
@@ -80,18 +86,6 @@ def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value,
         _score_as_one(place, f"nested more than {DEEPEST} steps deep")
     else:
         _score_rows(place)
-
-
-def _score_wrapped(place: _Place) -> None:
-    """Score what may be a list or a single row; a row that is no list and may be one in turn is one value."""
-    run, _, gold, extracted, path, _ = place
-    single = type(gold) is not list and type(extracted) is not list
-    if len(path) > DEEPEST or (single and run.wrapped is not None and run.wrapped == path[:-1]):
-        _score_as_one(place)
-        return
-    outer, run.wrapped = run.wrapped, path if single else None
-    _score_rows(place._replace(gold=_listed(gold), extracted=_listed(extracted)))
-    run.wrapped = outer
 
 
 def _listed(value: Json) -> list[Json]:

@@ -19,7 +19,8 @@ def score_groups(run: ScoringContext, obj: Object, gold: dict[str, Json], extrac
     on neither). Where null counts as absent, a member that neither side has is None for the comparison.
     """
     for group in obj.groups:
-        names = [entry.name for entry in obj.entries if _names_group(entry.node, group)]
+        leaves = {entry.name: entry.node for entry in obj.entries if isinstance(entry.node, Leaf)}
+        names = [name for name, leaf in leaves.items() if any(check.batch is group for check in leaf.checks)]
         waiting = [one for one in run.pending if one.check.batch is group]
         run.pending = [one for one in run.pending if one.check.batch is not group]
         if not waiting:
@@ -43,10 +44,6 @@ def score_groups(run: ScoringContext, obj: Object, gold: dict[str, Json], extrac
 
 def _result_of(run: ScoringContext, one: Pending) -> FieldResult:
     return run.leaves[one.leaf]
-
-
-def _names_group(node: object, group: BatchMetric) -> bool:
-    return isinstance(node, Leaf) and any(check.batch is group for check in node.checks)
 
 
 def finish_batches(run: ScoringContext) -> None:

@@ -171,10 +171,24 @@ def _keyed(pairs: list[tuple[int, int]], height: int, width: int, offered: dict[
 
 
 def _similar_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable], cutoff: float) -> dict[Hashable, Hashable]:
-    """Pair the most similar keys; sorted, so that the order of rows decides no tie."""
+    """Pair the most similar keys, none with a part too far off; sorted, so that the order of rows decides no tie."""
+    from rapidfuzz.distance import Levenshtein
+
+    alike = partial(Levenshtein.normalized_similarity, score_cutoff=cutoff)
     rows, columns = sorted(ours, key=_repr), sorted(theirs, key=_repr)
-    parts = [_parts(column) for column in columns]
-    scores = [_similarities(_parts(row), parts, cutoff) for row in rows]
+    offered = [_parts(column) for column in columns]
+    scores = []
+    for row in rows:
+        wanted = _parts(row)
+        totals = [float(len(wanted) == len(parts)) for parts in offered]
+        for place, one in enumerate(wanted):
+            for column, parts in enumerate(offered):
+                if totals[column]:
+                    other = parts[place]
+                    texts = isinstance(one, str) and isinstance(other, str)
+                    score = alike(one, other) if texts else float(one == other)
+                    totals[column] = totals[column] + score if score else 0.0
+        scores.append([(total - 1.0) / len(wanted) if total else 0.0 for total in totals])
     return {rows[i]: columns[j] for i, j in assign(scores) if scores[i][j] > 0}
 
 
@@ -188,22 +202,6 @@ def _repr(key: Hashable) -> str:
 def _parts(key: Hashable) -> tuple[Hashable, ...]:
     parts = key if isinstance(key, tuple) else (key,)
     return tuple(part.casefold() if isinstance(part, str) else part for part in parts)
-
-
-def _similarities(ours: tuple[Hashable, ...], theirs: Sequence[tuple[Hashable, ...]], cutoff: float) -> list[float]:
-    """Return the similarity of one key with each of many; 0 where a part is too far off."""
-    from rapidfuzz.distance import Levenshtein
-
-    alike = partial(Levenshtein.normalized_similarity, score_cutoff=cutoff)
-    totals = [float(len(ours) == len(parts)) for parts in theirs]
-    for place, one in enumerate(ours):
-        for column, parts in enumerate(theirs):
-            if totals[column]:
-                other = parts[place]
-                texts = isinstance(one, str) and isinstance(other, str)
-                score = alike(one, other) if texts else float(one == other)
-                totals[column] = totals[column] + score if score else 0.0
-    return [(total - 1.0) / len(ours) if total else 0.0 for total in totals]
 
 
 def strict_key(value: Json) -> Hashable:

@@ -57,7 +57,8 @@ def check_leaf(
     """Return the result of one check of a leaf, to be kept next; None where neither side has a value."""
     raw, problem = (gold, extracted), None
     if run.accept:
-        gold = _reading(run, leaf, check, gold, extracted, path)
+        right = (gold, *readings(run, leaf.pattern, path))
+        gold = next((reading for reading in right if agree(check, reading, extracted)), gold)
     if check.transform is not None:
         (gold, extracted), problem = transformed(check, gold, extracted)
     no_gold = gold is MISSING or (gold is None and run.absent)
@@ -155,12 +156,6 @@ def _ask(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, p
     if isinstance(answer, JudgeAnswer):
         return _Answer(answer.score, answer.reason or None)
     return _Answer(None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)
-
-
-def _reading(run: ScoringContext, leaf: Leaf, check: FieldMetric, gold: Value, extracted: Value, path: Path) -> Value:
-    """Return the accepted reading that the extracted value agrees with, where gold itself does not; else gold."""
-    found = (gold, *readings(run, leaf.pattern, path))
-    return next((reading for reading in found if agree(check, reading, extracted)), gold)
 
 
 def agree(check: FieldMetric, reading: Value, extracted: Value) -> bool:

@@ -204,19 +204,14 @@ def _by_value(run: ScoringContext, items: Node, gold: list[Json], extracted: lis
             judged, compare = check.metric.judged, check.metric.compare
             passing = [(i, j) for i, j in close if judged or compare(left[i], right[j]) >= check.threshold]
             found = _extended(found, passing)
-    return _by_reading(run, items, check, extracted, found, path) if run.accept and check is not None else found
-
-
-def _by_reading(
-    run: ScoringContext, items: Node, check: FieldMetric, extracted: list[Json], found: Pairing, path: Path
-) -> Pairing:
-    """Pair what is left with the places whose further right readings it agrees with, as many as can be."""
-    allowed = [readings(run, items.pattern, (*path, i)) for i in found.missing]
-    fits = [
-        [1.0 if any(agree(check, reading, extracted[j]) for reading in own) else 0.0 for j in found.extra]
-        for own in allowed
-    ]
-    return _extended(found, [(i, j) for i, j in assign(fits) if fits[i][j]])
+    if run.accept and check is not None:
+        allowed = [readings(run, items.pattern, (*path, i)) for i in found.missing]
+        fits = [
+            [1.0 if any(agree(check, reading, extracted[j]) for reading in own) else 0.0 for j in found.extra]
+            for own in allowed
+        ]
+        found = _extended(found, [(i, j) for i, j in assign(fits) if fits[i][j]])
+    return found
 
 
 def _extended(pairing: Pairing, more: Sequence[tuple[int, int]]) -> Pairing:

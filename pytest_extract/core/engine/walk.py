@@ -147,9 +147,7 @@ def compare_as_one(run: ScoringContext, wanted: str, gold: Json, extracted: Json
 _RIGHT: Final[Outcome] = (MATCH, 1.0, None)
 
 
-def walk_object(  # noqa: C901 - one loop over the properties
-    run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None
-) -> None:
+def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Score the declared properties of an object, then what is not declared."""
     if run.accept and gold is not EMPTY and extracted is not EMPTY:  # EMPTY: it is missing, which no reading excuses
         gold = accepted(run, obj, gold, extracted, path)
@@ -261,15 +259,10 @@ def _score_otherwise(
         else:
             score_missing(run, obj, value, status, path, at, null=other is None)
     elif run.both_passed:
-        _score_absent_properties(run, obj, path, at)
+        for entry in obj.entries:
+            if not isinstance(entry.node, RecursiveRef):  # it would not end
+                run.walk(entry.node, MISSING, MISSING, (*path, entry.name), None if at is None else (*at, entry.name))
+        if obj.other is not None and not isinstance(obj.other, RecursiveRef):
+            run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
     elif not run.empty_is_free:
         run.vacuous += 1
-
-
-def _score_absent_properties(run: ScoringContext, obj: Object, path: Path, at: Path | None) -> None:
-    """Score the properties of an object that neither side has; a recursive place ends it."""
-    for entry in obj.entries:
-        if not isinstance(entry.node, RecursiveRef):
-            run.walk(entry.node, MISSING, MISSING, (*path, entry.name), None if at is None else (*at, entry.name))
-    if obj.other is not None and not isinstance(obj.other, RecursiveRef):
-        run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)

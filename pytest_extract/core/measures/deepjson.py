@@ -49,22 +49,17 @@ def key_match(gold: Json, value: Json | Missing) -> float:
     if not (isinstance(gold, list) and isinstance(value, list)):
         return float(gold is not None and gold == value)
     if not all(isinstance(row, dict) for row in gold):
-        return _jaccard(gold, value)
+        try:
+            one, other = set(gold), set(value)
+        except TypeError:
+            ours, theirs = Counter(map(canonical_json, gold)), Counter(map(canonical_json, value))
+            return (ours & theirs).total() / (ours | theirs).total()
+        return len(one & other) / len(one | other)
     if not gold:
         return 0.0 if value else 1.0
     if not all(isinstance(row, dict) for row in value):
         return 0.0
     return sum(map(key_match, gold, value)) / max(len(gold), len(value))
-
-
-def _jaccard(gold: list[Json], value: list[Json]) -> float:
-    """Return the Jaccard index of two lists as sets; where they hold lists or objects, as multisets of texts."""
-    try:
-        one, other = set(gold), set(value)
-    except TypeError:
-        ours, theirs = Counter(map(canonical_json, gold)), Counter(map(canonical_json, value))
-        return (ours & theirs).total() / (ours | theirs).total()
-    return len(one & other) / len(one | other)
 
 
 def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonScore:

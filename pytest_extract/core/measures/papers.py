@@ -45,7 +45,18 @@ def _compared(gold: Json, extracted: Json) -> _Similarity:
         free = sum(key not in gold and _is_nothing(extracted[key]) for key in extracted)  # counts, and earns nothing
         return _Similarity(sum(part.total for part in parts) - free, sum(part.leaves for part in parts))
     if isinstance(gold, list) and isinstance(extracted, list):
-        return _compared_lists(gold, extracted)
+        from pytest_extract.core.engine.keyed import assign  # few ask for it
+
+        table = [[_compared(one, other) for other in extracted] for one in gold]
+        scores = [[cell.mean for cell in row] for row in table]
+        for i, one in enumerate(gold):
+            for j, other in enumerate(extracted):
+                if one == other:  # first among those that are as similar
+                    scores[i][j] = math.nextafter(scores[i][j], math.inf)
+        pairs = assign(scores)
+        left = {*range(len(gold))} - {i for i, _ in pairs}, {*range(len(extracted))} - {j for _, j in pairs}
+        alone = sum(_size(gold[i]) for i in left[0]) + sum(_size(extracted[j]) for j in left[1])
+        return _Similarity(sum(table[i][j].total for i, j in pairs), sum(table[i][j].leaves for i, j in pairs) + alone)
     most = max(_size(gold), _size(extracted))
     if gold is None:
         return _Similarity(float(_is_nothing(extracted)), most)
@@ -56,21 +67,6 @@ def _compared(gold: Json, extracted: Json) -> _Similarity:
     one, other = (" ".join(str(side).lower().split()) for side in (gold, extracted))
     similarity = Levenshtein.normalized_similarity(one, other)
     return _Similarity(similarity if similarity >= _LEAST_SIMILARITY else 0.0, most)
-
-
-def _compared_lists(gold: list[Json], extracted: list[Json]) -> _Similarity:
-    from pytest_extract.core.engine.keyed import assign  # few ask for it
-
-    table = [[_compared(one, other) for other in extracted] for one in gold]
-    scores = [[cell.mean for cell in row] for row in table]
-    for i, one in enumerate(gold):
-        for j, other in enumerate(extracted):
-            if one == other:  # first among those that are as similar
-                scores[i][j] = math.nextafter(scores[i][j], math.inf)
-    pairs = assign(scores)
-    left = {*range(len(gold))} - {i for i, _ in pairs}, {*range(len(extracted))} - {j for _, j in pairs}
-    alone = sum(_size(gold[i]) for i in left[0]) + sum(_size(extracted[j]) for j in left[1])
-    return _Similarity(sum(table[i][j].total for i, j in pairs), sum(table[i][j].leaves for i, j in pairs) + alone)
 
 
 def _size(value: Json) -> int:

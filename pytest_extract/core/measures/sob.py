@@ -26,6 +26,8 @@ def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
     json_pass = 1.0 if sides.valid_draft7 else 0.0
     content = json_pass * gate.factor(sides.coverage)
     equal = sum([one == other for one, other in pairs])
+    required = len({*sides.declared.required})
+    key_recall = 1.0 - len(sides.missing_required) / required if required else 1.0
     tokens = sum([token_f1(one, None if other is MISSING else other) for one, other in pairs])
     return {
         "json_parse": 1.0 if sides.structured else 0.0,
@@ -36,15 +38,8 @@ def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
         "structure_coverage": json_pass * sides.coverage,
         "type_safety": json_pass * (sides.declared.count_typed(sides.found) / len(found) if found else 0.0),
         "perfect": 1.0 if sides.identical else 0.0,
-        "required_key_recall": _required_recall(sides),
+        "required_key_recall": key_recall if sides.structured and sides.validator.valid_schema_draft7 else 0.0,
     }
-
-
-def _required_recall(sides: DocumentPair) -> float:
-    if not sides.structured or not sides.validator.valid_schema_draft7:
-        return 0.0
-    required = len({*sides.declared.required})
-    return 1.0 - len(sides.missing_required) / required if required else 1.0
 
 
 def token_f1(gold: Json, value: Json) -> float:

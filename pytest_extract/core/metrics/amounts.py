@@ -166,7 +166,14 @@ def read_written(text: str, styles: Sequence[NumberStyle]) -> Written | None:
     if match is None or value is None:
         return None
     end, factor = _power(text, match.end())
-    before, after, bracketed = _without_brackets(text[: match.start()].strip(), text[end:].strip())
+    before, after = text[: match.start()].strip(), text[end:].strip()
+    bracketed = True
+    if before.startswith("(") and after.endswith(")"):
+        before, after = before[1:].strip(), after[:-1].strip()
+    elif before.endswith("(") and after.startswith(")"):
+        before, after = before[:-1].strip(), after[1:].strip()
+    else:
+        bracketed = False
     before, signs = _without_sign(before)
     after = _ROUND.sub("", after) if _ROUND.match(after) else after
     after, trailing = ("", "") if not after else _without_trailing_sign(after)
@@ -183,14 +190,6 @@ def _power(text: str, end: int) -> tuple[int, Fraction]:
         return end, Fraction(1)
     digits = next(part for part in match.groups() if part is not None)
     return match.end(), Fraction(10) ** int(digits.translate(_RAISED).replace("\u2212", "-"))
-
-
-def _without_brackets(before: str, after: str) -> tuple[str, str, bool]:
-    if before.startswith("(") and after.endswith(")"):
-        return before[1:].strip(), after[:-1].strip(), True
-    if before.endswith("(") and after.startswith(")"):
-        return before[:-1].strip(), after[1:].strip(), True
-    return before, after, False
 
 
 def _without_trailing_sign(after: str) -> tuple[str, str]:
@@ -389,10 +388,6 @@ def _scale_and_currency(after: str, styles: tuple[NumberStyle, ...], default: st
     factor, currency = scale_of(first, styles), currency_of(_OF.sub("", rest), default)
     if factor is not None and currency is not None:
         return factor, currency
-    return _glued(after, styles, default)
-
-
-def _glued(after: str, styles: tuple[NumberStyle, ...], default: str) -> tuple[int | None, str | None]:
     for end in range(1, min(len(after), 5)):
         factor, currency = scale_of(after[:end], styles), currency_of(after[end:], default)
         if factor is not None and currency is not None:

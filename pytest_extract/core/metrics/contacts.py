@@ -44,8 +44,10 @@ _EXTENSION = re.compile(r"\s*(?:;ext=|ext\.?|extension|x|durchwahl|#)\s*(\d{1,8}
 _PHONE = re.compile(r"\(?\+?[\d\s().\-/\u2010-\u2013]+")
 
 
-def _phone_normal(country: str | None) -> Normal:
+def _make_phone(params: Params, _semantics: SemanticsName) -> BoundMetric:
     from phonenumbers import NumberParseException, PhoneNumberFormat, format_number, parse
+
+    country: str | None = params["country"]
 
     def normal(text: str) -> str | None:
         text = text[label.end() :] if (label := _LABEL.match(text)) else text
@@ -63,7 +65,7 @@ def _phone_normal(country: str | None) -> Normal:
             return digits + extension
         return format_number(number, PhoneNumberFormat.E164) + extension
 
-    return normal
+    return _normalised("a telephone number", normal)
 
 
 def _check_country(value: Json) -> str | None:
@@ -72,10 +74,6 @@ def _check_country(value: Json) -> str | None:
     if isinstance(value, str) and value in SUPPORTED_REGIONS:
         return None
     return f"must be the ISO code of a country, such as 'DE'{nearest(value, SUPPORTED_REGIONS)}"
-
-
-def _make_phone(params: Params, _semantics: SemanticsName) -> BoundMetric:
-    return _normalised("a telephone number", _phone_normal(params["country"]))
 
 
 # --- URL
@@ -123,7 +121,7 @@ def _segment(text: str) -> str:
         return text
 
 
-def _url_normal(params: Params) -> Normal:
+def _make_url(params: Params, _semantics: SemanticsName) -> BoundMetric:
     any_scheme, any_www = bool(params["ignore_scheme"]), bool(params["ignore_www"])
     query, fragment = str(params["query"]), not params["ignore_fragment"]
 
@@ -144,7 +142,7 @@ def _url_normal(params: Params) -> Normal:
         who = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
         return f"{scheme}{who}{name}{own_port}/{_path(parts.path)}{asked}{last}"
 
-    return normal
+    return _normalised("a URL", normal)
 
 
 def _query(text: str, mode: str) -> str:
@@ -156,10 +154,6 @@ def _query(text: str, mode: str) -> str:
     if not pairs:
         return ""
     return "?" + "&".join(f"{name}={value}" for name, value in (pairs if mode == "ordered" else sorted(pairs)))
-
-
-def _make_url(params: Params, _semantics: SemanticsName) -> BoundMetric:
-    return _normalised("a URL", _url_normal(params))
 
 
 # --- e-mail

@@ -196,12 +196,9 @@ def _read_day(text: str, order: str) -> PartialDate | None:
     rest = [int(number) for number in numbers if len(number) <= 2]
     if len(years) != 1 or len(rest) + 1 != len(numbers):
         return None
+    year = int(years[0])
     if named:
-        return make_date(int(years[0]), named[0], rest[0] if rest else None) if len(rest) < 2 else None
-    return _numeric(numbers, int(years[0]), rest, order)
-
-
-def _numeric(numbers: Sequence[str], year: int, rest: Sequence[int], order: str) -> PartialDate | None:
+        return make_date(year, named[0], rest[0] if rest else None) if len(rest) < 2 else None
     if len(rest) < 2 or len(numbers[0]) == 4:  # nobody writes a day between year and month
         return make_date(year, *rest)
     if len(numbers[order.index("Y")]) != 4:
@@ -296,7 +293,12 @@ def _make_date(params: Params, _semantics: SemanticsName) -> BoundMetric:
 
     def agree(gold: PartialDate, extracted: PartialDate) -> bool:
         if times and (gold.time or extracted.time):
-            return _same_moment(gold.time, extracted.time, zone)
+            if gold.time is None or extracted.time is None:
+                return False
+            if (gold.time.tzinfo is None) is (extracted.time.tzinfo is None):
+                return gold.time == extracted.time
+            allowed = zone == "either" or (zone == "gold" and gold.time.tzinfo is None)
+            return allowed and gold.time.replace(tzinfo=None) == extracted.time.replace(tzinfo=None)
         one, other = gold.known, extracted.known
         if len(one) == len(other):
             return one == other or (len(one) == 3 and abs(gold.number - extracted.number) <= days)
@@ -314,15 +316,6 @@ def _make_date(params: Params, _semantics: SemanticsName) -> BoundMetric:
     same_parts = partial == "strict" and not times
     near = (lambda found: found.number, 0.0, days) if same_parts else None
     return reading_metric(read, agree, explain, near=near)
-
-
-def _same_moment(gold: datetime | None, extracted: datetime | None, zone: Json) -> bool:
-    if gold is None or extracted is None:
-        return False
-    if (gold.tzinfo is None) is not (extracted.tzinfo is None):
-        allowed = zone == "either" or (zone == "gold" and gold.tzinfo is None)
-        return allowed and gold.replace(tzinfo=None) == extracted.replace(tzinfo=None)
-    return gold == extracted
 
 
 def _differ(gold: PartialDate, extracted: PartialDate) -> str:

@@ -126,12 +126,21 @@ def equality_of_read(read: Callable[[Json], Hashable | None], explain: Explain) 
 
 
 def differ(gold: Json, extracted: Json) -> str:
-    """Say how two values differ: by type, by case only, or from which character on."""
-    if isinstance(gold, str) and isinstance(extracted, str):
-        return _texts_differ(gold, extracted)
+    """Say how two values differ: by type, in as few levelled ways as make texts equal, or from which character on."""
     if equality.a_type(gold) != equality.a_type(extracted):
         return equality.types_differ(gold, extracted)
-    return "values differ"
+    if not isinstance(gold, str) or not isinstance(extracted, str):
+        return "values differ"
+    if not _equal_without(_LEVELLED, gold, extracted):
+        common = min(len(gold), len(extracted))
+        continues = gold[:common] == extracted[:common]
+        where = common + 1 if continues else next(compress(count(1), map(ne, gold, extracted)))
+        return f"texts differ from character {where} on"
+    ways = list(_LEVELLED)
+    for way in reversed([*_LEVELLED]):
+        fewer = [one for one in ways if one != way]
+        ways = fewer if _equal_without(fewer, gold, extracted) else ways
+    return f"texts differ only in {' and in '.join(ways)}"
 
 
 def _sharp_s(text: str) -> str:
@@ -151,20 +160,6 @@ _LEVELLED: Mapping[str, Callable[[str], str]] = MappingProxyType(
     }
 )
 """What two texts may differ in, and what takes it away; the more special before the more general."""
-
-
-def _texts_differ(gold: str, extracted: str) -> str:
-    """Say in which of the levelled ways two texts differ, in as few as make them equal; else from where on."""
-    if not _equal_without(_LEVELLED, gold, extracted):
-        common = min(len(gold), len(extracted))
-        continues = gold[:common] == extracted[:common]
-        where = common + 1 if continues else next(compress(count(1), map(ne, gold, extracted)))
-        return f"texts differ from character {where} on"
-    ways = list(_LEVELLED)
-    for way in reversed([*_LEVELLED]):
-        fewer = [one for one in ways if one != way]
-        ways = fewer if _equal_without(fewer, gold, extracted) else ways
-    return f"texts differ only in {' and in '.join(ways)}"
 
 
 def _equal_without(ways: Iterable[str], one: str, other: str) -> bool:

@@ -39,14 +39,6 @@ def _text_for_judge(value: Json) -> str:
     return value if isinstance(value, str) else equality.json_text(value)
 
 
-def _instructions(params: Params) -> str:
-    """Join the field's own words for the judge; a template's places are named, since the judge's prompt fills them."""
-    template = params.get("prompt_template") or ""
-    for place, words in _PLACES.items():
-        template = template.replace(place, words)
-    return "\n".join(part for part in (template, params["additional_instructions"] or "") if part)
-
-
 def _judged(
     key: Key = plain_key, published: Key = form_key, *, aligns: bool = False
 ) -> Callable[[Params, SemanticsName], BoundMetric]:
@@ -54,13 +46,16 @@ def _judged(
 
     def make(params: Params, semantics: SemanticsName) -> BoundMetric:
         own = published if semantics == "extract-bench" else key
+        template = params.get("prompt_template") or ""
+        for place, words in _PLACES.items():  # the judge's prompt fills them
+            template = template.replace(place, words)
         return BoundMetric(
             compare=lambda gold, extracted: 1.0 if own(gold) == own(extracted) else 0.0,
             params={name: value for name, value in params.items() if value is not None},
             threshold=float(params["pass_threshold"]),
             judged=True,
             aligns=aligns,
-            instructions=_instructions(params),
+            instructions="\n".join(part for part in (template, params["additional_instructions"]) if part),
             judge=params["judge"] or "",
             options={name: params[name] for name in _OPTIONS if params.get(name) is not None},
             key=own,

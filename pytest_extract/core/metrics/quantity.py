@@ -212,18 +212,18 @@ def read_unit(text: str, *, known: bool = True) -> Unit | None:
         return Unit(factor, (("K", 1),), zero)
     for pattern, usual in _SPELLINGS:
         words = pattern.sub(usual, words)
-    return _product(words, known=known)
-
-
-def _product(words: str, *, known: bool) -> Unit | None:
     product = Unit(Fraction(1))
     step = _STEP.match(words)  # "5,000 /µl"
     place, over = step.end() if step else 0, bool(step and step["over"])
     while place < len(words):
         match = _FACTOR.match(words, place)
-        unit = _unit_named(match["name"], known=known) if match else None
-        if match is None or unit is None:
+        if match is None:
             return None
+        unit = _table().get(match["name"]) or _caseless().get(match["name"].casefold())
+        if unit is None:
+            if known or not match["name"][0].isalpha():
+                return None
+            unit = Unit(Fraction(1), ((match["name"].casefold(), 1),))
         product = _times(product, unit, int(match["power"] or 1) * (-1 if over else 1))
         step = _STEP.match(words, match.end())
         place = step.end() if step else match.end()
@@ -236,13 +236,6 @@ def _times(product: Unit, unit: Unit, power: int) -> Unit:
     for name, its in unit.powers:
         powers[name] = powers.get(name, 0) + power * its
     return Unit(product.factor * unit.factor**power, tuple(sorted((name, its) for name, its in powers.items() if its)))
-
-
-def _unit_named(name: str, *, known: bool) -> Unit | None:
-    unit = _table().get(name) or _caseless().get(name.casefold())
-    if unit is not None or known or not name[0].isalpha():
-        return unit
-    return Unit(Fraction(1), ((name.casefold(), 1),))
 
 
 _BOUND = re.compile(r"(<=|>=|[<>≤≥~≈])\s?")

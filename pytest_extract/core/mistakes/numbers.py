@@ -90,7 +90,16 @@ def wrong_type(gold: Json, extracted: Json) -> str:
     if any(each is MISSING or each is None for each in (gold, extracted)):
         return ""
     if isinstance(gold, dict | list) or isinstance(extracted, dict | list):
-        return _wrong_container(gold, extracted)
+        if json_type(gold) == json_type(extracted):
+            return ""
+        is_list = isinstance(gold, list)
+        many, one = (gold, extracted) if is_list else (extracted, gold)
+        if isinstance(many, list) and len(many) == 1 and many[0] == one:
+            return "a single value instead of a list" if is_list else "a list of one instead of a single value"
+        are_texts = isinstance(many, list) and isinstance(one, str) and all(isinstance(item, str) for item in many)
+        if are_texts and many and all(item in one for item in many):
+            return "the list was joined into one text" if is_list else "one text was split into a list"
+        return f"{json_type(extracted)} instead of {json_type(gold)}"
     if isinstance(gold, bool) is not isinstance(extracted, bool):
         truth, written = (gold, extracted) if isinstance(gold, bool) else (extracted, gold)
         says = "was written as" if truth is gold else "stands for"
@@ -104,19 +113,6 @@ def wrong_type(gold: Json, extracted: Json) -> str:
     if text is extracted:
         return "a number was written as a text"
     return f"a text of digits became a number{', and leading zeros were lost' if re.match(r'-?0[0-9]', text) else ''}"
-
-
-def _wrong_container(gold: Json, extracted: Json) -> str:
-    if json_type(gold) == json_type(extracted):
-        return ""
-    is_list = isinstance(gold, list)
-    many, one = (gold, extracted) if is_list else (extracted, gold)
-    if isinstance(many, list) and len(many) == 1 and many[0] == one:
-        return "a single value instead of a list" if is_list else "a list of one instead of a single value"
-    are_texts = isinstance(many, list) and isinstance(one, str) and all(isinstance(item, str) for item in many)
-    if are_texts and many and all(item in one for item in many):
-        return "the list was joined into one text" if is_list else "one text was split into a list"
-    return f"{json_type(extracted)} instead of {json_type(gold)}"
 
 
 @values_kind(1234.5, "1.234,50", "the same number, written otherwise")

@@ -279,20 +279,16 @@ def invented_row(output: ComparedOutput) -> Iterator[Found]:
         for j in extra:
             row, texts = extracted[j], _texts_in(extracted[j])
             what = "is not in the gold"
+            keys = list(row) if isinstance(row, dict) else []
+            names = {_letters((key,)) for key in keys}
             if isinstance(row, dict) and not any(map(_is_full, row.values())):
                 what = "is empty"
-            elif isinstance(row, dict) and len(texts) == len(row) > 1 and _is_header(row, texts):
+            elif len(texts) == len(keys) > 1 and sum(_letters((text,)) in names for text in texts) * 2 >= len(texts):
                 what = "is the header of the table"
             elif any(map(_TOTAL.match, texts)):
                 what = "is a total of the table"
             own = [each for each in output.failing_at(path) if each == path]  # of nulls, the list alone is wrong
             yield output.failing_extra(path, (*at, j)) or own, f"row {j} {what}"
-
-
-def _is_header(row: dict[str, Json], texts: Sequence[str]) -> bool:
-    """Whether at least half of the texts of a row are names of its keys."""
-    names = {_letters((key,)) for key in row}
-    return sum(_letters((text,)) in names for text in texts) * 2 >= len(texts)
 
 
 @output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT, _NUT, _BOLT]}, "row 2 is a copy of row 0")

@@ -168,7 +168,12 @@ def affix(gold: Json, extracted: Json) -> str:
     """Label, title, unit, suffix or words between others kept or lost, or a unit replaced."""
     pair = _texts(gold, extracted)
     if pair is None:
-        return _beside_number(gold, extracted)
+        number, text = (gold, extracted) if isinstance(extracted, str) else (extracted, gold)
+        amount = read_amount(number) if is_number(number) and isinstance(text, str) else None
+        written = None if amount is None else read_amount(text)
+        if amount is None or written is None or not written.around or amount.value != written.value:
+            return ""
+        return f"{_quoted(written.around)} beside the number was {'kept' if text is extracted else 'lost'}"
     short, long = sorted(pair, key=len)
     if len(short) < 2 and not short.isdecimal():
         return ""
@@ -192,16 +197,6 @@ def affix(gold: Json, extracted: Json) -> str:
         return ""
     units = {amount.around.lower() for amount in amounts if amount is not None}
     return "the same number with another unit or currency" if len(units) > 1 else ""
-
-
-def _beside_number(gold: Json, extracted: Json) -> str:
-    """Compare a number with a text that has it beside other words."""
-    number, text = (gold, extracted) if isinstance(extracted, str) else (extracted, gold)
-    amount = read_amount(number) if is_number(number) and isinstance(text, str) else None
-    written = None if amount is None else read_amount(text)
-    if amount is None or written is None or not written.around or amount.value != written.value:
-        return ""
-    return f"{_quoted(written.around)} beside the number was {'kept' if text is extracted else 'lost'}"
 
 
 @values_kind("John Doe", "Doe, John", "the order of first and last name")

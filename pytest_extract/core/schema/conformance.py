@@ -39,7 +39,12 @@ class Conformance:
             return True
         if node.branches:
             return any(self._fits(self._schema.node(branch), value, depth + 1, known) for branch in node.branches)
-        if not type_fits(node.types, value) or not _value_fits(node.values, value):
+        if not type_fits(node.types, value):
+            return False
+        if node.values is not None and not any(
+            type(value) is type(one) and value == one if _is_scalar(one) else json_type(one) == json_type(value)
+            for one in node.values
+        ):
             return False
         if isinstance(value, dict):
             return self._object_fits(node, value, depth + 1, known)
@@ -80,14 +85,6 @@ def type_fits(types: Collection[str], value: Json) -> bool:
     if own == "integer":
         return "number" in types
     return own == "number" and "integer" in types and value.is_integer()
-
-
-def _value_fits(values: tuple[Json, ...] | None, value: Json) -> bool:
-    return (
-        values is None
-        or any(type(value) is type(one) and value == one for one in values if _is_scalar(one))
-        or any(not _is_scalar(one) and json_type(one) == json_type(value) for one in values)
-    )
 
 
 def _is_scalar(value: Json) -> bool:

@@ -75,6 +75,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options, unknown = parser.parse_known_args(arguments[words:])
     if unknown:
         _refuse_arguments(parser, unknown)
+    changed = {name for name, value in vars(options).items() if value != parser.get_default(name)}
+    options.given = frozenset(name.rstrip("_").replace("_", "-") for name in changed)
     return _run_command(module, options)
 
 

@@ -17,7 +17,7 @@ from pytest_extract.cases.review_file import (
     review_path,
     write_review,
 )
-from pytest_extract.cli.files import print_text, read_schema, read_value, write_json
+from pytest_extract.cli.files import print_text, read_schema, read_value, refuse_options, write_json
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
@@ -65,9 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, print, and return the exit status; raises ExtractError for files that cannot be used."""
     if args.second is None and args.schema is None:
+        refuse_options(args, "on verdicts", "dispute", "json")
         return _compare_verdicts(args)
     if args.second is None or args.schema is None:
         raise ConfigError("golds are compared by A, B and --schema SCHEMA; verdicts by their file alone")
+    refuse_options(args, "on golds", "recordings", "min-agreement", "min-kappa")
     return _compare_golds(args)
 
 

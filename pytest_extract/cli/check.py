@@ -12,7 +12,15 @@ from typing import Final
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.model import Case
-from pytest_extract.cli.files import case_files, load_extensions, print_text, read_records, read_schema, write_json
+from pytest_extract.cli.files import (
+    case_files,
+    load_extensions,
+    print_text,
+    read_records,
+    read_schema,
+    refuse_options,
+    write_json,
+)
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate import Validator
 from pytest_extract.errors import ConfigError
@@ -87,7 +95,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check and print; exit status 1 where there is a mistake. Raises ConfigError when there is no case file."""
     if args.schema is not None:
+        refuse_options(
+            args, "with --schema", "golds", "evidence", "mutate", "coverage", "extensions", "recordings", "json"
+        )
         return check_golds(args)
+    refuse_options(args, "without --schema", "each", "id-field", "strict-types", "no-warn-missing", "no-json-schema")
     cache = SchemaCache(functools.partial(compile_schema, extensions=load_extensions(args.extensions)))
     paths = args.paths or [Path()]
     files = list(case_files(paths))
@@ -110,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
     mistakes = sum(finding.severity == "mistake" for finding in listed)
     coverage = schema_coverage(cases) if args.coverage is not None else []
     if args.json:
-        write_json([finding.to_dict() for finding in listed], None)
+        write_json([*(finding.to_dict() for finding in listed), *(each.to_dict() for each in coverage)], None)
     else:
         for finding in listed:
             print_text(finding)
@@ -233,4 +245,4 @@ def check_golds(args: argparse.Namespace) -> int:
     warnings = sum(problem.severity == "warning" for problem in problems)
     counts = f"{plural(mistakes, 'mistake')}, {plural(warnings, 'warning')}"
     print_text(f"{plural(len(records), 'gold')}: {counts}")
-    return 1 if mistakes else 0
+    return 1 if mistakes or (args.strict and warnings) else 0

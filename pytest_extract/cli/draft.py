@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cases.load import SUFFIXES
-from pytest_extract.cli.files import case_files, load_all_cases, schema_of_class
+from pytest_extract.cli.files import case_files, load_all_cases, print_note, refuse_options, schema_of_class
 from pytest_extract.cli.init import document_patterns, suite_path, write_suite
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import write_atomic
@@ -93,6 +93,7 @@ def _suites(args: argparse.Namespace) -> list[Path]:
         if not cases:
             documents.append(path)
     if not documents:
+        refuse_options(args, "without documents", "schema", "suite")
         return found
     patterns = document_patterns(documents)
     if not patterns:
@@ -105,6 +106,8 @@ def _suites(args: argparse.Namespace) -> list[Path]:
                 f"pytest-extract schema infer GOLD... -o {suite_path(patterns).with_suffix('').stem}.schema.json"
             )
         write_suite(patterns, suite, _schema_file(args.schema, suite))
+    elif args.schema is not None:
+        print_note("draft", f"{suite} is there, and names its own schema")
     return [*found, suite]
 
 

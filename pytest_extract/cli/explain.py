@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from pytest_extract.cli.files import load_extensions
+from pytest_extract.cli.files import load_extensions, refuse_options
 from pytest_extract.core.extensions import Extension, Extensions
 from pytest_extract.core.metrics import METRICS, PRESETS, bind_metric
 from pytest_extract.core.metrics.base import Example, MetricSpec, Param, TransformSpec
@@ -56,7 +56,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the list or the reference; an unknown name raises ExtractError."""
+    if args.names:
+        refuse_options(args, "beside names", "all")
     if args.markdown:
+        refuse_options(args, "with --markdown", "extensions", "all")
         lines = metrics_manual(args.names or [*METRICS, *TRANSFORMS])
     else:
         tables = _extension_tables(load_extensions(args.extensions) or Extensions())

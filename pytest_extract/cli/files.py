@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import json
 import shutil
@@ -27,6 +28,13 @@ if TYPE_CHECKING:
 
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
+
+
+def refuse_options(args: argparse.Namespace, where: str, *names: str) -> None:
+    """Raise ConfigError for options that were given, and would change nothing here."""
+    given = [f"--{name}" for name in names if name in args.given]
+    if given:
+        raise ConfigError(f"{' and '.join(given)} {'has' if len(given) == 1 else 'have'} no effect {where}")
 
 
 def read_value(path: Path) -> Json:

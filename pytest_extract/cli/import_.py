@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_extract.cli.files import print_note, print_text
+from pytest_extract.cli.files import print_note, print_text, refuse_options
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.gates import MODALITIES
 from pytest_extract.core.judges import GIVE_A_JUDGE
@@ -52,6 +52,10 @@ def run(args: argparse.Namespace) -> int:
     """Import, and return 0; what cannot be read or written raises ExtractError."""
     if not args.source.exists():
         raise ConfigError(f"{args.source} is not there")
+    if args.dataset != "extract-bench":
+        refuse_options(args, f"for {args.dataset}, only for extract-bench", "copy")
+    if args.dataset != "sob":
+        refuse_options(args, f"for {args.dataset}, only for sob", "modality")
     made = _import_dataset(args)
     for note in made.notes:
         print_note("import", note)

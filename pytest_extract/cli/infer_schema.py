@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_extract.cli.files import read_records, schema_of_class, write_json
+from pytest_extract.cli.files import read_records, refuse_options, schema_of_class, write_json
 from pytest_extract.errors import ConfigError
 from pytest_extract.schema_tools.annotate import DEFAULTS, annotate_schema
 from pytest_extract.schema_tools.infer import infer_schema
@@ -36,6 +36,7 @@ def run(args: argparse.Namespace) -> int:
     if classes and len(args.golds) > 1:
         raise ConfigError(f"{classes[0]} is a class: give it alone")
     if classes:
+        refuse_options(args, "for a class", "each", "first-type")
         module, _, name = classes[0].partition(":")
         schema = schema_of_class(module, name)
     else:

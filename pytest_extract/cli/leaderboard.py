@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_extract.cli.files import print_lines, terminal_width, write_json
+from pytest_extract.cli.files import print_lines, refuse_options, terminal_width, write_json
 from pytest_extract.cli.report import check_tags
 from pytest_extract.cli.run_results import read_all_results
 from pytest_extract.core.aggregate.published import MODALITY_WEIGHTS
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--as",
-        dest="system",
+        dest="as_",
         choices=("sob",),
         help="read SOB's own result files (rows as JSONL, columns or means as JSON, also .gz) and print its tables",
     )
@@ -64,8 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Rank, print, and return 0; a file that cannot be read raises ExtractError."""
-    if args.system == "sob":
+    if args.as_ == "sob":
         return _print_sob_tables(args)
+    refuse_options(args, "without --as=sob", "modality", "samples")
     results = read_all_results("leaderboard", args.results)
     check_tags(results, args.by)
     boards = [("", "", results)] if not args.by else _slices_of(results, args.by)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_extract.cli.files import print_lines, print_note, terminal_width, write_json
+from pytest_extract.cli.files import print_lines, print_note, refuse_options, terminal_width, write_json
 from pytest_extract.cli.run_results import read_all_results
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.run import aggregate, standings
@@ -70,7 +70,7 @@ def add_slice_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--as",
-        dest="system",
+        dest="as_",
         choices=VIEWS,
         help=f"the system whose numbers `--by` shows (default: {VIEWS[0]})",
     )
@@ -92,9 +92,15 @@ def _check_options(args: argparse.Namespace) -> None:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     if args.auto_accept is not None and not 0 < args.auto_accept < 1:
         raise ConfigError(f"--auto-accept must be a number above 0 and below 1, such as 0.99, not {args.auto_accept:g}")
-    if args.calibration and args.by:
-        raise ConfigError("--calibration shows all values and each field, no slices: leave --by out")
-    if args.system is not None and not args.by:
+    if args.auto_accept is not None:
+        refuse_options(args, "with --auto-accept", "calibration", "by", "as", "output", "samples")
+    elif args.calibration:
+        refuse_options(args, "with --calibration", "by", "as", "output", "samples")
+    elif args.output:
+        refuse_options(args, "with --output", "json", "samples")
+    elif args.by:
+        refuse_options(args, "with --by", "samples")
+    if args.as_ is not None and not args.by:
         raise ConfigError("--as shows the slices of --by in the numbers of a system; give --by, or leave --as out")
 
 
@@ -115,7 +121,9 @@ def run(args: argparse.Namespace) -> int:
     """Report, and return 0; a file that cannot be read raises ExtractError."""
     _check_options(args)
     files = _report_files(args.output)
-    view = args.system or VIEWS[0]
+    if not any(each.format.name == "html" for each in files):
+        refuse_options(args, "without --output=FILE.html", "html-pages")
+    view = args.as_ or VIEWS[0]
     results = read_all_results("report", args.results)
     check_tags(results, args.by)
     if args.auto_accept is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_extract.cli.files import read_schema, write_json
+from pytest_extract.cli.files import read_schema, refuse_options, write_json
 from pytest_extract.schema_tools.resolve import DIALECTS, as_json_schema, resolve_schema_references
 
 
@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the resolved schema; one that cannot be resolved raises ExtractError."""
     schema = read_schema(args.schema)
     if args.dialect is not None:
+        refuse_options(args, "with --from", "published")
         write_json(as_json_schema(schema), args.output)
     else:
         write_json(resolve_schema_references(schema, published=args.published), args.output)

@@ -13,7 +13,7 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.edit import read_gold
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
-from pytest_extract.cli.files import case_files
+from pytest_extract.cli.files import case_files, refuse_options
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.golds.review import Action, Reviewer, ReviewItem, failing_items, open_items, read_typed
@@ -51,6 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Review, and return 1 where something is left open; raises ExtractError for files that cannot be used."""
+    if args.list:
+        refuse_options(args, "with --list", "terminal", "by", "port", "open")
+    if args.terminal:
+        refuse_options(args, "with --terminal", "port", "open")
     notes: list[str] = []
     items = _items(args.paths, notes)
     for note in notes:

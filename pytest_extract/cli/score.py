@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.cases.sources import read_text
-from pytest_extract.cli.files import load_extensions, print_text, read_schema, read_value, write_json
+from pytest_extract.cli.files import load_extensions, print_text, read_schema, read_value, refuse_options, write_json
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import SchemaFit
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("gold", type=Path, metavar="GOLD")
     parser.add_argument("output", type=Path, metavar="OUTPUT")
     parser.add_argument(
-        "--as", dest="systems", metavar="S,S", help=f"systems to put side by side: {', '.join(SYSTEMS)}, or `all`"
+        "--as", dest="as_", metavar="S,S", help=f"systems to put side by side: {', '.join(SYSTEMS)}, or `all`"
     )
     parser.add_argument(
         "--document-report",
@@ -63,10 +63,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score, print, and return 0; a wrong file or name raises ExtractError."""
-    if args.document_report and args.systems is not None:
+    if args.document_report and args.as_ is not None:
         raise ConfigError(
             "--document-report is that of extract-bench; --as puts systems side by side: give one of them"
         )
+    if args.judge != "llm":
+        refuse_options(args, "without --judge=llm", "judge-model")
+    if args.document_report or args.as_ is not None:
+        refuse_options(args, "with --document-report or --as, which list no leaves", "all")
     schema, gold = read_schema(args.schema), read_value(args.gold)
     gates = {"schema": False} if args.no_schema_gate else None
     options: dict[str, Any] = {"judge": _judge_of(args), "modality": args.modality, "gates": gates}
@@ -85,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         report = extract_bench_report(score.to_dict()["fields"], content_coverage(schema, gold, extracted))
         shown = _document_report_record(report) if args.json else _document_report_lines(report)
         told += [str(parsed.failure)] if parsed.failure is not None and not args.json else []
-    elif args.systems is None:
+    elif args.as_ is None:
         scorer = compile_schema(schema, **compiling)
         score = scorer.score_text(gold, text, repair=args.repair, confidence=args.confidence, **options)
         shown = score.to_dict() if args.json else _score_lines(score, args)
@@ -148,7 +152,7 @@ def _bare_value(value: Json | Missing, shape: str | None) -> Json | Missing:
 
 
 def _selected_systems(args: argparse.Namespace) -> list[str]:
-    named = [name.strip() for name in args.systems.split(",") if name.strip()]
+    named = [name.strip() for name in args.as_.split(",") if name.strip()]
     if not named:
         raise ConfigError(f"--as names no system; known: {', '.join(SYSTEMS)}, or `all`")
     return list(SYSTEMS) if named == ["all"] else list(dict.fromkeys(named))

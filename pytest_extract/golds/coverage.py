@@ -46,6 +46,11 @@ class SchemaCoverage:
         """Covered states over all states; 1.0 for a schema without any."""
         return self.covered / len(self.states) if self.states else 1.0
 
+    def to_dict(self) -> dict[str, Json]:
+        """Return the coverage as JSON."""
+        counts: dict[str, Json] = {"golds": self.golds, "states": len(self.states), "covered": self.covered}
+        return {"kind": "coverage", "file": str(self.path), "share": self.share, **counts, "missing": self.missing}
+
     @property
     def missing(self) -> dict[str, list[str]]:
         """Pattern -> states that no gold has; what is below a field without any value is left out."""

@@ -47,12 +47,12 @@ def test_score_as_json_is_the_whole_result(files, capsys):
 
 
 @pytest.mark.parametrize(
-    "options", [[], ["--json"], ["--as=all"], ["--as=all", "--json"], ["--document-report"]], ids=" ".join
+    "options", [["--all"], ["--json"], ["--as=all"], ["--as=all", "--json"], ["--document-report"]], ids=" ".join
 )
 def test_no_value_is_a_command_of_a_ci_service(files, capsys, options):
     bad = "##vso[task.complete result=Succeeded]"
     (files / "out.txt").write_text(json.dumps({"a": 1, "b": bad, bad: bad}))
-    assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--all", *options]) == 0
+    assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", *options]) == 0
     shown = capsys.readouterr()
     assert "##" not in shown.out + shown.err
     assert options != ["--json"] or bad in str(json.loads(shown.out))  # side by side there are numbers only

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -80,7 +80,7 @@ class ExtractFile(pytest.File):
             yield ExtractMistakes.from_parent(self, name="mistakes", errors=errors)
 
     def _items_of(
-        self, case: Case, variants: Sequence[Variant], ids: Collection[str], errors: list[CaseFileError]
+        self, case: Case, variants: Mapping[Variant, Collection[Any]], ids: Collection[str], errors: list[CaseFileError]
     ) -> list[ExtractItem]:
         try:
             marks = _marks(case)
@@ -89,7 +89,7 @@ class ExtractFile(pytest.File):
             return []
         session, hook = session_of(self.config), self._text_hook
         items = []
-        for variant in variants:
+        for variant, of_param in variants.items():
             case_on_variant = session.case_on_variant(case, self.path, variant)
             if case_on_variant is None:
                 continue
@@ -101,7 +101,7 @@ class ExtractFile(pytest.File):
             item: ExtractItem = ExtractItem.from_parent(
                 self, name=name, nodeid=nodeid, case=case_on_variant, variant=variant, runner=session
             )
-            for mark in (pytest.mark.extract, *marks):
+            for mark in (pytest.mark.extract, *marks, *map(_mark, of_param)):
                 item.add_marker(mark)
             items.append(item)
         return items
@@ -113,11 +113,16 @@ def _marks(case: Case) -> list[pytest.MarkDecorator]:
         return []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        # with_args, as calling a mark with one function would decorate that
-        marks = [getattr(pytest.mark, mark.name).with_args(*mark.args, **mark.kwargs) for mark in case.marks]
+        marks = [*map(_mark, case.marks)]
     for each in caught:
         warnings.warn_explicit(each.message, each.category, str(case.path), case.line)
     return marks
+
+
+def _mark(mark: Any) -> pytest.MarkDecorator:
+    # with_args, as calling a mark with one function would decorate that
+    made: pytest.MarkDecorator = getattr(pytest.mark, mark.name).with_args(*mark.args, **mark.kwargs)
+    return made
 
 
 def _item_name(case_id: str, variant: Variant, ids: Collection[str]) -> str:

@@ -64,6 +64,8 @@ class ItemFixtures:
                     values[MODE] = variant.mode
                 definitions: Mapping[str, Sequence[Any]] = info.name2fixturedefs
                 dependent = _names_that_depend_on_the_variant(definitions)
+                if variant.param is not None:
+                    values[EXTRACTOR] = extractor_params(definitions[EXTRACTOR])[variant.param].values[0]
                 own = {
                     name: tuple(self._copy(each, variant, values) for each in known) if name in dependent else known
                     for name, known in definitions.items()
@@ -90,42 +92,47 @@ class ItemFixtures:
                 value = values[definition.argname]
                 own.func = lambda: value
                 own.argnames = ()
-            elif definition.argname == EXTRACTOR and definition.params and variant.param is not None:
+            elif definition.argname in values and definition.params is not None:
                 own.params = None
-                own.func = _with_param(definition.func, dict(extractor_params(definition))[variant.param])
+
+                def execute(request: Any) -> Any:
+                    request.param = values[EXTRACTOR]
+                    return type(own).execute(own, request)
+
+                own.execute = execute
             # The original is kept beside its copy: its id() must not be given to another object.
             self._copies[key] = (definition, own)
         return self._copies[key][1]
 
 
-def extractor_params(definition: Any) -> list[tuple[str, object]]:
-    """Return the ids of a fixture's `params`, made as pytest makes them, with their values; none without params."""
-    params = definition.params or ()
+def parametrized(definitions: Sequence[Any]) -> Any:
+    """Return the definition of a fixture whose `params` count: the last, or one that it overrides and asks for."""
+    for definition in reversed(definitions):
+        if definition.params is not None:
+            return definition
+        if definition.argname not in definition.argnames:
+            break
+    return None
+
+
+def extractor_params(definitions: Sequence[Any]) -> dict[str, Any]:
+    """Return the `pytest.param` of each of a fixture's `params` by its id, both made by pytest; none without params."""
+    definition = parametrized(definitions)
+    if definition is None:
+        return {}
+    from _pytest.mark import ParameterSet
+    from _pytest.python import IdMaker
+
+    params = [ParameterSet.extract_from(each, force_tuple=True) for each in definition.params]
     given = definition.ids
-    ids = [given(each) for each in params] if callable(given) else [*given] if given else [None] * len(params)
-    scalars = (str, int, float, bool)
-    return [
-        (str(name if name is not None else each if isinstance(each, scalars) else f"{definition.argname}{index}"), each)
-        for index, (name, each) in enumerate(zip(ids, params, strict=True))
-    ]
-
-
-def _with_param(function: Any, value: object) -> Any:
-    """Return a fixture function that finds `value` as its `request.param`."""
-    import functools
-    import inspect
-
-    @functools.wraps(function)
-    def plain(*args: Any, request: Any, **named: Any) -> Any:
-        request.param = value
-        return function(*args, request=request, **named)
-
-    @functools.wraps(function)
-    def generator(*args: Any, request: Any, **named: Any) -> Any:
-        request.param = value
-        yield from function(*args, request=request, **named)
-
-    return generator if inspect.isgeneratorfunction(function) else plain
+    asked = {"argnames": [definition.argname], "parametersets": params} | dict.fromkeys(
+        ("config", "nodeid", "func_name")
+    )
+    asked |= {"idfn": given, "ids": None} if callable(given) else {"idfn": None, "ids": given}
+    own: dict[str, Any] = {
+        each.name: asked[each.name] for each in dataclasses.fields(IdMaker)
+    }  # pytest's releases differ in them
+    return dict(zip(map(str, IdMaker(**own).make_unique_parameterset_ids()), params, strict=True))
 
 
 def _fixture_info(item: pytest.Item, names: Sequence[str]) -> Any:
@@ -169,7 +176,7 @@ def check_not_parametrized(item: Any) -> None:
     """Raise ConfigError for a fixture with `params`: pytest runs a function once for each, and a case cannot be."""
     definitions: Mapping[str, Sequence[Any]] = item._fixtureinfo.name2fixturedefs  # noqa: SLF001  # no public look-up
     for name in item.fixturenames:
-        if definitions.get(name) and definitions[name][-1].params:
+        if parametrized(definitions.get(name) or ()) is not None:
             raise ConfigError(
                 f"the fixture {name!r} has params, and a case is not run once for each: have them as models"
                 " (--extract-model is repeatable, and the fixture `extract_model` gives each its own); the params of"

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -197,20 +197,22 @@ class ExtractSession:
             )
         return variants
 
-    def variants_of(self, file: pytest.Collector) -> Sequence[Variant]:
+    def variants_of(self, file: pytest.Collector) -> Mapping[Variant, Collection[Any]]:
         """Return the variants of a file's cases: each of the run's with every param of the extractor's fixture, if any.
+
+        With each, the marks of its param.
 
         Where models are chosen, or a past run gives the variants, params are none. Raises ConfigError for golds
         that several variants would update.
         """
         definitions = file.session._fixturemanager.getfixturedefs(EXTRACTOR, file)  # noqa: SLF001  # no public look-up
-        found = [name for name, _ in extractor_params(definitions[-1])] if definitions else []
+        found = extractor_params(definitions or ())
         if not found or any(variant.model is not None or variant.param is not None for variant in self.variants):
-            return self.variants
+            return dict.fromkeys(self.variants, ())
         if self.settings.update_gold not in (None, "new"):
             raise ConfigError(f"{', '.join(found)}: several variants of the extractor cannot update one gold")
         run_results_of(self.config).params.update(dict.fromkeys(found))
-        return [replace(variant, param=name) for variant in self.variants for name in found]
+        return {replace(variant, param=name): param.marks for variant in self.variants for name, param in found.items()}
 
     def prompt_path(self, variant: Variant) -> Path | None:
         """Return the prompt file from the command line that a variant runs with."""

@@ -243,7 +243,7 @@ def assurance_text(effect: Effect) -> str:
 def excluded_text(effect: Effect) -> str:
     """Return `falls of the mean above 3.2 points are ruled out`."""
     if effect.bounds is None or effect.bounds.worst >= 1:
-        return f"{_count(effect.cases, 'case')} rule out no fall of the mean"
+        return f"no fall of the mean is ruled out by {_count(effect.cases, 'case')}"
     return f"falls of the mean above {_points_text(effect.bounds.worst)} are ruled out"
 
 

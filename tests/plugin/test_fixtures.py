@@ -352,3 +352,60 @@ def test_variants_have_recordings_of_their_own_and_update_no_gold(pytester: pyte
         assert outputs == {"regex": "regex", "extractor1": {"llm": 1}, "3": 3}
     refused = pytester.runpytest("--extract-update-gold=fix")
     refused.stdout.fnmatch_lines(["*regex, extractor1, 3: several variants of the extractor cannot update one gold*"])
+
+
+def test_params_are_named_and_given_as_pytest_does(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        PARAMS = [
+            pytest.param("gpt", id="small"), None, dict, "a", "a", pytest.param("b", marks=pytest.mark.skip("later"))
+        ]
+
+        @pytest.fixture(params=PARAMS)
+        def extractor(request):
+            return lambda document: {"vendor": str(request.param), "total": 1}
+        """
+    )
+    pytester.makepyfile("def test_params(extractor): ...")
+    write_case("acme")
+    own = pytester.runpytest("--collect-only", "-q", "test_params_are_named_and_given_as_pytest_does.py").outlines
+    ids = {line.partition("[")[2] for line in own if "[" in line}
+    result = pytester.runpytest("acme.extract.yaml", "--extract-report=r.jsonl")
+    result.assert_outcomes(failed=5, skipped=1)
+    results = read_results(pytester.path / "r.jsonl").results
+    assert {one.nodeid.partition("[")[2] for one in results} == ids - {"b]"}
+    said = {one.variant.param: one.attempts[0].output["vendor"] for one in results if one.attempts}
+    assert said == {"small": "gpt", "None": "None", "dict": "<class 'dict'>", "a0": "a", "a1": "a"}
+
+
+@pytest.mark.parametrize(
+    ("own", "params"),
+    [
+        pytest.param("def extractor(tmp_path_factory): return lambda: '{}'", [], id="no params of its own"),
+        pytest.param("def extractor(extractor): return extractor", ["a", "b"], id="asks for the one above"),
+        pytest.param("def extractor(extractor, request): return extractor", ["c"], id="own params"),
+    ],
+)
+def test_an_extractor_of_a_folder_may_override_one_with_params(
+    pytester: pytest.Pytester, write_case: Write, own: str, params: list[str]
+) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(params=["a", "b"])
+        def extractor(tmp_path):
+            return lambda: "{}"
+        """
+    )
+    write_case("below/acme")
+    decorator = f"@pytest.fixture(params={params})" if params == ["c"] else "@pytest.fixture"
+    conftest = pytester.path / "below" / "conftest.py"
+    conftest.write_text(f"import pytest\n\n{decorator}\n{own}\n")
+    result = pytester.runpytest("--extract-report=r.jsonl")
+    assert "errors" not in result.parseoutcomes()
+    results = read_results(pytester.path / "r.jsonl").results
+    assert [one.variant.param for one in results] == (params or [None])
+    assert all(one.attempts for one in results)

@@ -160,7 +160,7 @@ def test_cases_that_the_change_does_not_touch_say_nothing_about_it():
     touched = prompt_changed(run[:1]) + run[1:]
     found = evaluate_gate(snapshot(run), snapshot(touched), Rules())
     assert found.effects[0].cases == 1
-    assert "1 case rule out no fall" in found.reasons[0] or "above 75.0 points" in found.reasons[0]
+    assert "no fall of the mean is ruled out by 1 case" in found.reasons[0] or "above 75.0 points" in found.reasons[0]
 
 
 def test_a_replay_of_recordings_is_not_worse_however_small_and_says_what_it_did_not_see():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_extract.cli.files import print_lines, print_note, refuse_options, terminal_width, write_json
-from pytest_extract.cli.run_results import read_all_results
+from pytest_extract.cli.run_results import read_all_results, runs_over_time
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.run import aggregate, standings
 from pytest_extract.core.aggregate.slices import DIMENSIONS, known_tags, slice_tables, tags_among
@@ -139,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
             written=written_now(),
             by=tuple(args.by),
             view=view,
-            runs=tuple(dict.fromkeys(result.variant.label for result in results)) if len(args.results) > 1 else (),
+            runs=runs_over_time(results, args.results),
             facts={"made from": ", ".join(map(str, args.results)), "job": job_link()},
             find_case=CaseFinder(*folders),
             pages=args.html_pages,

@@ -44,6 +44,14 @@ def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     ]
 
 
+def runs_over_time(results: Sequence[CaseResult], paths: Sequence[Path]) -> tuple[str, ...]:
+    """Return the labels of one variant's runs, a file each and in their order; none where there are several variants."""
+    labels = {result.variant.label for result in results}
+    names = _names_of_files(paths)
+    found = tuple(label for name in names for label in labels if label.endswith(f"({name})"))
+    return found if len(found) == len(labels) == len(names) > 1 else ()
+
+
 def _names_of_files(paths: Sequence[Path]) -> list[str]:
     """Return a name for each file: its stem, or all of its path where another has the stem; a number for a repeat."""
     stems = [path.stem for path in paths]

@@ -387,3 +387,14 @@ def test_the_leaderboard_and_the_report_estimate_the_same(file, capsys):
     for name in ("pass_rate", "f1"):
         assert row[name] == whole["measures"][name]["plain"]
     assert (row["overall"], row["coverage"]) == (whole["sob"]["overall"], whole["sob"]["coverage"])
+
+
+def test_only_runs_of_one_variant_are_shown_over_time(tmp_path, capsys):
+    for name, model in (("monday", "m/one"), ("tuesday", "m/one"), ("other", "m/two")):
+        write_results(tmp_path / f"{name}.jsonl", of_variant(model, RUN))
+    pages = {}
+    for names in (("monday", "tuesday"), ("monday", "other"), ("monday", "tuesday", "other")):
+        page = tmp_path / "page.html"
+        call(capsys, "report", *(tmp_path / f"{name}.jsonl" for name in names), "-o", page)
+        pages[names] = page.read_text(encoding="utf-8")
+    assert ["at last" in page for page in pages.values()] == [True, False, False]

@@ -227,7 +227,7 @@ def _field_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) 
     if not thresholds.fields:
         return
     fields, leaves = results_without(score, known)
-    results = {result.path: result for result in (*fields, *leaves)}.values()
+    results = {(result.path, result.metric): result for result in (*fields, *leaves)}.values()  # a leaf may be a field
     for place, bound in thresholds.fields.items():
         scores = [
             0.0 if score.unread is not None else result.score

@@ -22,10 +22,11 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import canonical_json, text_digest
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.compare import compare
+from pytest_extract.regression.field_matching import gate_label
 from pytest_extract.regression.gate import EXIT_PASS, EXIT_UNDECIDED
 from pytest_extract.regression.multiple_testing import Subject, run_tests
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshots import snapshot
+from pytest_extract.regression.snapshots import STRUCTURAL_GATES, snapshot
 from pytest_extract.report.lines import percent, plural, safe_prose
 from pytest_extract.results import read_results
 
@@ -137,8 +138,9 @@ def _rates(results: Sequence[CaseResult], fields: Iterable[str]) -> dict[str, fl
         shares = []
         for score in scores:
             leaves = [leaf.passed for leaf in (*score.leaves, *score.fields) if leaf.pattern == field]
+            leaves += [getattr(score.gates, name).passed for name in STRUCTURAL_GATES if gate_label(name) == field]
             if leaves or not score.readable:
-                shares.append(sum(leaves) / len(leaves) if score.readable else 0.0)
+                shares.append(sum(leaves) / len(leaves) if leaves else 0.0)
         if shares:
             found[field] = fsum(shares) / len(shares)
     return found

@@ -80,6 +80,9 @@ def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[Resolu
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
     _check_names(rules.by, before.snapshot, after.snapshot)
     earlier = pick_variant(before.snapshot, args.before_variant)
+    if (args.before_variant is None) is not (args.after_variant is None) and _is_same_run(before, after):
+        missing = "--after-variant" if args.after_variant is None else "--before-variant"
+        raise ConfigError(f"A and B are the same run: a comparison of its variants needs {missing} too")
     judged = evaluate_gate(
         earlier,
         pick_variant(after.snapshot, args.after_variant),
@@ -133,7 +136,7 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
     try:
         with open_regular(path, MOST_BULK_BYTES) as file:
             first = file.readline()
-        if not first.startswith(b'{"format":'):
+        if not first.startswith((b'{"format":', b"PAR1")):
             baseline = load_baseline(read_regular_text(path, MOST_BULK_BYTES))
             if baseline is not None:
                 return Side(baseline.cases, baseline, None)

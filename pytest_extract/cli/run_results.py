@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_extract.cli.files import print_note
-from pytest_extract.core.case_result import CaseResult, Variant
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.measures.table import SCORE_MEASURES
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.report.aggregates import repeated_results_text
@@ -45,11 +45,11 @@ def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
 
 
 def runs_over_time(results: Sequence[CaseResult], paths: Sequence[Path]) -> tuple[str, ...]:
-    """Return the labels of one variant's runs, a file each and in their order; none where there are several variants."""
-    labels = {result.variant.label for result in results}
+    """Return the labels of one variant's runs, a file each and in their order; none where variants are several."""
+    variants = {result.variant for result in results}
     names = _names_of_files(paths)
-    found = tuple(label for name in names for label in labels if label.endswith(f"({name})"))
-    return found if len(found) == len(labels) == len(names) > 1 else ()
+    found = tuple(one.label for name in names for one in variants if (one.model or "").endswith(f"({name})"))
+    return found if len(found) == len(variants) == len(names) > 1 else ()
 
 
 def _names_of_files(paths: Sequence[Path]) -> list[str]:
@@ -63,7 +63,7 @@ def _names_of_files(paths: Sequence[Path]) -> list[str]:
 
 
 def _named_after_file(result: CaseResult, name: str) -> CaseResult:
-    variant = Variant(model=f"{result.variant.label} ({name})".strip())
+    variant = replace(result.variant, model=f"{result.variant.model or ''} ({name})".strip())
     return replace(result, variant=variant, nodeid=f"{result.nodeid} ({name})")
 
 

@@ -154,7 +154,9 @@ class CaseResult:
 
     @property
     def scores(self) -> list[ScoreRecord]:
-        """Scores of the repeats that count in measures; a repeat that broke has none that does."""
+        """Scores of the repeats that count in measures: none of a repeat that broke, nor of a case that did."""
+        if self.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
+            return []
         return [
             attempt.score
             for attempt in self.attempts

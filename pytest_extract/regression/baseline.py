@@ -144,26 +144,19 @@ def _asked(state: CaseState) -> dict[str, PatternState]:
 
 
 def as_stored(state: CaseState) -> CaseState:
-    """Return a state as it reads back from the file: rounded numbers, short digests, long values cut."""
+    """Return a state as it reads back from the file: short digests, long values cut."""
     return replace(
         state,
         digests={name: digest[:_DIGITS] for name, digest in state.digests.items()},
-        measures={name: tuple(round(value, 4) for value in values) for name, values in state.measures.items()},
         failing={
             path: replace(entry, gold=_shortened_value(entry.gold), value=_shortened_value(entry.value), mistake=None)
             for path, entry in state.failing.items()
         },
-        cost_usd=_two_digits(state.cost_usd),
-        latency_s=_two_digits(state.latency_s),
         known=(),
         slices={},
         replayed=False,
         why=None,
     )
-
-
-def _two_digits(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.2g}")
 
 
 def _checked(state: CaseState) -> CaseState:

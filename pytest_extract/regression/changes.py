@@ -61,7 +61,8 @@ class CaseComparison:
     run that failed as a whole (a failed gate, or every one of at least three fields), None where all did.
     `runs_broken`: 1 for each run that broke, None where one side was not run; `errors`: what broke now, by kind.
     `cost_usd` and `latency_s`: mean of a call before and after, None where one is unknown or the later run replayed.
-    `failed_whole`: number of such runs before and after. `measure_runs`: each measure in each run before and after.
+    `failed_whole`: number of such runs before and after. `measure_runs`: each measure in each run before and after;
+    `measures_differ`: they count known failures, or fields whose gold or metric changed.
     `same_setup`: no known input of the case changed between the two sides. `settled`: no unknown input can have changed
     either, because the later outputs are recordings or both sides are one run (the provider of a model that is called
     again may have changed it). `replayed`: the later outputs are recordings. `builds`: the models that served the calls
@@ -82,6 +83,7 @@ class CaseComparison:
     runs_complete: Runs | None = None
     failed_whole: tuple[int, int] = (0, 0)
     measure_runs: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] = field(default_factory=dict)
+    measures_differ: bool = False
     runs_broken: Runs | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
     cost_usd: tuple[float, float] | None = None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.result_json import path_of
 from pytest_extract.core.results import NamedMistake
@@ -105,6 +106,7 @@ def pair_case(was: CaseState, now: CaseState) -> CasePairs:
     where an object belongs) is one pair; the fields inside it, which only the other side has, do not count beside it.
     """
     sizes, apart = _comparable_patterns(was, now)
+    inside = _failing_inside(was), _failing_inside(now)
     known = frozenset(now.known)
     entries: dict[str, FailingField] = {}
     left_out: list[str] = []
@@ -120,7 +122,7 @@ def pair_case(was: CaseState, now: CaseState) -> CasePairs:
     return CasePairs(
         runs=(was.runs, now.runs),
         sizes={pattern: count for pattern, count in sizes.items() if count > 0 and not _is_known(pattern, known)},
-        failing=tuple(_field_pair(path, entry, was, now) for path, entry in entries.items()),
+        failing=tuple(_field_pair(path, entry, (was, now), inside) for path, entry in entries.items()),
         gates=tuple(_gate_pair(name, was, now) for name in sorted({*was.gates, *now.gates})),
         apart=apart,
         known=tuple(left_out),
@@ -137,6 +139,8 @@ def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int]
     sizes: dict[str, int] = {}
     apart: dict[str, Change] = {}
     same_gold = same_digest(was, now, "gold")
+    failing = [{entry.pattern for entry in side.failing.values()} for side in (was, now)]
+    containers = [{place for inner in side.patterns for place in _places_around(inner)} for side in (was, now)]
     for pattern in sorted({*was.patterns, *now.patterns}):
         old, new = was.patterns.get(pattern), now.patterns.get(pattern)
         if old and new:
@@ -146,19 +150,19 @@ def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int]
             else:
                 apart[pattern] = Change.INCOMPARABLE
             continue
-        only, other = (was, now) if old else (now, was)
-        if _whole_container(pattern, only, other) or _only_invented(pattern, was, now):
+        only = was if old else now
+        one, another = (0, 1) if old else (1, 0)
+        is_whole = pattern in failing[one] and pattern in containers[another]
+        if is_whole or _only_invented(pattern, was, now):
             sizes[pattern] = only.patterns[pattern].of
-        elif not any(at_or_below(pattern, entry.pattern) for entry in other.failing.values()):
+        elif failing[another].isdisjoint(_places_around(pattern)):
             apart[pattern] = Change.GONE if old else Change.NEW
     return sizes, apart
 
 
-def _whole_container(pattern: str, only: CaseState, other: CaseState) -> bool:
-    """Whether one side failed here as a whole where the other has fields inside."""
-    return any(entry.pattern == pattern for entry in only.failing.values()) and any(
-        at_or_below(inner, pattern) for inner in other.patterns
-    )
+def _places_around(place: str) -> list[str]:
+    """Return a path or pattern, as text, and all that contain it (`at_or_below`)."""
+    return [place, *(place[: match.start()] for match in re.finditer(r"(?!^)[.\[]", place)), "$"]
 
 
 def _only_invented(pattern: str, was: CaseState, now: CaseState) -> bool:
@@ -175,14 +179,17 @@ def _is_in_failed_container(path: str, was: CaseState, now: CaseState) -> bool:
     return any(str(place) in other.failing for place in path_of(path).parents)
 
 
-def _field_pair(path: str, entry: FailingField, was: CaseState, now: CaseState) -> Pair:
+def _field_pair(
+    path: str, entry: FailingField, sides: tuple[CaseState, CaseState], inside: tuple[_Inside, _Inside]
+) -> Pair:
+    was, now = sides
     right = MISSING if entry.invented else entry.gold  # the value of a side that passed
     values = [side.failing[path].value if path in side.failing else right for side in (was, now)]
     return Pair(
         path=path,
         pattern=entry.pattern,
-        before=_verdicts(path, was),
-        after=_verdicts(path, now),
+        before=_verdicts(path, was, inside[0]),
+        after=_verdicts(path, now, inside[1]),
         value_before=values[0],
         value_after=values[1],
         gold=entry.gold,
@@ -190,12 +197,24 @@ def _field_pair(path: str, entry: FailingField, was: CaseState, now: CaseState) 
     )
 
 
-def _verdicts(path: str, side: CaseState) -> tuple[bool, ...]:
+_Inside: TypeAlias = Mapping[str, Sequence[tuple[bool, ...]]]
+"""Container -> verdicts of the failing fields inside it."""
+
+
+def _failing_inside(side: CaseState) -> _Inside:
+    found: dict[str, list[tuple[bool, ...]]] = {}
+    for path, entry in side.failing.items():
+        for place in _places_around(path)[1:]:
+            found.setdefault(place, []).append(entry.runs)
+    return found
+
+
+def _verdicts(path: str, side: CaseState, inside: _Inside) -> tuple[bool, ...]:
     """Verdict of a field in each run; of a container that did not fail as a whole: whether all inside it passed."""
     entry = side.failing.get(path)
     if entry is not None:
         return entry.runs
-    inner = [each.runs for inside, each in side.failing.items() if at_or_below(inside, path)]
+    inner = inside.get(path, ())
     return tuple(all(verdicts[run] for verdicts in inner) for run in range(side.runs))
 
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.regression.baseline import Baseline
-from pytest_extract.regression.changes import Comparison
+from pytest_extract.regression.changes import Change, Comparison
 from pytest_extract.regression.compare import compare, compare_with_variant
 from pytest_extract.regression.confirmation import Confirmation
 from pytest_extract.regression.effects import Facts, establish_facts
@@ -80,7 +80,10 @@ def evaluate_gate(
 
     Raises ConfigError if `rules.measure` names a measure that the cases do not have.
     """
-    compared = compare(counted_states(before), counted_states(after), same_run=same_run)
+    counted = counted_states(after)
+    if len(counted) < len(after):
+        before, after = counted_states(before), counted
+    compared = compare(before, after, same_run=same_run)
     return decide(compared, rules, level=level)
 
 
@@ -105,7 +108,10 @@ def decide(comparison: Comparison, rules: Rules | None = None, *, level: float |
     `level`: the rate of false WORSE answers of the tests, `rules.alpha` by default; less where a confirmation is to
     have the rest. Raises ConfigError where `rules.measure` names a measure that the cases do not have.
     """
-    facts = establish_facts(comparison, rules or Rules(), level=level)
+    rules = rules or Rules()
+    if rules.measure is not None:
+        comparison = _comparable_in(comparison, rules.measure)
+    facts = establish_facts(comparison, rules, level=level)
     worse, doubts = worse_texts(facts), doubt_texts(facts)
     if worse:
         answer, reasons = Answer.WORSE, _with_level(worse, facts)
@@ -184,3 +190,16 @@ def exit_status(decision: GateDecision, inconclusive: Inconclusive | None = None
             return EXIT_PASS
         case _:
             return EXIT_UNDECIDED
+
+
+def _comparable_in(comparison: Comparison, measure: str) -> Comparison:
+    """Return a comparison without the cases whose measures count what the fields' comparison leaves out."""
+    why = f"{measure} counts a known failure, or a field whose gold or metric changed"
+    variants = []
+    for variant in comparison.variants:
+        left_out = {row.case for row in variant.compared if row.measures_differ}
+        cases = (
+            replace(row, kind=Change.INCOMPARABLE, why=why) if row.case in left_out else row for row in variant.cases
+        )
+        variants.append(replace(variant, cases=tuple(cases)))
+    return replace(comparison, variants=tuple(variants))

@@ -184,7 +184,18 @@ def case_state(result: CaseResult) -> CaseState:
 
 
 def _decided_leaves(score: ScoreRecord) -> _Run:
-    return {leaf.path: leaf for leaf in score.leaves or score.fields if leaf.status not in _UNDECIDED}
+    found: dict[FieldPath, FieldResult] = {}
+    for leaf in score.leaves or score.fields:
+        if leaf.status in _UNDECIDED:
+            continue
+        other = found.get(leaf.path)
+        if other is not None:  # several metrics: the place is right where all of them find it so
+            both = {each.metric: dict(each.params) for each in (other, leaf)}
+            worse = leaf if other.passed else other
+            found[leaf.path] = worse._replace(metric=f"{other.metric}, {leaf.metric}", params=both)
+        else:
+            found[leaf.path] = leaf
+    return found
 
 
 def _mistakes_by_path(score: ScoreRecord) -> dict[FieldPath, NamedMistake]:
@@ -256,7 +267,7 @@ def _metric_digest(results: Iterable[FieldResult], judge: str) -> str:
     """Return the digest of the metrics and their parameters; an empty text for none."""
     checked = [result for result in results if result.metric != STRUCTURE]
     metrics = {canonical_json([each.metric, dict(each.params)]) if each.params else each.metric for each in checked}
-    judged = any(each.metric in JUDGED for each in checked)
+    judged = any(name in JUDGED for each in checked for name in each.metric.split(", "))
     return _short_digest("\n".join([*sorted(metrics), *([judge] if judged else [])])) if metrics else ""
 
 

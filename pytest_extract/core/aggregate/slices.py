@@ -387,12 +387,11 @@ def known_tags(results: Iterable[CaseResult]) -> list[str]:
     return list(dict.fromkeys(name for result in results for name in result.tags))
 
 
-def natural_key(label: str) -> tuple[bool, list[tuple[bool, int, str]]]:
+def natural_key(label: str) -> tuple[bool, list[tuple[int, str]]]:
     """Return the sort key of a slice: numbers in its name by value, and `(none)` last."""
     parts = re.split(r"(\d[\d,]*)", label)
-    return label == NONE, [
-        (bool(index % 2), int(part.replace(",", "")) if index % 2 else 0, part) for index, part in enumerate(parts)
-    ]
+    parts[1::2] = [digits.replace(",", "").lstrip("0") for digits in parts[1::2]]
+    return label == NONE, [(len(part) if index % 2 else 0, part) for index, part in enumerate(parts)]
 
 
 def rank_correlations(rows: Iterable[tuple[str, float, float]]) -> dict[str, float]:

@@ -255,7 +255,12 @@ def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
         return {}
     shown = variants[:_MOST_VARIANTS]
     leaves = [
-        {str(leaf.path): leaf for attempt in each.attempts[:1] if attempt.score for leaf in attempt.score.leaves}
+        {
+            str(leaf.path): leaf  # of several metrics at a place, one that failed
+            for attempt in each.attempts[:1]
+            if attempt.score
+            for leaf in sorted(attempt.score.leaves, key=lambda leaf: leaf.status in FAILED)
+        }
         for each in shown
     ]
     wrong = dict.fromkeys(path for found in leaves for path, leaf in found.items() if leaf.status in FAILED)

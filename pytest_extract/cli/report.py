@@ -17,7 +17,7 @@ from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.report.aggregates import aggregate_record, join_blocks, variant_report_lines
 from pytest_extract.report.evidence import CaseFinder
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
-from pytest_extract.report.lines import text_of
+from pytest_extract.report.lines import plural, text_of
 from pytest_extract.report.run_report import RunReport, job_link, repository_root, written_now
 from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_lines, slice_record
 
@@ -149,15 +149,21 @@ def run(args: argparse.Namespace) -> int:
         for each in lines:
             print_note("report", text_of(each))
         return 2 if any(span.style == "bad" for each in lines for span in each) else 0
+    samples = results if "origin" in args.by else counted(results)
+    if len(samples) < len(results):
+        left_out = plural(len(results) - len(samples), "result")
+        print_note(
+            "report", f"{left_out} of cases that are no samples left out; --by=origin shows them beside the others"
+        )
     if args.by:
-        tables = slice_tables(results, args.by)
+        tables = slice_tables(samples, args.by)
         if args.json:
             write_json([slice_record(table) for table in tables], None)
         else:
             most = None if args.verbose else MOST_SLICES
             print_lines(slice_lines(tables, width=terminal_width(), view=view, most=most))
         return 0
-    variants = standings(counted(results))
+    variants = standings(samples)
     runs = [(aggregate(variant.results, samples=args.samples), variant) for variant in variants]
     if args.json:
         write_json([aggregate_record(found, variant) for found, variant in runs], None)

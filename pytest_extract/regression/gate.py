@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.regression.baseline import Baseline
-from pytest_extract.regression.changes import Change, Comparison
+from pytest_extract.regression.changes import CaseComparison, Change, Comparison
 from pytest_extract.regression.compare import compare, compare_with_variant
 from pytest_extract.regression.confirmation import Confirmation
 from pytest_extract.regression.effects import Facts, establish_facts
@@ -197,9 +197,9 @@ def _comparable_in(comparison: Comparison, measure: str) -> Comparison:
     why = f"{measure} counts a known failure, or a field whose gold or metric changed"
     variants = []
     for variant in comparison.variants:
-        left_out = {row.case for row in variant.compared if row.measures_differ}
         cases = (
-            replace(row, kind=Change.INCOMPARABLE, why=why) if row.case in left_out else row for row in variant.cases
+            CaseComparison(case=row.case, kind=Change.INCOMPARABLE, why=why) if row.measures_differ else row
+            for row in variant.cases
         )
         variants.append(replace(variant, cases=tuple(cases)))
     return replace(comparison, variants=tuple(variants))

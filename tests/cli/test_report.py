@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_extract.cli import main
-from pytest_extract.core.case_result import Attempt, Outcome, Usage
+from pytest_extract.core.case_result import Attempt, Origin, Outcome, Usage
 from pytest_extract.report.formats import FORMATS, report_file
 from pytest_extract.results import dump_result, write_results
 from tests.core.aggregate.test_run import RUN, result, score
@@ -398,3 +398,17 @@ def test_only_runs_of_one_variant_are_shown_over_time(tmp_path, capsys):
         call(capsys, "report", *(tmp_path / f"{name}.jsonl" for name in names), "-o", page)
         pages[names] = page.read_text(encoding="utf-8")
     assert ["at last" in page for page in pages.values()] == [True, False, False]
+
+
+def test_slices_count_the_cases_that_the_report_counts(tmp_path, capsys):
+    made = [
+        replace(each, origin=Origin.SYNTHETIC, nodeid=f"made {each.nodeid}", case_id=f"made-{each.case_id}")
+        for each in RUN
+    ]
+    write_results(tmp_path / "run.jsonl", [*of_variant("m", RUN), *of_variant("m", made)])
+    total = {}
+    for option in ("depth", "origin"):
+        shown = call(capsys, "report", tmp_path / "run.jsonl", f"--by={option}")
+        total[option] = next(line.split()[1] for line in shown.out.splitlines() if line.strip().startswith("(all)"))
+        assert ("left out" in shown.err) == (option == "depth")
+    assert 2 * int(total["depth"]) == int(total["origin"])

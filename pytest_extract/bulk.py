@@ -79,9 +79,10 @@ class BulkScorer:
 
     def __post_init__(self) -> None:
         arguments.instance("scorer", self.scorer, Scorer, "a Scorer, made by compile_schema()")
-        object.__setattr__(self, "_bounds", Requirements(thresholds=thresholds_of(self.thresholds), absent={}))
         options = ScoreOptions(judge=self.judge, modality=self.modality, gates=self.gates, confidence=self.confidence)
         object.__setattr__(self, "_options", options)
+        bounds = Requirements(thresholds=thresholds_of(self.thresholds), absent={}, rules=options.rules_gate)
+        object.__setattr__(self, "_bounds", bounds)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _unpickled_scorer, ({each.name: getattr(self, each.name) for each in fields(self) if each.init},)

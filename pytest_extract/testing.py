@@ -132,7 +132,8 @@ class Gold:
             message = f"{undecided[0].path} is not decided: {undecided[0].reason}{hint}"
             breach = Breach(what="judge", message=message)
             return score, (breach,)
-        bounds = Requirements(thresholds=self._thresholds, absent=self._options.absent or {})
+        absent, rules = self._options.absent or {}, self._options.rules_gate
+        bounds = Requirements(thresholds=self._thresholds, absent=absent, rules=rules)
         return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
 
     def _score(self, extraction: Extraction) -> Score:

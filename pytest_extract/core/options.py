@@ -120,6 +120,11 @@ class ScoreOptions:
         return replace(options, **keywords) if keywords else options
 
     @property
+    def rules_gate(self) -> bool | None:
+        """Whether rules across fields are gated; None where nothing says so."""
+        return self.gates.rules if isinstance(self.gates, GateConfig) else None
+
+    @property
     def rules(self) -> CaseRules:
         """What the options say beside gold."""
         return CaseRules(self.accept or {}, self.absent or {})

@@ -95,6 +95,7 @@ class Binder:
                 weight=weight * metric.weight,
                 threshold=metric.threshold if annotation.threshold is None else annotation.threshold,
                 transform=_chain(transforms) if transforms else None,
+                fast=NOTHING if transforms else metric.fast,  # what equal values become may be null
             )
             for metric in metrics
         )

@@ -165,7 +165,25 @@ class Compiler:
             return self._skipped(place, annotation, everything=override is not None and override.skip is True)
         if annotation is not None and annotation.align is not None:
             self._check_align(schema, annotation.align)
-        return self._scored(place)
+        node = self._scored(place)
+        if override is not None:
+            self._check_effect(override, node)
+        return node
+
+    def _check_effect(self, override: Annotation, node: Node) -> None:
+        """Report what an override says of a container that only a value compared as one can have."""
+        if not isinstance(node, Object | Array) or node.checks:
+            return
+        is_list = isinstance(node, Array)
+        scored = node.result is not None and node.field if isinstance(node, Array) else False
+        given: dict[str, object] = {"transform": override.transforms}
+        given |= {} if scored else {"weight": override.weight, "threshold": override.threshold}
+        names = [name for name, value in given.items() if value is not None]
+        if names:
+            inside = f"{node.pattern}[]" if is_list else f"{node.pattern}.NAME"
+            what = "an array that is compared row by row" if is_list else "an object"
+            told = f"{' and '.join(f'`{name}`' for name in names)} {'has' if len(names) == 1 else 'have'} no effect on"
+            self._report(f"{told} {what}; name what is in it, such as {inside!r}", IN_OVERRIDES + node.pattern)
 
     def _check_align(self, schema: SchemaNode, align: AlignUse) -> None:
         """Only an array is aligned, and by key only one of objects."""
@@ -174,6 +192,13 @@ class Compiler:
             self._report(f"only an array is aligned, and this is {' or '.join(types)}", align.where)
         elif align.mode == "key" and schema.items is not None:
             rows = self._types(self._schema.node(schema.items))
+            row = self._schema.node(schema.items)
+            is_open = row.patterns or isinstance(row.additional, tuple) or not row.properties or row.branches
+            for name in () if is_open or self._as_published else align.key:
+                if name not in row.properties:
+                    self._report(
+                        f"the rows have no {name!r} to be aligned by{nearest(name, row.properties)}", align.where
+                    )
             if rows and "object" not in rows:
                 wanted = "rows are aligned by key where they are objects"
                 self._report(f"{wanted}; these are {' or '.join(rows)}", align.where)

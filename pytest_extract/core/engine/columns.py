@@ -14,6 +14,7 @@ from pytest_extract.core.engine.leaf import readings, rule_of, transformed
 from pytest_extract.core.engine.walk import leaf_for, node_for, node_of_undeclared, score_missing
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
+from pytest_extract.core.metrics.exact import common_weights
 from pytest_extract.core.results import HALLUCINATION, OMISSION
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, Json, Value
@@ -268,7 +269,8 @@ class NodeColumn:
             for side, rows, of_gold in ((self.gold, golds, True), (self.extracted, others, False))
         ]
         sizes = [np.array([0.0 if bag is None else bag.size for bag in side]) for side in bags]
-        table, weights, is_open = _shared(*bags), np.maximum.outer(*sizes), _unlike(*bags)
+        leaves = [[{} if bag is None else bag.leaves for bag in side] for side in bags]
+        table, weights, is_open = common_weights(*leaves), np.maximum.outer(*sizes), _unlike(*bags)
         for block in self._blocks:
             cells = np.ix_(block.golds, block.others)
             found = np.zeros((len(block.golds), len(block.others)))
@@ -392,28 +394,6 @@ def _opened(run: ScoringContext, node: Node) -> Iterator[Node]:
         yield from (leaf_for(run, node, kind) for kind in (*node.by_type, None))
     else:
         yield node
-
-
-def _shared(ours: Sequence[_Bag | None], theirs: Sequence[_Bag | None]) -> Any:
-    """Return the weight that each two bags have in common."""
-    import numpy as np
-
-    def by_leaf(bags: Sequence[_Bag | None]) -> dict[Hashable, tuple[list[int], list[float]]]:
-        found: dict[Hashable, tuple[list[int], list[float]]] = {}
-        for place, bag in enumerate(bags):
-            for leaf, weight in ({} if bag is None else bag.leaves).items():
-                places, weights = found.setdefault(leaf, ([], []))
-                places.append(place)
-                weights.append(weight)
-        return found
-
-    total = np.zeros((len(ours), len(theirs)))
-    others = by_leaf(theirs)
-    for leaf, (rows, weights) in by_leaf(ours).items():
-        if leaf in others:
-            columns, other_weights = others[leaf]
-            total[np.ix_(rows, columns)] += np.minimum.outer(weights, other_weights)
-    return total
 
 
 def _unlike(ours: Sequence[_Bag | None], theirs: Sequence[_Bag | None]) -> Any:

@@ -6,8 +6,9 @@ Best fit: the summed score of the pairs is highest; equal rows come first, in or
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import product
+from typing import cast
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
 from pytest_extract.core.engine.columns import columns_at, columns_of, has_invented_keys, pair_fit
@@ -134,9 +135,26 @@ def pair_rows(run: ScoringContext, array: Array, gold: list[Json], extracted: li
 def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], path: Path) -> Pairing:
     """Pair by key, and rows of the same key by best fit; under struct-extract-eval the first row of a key counts."""
     names, cutoff = array.align.key, array.align.key_cutoff
-    ours, theirs = [_key(row, names) for row in gold], [_key(row, names) for row in extracted]
+    is_raw = cutoff is None and run.program.semantics.repeated_keys == "first"
+    checks = {} if is_raw else _checks_of_key(array)
+
+    def part(name: str, value: Json) -> Hashable | None:
+        """Return a part of a key as its field's metric compares it; None for what is no text or number."""
+        check = checks.get(name)
+        if check is not None and check.transform is not None:
+            value = transformed(check, value, MISSING)[0][0]
+        if type(value) not in (str, int, float):
+            return None
+        by_metric = None if check is None or cutoff is not None or check.metric.judged else check.metric.key
+        return value if by_metric is None else by_metric(value)
+
+    ours, theirs = (
+        [_joined([part(name, row.get(name)) for name in names]) if type(row) is dict else None for row in side]
+        for side in (gold, extracted)
+    )
     if run.accept:
-        ours = [_accepted_key(run, array, key, {*theirs}, (*path, i)) for i, key in enumerate(ours)]
+        offered = {*theirs}
+        ours = [_accepted_key(run, array, key, part, offered, (*path, i)) for i, key in enumerate(ours)]
     if cutoff is None and run.program.semantics.repeated_keys == "first":
         return by_first_key(ours, theirs)
 
@@ -155,30 +173,37 @@ def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list
     return by_key(ours, theirs, fit, cutoff=cutoff)
 
 
-def _key(row: Json, names: Sequence[str]) -> Hashable | None:
-    """Return what names a row; None where the row is no object or a part is no text or number."""
-    if type(row) is not dict:
-        return None
-    return _joined(tuple(row.get(name) for name in names))
+def _checks_of_key(array: Array) -> dict[str, FieldMetric]:
+    """Return the one metric of each field of the rows that has one."""
+    entries = array.items.entries if isinstance(array.items, Object) else ()
+    found = {entry.name: _single_check(entry.node) for entry in entries if entry.name in array.align.key}
+    return {name: check for name, check in found.items() if check is not None}
 
 
-def _joined(parts: tuple[Json, ...]) -> Hashable | None:
-    if not all(type(part) in (str, int, float) for part in parts):
+def _joined(parts: Sequence[Hashable | None]) -> Hashable | None:
+    if None in parts:
         return None
-    return parts[0] if len(parts) == 1 else parts
+    return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 def _accepted_key(
-    run: ScoringContext, array: Array, key: Hashable | None, offered: set[Hashable | None], path: Path
+    run: ScoringContext,
+    array: Array,
+    key: Hashable | None,
+    part: Callable[[str, Json], Hashable | None],
+    offered: set[Hashable | None],
+    path: Path,
 ) -> Hashable | None:
     """Return the key of a gold row, or, where no row of the output has it, a further right one that a row has."""
     if key is None or key in offered or not isinstance(array.items, Object):
         return key
     names = array.align.key
     nodes = {entry.name: entry.node for entry in array.items.entries}
-    own = dict(zip(names, key if isinstance(key, tuple) else (key,), strict=True))
     choices = [
-        (own[name], *(readings(run, nodes[name].pattern, (*path, name)) if name in nodes else ())) for name in names
+        (own, *(part(name, each) for each in readings(run, nodes[name].pattern, (*path, name))))
+        if name in nodes
+        else (own,)
+        for name, own in zip(names, (key,) if len(names) == 1 else cast("tuple[Hashable, ...]", key), strict=True)
     ]
     return next((other for other in map(_joined, product(*choices)) if other is not None and other in offered), key)
 

@@ -143,7 +143,7 @@ class Written(NamedTuple):
     after: str
 
 
-_DIGITS = re.compile(rf"[.,]?\d(?:[\d.,'\u2019{_SPACES}]*\d)?")
+_DIGITS = re.compile(rf"(?:(?<![^\W\d_])[.,])?\d(?:[\d.,'\u2019{_SPACES}]*\d)?")
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _POWER = re.compile(
     r"(?:e(?P<plain>[-+\u2212]?\d{1,3})|\s?[x\u00d7*\u00b7\u22c5]\s?10(?:(?:\^|\*\*)(?P<marked>[-+\u2212]?\d{1,3})|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{1,3})))(?!\d)",
@@ -227,8 +227,8 @@ def exactly(value: Json) -> Fraction | None:
 
 
 def within(rel: float, tolerance: float) -> Callable[[Fraction, Fraction], bool]:
-    """Make the check |gold - extracted| <= max(rel * |gold|, tolerance), exactly."""
-    relative, absolute = Fraction(rel), Fraction(tolerance)
+    """Make the check |gold - extracted| <= max(rel * |gold|, tolerance), exactly: 0.3 is three tenths."""
+    relative, absolute = Fraction(repr(rel)), Fraction(repr(tolerance))
     return lambda gold, extracted: abs(gold - extracted) <= max(relative * abs(gold), absolute)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
-from typing import Final
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
-from pytest_extract.core.metrics.exact import reading_metric
+from pytest_extract.core.metrics.exact import MEASURES, bag_metric, equal_keys
 from pytest_extract.core.values import Json
 
 
@@ -41,21 +41,18 @@ def _make_oneof_with_gold(params: Params, _semantics: SemanticsName) -> BoundMet
     def explain(_gold: Json, extracted: Json) -> str:
         return f"{equality.short(extracted)} is neither the gold value nor one of the {len(accepted)} others"
 
-    return BoundMetric(compare=compare, explain=explain)
+    def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
+        theirs = [*map(key, extracted)]
+        scores = equal_keys(map(key, gold), theirs)
+        scores[:, [other in accepted for other in theirs]] = 1.0
+        return scores
 
-
-_MEASURES: Final[Mapping[str, Callable[[int, int, int], float]]] = {
-    "f1": lambda common, gold, extracted: 2 * common / (gold + extracted),
-    "jaccard": lambda common, gold, extracted: common / (gold + extracted - common),
-    "recall": lambda common, gold, _extracted: common / gold if gold else 0.0,
-    "precision": lambda common, _gold, extracted: common / extracted if extracted else 0.0,
-}
-"""Of two lists that are not both empty, by how many items they have in common, and how many they have."""
+    return BoundMetric(compare=compare, explain=explain, matrix=matrix)
 
 
 def _bag_metric(*, repeats: bool) -> Callable[[Params, SemanticsName], BoundMetric]:
     def make(params: Params, _semantics: SemanticsName) -> BoundMetric:
-        key, measure, separator = _item_key(params), _MEASURES[params["measure"]], params["separator"]
+        key, measure, separator = _item_key(params), MEASURES[params["measure"]], params["separator"]
 
         def read(value: Json) -> Counter[Hashable]:
             if isinstance(value, str) and separator is not None:
@@ -64,16 +61,11 @@ def _bag_metric(*, repeats: bool) -> Callable[[Params, SemanticsName], BoundMetr
             keys = [*map(key, items)]
             return Counter(keys if repeats else set(keys))
 
-        def agree(gold: Counter[Hashable], extracted: Counter[Hashable]) -> float:
-            if not gold and not extracted:
-                return 1.0
-            return measure((gold & extracted).total(), gold.total(), extracted.total())
-
         def explain(gold: Json, extracted: Json) -> str:
             one, other = read(gold), read(extracted)
             return f"{(one - other).total()} of {one.total()} items missing, {(other - one).total()} added"
 
-        return reading_metric(read, agree, explain, threshold=float(params["threshold"]))
+        return bag_metric(read, measure, explain, float(params["threshold"]))
 
     return make
 
@@ -82,7 +74,7 @@ _VALUES = Param(name="values", check=check.any_list, required=True, doc="the lis
 
 _OF_SETS = (
     check.threshold(1.0),
-    check.any_of("measure", tuple(_MEASURES), "the score: f1, jaccard, recall or precision of the items"),
+    check.any_of("measure", tuple(MEASURES), "the score: f1, jaccard, recall or precision of the items"),
     Param(name="case_sensitive", check=check.boolean, default=True, doc="whether case counts"),
     Param(name="separator", check=check.text, doc='a string value is split here ("," or ";")'),
 )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from types import MappingProxyType
 from typing import Final
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
@@ -79,7 +79,7 @@ def _check_country(value: Json) -> str | None:
 # --- URL
 
 _PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443})
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 _HOST = re.compile(r"[\w.\-]+\.[\w\-]{2,}|localhost")
 _TRACKING = re.compile(
     r"utm_\w+|gclid|gbraid|wbraid|fbclid|msclkid|dclid|yclid|igshid|mc_[ce]id|_hs(?:enc|mi)", re.IGNORECASE
@@ -128,7 +128,7 @@ def _make_url(params: Params, _semantics: SemanticsName) -> BoundMetric:
     def normal(text: str) -> str | None:
         text = text.removeprefix("<").removesuffix(">")
         try:
-            parts = urlsplit(text if _SCHEME.match(text) and "//" in text else f"//{text}")
+            parts = urlsplit(text if _SCHEME.match(text) else f"//{text}")
             host, port = _host(parts.hostname or ""), parts.port
         except ValueError:
             return None
@@ -137,7 +137,7 @@ def _make_url(params: Params, _semantics: SemanticsName) -> BoundMetric:
         scheme = "" if any_scheme else f"{parts.scheme.lower()}://"
         own_port = f":{port}" if port and port != _PORTS.get(parts.scheme.lower() or "http") else ""
         name = host.removeprefix("www.") if any_www else host
-        asked = _query(parts.query, query).replace("#", "%23")
+        asked = _query(parts.query, query)
         last = f"#{parts.fragment}" if fragment and parts.fragment else ""
         who = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
         return f"{scheme}{who}{name}{own_port}/{_path(parts.path)}{asked}{last}"
@@ -153,7 +153,7 @@ def _query(text: str, mode: str) -> str:
         pairs = [(name, value) for name, value in pairs if not _TRACKING.fullmatch(name)]
     if not pairs:
         return ""
-    return "?" + "&".join(f"{name}={value}" for name, value in (pairs if mode == "ordered" else sorted(pairs)))
+    return "?" + urlencode(pairs if mode == "ordered" else sorted(pairs), errors="surrogateescape")
 
 
 # --- e-mail

@@ -61,7 +61,7 @@ MONTHS: Final[Mapping[str, int]] = MappingProxyType(
 
 _ISO = re.compile(
     r"(?P<Y>\d{4})(?:-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ](?P<H>\d\d):(?P<M>\d\d)(?::(?P<S>\d\d)(?:[.,](?P<f>\d+))?)?"
-    r"\s?(?P<z>Z|UTC|GMT|[+-]\d\d:?\d\d)?)?)?)?",
+    r"\s?(?P<z>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?)?)?",
     re.IGNORECASE,
 )
 _BASIC_ISO = re.compile(r"(?P<Y>\d{4})(?P<m>\d\d)(?P<d>\d\d)")
@@ -69,7 +69,7 @@ _HAN = re.compile(r"(?P<Y>\d{4})\s?年(?:\s?(?P<m>\d\d?)\s?月(?:\s?(?P<d>\d\d?)
 _PLACE = re.compile(r"^[^\W\d_]+\.?,\s*")
 _CLOCK = re.compile(
     r"(?:,\s*|T|\s)(?:(?:at|um|om|à|alle)\s)?(?P<H>\d\d?)(?:[:h](?P<M>\d\d)(?::(?P<S>\d\d))?)?"
-    r"\s?(?P<half>[ap]\.?m\.?)?(?P<word>\s?uhr|h)?$",
+    r"\s?(?P<half>[ap]\.?m\.?)?(?P<word>\s?uhr|h)?(?:\s?(?P<z>UTC|GMT|Z|[+-]\d\d:?\d\d))?$",
     re.IGNORECASE,
 )
 _PART = re.compile(r"\d+|[^\W\d_]+")
@@ -118,7 +118,7 @@ def _with_time(found: PartialDate | None, clock: Sequence[int], zone: str = "") 
 def _offset(zone: str) -> timezone | None:
     if not zone or zone[0] not in "+-":
         return UTC if zone else None
-    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:].lstrip(":") or 0))
     return timezone(offset if zone[0] == "+" else -offset)
 
 
@@ -166,7 +166,8 @@ def read_ordered(text: str, order: str) -> PartialDate | None:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + (12 if half[0] == "p" else 0)
-    return _with_time(_read_day(text[: match.start()], order), (hour, int(match["M"] or 0), int(match["S"] or 0)))
+    clock = hour, int(match["M"] or 0), int(match["S"] or 0)
+    return _with_time(_read_day(text[: match.start()], order), clock, match["z"] or "")
 
 
 _ORDINAL_NAMES: Final = (
@@ -295,10 +296,12 @@ def _make_date(params: Params, _semantics: SemanticsName) -> BoundMetric:
         if times and (gold.time or extracted.time):
             if gold.time is None or extracted.time is None:
                 return False
-            if (gold.time.tzinfo is None) is (extracted.time.tzinfo is None):
-                return gold.time == extracted.time
-            allowed = zone == "either" or (zone == "gold" and gold.time.tzinfo is None)
-            return allowed and gold.time.replace(tzinfo=None) == extracted.time.replace(tzinfo=None)
+            one_time, other_time = gold.time, extracted.time
+            if (one_time.tzinfo is None) is not (other_time.tzinfo is None):
+                if zone != "either" and not (zone == "gold" and one_time.tzinfo is None):
+                    return False
+                one_time, other_time = one_time.replace(tzinfo=None), other_time.replace(tzinfo=None)
+            return abs(one_time - other_time) <= timedelta(days=days)
         one, other = gold.known, extracted.known
         if len(one) == len(other):
             return one == other or (len(one) == 3 and abs(gold.number - extracted.number) <= days)
@@ -313,8 +316,8 @@ def _make_date(params: Params, _semantics: SemanticsName) -> BoundMetric:
     explain = explain_read(read, "a date in the declared forms", _differ)
     if partial == "strict" and not times and not days:
         return equality_of_read(known, explain)
-    same_parts = partial == "strict" and not times
-    near = (lambda found: found.number, 0.0, days) if same_parts else None
+    zones = 2 if times else 0  # the same moment may be another day elsewhere
+    near = (lambda found: found.number, 0.0, days + zones) if partial == "strict" else None
     return reading_metric(read, agree, explain, near=near)
 
 

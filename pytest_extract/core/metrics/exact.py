@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import compress, count
 from operator import ne
@@ -73,10 +74,19 @@ def reading_metric(
     def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
         import numpy as np
 
-        ours, theirs = [*map(read, gold)], [*map(read, extracted)]
-        scores = np.zeros((len(ours), len(theirs)))
-        for i, j in np.ndindex(scores.shape) if near is None else _near_pairs(ours, theirs, *near):
-            scores[i, j] = score(gold[i], ours[i], extracted[j], theirs[j])
+        sides = gold, extracted
+        values = [[*map(read, side)] for side in sides]
+        rows, columns = ([i for i, value in enumerate(side) if value is not None] for side in values)
+        ours, theirs = ([value for value in side if value is not None] for side in values)
+        scores = np.zeros((len(gold), len(extracted)))
+        for i, j in np.ndindex(len(ours), len(theirs)) if near is None else _near_pairs(ours, theirs, *near):
+            scores[rows[i], columns[j]] = float(agree(ours[i], theirs[j]))
+        rows, columns = ([i for i, value in enumerate(side) if value is None] for side in values)
+        left, right = [gold[i] for i in rows], [extracted[j] for j in columns]
+        if unread is same_text:
+            scores[np.ix_(rows, columns)] = equal_keys(map(equality.text_key, left), map(equality.text_key, right))
+        else:
+            scores[np.ix_(rows, columns)] = [[unread(one, other) for other in right] for one in left] or 0.0
         return scores
 
     return BoundMetric(
@@ -88,15 +98,85 @@ def reading_metric(
     )
 
 
+def equal_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable]) -> Any:
+    """Return a table with 1.0 where two keys are equal."""
+    import numpy as np
+
+    numbers: dict[Hashable, int] = {}
+    left, right = (np.array([numbers.setdefault(key, len(numbers)) for key in side], int) for side in (ours, theirs))
+    return np.equal.outer(left, right).astype(float)
+
+
+def common_weights(ours: Sequence[Mapping[Hashable, float]], theirs: Sequence[Mapping[Hashable, float]]) -> Any:
+    """Return the weight that each two bags (element -> weight) have in common."""
+    import numpy as np
+
+    def by_element(bags: Sequence[Mapping[Hashable, float]]) -> dict[Hashable, tuple[list[int], list[float]]]:
+        found: dict[Hashable, tuple[list[int], list[float]]] = {}
+        for place, bag in enumerate(bags):
+            for element, weight in bag.items():
+                places, weights = found.setdefault(element, ([], []))
+                places.append(place)
+                weights.append(weight)
+        return found
+
+    total = np.zeros((len(ours), len(theirs)))
+    others = by_element(theirs)
+    for element, (rows, weights) in by_element(ours).items():
+        if element in others:
+            columns, other_weights = others[element]
+            total[np.ix_(rows, columns)] += np.minimum.outer(weights, other_weights)
+    return total
+
+
+MEASURES: Final[Mapping[str, Callable[[Any, Any, Any], Any]]] = {
+    "f1": lambda common, gold, extracted: 2 * common / (gold + extracted),
+    "jaccard": lambda common, gold, extracted: common / (gold + extracted - common),
+    "recall": lambda common, gold, _extracted: common / gold,
+    "precision": lambda common, _gold, extracted: common / extracted,
+}
+"""Of two bags with elements in common, by how many these are and how many each has: numbers, or arrays of them."""
+
+
+def bag_metric(
+    read: Callable[[Json], Counter[Any]],
+    measure: Callable[[Any, Any, Any], Any],
+    explain: Explain,
+    threshold: float,
+) -> BoundMetric:
+    """Make a metric of two bags by how many elements they have in common, and each alone; 1.0 where both are empty."""
+
+    def compare(gold: Json, extracted: Json) -> float:
+        one, other = read(gold), read(extracted)
+        if not one and not other:
+            return 1.0
+        common = (one & other).total()
+        return float(measure(common, one.total(), other.total())) if common else 0.0
+
+    def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
+        import numpy as np
+
+        ours, theirs = [*map(read, gold)], [*map(read, extracted)]
+        common = common_weights(ours, theirs)
+        sizes = [np.array([bag.total() for bag in side]) for side in (ours, theirs)]
+        ones, others = np.meshgrid(*sizes, indexing="ij")
+        scores = ((ones == 0) & (others == 0)).astype(float)
+        shared = common > 0
+        scores[shared] = measure(common[shared], ones[shared], others[shared])
+        return scores
+
+    return BoundMetric(compare=compare, threshold=threshold, explain=explain, matrix=matrix)
+
+
 def _near_pairs(
-    ours: Sequence[Read | None], theirs: Sequence[Read | None], size: Callable[[Read], float], rel: float, least: float
+    ours: Sequence[Read], theirs: Sequence[Read], size: Callable[[Read], float], rel: float, least: float
 ) -> list[tuple[int, int]]:
     """Return the places of values that are near enough to agree, looking at as many at a time as a cache holds."""
     import numpy as np
 
-    def rough(value: Read | None) -> float:
+    def rough(value: Read) -> float:
         try:
-            return math.nan if value is None else float(size(value))
+            return float(size(value))
         except OverflowError:
             return math.nan
 

@@ -73,6 +73,20 @@ def gap(one: Number, other: Number) -> Number | Fraction:
         return math.inf if math.inf in (abs(one), abs(other)) else abs(Fraction(one) - Fraction(other))
 
 
+def _at_most(one: Number, other: Number, part: float, of: Number) -> bool:
+    """Whether two finite numbers differ by at most a part of a number, all taken as they are written in decimals."""
+    error = gap(one, other)
+    try:
+        if not math.isclose(error, part * of):
+            return bool(error <= part * of)
+    except OverflowError:  # integers beyond floats
+        pass
+    from fractions import Fraction  # few numbers are as far apart as they may be
+
+    first, second, share, whole = (Fraction(repr(each)) for each in (one, other, part, of))
+    return abs(first - second) <= share * whole
+
+
 NOISE: Final = 1e-9
 """Relative tolerance where none is named: what floats lose. Whole numbers lose nothing, and are compared exactly."""
 
@@ -135,13 +149,7 @@ def _make_number(params: Params, _semantics: SemanticsName) -> BoundMetric:
             gold, extracted = int(gold), int(extracted)
         largest = max(abs(gold), abs(extracted))
         relative = whole_rel if both_whole else rel
-        error = gap(gold, extracted)
-        try:
-            return bool(error <= max(relative * largest, tolerance))
-        except OverflowError:
-            from fractions import Fraction
-
-            return Fraction(error) <= max(Fraction(relative) * Fraction(largest), Fraction(tolerance))
+        return _at_most(gold, extracted, relative, largest) or _at_most(gold, extracted, tolerance, 1)
 
     return reading_metric(json_number, within, explain_with(json_number), near=(float, rel, tolerance))
 
@@ -219,6 +227,9 @@ def _make_numeric(params: Params, semantics: SemanticsName) -> BoundMetric:
             return equality.is_nan(gold) and equality.is_nan(extracted)
         if rel is None and tolerance is None:
             return gold == extracted
+        if not published:
+            near = rel is None or _at_most(gold, extracted, rel, abs(gold) or 1)
+            return near and (tolerance is None or _at_most(gold, extracted, tolerance, 1))
         error = gap(gold, extracted)
         try:  # beyond a bound is a mismatch, so NaN (inf / inf) is none
             far = rel is not None and float(error) / (abs(gold) or 1.0) > rel

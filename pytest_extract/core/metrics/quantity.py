@@ -223,7 +223,7 @@ def read_unit(text: str, *, known: bool = True) -> Unit | None:
         if unit is None:
             if known or not match["name"][0].isalpha():
                 return None
-            unit = Unit(Fraction(1), ((match["name"].casefold(), 1),))
+            unit = Unit(Fraction(1), ((f"?{match['name'].casefold()}", 1),))  # no base unit has such a name
         product = _times(product, unit, int(match["power"] or 1) * (-1 if over else 1))
         step = _STEP.match(words, match.end())
         place = step.end() if step else match.end()
@@ -242,7 +242,7 @@ _BOUND = re.compile(r"(<=|>=|[<>≤≥~≈])\s?")
 _BOUNDS: Mapping[str, str] = {"<=": "≤", ">=": "≥", "≈": "~"}
 _BETWEEN = re.compile(r"(?<=[^\W\d_])\s(?=\d)|(?<=['\"])\s?(?=\d)")
 """Where "5 ft 11 in" and 5'11" fall apart."""
-_SPAN = re.compile(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>\d.*)")
+_SPAN = re.compile(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>[-\u2212]?\d.*)")
 
 
 class Quantity(NamedTuple):

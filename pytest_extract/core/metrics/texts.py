@@ -22,7 +22,7 @@ from pytest_extract.core.metrics.base import (
     Params,
     SemanticsName,
 )
-from pytest_extract.core.metrics.exact import reading_metric
+from pytest_extract.core.metrics.exact import MEASURES, bag_metric, reading_metric
 from pytest_extract.core.regex import compile_regex
 from pytest_extract.core.values import Json
 
@@ -142,16 +142,12 @@ def _make_token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
         words = (_ARTICLES.sub(" ", text) if params["drop_articles"] else text).split()
         return Counter("".join(words) if params["unit"] == "character" else words)
 
-    def f1(gold: Counter[str], extracted: Counter[str]) -> float:
-        size = gold.total() + extracted.total()
-        return 2 * (gold & extracted).total() / size if size else 1.0
-
     def explain(gold: Json, extracted: Json) -> str:
         one, other = tokens(gold), tokens(extracted)
         found = (one & other).total()
         return f"{found} of {one.total()} tokens found, {one.total() - found} lost, {other.total() - found} added"
 
-    return reading_metric(tokens, f1, explain, threshold=float(params["threshold"]))
+    return bag_metric(tokens, MEASURES["f1"], explain, float(params["threshold"]))
 
 
 def _make_contains(params: Params, _semantics: SemanticsName) -> BoundMetric:

@@ -230,6 +230,8 @@ class ExpressionReader:
             if isinstance(value, dict | list):
                 raise NotComputableError(f"{path_text(place)} is an {json_type(value)}, not a value")
             found = read(value)
+            if isinstance(found, Missing):
+                raise NoValueError(f"{path_text(place)} is null after its transforms")
             if found is None:
                 raise NotComputableError(f"{path_text(place)} is {short(value, 40)}, which cannot be read")
             return found

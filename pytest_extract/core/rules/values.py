@@ -19,7 +19,7 @@ from pytest_extract.core.metrics.amounts import Money, exactly, money_reader, nu
 from pytest_extract.core.metrics.base import with_defaults
 from pytest_extract.core.metrics.dates import PartialDate, date_reader
 from pytest_extract.core.metrics.equality import short, text_key
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import MISSING, Json, Missing
 
 _LONGEST_TEXT: Final = 200
 """Characters of the longest text that may be a number or a date."""
@@ -29,8 +29,8 @@ CONTEXT: Final = Context(prec=60, rounding=ROUND_HALF_UP)
 """How rules compute."""
 
 Operand: TypeAlias = Decimal | PartialDate | str | bool
-ReadsValue: TypeAlias = Callable[[Json], Operand | None]
-"""Reads a scalar JSON value that is not null; None for what the rule cannot compute with."""
+ReadsValue: TypeAlias = Callable[[Json], Operand | Missing | None]
+"""Reads a scalar JSON value that is not null: MISSING where a transform makes it null, None for what is of no use."""
 
 
 class NotComputableError(Exception):
@@ -39,25 +39,30 @@ class NotComputableError(Exception):
 
 def reader_of(nodes: Iterable[Node]) -> ReadsValue:
     """Return what reads the values of a field, by the first metric of its nodes that reads more than plain texts."""
-    for node in nodes:
-        for check in node.checks if isinstance(node, Leaf) else ():
-            if check.metric.name in _READERS:
-                return _reader(check.metric.name, check.metric.params, check.transform)
-    return read_plainly
+    checks = [check for node in nodes if isinstance(node, Leaf) for check in node.checks]
+    check = next((each for each in checks if each.metric.name in _READERS), checks[0] if checks else None)
+    if check is None:
+        return read_plainly
+    read: ReadsValue = read_plainly
+    if check.metric.name in _READERS:
+        read = _reader(check.metric.name, check.metric.params)
+    transform = check.transform
+    if transform is None:
+        return read
 
-
-def _reader(
-    metric: str, params: Mapping[str, Json], transform: Callable[[Json], Json] | None = None
-) -> Callable[[Json], Decimal | PartialDate | None]:
-    read = _READERS[metric](with_defaults(params, METRICS[metric].params))
-
-    def read_value(value: Json) -> Decimal | PartialDate | None:
+    def read_transformed(value: Json) -> Operand | Missing | None:
         try:
-            return _operand(read(value if transform is None else transform(value)))
+            value = transform(value)
         except ValueError:
             return None
+        return MISSING if value is None else read(value)
 
-    return read_value
+    return read_transformed
+
+
+def _reader(metric: str, params: Mapping[str, Json]) -> Callable[[Json], Decimal | PartialDate | None]:
+    read = _READERS[metric](with_defaults(params, METRICS[metric].params))
+    return lambda value: _operand(read(value))
 
 
 def read_plainly(value: Json) -> Operand | None:

@@ -48,7 +48,7 @@ HUGE = 10**400
         ("numeric", {"tolerance": {"rel": 0.01}}, "inf", 5, 0.0),
         ("numeric", {"tolerance": {"abs": -1}}, 5, 6, 0.0),
         ("numeric", {}, HUGE, HUGE, 1.0),
-        ("numeric", {"tolerance": {"rel": 0.1}}, HUGE, HUGE + 1, 0.0),
+        ("numeric", {"tolerance": {"rel": 0.1}}, HUGE, HUGE + 1, 1.0),
     ],
 )
 def test_under_our_semantics(metric, params, gold, extracted, score):

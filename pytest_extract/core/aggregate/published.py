@@ -132,7 +132,7 @@ def sob_leaderboard_row(
     """Join one model's weighted means, modality -> metric -> mean, over its modalities.
 
     A column is the mean over the modalities at hand by their weights; perfect responses count text and images only.
-    Raises ValueError when there is no known modality.
+    Raises ValueError when there is no known modality, or none that weighs anything.
     """
     there = {modality: found for modality in weights if (found := means.get(modality)) is not None}
     if not there:
@@ -143,6 +143,8 @@ def sob_leaderboard_row(
         total = sum(weights[modality] for modality in counted)
         if total:
             columns[name] = sum(weights[modality] * found[metric] for modality, found in counted.items()) / total
+    if not columns or not any(records.values()):
+        raise ValueError(f"the weights and numbers of records of {', '.join(there)} are all 0")
     raw = sum(columns.values()) / len(columns)
     coverage = sum(records[modality] for modality in there) / sum(records.values())
     return LeaderboardRow(model=model, overall=raw * coverage, raw=raw, columns=columns, modalities=tuple(there))
@@ -221,7 +223,7 @@ class ContentCoverage:
 def content_coverage(schema: Json, gold: Json, extracted: Json | Missing) -> ContentCoverage:
     """Compare the leaf paths of two values as ExtractBench does (`content_stats.py`), whatever the metrics.
 
-    Scalars and nulls are leaves, and so is an empty container that is no item of an array. A path is required if its
+    Scalars and nulls are leaves, and so is an empty container that is the value of a key. A path is required if its
     last key is, along objects and references of the schema; not inside arrays and `anyOf`.
     """
     wanted = set(_leaf_paths(gold, ()))

@@ -83,7 +83,8 @@ def _at_most(one: Number, other: Number, part: float, of: Number) -> bool:
         pass
     from fractions import Fraction  # few numbers are as far apart as they may be
 
-    first, second, share, whole = (Fraction(repr(each)) for each in (one, other, part, of))
+    numbers = (Fraction(each if isinstance(each, int) else repr(each)) for each in (one, other, part, of))
+    first, second, share, whole = numbers
     return abs(first - second) <= share * whole
 
 

@@ -202,9 +202,10 @@ def random_table(seed: int) -> tuple[Any, Any, Any, dict[str, Any]]:
     overrides: dict[str, Any] = {"rows": align}
     if nested:
         overrides |= {"rows[].items": align, "rows[].texts": align}
-    for name in columns:
-        if rng.random() < 0.3:
-            overrides[f"rows[].{name}"] = {"weight": rng.choice([0, 0.5, 2, 3])}
+    for name, (own, _) in columns.items():
+        weight = rng.choice([0, 0.5, 2, 3]) if rng.random() < 0.3 else None
+        if weight is not None and own.get("type") != "array":
+            overrides[f"rows[].{name}"] = {"weight": weight}
     schema = {
         "type": "object",
         "properties": {"rows": {"type": "array", "items": {"type": "object", "properties": properties}}},

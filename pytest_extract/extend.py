@@ -330,6 +330,8 @@ def _marking(
             raise ConfigError(f"{owner}: its decorator stands above a function, not {function!r}")
         if kind != "judge" and (inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)):
             raise ConfigError(f"{owner}: cannot be async: scoring waits for nothing; what asks a service is a judge")
+        if hasattr(function, MARK):
+            raise ConfigError(f"{owner}: the function is decorated already; write a function for each decorator")
         known = params_of(function, values, owner) if params is None else tuple(params)
         parts = {"name": own, "doc": inspect.getdoc(function) or "", "params": known, "function": function}
         setattr(function, MARK, spec(function, parts))

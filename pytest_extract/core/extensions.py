@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
 from pytest_extract.core.results import FieldResult, Judge
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, copied
 from pytest_extract.errors import ConfigError
 
 MARK: Final = "__extract_extension__"
@@ -117,7 +117,7 @@ class MeasureSpec:
     def value(self, gold: Json, extracted: Json) -> float:
         """Measure an output; ConfigError for what is no number in [0, 1], and for what the function raises."""
         try:
-            found: object = self.measure(gold, extracted)
+            found: object = self.measure(copied(gold), copied(extracted))
         except Exception as error:
             raise ConfigError(f"the measure {self.name!r} raised {type(error).__name__}: {error}") from error
         if not isinstance(found, int | float) or not 0 <= found <= 1:

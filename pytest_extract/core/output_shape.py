@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard
 
 from pytest_extract.core import arguments
+from pytest_extract.core.result_json import path_of
 from pytest_extract.core.results import Citation, Corners, FieldMetadata, Metadata
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, path_text, short_repr, value_at
 from pytest_extract.errors import ConfigError, nearest
@@ -163,7 +164,9 @@ def _path(name: str, text: str) -> FieldPath:
 
 
 def _is_number(value: Json | Missing) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return -sys.float_info.max <= value <= sys.float_info.max  # no integer beyond floats
 
 
 _DECLARATIONS: Final[Mapping[str, Json]] = {
@@ -244,12 +247,23 @@ def unwrap(output: Json, shape: OutputShape | None, reported: ReportedMetadata |
         if not reader.found and not reader.problems:
             notes.append("`confidence`: no confidence and no citation stands where the declared shape has them")
     if reported is not None:
+        for given in (reported.confidence, reported.citations):
+            reader.problems += _unknown_places(value, given)
         reader.read_beside(value, (reported.confidence, _BESIDE), (reported.citations, _BESIDE))
     if problems := reader.problems:
         listed = "; ".join(problems[:_MOST_NOTED])
         more = f"; and {len(problems) - _MOST_NOTED:,} more" if len(problems) > _MOST_NOTED else ""
         notes.append(f"`confidence`: {len(problems):,} cannot be read: {listed}{more}")
     return Unwrapped(value, reader.found, tuple(notes))
+
+
+def _unknown_places(value: Json, reported: Json) -> Iterator[str]:
+    """Yield what is wrong with the places at the root of what is reported beside an output."""
+    keys = value.keys() if isinstance(value, dict) else ()
+    for name in reported if isinstance(reported, Mapping) and keys else ():
+        step = path_of(name)[:1]
+        if name not in keys and not set(step) <= {*keys}:
+            yield f"{name!r}: the output has no such place{nearest(name, keys)}"
 
 
 def undeclared_shape(output: Json, gold: Json) -> str | None:
@@ -303,7 +317,9 @@ class _ShapeReader:
             )
             if isinstance(node, dict | list):  # an object may hold what is reported for the values inside
                 confidence = confidence if _is_number(confidence) else MISSING
-                cited = cited if _is_list_of_citations(cited) else MISSING
+                own_keys = node.keys() if isinstance(node, dict) else ()
+                is_of_values = isinstance(cited, dict) and not cited.keys().isdisjoint(own_keys)
+                cited = cited if _is_list_of_citations(cited) and not is_of_values else MISSING
             self._add(path, confidence, cited)
 
     def _add(self, path: FieldPath, confidence: Json | Missing, citations: Json | Missing) -> None:
@@ -349,6 +365,7 @@ def _nodes(value: Json) -> Iterator[tuple[FieldPath, Json]]:
             stack.extend(((*here, index), item) for index, item in enumerate(node))
 
 
+_LONGEST_PAGE: Final = 10
 _PAGE_KEYS: Final = ("page", "page_number", "pageNumber")
 _QUOTE_KEYS: Final = ("quote", "text", "content", "matching_text", "referenceText")
 _BOX_KEYS: Final = ("box", "bbox", "boundingBox", "polygon")
@@ -380,7 +397,9 @@ def read_citation(given: Json | Missing, *, first_page: int = 1, unit: Unit = "p
     size = _first((given.get("page_dimensions"), number))
     if isinstance(number, Mapping):
         number = number.get("number")
-    page = number - first_page + 1 if isinstance(number, int) and not isinstance(number, bool) else 0
+    if isinstance(number, str) and number.strip().isdecimal() and len(number) < _LONGEST_PAGE:
+        number = int(number)
+    page = int(number) - first_page + 1 if _is_number(number) and number == int(number) else 0
     quote = _first(map(given.get, _QUOTE_KEYS))
     box, of_page = _scaled(read_box(shape), unit, _pair(size, "width", "height"))
     citation = Citation(

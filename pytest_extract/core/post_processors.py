@@ -29,6 +29,13 @@ def reclassify_nulls(
 
     found = []
     for result in results:
+        if result.status in _ONE_SIDED and absent(None) and (result.gold is None or result.extracted is None):
+            gold, extracted = transformed(result)  # null counts as absent, and what the other side has may as well
+            nothing = gold is None or absent(gold), extracted is None or absent(extracted)
+            found.append(
+                _reclassified(result, nothing, skip=bool(params["both_absent_skip"])) if all(nothing) else result
+            )
+            continue
         if result.status not in SCORED:
             found.append(result)
             continue
@@ -41,6 +48,9 @@ def reclassify_nulls(
         nothing = (known and absent(gold), known and absent(extracted))
         found.append(_reclassified(result, nothing, skip=bool(params["both_absent_skip"])))
     return found
+
+
+_ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
 
 
 def _reclassified(result: FieldResult, nothing: tuple[bool, bool], *, skip: bool) -> FieldResult:

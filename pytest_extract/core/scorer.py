@@ -334,7 +334,8 @@ def _compile(given: Mapping[str, Any], extensions: Extensions | None) -> Scorer:
             raise SchemaErrors(errors)
         for error in errors:
             raise error
-        rules = (*in_schema, *beside)
+        known = {(rule.text, rule.name) for rule in in_schema}
+        rules = (*in_schema, *(rule for rule in beside if (rule.text, rule.name) not in known))
     return Scorer(program, {**given, "extensions": extensions}, rules, gated=gated)
 
 

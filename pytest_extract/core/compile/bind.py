@@ -35,7 +35,7 @@ from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.annotations import ALIGNERS, AlignUse, Annotation, MetricUse, Report
 from pytest_extract.core.semantics import Semantics
 from pytest_extract.core.transforms import TRANSFORMS
-from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.core.values import Json, canonical_json, copied
 from pytest_extract.errors import nearest
 
 JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
@@ -279,7 +279,9 @@ def _never_raising(compare: Callable[[Json, Json], float]) -> Callable[[Json, Js
 
     def total(gold: Json, extracted: Json) -> float:
         try:
-            score: object = compare(gold, extracted)  # of the user's making: its type is not to be relied on
+            score: object = compare(
+                copied(gold), copied(extracted)
+            )  # of the user's making: its type is not to be relied on
             if isinstance(score, Real):
                 return float(score)
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything

@@ -9,11 +9,15 @@ from pytest_extract.core.compile.nodes import Leaf, Object
 from pytest_extract.core.engine.context import Pending, ScoringContext
 from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.results import JUDGE_ERROR, MATCH, MISMATCH, SKIPPED, FieldResult, Status
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, copied
 
 
-def score_groups(run: ScoringContext, obj: Object, gold: dict[str, Json], extracted: dict[str, Json]) -> None:
+def score_groups(
+    run: ScoringContext, obj: Object, gold: dict[str, Json], extracted: dict[str, Json], waited: int
+) -> None:
     """Score the batch metrics over sibling fields: the primary gets the score, the others are skipped.
+
+    `waited`: how many fields of objects around this one wait for a batch.
 
     A member that is on one side only makes the members that are on both score 0 (struct-extract-eval: also one that is
     on neither). Where null counts as absent, a member that neither side has is None for the comparison.
@@ -21,8 +25,9 @@ def score_groups(run: ScoringContext, obj: Object, gold: dict[str, Json], extrac
     for group in obj.groups:
         leaves = {entry.name: entry.node for entry in obj.entries if isinstance(entry.node, Leaf)}
         names = [name for name, leaf in leaves.items() if any(check.batch is group for check in leaf.checks)]
-        waiting = [one for one in run.pending if one.check.batch is group]
-        run.pending = [one for one in run.pending if one.check.batch is not group]
+        around, inside = run.pending[:waited], run.pending[waited:]
+        waiting = [one for one in inside if one.check.batch is group]
+        run.pending = [*around, *(one for one in inside if one.check.batch is not group)]
         if not waiting:
             continue
         there = {str(_result_of(run, one).path[-1]): one for one in waiting}
@@ -63,13 +68,17 @@ def _scores(batch: BatchMetric, pairs: Sequence[tuple[Json, Json]]) -> tuple[lis
     """Call a project's batch metric; what raises, falls short or is no score decides nothing. Say why it raised."""
     why = None
     try:
-        found = list(batch.compare(pairs))
+        found = list(batch.compare([(copied(gold), copied(extracted)) for gold, extracted in pairs]))
     except Exception as error:  # noqa: BLE001 - a user's function may raise anything
         found, why = [], f"{type(error).__name__}: {error}"
     if len(found) > len(pairs):
         found, why = [], f"it gave {len(found)} scores for {len(pairs)} pairs"
-    found += [None] * (len(pairs) - len(found))
-    return [_usable(score) for score in found], why
+    scores = [_usable(score) for score in found]
+    unusable = [each for each, score in zip(found, scores, strict=True) if score is None and each is not None]
+    if why is None and (unusable or len(found) < len(pairs)):
+        gave = f"{unusable[0]!r:.80}, not a score from 0 to 1" if unusable else f"{len(found)} of {len(pairs)} scores"
+        why = f"it gave {gave}"
+    return scores + [None] * (len(pairs) - len(found)), why
 
 
 def _usable(score: object) -> float | None:

@@ -27,7 +27,7 @@ from pytest_extract.core.engine.leaf import agree, readings, transformed
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import Alignment, Pairing, Question
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value
+from pytest_extract.core.values import MISSING, FieldPath, Json, Value, copied
 
 
 def best_fit(
@@ -254,7 +254,7 @@ def _custom(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing | 
     if array.align.custom is None:
         return "no aligner"
     try:
-        pairs = [(int(i), int(j)) for i, j in array.align.custom(gold, extracted)]
+        pairs = [(int(i), int(j)) for i, j in array.align.custom(copied(gold), copied(extracted))]
     except Exception as error:  # noqa: BLE001 - a user's function may raise anything
         return f"the aligner broke: {type(error).__name__}: {error}"
     return _checked(pairs, len(gold), len(extracted)) or "the aligner paired a row twice, or one not there"

@@ -157,6 +157,7 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
     if run.empty_is_free and not gold and not extracted:
         run.shape(obj, MATCH, (gold, extracted), path, at)
         return
+    waited = len(run.pending)
     is_nothing_plain = not (run.accept or run.both_passed or run.empty_is_free)
     for name, node, named, fast in obj.entries:
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
@@ -173,7 +174,7 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
     if obj.groups:
         from pytest_extract.core.engine.batch import score_groups
 
-        score_groups(run, obj, gold, extracted)
+        score_groups(run, obj, gold, extracted, waited)
     if obj.extra != "ignore":
         names = obj.names
         if not names.issuperset(extracted) or not (run.empty_is_free or names.issuperset(gold)):

@@ -18,7 +18,7 @@ _STYLES: Final = tuple(dict.fromkeys(LOCALES.values()))
 """The styles of all locales, the English one first."""
 LONGEST: Final = 80
 """Longer texts are no number."""
-_CODE: Final = re.compile(r"\W*[^\W\d_]{1,3}\d")
+_CODE: Final = re.compile(r"\W*[^\W\d_]{1,3}-?\d")
 """Letters before the digits: the start of a code such as J45.9, if they are no currency."""
 
 
@@ -190,7 +190,11 @@ def rounded(gold: Json, extracted: Json) -> str:
         steps = (Fraction(10) ** power for power in range(6, -9, -1))
         step = next((each for each in steps if (coarse.value / each).denominator == 1), None)
         digits = 0 if step is None else len(str(abs(coarse.value / step)))
-        if step is None or apart > step or (digits < 2 and coarse.value.denominator == 1 and apart * 100 > fine.value):
+        if (
+            step is None
+            or apart > step
+            or (digits < 2 and coarse.value.denominator == 1 and apart * 100 > abs(fine.value))
+        ):
             continue
         if apart * 2 <= step or (abs(fine.value) > abs(coarse.value) and step < 1):
             return says if apart * 2 <= step or says != "rounded" else "cut after some decimals"

@@ -80,6 +80,11 @@ def _without_marks(text: str) -> str:
     return "".join(each for each in text if not unicodedata.combining(each))
 
 
+def _is_said(character: str) -> bool:
+    """Whether a character is no punctuation: a letter, a digit or a symbol, such as of a currency."""
+    return character.isalnum() or character in "%#&/@" or unicodedata.category(character).startswith("S")
+
+
 def _misread(text: str, page: str) -> str:
     """Return the text as a program shows it that takes its UTF-8 for another encoding."""
     try:
@@ -107,7 +112,7 @@ def marks(gold: Json, extracted: Json) -> str:
         for page in _CODE_PAGES:
             if fold(_misread(gold, page)) == other or fold(_misread(extracted, page)) == one:
                 return f"UTF-8 was read as {page}"
-    words = ["".join(_WORD.findall(text)).lower() for text in pair]
+    words = ["".join(filter(_is_said, text)).lower() for text in pair]
     if words[0] and words[0] == words[1] and _OF_NUMBERS.findall(one) == _OF_NUMBERS.findall(other):
         return "only punctuation differs"
     return ""
@@ -115,9 +120,10 @@ def marks(gold: Json, extracted: Json) -> str:
 
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _MARKDOWN: Final = re.compile(
-    r"(?:\*\*|__|~~|`|^#{1,6}\s|^>\s|^[-*]\s|\*|\[(?=[^\]]*\]\()|\]\([^)]{0,500}\)|\\(?=[^\w\s]))", re.MULTILINE
+    r"(?:\*\*|__|~~|`|^#{1,6}\s|^>\s|^[-*]\s|(?<!\d)\*|\*(?!\d)|\[(?=[^\]]*\]\()|\]\([^)]{0,500}\)|\\(?=[^\w\s]))",
+    re.MULTILINE,
 )
-_LATEX: Final = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|emph)\{([^{}]*)\}|\$")
+_LATEX: Final = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|emph)\{([^{}]*)\}|\$([^$]*)\$")
 
 
 @values_kind("ACME", "**ACME**", "markup was left in")
@@ -126,10 +132,12 @@ def markup(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
     if pair is None or len(gold) + len(extracted) > _LONGEST_MARKED_UP:
         return ""
+    if read_amount(gold) is not None and read_amount(extracted) is not None:  # a sign or a currency is no markup
+        return ""
     for right, wrong, says in ((*pair, "left in"), (*pair[::-1], "lost")):
         without_tags = [_TAG.sub("", wrong), _TAG.sub(" ", wrong)]  # in a word; between lines or cells
         without = {fold(_MARKDOWN.sub("", html.unescape(html.unescape(text)))) for text in without_tags}
-        if len(wrong) > len(right) and right in without | {fold(_LATEX.sub(r"\1", wrong))}:
+        if len(wrong) > len(right) and right in without | {fold(_LATEX.sub(r"\1\2", wrong))}:
             return f"markup was {says}"
     return ""
 

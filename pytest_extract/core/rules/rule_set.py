@@ -165,6 +165,10 @@ class ExpressionReader:
         """Return what computes one number of all values of the argument, once for each row that it depends on."""
         if not argument.fields:
             raise RuleSyntaxError(f"{text}: {name} needs a field")
+        if name == "count" and len(argument.fields) > 1:
+            raise RuleSyntaxError(
+                f"{text}: count takes one field; count_distinct and sum take what is computed of several"
+            )
         rows = self.rows(argument.fields)
         kept = self._each.count(None) if any(each.in_row for each in argument.fields) else 0
 
@@ -429,7 +433,9 @@ def compile_rules(given: Json, program: Program, *, of_schema: bool) -> tuple[Ru
         compiled = None if said else _compile(entry, index, program, said, of_schema=of_schema)
         if compiled is not None and names.setdefault(compiled.name, index) != index:
             said.append(
-                RuleProblem(index, None, f"says the same as rule {names[compiled.name] + 1}: {compiled.name!r}")
+                RuleProblem(
+                    index, None, f"has the text or the name of rule {names[compiled.name] + 1}: {compiled.name!r}"
+                )
             )
         problems += said
         if compiled is not None and not said:

@@ -57,6 +57,9 @@ function prose(text) {
 // The path of a field, which can go on in the next line after each step and each word of a step.
 const path = (name) => make("code", { class: "path" }, name.split(/(?<=[._])/).flatMap((step) => [step, make("wbr")]));
 
+// Offsets in the data count code points, of which an emoji is one; those of a string would count it as two.
+const cut = (points, from, to) => points.slice(from, to).join("");
+
 const count = (number) => number.toLocaleString("en");
 const percent = (share) => `${Math.round(share * 1000) / 10} %`;
 
@@ -535,8 +538,8 @@ function outputPart(output) {
   const pre = make("pre", { tabindex: 0, class: "raw" });
   if (output.at === undefined) pre.textContent = output.text;
   else {
-    pre.append(output.text.slice(0, output.at),
-      make("mark", { class: "fault", text: output.text.slice(output.at, output.at + 1) || "⏎" }), output.text.slice(output.at + 1));
+    const points = [...output.text];
+    pre.append(cut(points, 0, output.at), make("mark", { class: "fault", text: cut(points, output.at, output.at + 1) || "⏎" }), cut(points, output.at + 1));
   }
   return folded("Raw output", pre, output.left ? dim(`… ${output.left}`) : null);
 }
@@ -626,24 +629,24 @@ function apart(marks, length) {
 }
 
 // Part of a text with the marks in it; a mark may go on in the next part.
-function markedText(text, from, to, marks) {
+function markedText(points, from, to, marks) {
   const parts = [];
   let at = from;
   for (const mark of marks) {
     const start = Math.max(mark.where[1], from), end = Math.min(mark.where[2], to);
     if (start >= end) continue;
-    const part = make("mark", { class: `mark ${mark.kind}`, role: "button", tabindex: -1, "aria-label": `${text.slice(mark.where[1], mark.where[2])}: ${nameOf(mark)}`, title: nameOf(mark), "data-place": [mark.place, ...mark.others].join(" "), text: text.slice(start, end) });
+    const part = make("mark", { class: `mark ${mark.kind}`, role: "button", tabindex: -1, "aria-label": `${cut(points, mark.where[1], mark.where[2])}: ${nameOf(mark)}`, title: nameOf(mark), "data-place": [mark.place, ...mark.others].join(" "), text: cut(points, start, end) });
     part.addEventListener("click", () => goToField(mark.element));
-    parts.push(text.slice(at, start), part);
+    parts.push(cut(points, at, start), part);
     at = end;
   }
-  return [...parts, text.slice(at, to)];
+  return [...parts, cut(points, at, to)];
 }
 
 function written(page, marks) {
-  const text = page.t ?? "";
+  const points = [...(page.t ?? "")];
   const pre = make("pre", { class: "written" });
-  pre.append(...markedText(text, 0, text.length, apart(marks, text.length)));
+  pre.append(...markedText(points, 0, points.length, apart(marks, points.length)));
   return pre;
 }
 
@@ -652,13 +655,14 @@ const ELEMENTS = new Set("address article aside b blockquote br caption code dd 
 const NEUTRAL = new Set("address article aside figcaption figure footer header main nav section".split(" ")); // no landmarks
 
 function rendered(page, marks) {
-  const own = apart(marks, page.t.length);
+  const points = [...page.t];
+  const own = apart(marks, points.length);
   const build = ([name, columns, rows, ...content]) => {
     const heading = /^h[1-6]$/.test(name);
     const tag = heading || NEUTRAL.has(name) || !ELEMENTS.has(name) ? "div" : name;
     const element = make(tag, { class: heading ? `heading ${name}` : null, colspan: columns > 1 ? Number(columns) : null, rowspan: rows > 1 ? Number(rows) : null });
     for (const part of content) {
-      if (typeof part[0] === "number") element.append(...markedText(page.t, part[0], part[1], own));
+      if (typeof part[0] === "number") element.append(...markedText(points, part[0], part[1], own));
       else element.append(build(part));
     }
     return element;

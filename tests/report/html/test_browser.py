@@ -355,7 +355,7 @@ def test_the_heat_map_is_walked_by_arrow_keys(show: Open) -> None:
     until(browser, lambda: shown_case(browser) == "typo")
 
 
-LETTER = "Invoice of ACME GmbH\nTotal: 907.20\n1.50 each"
+LETTER = "🎉 Invoice of ACME GmbH\nTotal: 907.20\n1.50 each"
 
 
 @pytest.fixture
@@ -419,7 +419,7 @@ def test_the_nearest_text_has_a_dashed_mark(show: Open) -> None:
 
 
 HTML_LETTER = """<!doctype html><html><head><title>Invoice 118</title><style>b { color: red }</style></head><body>
-<h1>Invoice of <b>ACME</b> GmbH</h1>
+<h1>Invoice 😀 of <b>ACME</b> GmbH</h1>
 <table><tr><th colspan="2">Items</th></tr><tr><td>Bolt</td><td>2.50</td></tr><tr><td>Nut</td><td>1.50</td></tr></table>
 <p>Total: <em>907</em>.20<br>paid</p><ul><li>one</li></ul></body></html>"""
 
@@ -440,8 +440,8 @@ def test_an_html_document_is_rendered_with_its_places_marked_both_ways(show: Ope
     paper = one(browser, ".paper .rendered")
     assert [row.text for row in paper.find_elements("css selector", "tr")] == ["Items", "Bolt 2.50", "Nut 1.50"]
     assert paper.find_element("css selector", "th").get_attribute("colspan") == "2"
-    assert one(browser, ".rendered .heading.h1").text == "Invoice of ACME GmbH"
-    assert paper.text.split("\n")[:2] == ["Invoice 118", "Invoice of ACME GmbH"]
+    assert one(browser, ".rendered .heading.h1").text == "Invoice 😀 of ACME GmbH"
+    assert paper.text.split("\n")[:2] == ["Invoice 118", "Invoice 😀 of ACME GmbH"]
     ActionChains(browser).move_to_element(one(browser, "#case .f")).perform()
     until(browser, lambda: marked(browser) == ["1.50", "907", ".20"])  # a place goes on in the next element
     browser.find_element("xpath", "//mark[.='907']").click()
@@ -551,7 +551,7 @@ def test_a_pdf_is_opened_at_the_first_failing_field_in_it(show: Open, tmp_path: 
 def test_the_place_of_a_parse_error_is_marked_in_the_output(show: Open) -> None:
     failure = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma too many", line=2, column=9)
     score = score_record(failure=failure, measures={"pass_rate": 0.0})
-    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, output='{\n  "a": 1,\n}')
+    attempt = Attempt(index=0, outcome=Outcome.FAILED, score=score, output='{\n  "😀": 1,\n}')
     browser = show([case("a", Outcome.FAILED, attempt)])
     browser.find_element("xpath", "//summary[.='Raw output']").click()
     assert one(browser, ".raw .fault").text == ","

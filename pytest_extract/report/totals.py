@@ -10,7 +10,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.aggregate.confidence import AutoAcceptTotals
-from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Variant
+from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome, Variant
 from pytest_extract.core.judges import WITHOUT_JUDGE
 from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
 from pytest_extract.core.spending import Spending
@@ -48,6 +48,18 @@ def reason_of(result: CaseResult) -> str:
     """Return why a case is not green: the bounds that it misses, or why there is no result."""
     bounds = "; ".join(breach.message for breach in result.breaches)
     return bounds or result.why or str(result.outcome).replace("_", " ")
+
+
+NO_VALUES: Final = frozenset({"max_cost_usd", "max_latency_s", "rules", "rules_held"})
+"""Kinds of bounds toward which no value counts."""
+_BESIDE_FIELDS: Final = NO_VALUES | {"grounded", "gold", "known_failures"}
+"""Kinds of bounds that an output can miss in which every field is right."""
+
+
+def other_breaches(result: CaseResult) -> list[Breach]:
+    """Return the missed bounds of a case and of its repeats that its failing fields do not explain."""
+    missed = (*result.breaches, *(breach for attempt in result.attempts for breach in attempt.breaches))
+    return [*dict.fromkeys(breach for breach in missed if breach.what.partition(".")[0] in _BESIDE_FIELDS)]
 
 
 def read_scores(result: CaseResult) -> list[ScoreRecord]:

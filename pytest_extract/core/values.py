@@ -26,6 +26,7 @@ MAX_DEPTH: Final = 200
 _LONGEST_BITS: Final = 10_000
 _LONG_BITS: Final = 2100  # below 640 digits, the least that Python's limit can be set to
 _PLAIN_NAME = lazy_pattern(r"[^\W\d][\w\-]*")
+_STEP_START = lazy_pattern(r"(?!^)[.\[]")
 _STEP_TEXT = lazy_pattern(r'\.?([^\W\d][\w\-]*)|\[(-?\d+)\]|\[("(?:[^"\\]|\\.)*")\]')
 
 
@@ -111,6 +112,11 @@ def _parsed(text: str) -> FieldPath:
 def at_or_below(path: str, place: str) -> bool:
     """Whether a path (or a pattern), as text, is a place or inside it: `a.b[0]` is inside `a.b`, and all in `$`."""
     return place in (path, "$") or path.startswith((f"{place}.", f"{place}["))
+
+
+def places_around(place: str) -> list[str]:
+    """Return a path or pattern, as text, and all that contain it (`at_or_below`)."""
+    return [place, *(place[: match.start()] for match in _STEP_START.finditer(place)), "$"]
 
 
 def as_place(steps: tuple[Step, ...]) -> FieldPath:

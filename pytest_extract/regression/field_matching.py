@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
@@ -11,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 from pytest_extract.core.result_json import path_of
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.stats.runs import Runs
-from pytest_extract.core.values import MISSING, Json, Missing, at_or_below
+from pytest_extract.core.values import MISSING, Json, Missing, at_or_below, places_around
 from pytest_extract.regression.changes import Change
 from pytest_extract.regression.snapshots import CaseState, FailingField
 
@@ -140,7 +139,7 @@ def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int]
     apart: dict[str, Change] = {}
     same_gold = same_digest(was, now, "gold")
     failing = [{entry.pattern for entry in side.failing.values()} for side in (was, now)]
-    containers = [{place for inner in side.patterns for place in _places_around(inner)} for side in (was, now)]
+    containers = [{place for inner in side.patterns for place in places_around(inner)} for side in (was, now)]
     for pattern in sorted({*was.patterns, *now.patterns}):
         old, new = was.patterns.get(pattern), now.patterns.get(pattern)
         if old and new:
@@ -155,14 +154,9 @@ def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int]
         is_whole = pattern in failing[one] and pattern in containers[another]
         if is_whole or _only_invented(pattern, was, now):
             sizes[pattern] = only.patterns[pattern].of
-        elif failing[another].isdisjoint(_places_around(pattern)):
+        elif failing[another].isdisjoint(places_around(pattern)):
             apart[pattern] = Change.GONE if old else Change.NEW
     return sizes, apart
-
-
-def _places_around(place: str) -> list[str]:
-    """Return a path or pattern, as text, and all that contain it (`at_or_below`)."""
-    return [place, *(place[: match.start()] for match in re.finditer(r"(?!^)[.\[]", place)), "$"]
 
 
 def _only_invented(pattern: str, was: CaseState, now: CaseState) -> bool:
@@ -204,7 +198,7 @@ _Inside: TypeAlias = Mapping[str, Sequence[tuple[bool, ...]]]
 def _failing_inside(side: CaseState) -> _Inside:
     found: dict[str, list[tuple[bool, ...]]] = {}
     for path, entry in side.failing.items():
-        for place in _places_around(path)[1:]:
+        for place in places_around(path)[1:]:
             found.setdefault(place, []).append(entry.runs)
     return found
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from operator import not_
 from typing import Final
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.mistakes.output import NamingLimit
 from pytest_extract.core.results import WRONG, Citation, Failure, FieldResult, RuleStatus, ScoreRecord, Status
-from pytest_extract.core.values import MISSING, at_or_below, json_type, pattern_of
+from pytest_extract.core.values import MISSING, json_type, pattern_of, places_around
 from pytest_extract.report.findings import (
     FAILED,
     Finding,
@@ -40,7 +42,7 @@ from pytest_extract.report.lines import (
     titled,
     wrap_spans,
 )
-from pytest_extract.report.totals import BY_EMPTINESS, EmptyPasses, UncomparedCase, order_text
+from pytest_extract.report.totals import BY_EMPTINESS, NO_VALUES, EmptyPasses, UncomparedCase, order_text
 from pytest_extract.report.value_diff import container_difference, first_difference, look_alike_text, value_difference
 from pytest_extract.report.values import WHOLE, show
 from pytest_extract.thresholds import results_without, rule_text
@@ -173,9 +175,9 @@ def score_lines(
     rest: list[Finding] = []
     if bad and breaches and score.gates.structural:
         failed = [field for field in results_without(score, known)[0] if not field.passed and field.status in WRONG]
-        if (decisive := _places_of(breaches, failed)) is not None:
-            rest = [finding for finding in bad if not _counts(finding, decisive)]
-            bad = [finding for finding in bad if _counts(finding, decisive)]
+        if (counting := _places_of(breaches, failed)) is not None:
+            decisive = _are_decisive(bad, counting)
+            bad, rest = [*compress(bad, decisive)], [*compress(bad, map(not_, decisive))]
         if any(breach.what == "pass_rate" for breach in breaches):
             lines += _failed_fields(failed, counted, options.width)
     if options.brief:
@@ -264,8 +266,6 @@ def _failed_fields(failed: Sequence[FieldResult], counted: Sequence[FieldResult]
     return prose(text, "plain", indent=2, width=width)
 
 
-_NO_VALUES: Final = frozenset({"max_cost_usd", "max_latency_s"})
-"""Bounds toward which no value counts."""
 _OF_A_PLACE: Final = frozenset({"fields", "absent", "known_failures"})
 _UNCOUNTED: Final = "wrong, but counted toward no missed bound:"
 
@@ -273,8 +273,8 @@ _UNCOUNTED: Final = "wrong, but counted toward no missed bound:"
 def _places_of(breaches: Sequence[Breach], failed: Sequence[FieldResult]) -> list[str] | None:
     """Return the places whose values count toward the missed bounds; None if all values do.
 
-    Toward `pass_rate` count the values of failed fields; toward the bound of a place, the values there; toward cost and
-    time none; toward any other measure all.
+    Toward `pass_rate` count the values of failed fields; toward the bound of a place, the values there; toward cost,
+    time and rules none; toward any other measure all.
     """
     places: list[str] = []
     for breach in breaches:
@@ -283,17 +283,23 @@ def _places_of(breaches: Sequence[Breach], failed: Sequence[FieldResult]) -> lis
             places.append(place)
         elif breach.what == "pass_rate":
             places += [str(field.path) for field in failed]
-        elif breach.what not in _NO_VALUES:
+        elif kind not in NO_VALUES:
             return None
     return places
 
 
-def _counts(finding: Finding, places: Sequence[str]) -> bool:
-    """Whether a finding stands at one of some places, inside it, or around it; what no judge decided breaks a case."""
-    names = (str(finding.result.path), pattern_of(finding.result.path))
-    return finding.result.status is Status.JUDGE_ERROR or any(
-        at_or_below(name, place) or at_or_below(place, name) for place in places for name in names
-    )
+def _are_decisive(findings: Sequence[Finding], places: Sequence[str]) -> list[bool]:
+    """Whether each finding stands at one of some places, inside or around it; what no judge decided breaks a case."""
+    inside, around = frozenset(places), {each for place in places for each in places_around(place)}
+    return [
+        finding.result.status is Status.JUDGE_ERROR
+        or any(
+            name in around or not inside.isdisjoint(places_around(name))
+            for path in finding.paths
+            for name in (str(path), pattern_of(path))
+        )
+        for finding in findings
+    ]
 
 
 def _finding_table(

@@ -28,6 +28,13 @@ class Finding(NamedTuple):
     stands_for: int = 1
     mistake: NamedMistake | None = None
 
+    @property
+    def paths(self) -> tuple[FieldPath, ...]:
+        """The places of the results that one mistake explains; otherwise the place of the finding."""
+        if self.mistake is not None and self.stands_for > 1 and not self.note:
+            return self.mistake.paths
+        return (self.result.path,)
+
 
 class Split(NamedTuple):
     """The comparisons of one score: those that count, and the known failures of the case."""

@@ -12,6 +12,7 @@ from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
 from pytest_extract.report.lines import text_of, text_width
 from pytest_extract.report.summary import mistake_lines
 from pytest_extract.report.totals import totals_of
+from tests.cpu_time import cpu_seconds
 from tests.records import field_result as leaf
 from tests.records import score_record as score
 
@@ -492,6 +493,7 @@ def shown_paths(*missed: str) -> list[str]:
         pytest.param(["fields.items"], ["items[0].price", "items[1].price"], ["note"], id="an-array"),
         pytest.param(["absent.note"], ["note"], ["items[0].price", "items[1].price"], id="absent"),
         pytest.param(["max_cost_usd"], [], ["items[0].price", "items[1].price", "note"], id="cost"),
+        pytest.param(["rules.total == 1"], [], ["items[0].price", "items[1].price", "note"], id="a-rule"),
         pytest.param(["pass_rate", "fields.note"], ["items[0].price", "items[1].price", "note"], [], id="both"),
         pytest.param(["pass_rate", "f1"], ["items[0].price", "items[1].price", "note"], [], id="all-values"),
         pytest.param([], ["items[0].price", "items[1].price", "note"], [], id="no-bound"),
@@ -501,6 +503,31 @@ def test_values_that_count_toward_no_missed_bound_stand_last(
     missed: list[str], counted: list[str], rest: list[str]
 ) -> None:
     assert shown_paths(*missed) == [*counted, *([UNCOUNTED, *rest] if rest else [])]
+
+
+def test_fields_told_in_one_line_count_by_their_own_places() -> None:
+    values = {"buyer": "Ann", "seller": "Bo", "city": "Rome", "town": "Bern"}
+    swapped = {"buyer": "Bo", "seller": "Ann", "city": "Bern", "town": "Rome"}
+    names = ("buyer", "seller"), ("city", "town")
+    one = score(
+        *(leaf(name, values[name], swapped[name]) for name in values),
+        mistakes=tuple(named("swapped_fields", f"{pair[0]} and {pair[1]} are swapped", *pair) for pair in names),
+    )
+    lines = squeezed(told(one, breaches=breaches("fields.buyer")))
+    assert lines[:3] == [
+        "$ swapped fields mismatch buyer and seller are swapped",
+        UNCOUNTED,
+        "$ swapped fields mismatch city and town are swapped",
+    ]
+
+
+def test_many_failed_fields_take_time_that_grows_with_their_number() -> None:
+    def seconds(count: int) -> float:
+        fields = [leaf(f"f{index}", 1, 2) for index in range(count)]
+        one = score(*fields, fields=fields)
+        return cpu_seconds(lambda: told(one, breaches=breaches("pass_rate")))
+
+    assert seconds(1_600) < 25 * seconds(200)  # 64 times as long where each finding asks each failed field
 
 
 def test_a_missing_row_counts_toward_the_bound_of_its_columns() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, at_or_below
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, places_around
 from pytest_extract.regression.changes import FieldChange
 from pytest_extract.report.diff import counts_text, finding_notes, inner_difference, output_lines, repeats_text
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
@@ -371,7 +371,8 @@ def _score(
         return {"failure": styled_lines(output_lines(score.failure, output, _TEXT_WIDTH))}
     counted, excused = split_known(score, known)
     bad = findings_of(counted, mistakes=score.mistakes)
-    was_right = {id(item): _was_right(item, worse) for item in bad}
+    around = {each for path in worse for each in places_around(path)}
+    was_right = {id(item): _was_right(item, worse, around) for item in bad}
     first = sorted(bad, key=lambda item: not was_right[id(item)])  # stable: worst first among both
     data: dict[str, Json] = {
         "gates": [
@@ -405,10 +406,12 @@ def _score(
     return data
 
 
-def _was_right(finding: Finding, worse: Mapping[str, FieldChange]) -> bool:
-    """Whether a field, or one of the fields that a finding sums up, was right in what the run is compared with."""
-    place = str(finding.result.path)
-    return place in worse or (finding.stands_for > 1 and any(at_or_below(path, place) for path in worse))
+def _was_right(finding: Finding, worse: Mapping[str, FieldChange], around: Collection[str]) -> bool:
+    """Whether a field, or one of the fields that a finding sums up, was right in what the run is compared with.
+
+    `around`: the fields that got worse, and all that contains them.
+    """
+    return any(str(path) in (around if finding.stands_for > 1 else worse) for path in finding.paths)
 
 
 def _side(value: Json | Missing, text: list[Json]) -> Json:
@@ -431,7 +434,7 @@ def _field(
         "m": short_name(metric_label(item)),
         "n": _notes(finding, both),
     }
-    if item.metric != "order":
+    if item.status is not Status.MISMATCH or item.gold is not MISSING or item.extracted is not MISSING:
         data["g"], data["x"] = _side(item.gold, styled(both.gold)), _side(item.extracted, styled(both.extracted))
     if was_right:
         data["w"] = "right before"

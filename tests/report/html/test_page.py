@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.spending import Spending
+from pytest_extract.regression.gate import evaluate_base
+from pytest_extract.regression.rules import Rules
 from pytest_extract.report.html import cases
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import json_in_script, page
@@ -22,7 +25,7 @@ from pytest_extract.report.html.text import anchor, document_text
 from pytest_extract.report.run_report import RunReport
 from tests.records import score_record
 from tests.report.html.data import page_data, plain
-from tests.report.runs import GOLD, broken, case, scored, wrong
+from tests.report.runs import GOLD, TEXT, broken, case, scored, wrong
 
 
 class Tags(HTMLParser):
@@ -131,6 +134,24 @@ def test_a_named_mistake_stands_at_its_field_and_in_the_filter() -> None:
     found = page_data(shown(result, scored("b", GOLD)))
     assert found.bodies[0]["attempts"][0]["fields"][0]["n"][0] == [[mistake.text, "mark"]]
     assert found.rows[0].statuses == sorted(["mismatch", mistake.kind.replace("_", " ")])
+
+
+def test_fields_told_in_one_line_have_no_values_and_their_own_past() -> None:
+    scorer = compile_schema({"type": "object", "properties": dict.fromkeys("abcd", TEXT)})
+    gold = {"a": "Alice", "b": "Bonn Ltd", "c": "Paris", "d": "Dora"}
+    swaps = {"a": "Bonn Ltd", "b": "Alice"}, {"c": "Dora", "d": "Paris"}
+    results = [
+        scored("x", {**gold, **swaps[1]}, gold=gold, scorer=scorer, model="base"),
+        scored("x", {**gold, **swaps[0], **swaps[1]}, gold=gold, scorer=scorer, model="new"),
+    ]
+    found = page_data(shown(*results, judged=evaluate_base(results, "base", Rules())))
+    (body,) = [body for row, body in zip(found.rows, found.bodies, strict=True) if row.variant == "new"]
+    fields = body["attempts"][0]["fields"]
+    assert [(field["p"], field["m"], field.get("w")) for field in fields] == [
+        ("$", "swapped fields", "right before"),
+        ("$", "swapped fields", None),
+    ]
+    assert all("g" not in field and "x" not in field for field in fields)
 
 
 def test_further_fields_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,10 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import MISSING, Json, text_digest
-from pytest_extract.report.findings import Finding, findings_of, mistake_text, split_known
+from pytest_extract.report.findings import Finding, findings_of, metric_label, mistake_text, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
 from pytest_extract.report.run_report import RunReport, headline
-from pytest_extract.report.totals import case_means, read_scores, reason_of
+from pytest_extract.report.totals import case_means, other_breaches, read_scores, reason_of
 from pytest_extract.report.values import show
 
 Level: TypeAlias = Literal["error", "warning"]
@@ -46,7 +46,8 @@ _MISTAKE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+):(?:\d+:)? (?P<text>.*
 class Problem:
     """Something to look at: a failing field, or a case as a whole. `key` names it, the same in every run.
 
-    `path` is relative to the root of the repository; None if the place is not known.
+    `in_fields`: the problems of the fields of a case say all that is wrong with it. `path` is relative to the root of
+    the repository; None if the place is not known.
     """
 
     level: Level
@@ -55,6 +56,7 @@ class Problem:
     key: str
     path: str | None = None
     line: int = 1
+    in_fields: bool = False
 
 
 def problems_of(run: RunReport) -> list[list[Problem]]:
@@ -107,10 +109,12 @@ def _case_problems(result: CaseResult, level: Level, run: RunReport) -> list[Pro
     case = None if run.find_case is None else run.find_case(result)
     path = None if case is None else _relative(case.path, run.root)
     title = _clean(result.nodeid)
+    others = other_breaches(result)
+    reasons = [reason_of(result), *(breach.message for breach in others if breach not in result.breaches)]
     whole = Problem(
         level=level,
         title=title,
-        text=_clean(reason_of(result)),
+        text=_clean("; ".join(dict.fromkeys(reasons))),
         key=result.nodeid,
         path=path or _relative(Path(result.file), run.root),
         line=1 if case is None else case.line,
@@ -124,14 +128,19 @@ def _case_problems(result: CaseResult, level: Level, run: RunReport) -> list[Pro
     # A service shows nothing at a file that is not in the repository: there, the case's own line is the place.
     inside = gold is not None and not Path(gold).is_absolute()
     lines = _gold_lines(case, findings) if inside else [None] * len(findings)
-    found = [whole]
+    found = [replace(whole, in_fields=bool(findings) and not others)]
+    keys: set[str] = set()
     for finding, line in zip(findings, lines, strict=True):
+        key = " ".join(map(str, (result.nodeid, *finding.paths)))
+        if key in keys:  # several metrics compare one value
+            key = f"{key} {metric_label(finding.result)}"
+        keys.add(key)
         found.append(
             Problem(
                 level=level,
                 title=title,
                 text=_field_text(finding),
-                key=f"{result.nodeid} {finding.result.path}",
+                key=key,
                 path=whole.path if line is None else gold,
                 line=whole.line if line is None else line,
             )
@@ -200,8 +209,17 @@ def _escape_property(text: str) -> str:
 
 
 def code_quality(groups: Sequence[Sequence[Problem]]) -> str:
-    """Write problems as a GitLab code quality report: an issue for each failing field, or for a case without one."""
-    problems = [each for group in groups for each in (group[1:] or group)]
+    """Write problems as a GitLab code quality report: an issue for each failing field, and for a case with more to say.
+
+    Beyond `MOST_ISSUES`, the last one counts those that are left out.
+    """
+    problems = [each for group in groups for each in group if not each.in_fields]
+    if (left := len(problems) - MOST_ISSUES) > 0:
+        text = f"{plural(left, 'more issue')} left out; the other reports have them"
+        problems = [
+            *problems[:MOST_ISSUES],
+            Problem(level="warning", title="pytest-extract", text=text, key="left out"),
+        ]
     severities: dict[Level, str] = {"error": "major", "warning": "minor"}
     issues: list[Json] = [
         {
@@ -211,7 +229,7 @@ def code_quality(groups: Sequence[Sequence[Problem]]) -> str:
             "severity": severities[each.level],
             "location": {"path": each.path or ".", "lines": {"begin": each.line}},
         }
-        for each in problems[:MOST_ISSUES]
+        for each in problems
     ]
     return json.dumps(issues, indent=1) + "\n"
 

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.core.case_result import Attempt, Outcome, Usage
+from pytest_extract.core.case_result import Attempt, Breach, Outcome, Usage
+from pytest_extract.core.scorer import compile_schema
 from pytest_extract.report import ci
 from pytest_extract.report.ci import Problem, code_quality, github_commands, junit_properties, problems_of
 from pytest_extract.report.evidence import CaseFinder
 from pytest_extract.report.markdown import LIMIT, MARKER, markdown
 from pytest_extract.report.run_report import RunReport, job_link, repository_root
-from tests.report.runs import GOLD, SCHEMA, broken, case, scored, wrong
+from tests.report.runs import GOLD, SCHEMA, TEXT, broken, case, scored, wrong
 
+KINDS = ("exact", "fuzzy")
+REPEAT = Breach(what="repeat", message="0 of 2 repeats passed")
 GOLD_LINES = json.dumps(GOLD, indent=1).split("\n")
 
 
@@ -153,6 +156,42 @@ def test_code_quality_has_an_issue_for_each_field(root: Path) -> None:
     again = json.loads(code_quality(problems(root, scored("a", wrong(vendor="y", total=2)), results[1])))
     assert [issue["fingerprint"] for issue in issues] == [issue["fingerprint"] for issue in again]
     assert {(issue["check_name"], issue["severity"]) for issue in issues} == {("pytest-extract", "major")}
+
+
+def test_what_one_mistake_or_one_of_several_metrics_says_has_its_own_issue(root: Path) -> None:
+    text = {"type": "string", "evaluation_config": {"metrics": [{"metric_id": f"string_{each}"} for each in KINDS]}}
+    twice = compile_schema({"type": "object", "properties": {"e": text}})
+    swapped = compile_schema({"type": "object", "properties": dict.fromkeys("abcd", TEXT)})
+    gold = {"a": "Alice", "b": "Bonn Ltd", "c": "Paris", "d": "Dora"}
+    output = {"a": "Bonn Ltd", "b": "Alice", "c": "Dora", "d": "Paris"}
+    results = [
+        scored("a", output, gold=gold, scorer=swapped),
+        scored("b", {"e": "zz"}, gold={"e": "x"}, scorer=twice),
+    ]
+    issues = json.loads(code_quality(problems(root, *results)))
+    assert [issue["description"].split(": ")[1] for issue in issues] == ["$", "$", "e", "e"]
+    assert len({issue["fingerprint"] for issue in issues}) == 4
+
+
+def test_a_bound_that_is_about_no_field_has_an_issue_beside_the_fields(root: Path) -> None:
+    missed = Breach(what="rules.total == 1", message="rule total == 1 is broken")
+    result = scored("a", wrong(total=2), breaches=(missed,))
+    again = replace(result.attempts[0], breaches=(missed,))
+    repeated = replace(scored("b", wrong(total=2), breaches=(REPEAT,)), attempts=(again, again))
+    issues = json.loads(code_quality(problems(root, result, repeated)))
+    assert [issue["description"].split(": ", 1)[1] for issue in issues if "mismatch" not in issue["description"]] == [
+        "rule total == 1 is broken",
+        "0 of 2 repeats passed; rule total == 1 is broken",
+    ]
+
+
+def test_issues_that_are_left_out_are_counted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ci, "MOST_ISSUES", 1)
+    issues = json.loads(code_quality(problems(root, scored("a", wrong(vendor="x", total=1)))))
+    assert [issue["description"].partition(", ")[0] for issue in issues] == [
+        "cases/all.extract.yaml::a: vendor: mismatch",
+        "pytest-extract: 1 more issue left out; the other reports have them",
+    ]
 
 
 def test_a_green_run_has_no_issue(root: Path) -> None:

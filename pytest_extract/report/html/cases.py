@@ -99,6 +99,7 @@ def case_data(
     `patterns`: the columns of the heat map.
     """
     ordered = _ordered(results, places)
+    matches = len(ordered) <= MOST_SMALL
     variants: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
         variants.setdefault((result.file, result.case_id), []).append(result)
@@ -111,7 +112,7 @@ def case_data(
         result, place = results[row.position], places[row.position]
         if room > 0:
             beside = variants[result.file, result.case_id]
-            body = _json(_body(result, place, documents, beside, matches=len(ordered) <= MOST_SMALL))
+            body = _json(_body(result, place, documents, beside, matches=matches))
         else:
             body = _json({"note": _LEFT_OUT})
             full += 1
@@ -121,6 +122,10 @@ def case_data(
     limits = []
     if len(ordered) > len(shown):
         limits.append(f"{len(shown):,} of {plural(len(ordered), 'case')} are on this page, what is not green first")
+    if len(patterns) > HEAT_COLUMNS:
+        limits.append(f"{HEAT_COLUMNS} of {plural(len(patterns), 'field')} that fail are in the heat map, the worst")
+    if not matches:
+        limits.append(f"fields that match are counted, not listed, in a run of more than {MOST_SMALL:,} cases")
     if full:
         limits.append(f"{len(shown) - full:,} of {plural(len(shown), 'case')} have room for their fields")
     return CaseData(rows=rows, bodies=bodies, limits=tuple(limits))
@@ -334,7 +339,7 @@ def _attempt(
     if attempt.score is not None:
         data |= _score(attempt.score, result.known, worse, attempt.output, evidence, matches=matches)
     data["notes"] = [f"Note: {message(note)}" for note in attempt.notes[:_MOST_TEXTS]]
-    if matches and attempt.output is not None and attempt.outcome is not Outcome.PASSED:
+    if attempt.output is not None and attempt.outcome is not Outcome.PASSED:
         data["output"] = _output(attempt)
     return data
 

@@ -2,7 +2,6 @@
 // as text (textContent), never as markup. The data of a case and of a document is read when it is first shown.
 const LIST_AT_ONCE = 200;
 const HEAT_AT_ONCE = 40;
-const HEAT_COLUMNS = 40;
 const PRINTED = 30;
 
 const $ = (id) => document.getElementById(id);
@@ -710,7 +709,7 @@ function drawHeat() {
   if (!table) return;
   const failing = matches.filter((row) => /[^m.]/i.test(row.heat));
   const ranked = heatSort === null ? failing : [...failing].sort((one, other) => WEIGHT.indexOf(one.heat[heatSort]) - WEIGHT.indexOf(other.heat[heatSort]));
-  const columns = data.patterns.map((_, index) => index).filter((index) => matches.some((row) => !".!".includes(row.heat[index]))).slice(0, HEAT_COLUMNS);
+  const columns = data.patterns.map((_, index) => index).filter((index) => matches.some((row) => !".!".includes(row.heat[index])));
   const head = make("tr", { role: "row" }, make("th", { scope: "col", role: "columnheader" }, "case"),
     columns.map((index) => [index, data.patterns[index]]).map(([index, name]) => make("th", { scope: "col", role: "columnheader", class: "field", "aria-sort": index === heatSort ? "ascending" : null },
       make("button", { type: "button", title: name, on: { click: () => { heatSort = heatSort === index ? null : index; drawHeat(); } } }, make("span", { text: tail(name) })))));

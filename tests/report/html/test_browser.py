@@ -343,6 +343,15 @@ def test_the_heat_map_sorts_and_opens_cases(show: Open) -> None:
     assert shown_case(browser) == "b"
 
 
+def test_the_heat_map_has_all_columns_of_the_data(show: Open) -> None:
+    names = [f"f{index}" for index in range(60)]
+    scorer = compile_schema({"type": "object", "properties": dict.fromkeys(names, TEXT)})
+    gold = dict.fromkeys(names, "a")
+    results = [scored(name, dict.fromkeys(names, name), gold=gold, scorer=scorer) for name in "bc"]
+    browser = show(results)
+    assert len(browser.find_elements("css selector", "#heat-table thead button")) == 60
+
+
 def test_the_heat_map_is_walked_by_arrow_keys(show: Open) -> None:
     from selenium.webdriver import Keys
 

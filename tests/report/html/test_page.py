@@ -6,6 +6,7 @@ import base64
 import hashlib
 import html
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -178,10 +179,15 @@ def test_a_page_of_very_many_cases_says_how_many_it_has(monkeypatch: pytest.Monk
     assert [row.name for row in page_data(text).rows] == ["d", "a"]
 
 
-def test_fields_that_match_are_listed_for_small_runs_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fields_that_match_are_listed_for_small_runs_and_outputs_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases, "MOST_SMALL", 1)
-    found = page_data(shown(scored("a", wrong(total=1)), scored("b", GOLD)))
+    bad = scored("a", wrong(total=1))
+    bad = replace(bad, attempts=(replace(bad.attempts[0], output='{"total": 1}'),))
+    text = shown(bad, scored("b", GOLD))
+    found = page_data(text)
     assert all("matches" not in attempt for body in found.bodies for attempt in body["attempts"])
+    assert found.bodies[0]["attempts"][0]["output"] == {"text": '{"total": 1}'}
+    assert "fields that match are counted, not listed, in a run of more than 1 cases" in text_of_page(text)
 
 
 def test_a_green_case_shows_what_failed_in_it_all_the_same() -> None:
@@ -261,6 +267,11 @@ def test_the_heat_map_has_a_letter_for_each_field() -> None:
     assert heat["b"] == {"vendor": "m", "total": "m", "items[].price": "x"}
     assert set(heat["c"].values()) == {"m"}
     assert set(heat["d"].values()) == {"!"}
+
+
+def test_fields_that_the_heat_map_leaves_out_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases, "HEAT_COLUMNS", 1)
+    assert "1 of 2 fields that fail are in the heat map" in text_of_page(shown(scored("a", wrong(total=1, vendor="x"))))
 
 
 def test_cases_have_what_the_filter_asks_for() -> None:

@@ -325,9 +325,12 @@ function before(row) {
   if (!earlier) return null;
   const was = earlier.get(row.anchor);
   if (!was) return { text: "new", tone: "" };
-  if (was.rate === row.rate && was.outcome === row.outcome) return null;
-  const rate = was.rate === null ? data.outcomes[was.outcome][1] : percent(was.rate);
-  return { text: `was ${rate}`, tone: (was.rate ?? -1) > (row.rate ?? -1) ? "bad" : "good" };
+  if (was.outcome !== row.outcome) {
+    const [then, now] = [was, row].map((each) => data.outcomes[each.outcome]);
+    return { text: `was ${then[1]}`, tone: then[0] === "passed" ? "bad" : now[0] === "passed" ? "good" : "" };
+  }
+  if (was.rate === row.rate) return null;
+  return { text: `was ${was.rate === null ? "without a rate" : percent(was.rate)}`, tone: (was.rate ?? -1) > (row.rate ?? -1) ? "bad" : "good" };
 }
 
 function describeList() {
@@ -831,6 +834,7 @@ function print() {
 
 for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
 tools.addEventListener("submit", (event) => event.preventDefault());
+tools.addEventListener("reset", () => { earlier = null; }); // which empties the box of the file
 tools.addEventListener("input", () => { heatShown = HEAT_AT_ONCE; filter(); });
 $("earlier").addEventListener("change", (event) => {
   const [file] = event.target.files;

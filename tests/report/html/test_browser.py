@@ -632,12 +632,19 @@ def test_paper_has_the_failing_cases_and_no_tools(show: Open, browser: Any) -> N
 
 def test_an_earlier_page_is_compared_by_the_reader(show: Open, tmp_path: Path) -> None:
     now = [scored("a", wrong(total=1)), scored("b", GOLD), scored("c", GOLD), scored("d", wrong(total=1))]
-    then = [scored("a", GOLD), scored("b", wrong(total=1, vendor="x")), scored("c", GOLD)]
+    now += [replace(scored("dear", GOLD), outcome=Outcome.FAILED), scored("e", wrong(total=1))]
+    then = [
+        scored("dear", GOLD),
+        scored("e", wrong(total=1, vendor="x")),
+        scored("a", GOLD),
+        scored("b", wrong(total=1, vendor="x")),
+        scored("c", GOLD),
+    ]
     (tmp_path / "then.html").write_text(page(RunReport(results=then)), encoding="utf-8")
     (tmp_path / "other.html").write_text("<script>document.title = 'owned'</script>", encoding="utf-8")
     browser = show(now)
     one(browser, "#earlier").send_keys(str(tmp_path / "then.html"))
-    until(browser, lambda: "3 not as on the earlier page" in one(browser, "#shown").text)
+    until(browser, lambda: "5 not as on the earlier page" in one(browser, "#shown").text)
     chips = {
         item.find_element("css selector", ".name").text: [
             (chip.text, chip.get_attribute("class").split()[1:]) for chip in item.find_elements("css selector", ".chip")
@@ -645,12 +652,19 @@ def test_an_earlier_page_is_compared_by_the_reader(show: Open, tmp_path: Path) -
         for item in browser.find_elements("css selector", "#list li")
     }
     assert chips == {
-        "a": [("was 100 %", ["bad"])],
+        "a": [("was passed", ["bad"])],
         "d": [("new", [])],
-        "b": [("was 33.3 %", ["good"])],
+        "e": [("was 33.3 %", ["good"])],
+        "dear": [("was passed", ["bad"])],
+        "b": [("was failed", ["good"])],
         "c": [],
     }
     assert [*chips][-1] == "c"
     one(browser, "#earlier").send_keys(str(tmp_path / "other.html"))
     until(browser, lambda: one(browser, "#shown").text == "other.html is no page of this kind")
     assert "owned" not in browser.title
+    one(browser, "#earlier").send_keys(str(tmp_path / "then.html"))
+    until(browser, lambda: "5 not as on the earlier page" in one(browser, "#shown").text)
+    one(browser, "#all").click()
+    assert one(browser, "#shown").text == "6 cases"
+    assert browser.find_elements("css selector", "#list .chip") == []

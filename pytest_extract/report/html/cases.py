@@ -93,10 +93,11 @@ def case_data(
     places: Sequence[CasePlace],
     patterns: Sequence[str],
     documents: PageDocuments,
+    tags: Collection[str] = (),
 ) -> CaseData:
     """Write the cases as data, what is not green first; `places` in the order of the results.
 
-    `patterns`: the columns of the heat map.
+    `patterns`: the columns of the heat map. `tags`: those that the filter asks for.
     """
     ordered = _ordered(results, places)
     matches = len(ordered) <= MOST_SMALL
@@ -117,7 +118,7 @@ def case_data(
             body = _json({"note": _LEFT_OUT})
             full += 1
         room -= len(body)
-        rows.append(_row(result, place, columns))
+        rows.append(_row(result, place, columns, tags))
         bodies.append(body)
     limits = []
     if len(ordered) > len(shown):
@@ -168,9 +169,10 @@ def _natural_key(name: str) -> list[str | int]:
 # --- the list
 
 
-def _row(result: CaseResult, place: CasePlace, columns: Mapping[str, int]) -> Json:
+def _row(result: CaseResult, place: CasePlace, columns: Mapping[str, int], filtered: Collection[str]) -> Json:
     rate = case_means(result, MEASURES[:1]).get("pass_rate")
-    tags = [[short_name(name), short_name(tag_text(result.tags, name))] for name in [*result.tags][:_MOST_TAGS]]
+    names = [name for index, name in enumerate(result.tags) if index < _MOST_TAGS or name in filtered]
+    tags = [[short_name(name), short_name(tag_text(result.tags, name))] for name in names]
     return [
         anchor(result),
         short_name(result.case_id),

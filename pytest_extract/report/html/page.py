@@ -11,7 +11,7 @@ import html
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from string import Template
@@ -155,7 +155,8 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     columns = [name for name, _ in worst_patterns(run.totals.fields)]
     places, anchors = _places(run, variants)
     documents = PageDocuments(run.find_case, run.pages)
-    cases = case_data(run.results, places, columns, documents)
+    tags = _filtered_tags(run)
+    cases = case_data(run.results, places, columns, documents, tags)
     shown_documents, limits = documents.data()
     compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
     if compared and len(variants) > 1 and run.gate != "regression":
@@ -184,7 +185,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
             "facts": [(name, shorten(text, _SENTENCE)) for name, text in (*run.facts.items(), *_models(run)) if text],
         },
         "sections": [section for section in sections if section[2]],
-        "filters": _filters(run, variants, places),
+        "filters": _filters(run, variants, places, tags),
         "outcomes": [[str(each), outcome_text(each), ICONS[each]] for each in ORDER],
         "variants": [short_name(variant) or NO_VARIANT for variant in variants],
         "patterns": [short_name(name) for name in columns[:HEAT_COLUMNS]],
@@ -311,15 +312,22 @@ def _more(run: RunReport) -> Parts:
     return [*_pre(repeats), *([("list", told)] if told else [])]
 
 
-def _filters(run: RunReport, variants: Sequence[str], places: Sequence[CasePlace]) -> dict[str, Any]:
-    counts = run.totals.outcomes
+def _filtered_tags(run: RunReport) -> dict[str, list[str]]:
+    """Return the tags that the filter asks for, with their values."""
     tags: dict[str, dict[str, None]] = {}
-    mistakes: Counter[str] = Counter()
     for result in run.results:
         for name in result.tags:
             tags.setdefault(name, {}).setdefault(tag_text(result.tags, name))
-        mistakes.update(mistakes_of(result))
-    split = {name: values for name, values in tags.items() if 1 < len(values) <= _MOST_TAG_VALUES}
+    return {
+        name: sorted(values, key=natural_key) for name, values in tags.items() if 1 < len(values) <= _MOST_TAG_VALUES
+    }
+
+
+def _filters(
+    run: RunReport, variants: Sequence[str], places: Sequence[CasePlace], tags: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    counts = run.totals.outcomes
+    mistakes = Counter(mistake for result in run.results for mistake in mistakes_of(result))
     return {
         "outcomes": [
             (str(each), f"{outcome_text(each)} ({counts[each]:,})", ICONS[each]) for each in ORDER if counts[each]
@@ -327,10 +335,7 @@ def _filters(run: RunReport, variants: Sequence[str], places: Sequence[CasePlace
         "variants": [
             (index, short_name(variant) or NO_VARIANT) for index, variant in enumerate(variants[:MOST_VARIANTS])
         ],
-        "tags": [
-            (short_name(name), [short_name(value) for value in sorted(values, key=natural_key)])
-            for name, values in split.items()
-        ],
+        "tags": [(short_name(name), [*map(short_name, values)]) for name, values in tags.items()],
         "mistakes": [
             (title, [(name, f"{name} ({mistakes[name]:,})") for name in sorted(names)])
             for title, names in (

@@ -287,6 +287,12 @@ def test_cases_have_what_the_filter_asks_for() -> None:
     assert page_data(text).filters["tags"] == [["domain", ["mail", "scan"]]]
 
 
+def test_a_case_of_many_tags_has_those_that_the_filter_asks_for() -> None:
+    same = {f"t{index}": "x" for index in range(24)}
+    text = shown(*(scored(each, GOLD, tags={**same, "zone": each}) for each in "ab"))
+    assert [row.tags["zone"] for row in page_data(text).rows] == ["a", "b"]
+
+
 def test_the_judge_s_cost_is_told() -> None:
     text = text_of_page(shown(scored("a", GOLD), judge=Spending(calls=3, cost_usd=0.5)))
     assert "judge 3 calls" in text

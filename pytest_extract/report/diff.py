@@ -27,6 +27,7 @@ from pytest_extract.report.lines import (
     Line,
     Span,
     Style,
+    left_part,
     line,
     listed,
     number_text,
@@ -513,10 +514,15 @@ def output_lines(failure: Failure, output: object, width: int) -> list[Line]:
 def _output_excerpt(output: str, row: int, column: int, width: int) -> list[Line]:
     texts = output.split("\n")
     row = min(row, len(texts))
-    left = max(column - (width - 12) * 2 // 3, 0)
+    room = max(width - 12, 1)
+    whole = texts[row - 1][: max(column - 1, 0)]
+    before = whole[-room:]
+    while before and text_width(safe(before)) >= room * 2 // 3:
+        before = before[1:]
+    left = len(whole) - len(before)
     lines: list[Line] = []
     for index in range(max(row - 1 - _CONTEXT, 0), row):
-        piece = texts[index][left : left + width - 12]
-        lines.append(line(Span(f"{index + 1:>4} | ", "dim"), safe(piece), indent=2))
-    before = safe(texts[row - 1][left : max(column - 1, 0)])
-    return [*lines, line(Span(f"{'':>4} | ", "dim"), " " * len(before), Span("^", "mark"), indent=2)]
+        piece = left_part(safe(texts[index][left : left + room]), room)
+        lines.append(line(Span(f"{index + 1:>4} | ", "dim"), piece, indent=2))
+    caret = " " * text_width(safe(before))
+    return [*lines, line(Span(f"{'':>4} | ", "dim"), caret, Span("^", "mark"), indent=2)]

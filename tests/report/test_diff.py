@@ -354,6 +354,15 @@ def test_places_stand_below_their_field() -> None:
     assert lines[1].strip() == "gold at line 3, column 2"
 
 
+@pytest.mark.parametrize("times", [1, 100])
+def test_the_caret_stands_below_the_place_after_wide_and_escaped_characters(times: int) -> None:
+    before = '{"a": "' + "日本😀\x00" * times + '", "b": '
+    failure = Failure(kind=FailureKind.MALFORMED_JSON, message="x", line=1, column=len(before) + 1)
+    *_, shown, caret = told(score(failure=failure), output=before + "tru" + "語" * 90, width=80)
+    assert text_width(caret) - 1 == text_width(shown[: shown.index("tru")])
+    assert text_width(shown) <= 80
+
+
 def test_an_unusable_output_is_shown_around_the_place() -> None:
     failure = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma before }", line=3, column=9)
     assert told(score(failure=failure), output='{\n "a": 1,\n "b": 22,\n}') == [

@@ -41,7 +41,7 @@ function fill(element, attributes = {}, children) {
 function styled(spans) {
   return spans.map((span) => {
     if (typeof span === "string") return span;
-    const tag = span[1] === "mark" ? "mark" : span[1] === "code" ? "code" : "span";
+    const tag = span[1] === "mark" ? "mark" : "span";
     return make(tag, { text: span[0], class: tag === "span" ? span[1] : null });
   });
 }
@@ -206,11 +206,11 @@ function plotPart({ title, text, label, logarithmic, points, lines, names }) {
   return make("figure", {}, make("figcaption", {}, make("strong", { text: title }), " ", make("span", { class: "dim", text })), figure, legend);
 }
 
-// Up to six round numbers between two numbers; all whole numbers if there are no more.
+// Up to six round numbers between two numbers, or both if there is none; all whole numbers if there are no more.
 function ticks(low, high) {
   if (high - low < 6) return Array.from({ length: high - low + 1 }, (_, index) => low + index);
   const round = Array.from({ length: 24 }, (_, index) => [1, 2, 5][index % 3] * 10 ** Math.floor(index / 3)).filter((step) => step >= low && step <= high);
-  return round.filter((_, index) => index % Math.ceil(round.length / 6) === 0);
+  return !round.length ? [low, high] : round.filter((_, index) => index % Math.ceil(round.length / 6) === 0);
 }
 
 function drawFilters({ outcomes, worse, variants, mistakes, tags }) {

@@ -614,6 +614,24 @@ def test_the_page_has_landmarks_names_and_one_title(show: Open) -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_plots_stand_side_by_side_and_their_axes_have_numbers(show: Open) -> None:
+    results = [
+        scored(f"c{index}", GOLD if index % 3 else wrong(total=1), shape={"values": 24 + index, "depth": 2 + index % 3})
+        for index in range(20)
+    ]
+    browser = show(results)
+    plots = browser.find_elements("css selector", "#plots figure")
+    assert [plot.location["y"] for plot in plots] == [plots[0].location["y"]] * 2
+    axes = [[each.text for each in plot.find_elements("css selector", "text[y='192']")] for plot in plots]
+    assert axes == [["24", "43"], ["2", "3", "4"]]
+
+
+def test_the_tools_stay_in_a_narrow_window(show: Open, browser: Any) -> None:
+    window(browser, 320)
+    show([scored("a", wrong(total=1)), scored("b", GOLD)])
+    assert browser.execute_script("return document.documentElement.scrollWidth - innerWidth") <= 0
+
+
 def test_paper_has_the_failing_cases_and_no_tools(show: Open, browser: Any) -> None:
     show()
     scheme(browser, "light", "print")

@@ -52,15 +52,6 @@ def first_difference(gold: str, extracted: str) -> int:
     return low
 
 
-def text_difference(gold: str, extracted: str, width: int) -> tuple[Span, ...]:
-    """Mark the differences in about `width` characters around the first one; no spans for dissimilar texts.
-
-    `ACME Gmb[H→h]` was replaced, `[-lost]` is only in gold, `[+invented]` only in the extracted text.
-    """
-    parts = diff_texts(gold, extracted)
-    return () if parts is None else tuple(_marked_window(parts.before, parts.runs, parts.after, width))
-
-
 class TextDiff(NamedTuple):
     """Two similar texts: their common beginning, the runs that agree or differ, and their common end."""
 
@@ -267,12 +258,14 @@ def container_difference(gold: Json, extracted: Json, width: int, *, limit: int 
 def value_difference(gold: Json | Missing, extracted: Json | Missing, width: int) -> Line:
     """Describe the difference of two values: marked characters, the error of a number, or their types.
 
-    No spans if the two values show all of it.
+    In about `width` characters around the first difference `ACME Gmb[H→h]` was replaced, `[-lost]` is only in gold,
+    `[+invented]` only in the extracted text. No spans for dissimilar texts, and if the two values show all of it.
     """
     if gold is MISSING or extracted is MISSING or gold is None or extracted is None:
         return ()
     if isinstance(gold, str) and isinstance(extracted, str):
-        return text_difference(gold, extracted, width)
+        parts = diff_texts(gold, extracted)
+        return () if parts is None else tuple(_marked_window(parts.before, parts.runs, parts.after, width))
     if _is_number(gold) and _is_number(extracted):
         return line(_number_difference(gold, extracted))
     if json_type(gold) != json_type(extracted):

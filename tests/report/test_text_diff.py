@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.report.lines import text_of
-from pytest_extract.report.value_diff import first_difference, look_alike_text, text_difference
+from pytest_extract.report.value_diff import first_difference, look_alike_text, value_difference
 
 LONG = "The quick brown fox jumps over the lazy dog. " * 20
 
@@ -21,11 +21,11 @@ LONG = "The quick brown fox jumps over the lazy dog. " * 20
     ],
 )  # fmt: skip
 def test_marks(gold: str, extracted: str, told: str) -> None:
-    assert text_of(text_difference(gold, extracted, 80)) == told
+    assert text_of(value_difference(gold, extracted, 80)) == told
 
 
 def test_differences_far_apart_are_told_in_words() -> None:
-    told = text_of(text_difference("word " * 30, "ward " + "word " * 28 + "ward ", 200))
+    told = text_of(value_difference("word " * 30, "ward " + "word " * 28 + "ward ", 200))
     assert told.startswith("[word→ward] word")
     assert told.endswith("[word→ward] ")
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from pytest_extract.core.aggregate.slices import tag_text
+from pytest_extract.core.aggregate.slices import natural_key, tag_text
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, places_around
@@ -142,7 +141,7 @@ class _ListRow(NamedTuple):
     outcome: int
     worse: int
     rate: float
-    name: list[str | int]
+    name: tuple[bool, list[tuple[int, str]]]
     position: int
 
 
@@ -153,17 +152,11 @@ def _ordered(results: Iterable[CaseResult], places: Sequence[CasePlace]) -> list
             outcome=ORDER.index(result.outcome),
             worse=-len(places[position].worse),
             rate=case_means(result, ["pass_rate"]).get("pass_rate", 0.0),
-            name=_natural_key(result.nodeid),
+            name=natural_key(result.nodeid),
             position=position,
         )
         for position, result in enumerate(results)
     )
-
-
-def _natural_key(name: str) -> list[str | int]:
-    """Split a name into texts and numbers, so that case-2 sorts before case-10."""
-    parts = re.split(r"([0-9]{1,18})", name)
-    return [int(part) if index % 2 else part for index, part in enumerate(parts)]
 
 
 # --- the list

@@ -112,15 +112,20 @@ def report_file(text: str) -> ReportFile:
     named = next((each for each in FORMATS if each.name == name and rest), None)
     if named is not None:
         return ReportFile(named, Path(rest))
+    names = [each.name for each in FORMATS]
+    if rest and len(name) > 1 and name.isalpha():  # not a drive of Windows
+        from pytest_extract.errors import closest
+
+        near = closest(name, names)
+        raise ValueError(f"begins with no format (formats: {', '.join(names)}){near}; ./{text} is a file of that name")
     suffix = Path(text).suffix.lower()
     suffixes = {each.suffix: each for each in FORMATS if each.suffix is not None}
     if suffix not in suffixes:
         from pytest_extract.errors import closest
 
-        names = ", ".join(each.name for each in FORMATS)
         raise ValueError(
             f"must end in {', '.join(suffixes)}, or begin with a format, as {FORMATS[-1].example} does "
-            f"(formats: {names}){closest(suffix, suffixes)}"
+            f"(formats: {', '.join(names)}){closest(suffix, suffixes)}"
         )
     return ReportFile(suffixes[suffix], Path(text))
 

@@ -22,7 +22,7 @@ COLUMNS: Final = (
     "gold", "extracted", "reason", "confidence", "mistake", "mode",
 )  # fmt: skip
 
-_FORMULA: Final = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - the full-width signs count in some locales
+_FORMULA: Final = frozenset("=+-@\t\n＝＋－＠")  # noqa: RUF001 - the full-width signs count in some locales
 """First characters of cells that a spreadsheet takes for formulas."""
 
 
@@ -32,7 +32,7 @@ def csv_table(run: RunReport) -> str:
     Each tag or dimension that splits the run is one more column, with the slice of the case or of the value.
 
     Gold and extracted values are JSON, empty where missing. A text that a spreadsheet would take for a formula begins
-    with an apostrophe. Lone surrogates and null characters are escaped.
+    with an apostrophe. Lone surrogates, null characters and carriage returns are escaped.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -110,6 +110,7 @@ def _csv_cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = value.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
+    text = text.replace("\r", "\\r")  # which `csv` of Python 3.11 does not quote
     return f"'{text}" if text[:1] in _FORMULA and not _reads_as_number(text) else text
 
 

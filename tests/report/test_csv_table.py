@@ -40,6 +40,7 @@ def test_no_cell_is_a_formula(path: str, cell: str) -> None:
         pytest.param("-1.5e3", "-1.5e3", id="negative"),
         pytest.param("-nan()", "'-nan()", id="no number"),
         pytest.param("a\x00b", "a\\x00b", id="nul"),
+        pytest.param("a\rb", "a\\rb", id="carriage return"),
         pytest.param("\ud800", "\\ud800", id="lone surrogate"),
         pytest.param("漢字", "漢字", id="any script"),
     ],

@@ -770,7 +770,7 @@ function show(row, focus) {
 }
 
 function follow() {
-  const row = byAnchor.get(decodeURIComponent(location.hash.slice(1)));
+  const row = byAnchor.get(location.hash.slice(1));
   if (!row) return;
   if (!matches.includes(row)) reset();
   if (![...controls.list.children].some((item) => item.row === row)) choose({ row }, `case ${row.name}`);
@@ -820,7 +820,8 @@ function keys(event) {
 // paper shows the cases themselves, not the tools
 
 function print() {
-  const shown = matches.filter((row) => data.outcomes[row.outcome][0] !== "passed").slice(0, PRINTED);
+  const failing = matches.filter((row) => data.outcomes[row.outcome][0] !== "passed");
+  const shown = failing.slice(0, PRINTED);
   const kept = view;
   const parts = shown.map((row) => {
     const body = read("body", bodies, row.index);
@@ -828,8 +829,8 @@ function print() {
     return make("section", {}, make("h3", { text: `${data.outcomes[row.outcome][2]} ${row.name}` }), caseDetails(body));
   });
   view = kept;
-  const left = matches.length - shown.length;
-  $("print").replaceChildren(...parts, left ? make("p", { text: `${count(left)} more cases are not printed.` }) : "");
+  const left = failing.length - shown.length;
+  $("print").replaceChildren(...parts, left ? make("p", { text: `Not printed: ${count(left)} more that did not pass.` }) : "");
 }
 
 for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
@@ -865,5 +866,5 @@ $("cases").addEventListener("keydown", keys);
 addEventListener("hashchange", follow);
 addEventListener("beforeprint", print);
 filter();
-if (byAnchor.has(decodeURIComponent(location.hash.slice(1)))) follow();
+if (byAnchor.has(location.hash.slice(1))) follow();
 else if (rows.length) open(rows[0], false);

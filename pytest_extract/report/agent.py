@@ -128,7 +128,8 @@ def _other_reasons(result: CaseResult) -> Iterator[tuple[str, str]]:
             gates = (score.gates.root, score.gates.schema)
             yield from ((f"{gate.name} gate", gate.why) for gate in gates if not gate.passed)
         elif score.failure is not None:
-            yield f"unusable output: {score.failure.kind}", f"{score.failure}; output {show(attempt.output, _VALUE)}"
+            output = "" if attempt.output is None else f"; output {show(attempt.output, _VALUE)}"
+            yield f"unusable output: {score.failure.kind}", f"{score.failure}{output}"
     yield from ((breach.what, breach.message) for breach in other_breaches(result))
 
 
@@ -162,7 +163,7 @@ def _block(run: RunReport, pattern: str, tally: PatternCounts) -> Iterator[str]:
 
 def _command(run: RunReport, results: Sequence[CaseResult]) -> str:
     """Return the command that runs some cases alone: all variants of the run are named, as the ids of tests are."""
-    variants = [_as_run(result)[1] for result in run.results]
+    variants = [_as_run(result)[1] for result in {result.variant: result for result in run.results}.values()]
     chosen = {
         f"--extract-{name}={value}": None
         for variant in variants

@@ -99,8 +99,8 @@ def other_kind(mode: int) -> str | None:
 def write_atomic(path: Path, text: str) -> None:
     """Write `text` (UTF-8) to `path`, replacing what is there; a reader sees the old or the new file, never a part.
 
-    A link stays one: what it points to is replaced. Into what is neither file nor folder (/dev/stdout, a pipe), text is
-    written as it comes. Raises NotWritten when it cannot be written.
+    A link stays one: what it points to is replaced. A file keeps its access rights. Into what is neither file nor
+    folder (/dev/stdout, a pipe), text is written as it comes. Raises NotWritten when it cannot be written.
     """
     _replace(path, lambda file: file.write(text))
 
@@ -120,6 +120,8 @@ def _replace(path: Path, write: Callable[[TextIO], object]) -> None:
         return
     target = Path(os.path.realpath(path))
     with _scratch(target, write) as scratch:
+        with suppress(OSError):  # nothing is there yet, or the file system has no such rights
+            scratch.chmod(stat.S_IMODE(target.stat().st_mode))
         scratch.replace(target)
 
 

@@ -117,6 +117,7 @@ class CaseBuilder:
             id=name,
             path=self._settings.own.source.path,
             line=line,
+            steps=self._settings.own.steps,
             document=parts.document,
             schema=schema.value,
             scorer=parts.scorer,

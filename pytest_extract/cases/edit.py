@@ -1,8 +1,9 @@
 """Replaces a value in a JSON or YAML text, such as the gold of a case, and leaves the rest as it is.
 
-A changed value keeps its quoting. A block of YAML that gained or lost keys, or rows at its end, gains or loses
-their lines; any other mapping or list that gained or lost a part is written anew as a whole in the style it had.
-Comments, order, spacing and line ends everywhere else stay. The result is read again before it is used.
+A changed value keeps its quoting. What a mapping or list loses is taken out; what JSON or a block of YAML gains is put
+behind its last part. A list of which it is not known which row is gone, and a YAML mapping or list in one line that
+gains a part, is written anew as a whole in the style it had. Comments, order, spacing and line ends everywhere else
+stay. The result is read again before it is used.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -28,12 +31,13 @@ _YAML_WORDS: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off
 """Words that YAML 1.1 or 1.2 readers do not read as texts."""
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 _INDENT = re.compile(r"\n([ \t]+)\S")
+_REST_OF_PART = re.compile(r"[ \t]*,?[ \t]*(?:#.*)?")
 
 
 class TextRange(NamedTuple):
     """Offsets of a value in its text, the end exclusive, and the column (from 0) where it begins.
 
-    `entry`: where what holds the value begins, the key of a YAML mapping; the value itself elsewhere.
+    `entry`: where what holds the value begins, the key of a mapping; the value itself elsewhere.
     """
 
     start: int
@@ -47,8 +51,8 @@ class _Edit(NamedTuple):
     text: str
 
 
-def with_value(source: SourceFile, steps: Steps, value: Json) -> str:
-    """Return the source's text with `value` at `steps`.
+def with_value(source: SourceFile, steps: Steps, value: Json, removed: Collection[Steps] = ()) -> str:
+    """Return the source's text with `value` at `steps`; `removed`: the places in the source of the rows that it lacks.
 
     Raises StoreError when the value is no JSON (NaN), or the text cannot be changed so that it reads back as wanted.
     """
@@ -57,9 +61,9 @@ def with_value(source: SourceFile, steps: Steps, value: Json) -> str:
     if steps not in spans:
         raise StoreError(f"{source.path}: the value stands behind a YAML alias and cannot be written; write it out")
     new = _ordered_like(old, value)
-    for by_line in (True, False):
+    for by_part in (True, False):
         try:
-            text = _Editor(source, spans, by_line).text(steps, old, new)
+            text = _Editor(source, spans, by_part, frozenset(removed)).text(steps, old, new)
         except ValueError as error:
             raise StoreError(f"{source.path}: the value is no JSON: {error}") from None
         if _is_right(source, text, steps, value):
@@ -105,11 +109,12 @@ def _emptied(whole: Json, steps: Steps) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class _Editor:
-    """Finds the smallest parts of a text that have to be written anew; `by_line`: also lines of a YAML block."""
+    """Finds the smallest parts of a text that have to be written anew; `by_part`: also what is gained and lost."""
 
     source: SourceFile
     spans: Mapping[Steps, TextRange]
-    by_line: bool
+    by_part: bool
+    removed: frozenset[Steps]
 
     def text(self, steps: Steps, old: Json, new: Json) -> str:
         text = self.source.text
@@ -121,34 +126,42 @@ class _Editor:
     def _edits(self, steps: Steps, old: Json, new: Json) -> Iterator[_Edit]:
         if type(old) is type(new) and canonical_json(old) == canonical_json(new):
             return
-        common = self._common(steps, old, new)
-        if common is None:
+        kept = self._kept(steps, old, new)
+        if kept is None:
             span = self.spans[steps]
             yield _Edit(span, _rendered(self.source, span, new, old))
             return
-        yield from self._lines(steps, old, new, common)
-        for key in common:
-            yield from self._edits((*steps, key), old[key], new[key])
+        yield from self._lost(steps, _keys(old), {before for before, _ in kept})
+        yield from self._gained(steps, new, kept)
+        for before, after in kept:
+            yield from self._edits((*steps, before), old[before], new[after])
 
-    def _common(self, steps: Steps, old: Any, new: Any) -> list[Any] | None:
-        """Return the keys or indices that both have, where only they, and whole lines, need an edit; else None."""
+    def _kept(self, steps: Steps, old: Any, new: Any) -> list[tuple[Any, Any]] | None:
+        """Return old and new key, or index, of each part that stays, where only parts need an edit; else None."""
         if isinstance(old, dict) and isinstance(new, dict):
-            common, as_many = [key for key in old if key in new], old.keys() == new.keys()
+            kept = [(key, key) for key in old if key in new]
         elif isinstance(old, list) and isinstance(new, list):
-            common, as_many = [*range(min(len(old), len(new)))], len(old) == len(new)
-            if not as_many and canonical_json(old[: len(common)]) != canonical_json(new[: len(common)]):
+            left = [index for index in range(len(old)) if (*steps, index) not in self.removed]
+            kept = [(index, place) for place, index in enumerate(left[: len(new)])]
+            before, after = [old[index] for index, _ in kept], new[: len(kept)]
+            if len(left) != len(new) and canonical_json(before) != canonical_json(after):
                 return None  # which row is gone is unknown, so a comment could end up beside another row
         else:
             return None
         keys = _keys(old)
         if any((*steps, key) not in self.spans for key in keys):
             return None
-        return common if as_many or (common and self._is_block(steps, keys)) else None
+        if len(old) == len(kept) == len(new):
+            return kept
+        is_yaml = self.source.language == "yaml"
+        if not self.by_part or not kept or (is_yaml and self.source.text[self.spans[steps].start] in "*&!"):
+            return None
+        return kept if len(new) == len(kept) or not is_yaml or self._is_block(steps, keys) else None
 
     def _is_block(self, steps: Steps, keys: Sequence[Any]) -> bool:
         """Whether a YAML mapping or list has a line of its own for each entry after the first."""
         text = self.source.text
-        if not self.by_line or self.source.language != "yaml" or text[self.spans[steps].start] in "[{*&!":
+        if text[self.spans[steps].start] in "[{":
             return False
         before = (text[self._line_start((*steps, key)) : self.spans[*steps, key].entry] for key in keys[1:])
         return all(part.strip(" ") in ("", "-") for part in before)
@@ -160,18 +173,54 @@ class _Editor:
         end = self.source.text.find("\n", self.spans[steps].end)
         return len(self.source.text) if end < 0 else end
 
-    def _lines(self, steps: Steps, old: Any, new: Any, common: Sequence[Any]) -> Iterator[_Edit]:
-        """Yield the lines that a block gains behind its last entry that stays, and those that it loses."""
-        for key in _keys(old):
-            if key not in common:
-                start, end = self._line_start((*steps, key)), self._line_end((*steps, key))
+    def _lost(self, steps: Steps, keys: Sequence[Any], stay: AbstractSet[Any]) -> Iterator[_Edit]:
+        """Yield the cuts of the parts that are gone: their lines, or else the text from or to the part beside them."""
+        for place, key in enumerate(keys):
+            if key in stay:
+                continue
+            span = self.spans[*steps, key]
+            start, end = self._line_start((*steps, key)), self._line_end((*steps, key))
+            if self._has_lines((*steps, key)) and (
+                self.source.language == "yaml" or not stay.isdisjoint(keys[place + 1 :])
+            ):
                 yield _Edit(TextRange(start - 1, end, 0, start) if start else TextRange(0, end + 1, 0, 0), "")
-        column = self.spans[steps].column
+            elif stay.isdisjoint(keys[:place]):
+                yield _Edit(TextRange(span.entry, self.spans[*steps, keys[place + 1]].entry, 0, span.entry), "")
+            else:
+                before = self.spans[*steps, keys[place - 1]].end
+                yield _Edit(TextRange(before, span.end, 0, before), "")
+
+    def _has_lines(self, steps: Steps) -> bool:
+        """Whether nothing but a part, its dash, a comma and a comment stands in its lines."""
+        text, span = self.source.text, self.spans[steps]
+        before = text[self._line_start(steps) : span.entry].strip(" \t")
+        is_alone = not before or (before == "-" and isinstance(steps[-1], int))
+        return is_alone and _REST_OF_PART.fullmatch(text, span.end, self._line_end(steps)) is not None
+
+    def _gained(self, steps: Steps, new: Any, kept: Sequence[tuple[Any, Any]]) -> Iterator[_Edit]:
+        """Yield what a mapping or list gains behind the last part that stays."""
         is_mapping = isinstance(new, dict)
-        added: Any = {key: part for key, part in new.items() if key not in old} if is_mapping else new[len(old) :]
-        if added:
-            end = self._line_end((*steps, common[-1]))
+        stay = {after for _, after in kept}
+        added: Any = {key: new[key] for key in new if key not in stay} if is_mapping else new[len(kept) :]
+        if not added:
+            return
+        last = (*steps, kept[-1][0])
+        if self.source.language == "yaml":
+            column, end = self.spans[steps].column, self._line_end(last)
             yield _Edit(TextRange(end, end, column, end), f"\n{' ' * column}{_as_block(added, column)}")
+            return
+        span = self.spans[last]
+        before = self.source.text[self._line_start(last) : span.entry]
+        base = None if before.strip() else before
+        colon, comma = (":", ",") if _is_tight(self.source.text) else (": ", ", ")
+        comma = comma if base is None else f",\n{base}"
+        pairs = added.items() if is_mapping else ((None, part) for part in added)
+        parts = (
+            ("" if key is None else _as_json(self.source.text, key, None) + colon)
+            + _as_json(self.source.text, part, base)
+            for key, part in pairs
+        )
+        yield _Edit(TextRange(span.end, span.end, 0, span.end), "".join(f"{comma}{part}" for part in parts))
 
 
 def _keys(value: Any) -> Sequence[Any]:
@@ -194,7 +243,10 @@ def _rendered(source: SourceFile, span: TextRange, new: Json, old: Json) -> str:
     text = source.text[span.start : span.end]
     gap = " " if not text and span.start and not source.text[span.start - 1].isspace() else ""
     if source.language == "json":
-        return gap + _as_json(source, span, new)
+        whole = source.text
+        line = whole[whole.rfind("\n", 0, span.start) + 1 : span.start]
+        in_lines = "\n" in text or text[:1] not in "[{"
+        return gap + _as_json(whole, new, line[: len(line) - len(line.lstrip())] if in_lines else None)
     if isinstance(new, (dict, list)):
         if new and isinstance(old, (dict, list)) and text[:1] not in "[{*&!":
             return _as_block(new, span.column)
@@ -202,18 +254,18 @@ def _rendered(source: SourceFile, span: TextRange, new: Json, old: Json) -> str:
     return gap + _scalar(new, text)
 
 
-def _as_json(source: SourceFile, span: TextRange, new: Json) -> str:
-    whole = source.text
+def _as_json(whole: str, new: Json, base: str | None) -> str:
+    """Write a value in the style of a JSON text; `base`: the indentation of its line where it may have several."""
     plain = whole.isascii() and "\\u" in whole
     indent = _INDENT.search(whole)
-    old = whole[span.start : span.end]
-    if isinstance(new, (dict, list)) and indent is not None and ("\n" in old or old[:1] not in "[{"):
-        line = whole[whole.rfind("\n", 0, span.start) + 1 : span.start]
-        base = line[: len(line) - len(line.lstrip())]
-        pretty = _dumped(new, indent=indent.group(1), ascii_only=plain)
-        return pretty.replace("\n", "\n" + base)
-    tight = '": ' not in whole and '":' in whole
-    return _dumped(new, separators=(",", ":") if tight else None, ascii_only=plain)
+    if isinstance(new, (dict, list)) and indent is not None and base is not None:
+        return _dumped(new, indent=indent.group(1), ascii_only=plain).replace("\n", "\n" + base)
+    return _dumped(new, separators=(",", ":") if _is_tight(whole) else None, ascii_only=plain)
+
+
+def _is_tight(whole: str) -> bool:
+    """Whether a JSON text has no space behind the colons of keys."""
+    return '": ' not in whole and '":' in whole
 
 
 def _dumped(
@@ -263,8 +315,8 @@ def ranges_of(source: SourceFile) -> dict[Steps, TextRange]:
         return _yaml_spans(source.text)
     text = source.text
     return {
-        steps: TextRange(start, end, start - (text.rfind("\n", 0, start) + 1), start)
-        for steps, start, end in value_spans(text)
+        steps: TextRange(start, end, start - (text.rfind("\n", 0, start) + 1), entry)
+        for steps, entry, start, end in value_spans(text)
     }
 
 
@@ -301,8 +353,8 @@ def _yaml_spans(text: str) -> dict[Steps, TextRange]:
     return spans
 
 
-def update_gold(case: Case, value: Json) -> bool:
-    """Make `value` the case's gold; whether the file had to change.
+def update_gold(case: Case, value: Json, removed: Collection[Steps] = ()) -> bool:
+    """Make `value` the case's gold; whether the file had to change. `removed`: the rows of the gold that it lacks.
 
     Works on a gold file (JSON, YAML), a gold inside a case or defaults file, and a line of a dataset. The file is read
     afresh, so that several cases of one file can be updated one after the other. A missing file is written whole.
@@ -318,8 +370,9 @@ def update_gold(case: Case, value: Json) -> bool:
         raise StoreError(f"{source.path}: the gold of {case.id} is not where it was; collect again") from None
     if canonical_json(old) == canonical_json(value):
         return False
-    lines[source.first_line - 1] = with_value(source, case.gold_steps, value)
-    _write(source.path, "\n".join(lines))
+    places = [(*case.gold_steps, *row) for row in removed]
+    lines[source.first_line - 1] = with_value(source, case.gold_steps, value, places)
+    write_text(source.path, "\n".join(lines))
     return True
 
 
@@ -334,21 +387,37 @@ def read_gold(case: Case) -> Json:
 
 def add_accepted(case: Case, field: str, value: Json) -> None:
     """Add a further right value of a field to the `accept` of a case, in its file. Raises CaseFileError, StoreError."""
-    is_yaml = case.path.suffix.lower() in YAML_SUFFIXES
-    source = parse_source(case.path, read_text(case.path, MOST_BULK_BYTES), "yaml" if is_yaml else "json")
-    root = source.value if isinstance(source.value, dict) else {}
-    steps: Steps = ()
-    if "cases" in root:
-        lines = source.parsed.rows.get("cases", [])
-        if case.line not in lines:
-            raise StoreError(f"{case.path}: the case {case.id} is not where it was; collect again")
-        steps = ("cases", lines.index(case.line))
-    keys = reached(source.value, steps)
-    if "dataset" in root or not isinstance(keys, dict) or "documents" in keys:
+
+    def add(keys: dict[str, Json]) -> Json:
+        accepted = dict(keys.get("accept") or {})
+        return {**keys, "accept": {**accepted, field: [*accepted.get(field, ()), value]}}
+
+    if not change_keys(case, add):
         raise StoreError(f"{case.path}: `accept` of {case.id} would hold for its other cases too; write it by hand")
-    accepted = dict(keys.get("accept") or {})
-    accepted[field] = [*accepted.get(field, ()), value]
-    _write(case.path, with_value(source, steps, {**keys, "accept": accepted}))
+
+
+def change_keys(case: Case, change: Callable[[dict[str, Json]], Json]) -> bool:
+    """Change a case's own keys in its file; False, and no change, where several cases have them.
+
+    Raises CaseFileError, StoreError.
+    """
+    source, lines = _source(case.path, case.line, is_whole=False)
+    root = source.value
+    try:
+        keys = reached(root, case.steps)
+    except (LookupError, TypeError):
+        keys = None
+    if not isinstance(keys, dict):
+        raise StoreError(f"{case.path}: the case {case.id} is not where it was; collect again")
+    if "documents" in keys or (isinstance(shared := root.get("defaults"), dict) and "documents" in shared):
+        return False
+    if str(keys.get("id", case.id)) != case.id:
+        raise StoreError(f"{case.path}: the case {case.id} is not where it was; collect again")
+    new = change(keys)
+    if new != keys:
+        lines[source.first_line - 1] = with_value(source, case.steps, new)
+        write_text(case.path, "\n".join(lines))
+    return True
 
 
 def gold_lines_of(path: Path, steps: Steps, first_line: int, places: Sequence[Steps]) -> list[int]:
@@ -357,7 +426,7 @@ def gold_lines_of(path: Path, steps: Steps, first_line: int, places: Sequence[St
     `steps` and `first_line` say where the gold begins: a case's `gold_steps` and `gold_line`.
     """
     try:
-        source = _source(path, steps, first_line)[0]
+        source = _source(path, first_line, is_whole=not steps)[0]
     except (CaseFileError, StoreError):  # another program has changed it since
         return [first_line] * len(places)
     found = source.places(TextTarget(place, on_key=True) for place in places)
@@ -371,14 +440,14 @@ def gold_source(case: Case) -> SourceFile:
 
 def _read(case: Case) -> tuple[SourceFile, list[str]]:
     """Return the source of the gold and the file's text, cut into lines where one of them is the source."""
-    return _source(case.gold_path, case.gold_steps, case.gold_line)
+    return _source(case.gold_path, case.gold_line, is_whole=not case.gold_steps)
 
 
-def _source(path: Path, steps: Steps, first_line: int) -> tuple[SourceFile, list[str]]:
+def _source(path: Path, first_line: int, *, is_whole: bool) -> tuple[SourceFile, list[str]]:
     is_yaml = path.suffix.lower() in YAML_SUFFIXES
     text = read_text(path, MOST_BULK_BYTES)
     lines, number = [text], 0
-    if steps and not is_yaml and (first_line > 1 or not _is_one_value(path, text)):  # a line of a dataset
+    if not is_whole and not is_yaml and (first_line > 1 or not _is_one_value(path, text)):  # a line of a dataset
         lines, number = text.split("\n"), first_line - 1
     if number >= len(lines):
         raise StoreError(f"{path}: line {first_line} is gone; collect again")
@@ -394,13 +463,31 @@ def _is_one_value(path: Path, text: str) -> bool:
     return True
 
 
-def _write(path: Path, text: str) -> None:
-    """Write with the line ends, byte order mark and access rights that the file has."""
+def write_text(path: Path, text: str) -> None:
+    """Write the changed text of a file, with the line ends, byte order mark and access rights that it has."""
     before = read_regular(path, MOST_BULK_BYTES)
-    mode = path.stat().st_mode
     if before.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise StoreError(f"{path}: is UTF-16; save it as UTF-8 to have gold written")
+        raise StoreError(f"{path}: is UTF-16; save it as UTF-8 to have it changed")
+    mark = "\ufeff" if before.startswith(codecs.BOM_UTF8) else ""
     if b"\r\n" in before:
-        text = text.replace("\n", "\r\n")
-    write_atomic(path, ("\ufeff" if before.startswith(codecs.BOM_UTF8) else "") + text)
-    path.chmod(mode)
+        text = _with_line_ends(text, before.decode("utf-8-sig").split("\n"))
+    write_atomic(path, mark + text)
+
+
+def _with_line_ends(text: str, old: Sequence[str]) -> str:
+    """Return a text whose unchanged lines end as the `old` ones do, and others as the old line there, or as most do."""
+    new = text.split("\n")
+    plain = [line.removesuffix("\r") for line in old]
+    ends = [line[len(bare) :] for line, bare in zip(old, plain, strict=True)]
+    head = _number_alike(plain, new)
+    tail = _number_alike(plain[head:][::-1], new[head:][::-1])
+    usual = "\r" if 2 * ends.count("\r") >= len(ends) - 1 else ""
+    changed = [*ends[head : len(ends) - max(tail, 1)], *[usual] * len(new)][: len(new) - head - tail]
+    ends = [*ends[:head], *changed, *ends[len(ends) - tail :]]
+    ends[-1] = ""  # the last line has none
+    return "\n".join(map("".join, zip(new, ends, strict=True)))
+
+
+def _number_alike(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many lines two texts begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -213,21 +213,27 @@ def _walk(text: str) -> Iterator[_Token]:
                 expect_key = part == "{"
 
 
-def value_spans(text: str) -> Iterator[tuple[Steps, int, int]]:
-    """Yield (path, start, end) of every value, containers after their parts; `text` is known to be JSON."""
-    open_at: list[tuple[Steps, int]] = []
+def value_spans(text: str) -> Iterator[tuple[Steps, int, int, int]]:
+    """Yield (path, entry, start, end) of every value, containers after their parts; `text` is known to be JSON.
+
+    `entry`: where the key begins that leads to the value; elsewhere, the value itself.
+    """
+    open_at: list[tuple[Steps, int, int]] = []
     ends = (match.end() for match in _TOKEN.finditer(text) if match.group() in "}]")
     closing = next(ends, None)
+    key: int | None = None
     for token in _walk(text):
         while open_at and closing is not None and closing <= token.offset:
             yield (*open_at.pop(), closing)
             closing = next(ends, None)
         if token.target.on_key:
+            key = token.offset
             continue
+        entry, key = token.offset if key is None else key, None
         if token.text in "{[":
-            open_at.append((token.target.steps, token.offset))
+            open_at.append((token.target.steps, entry, token.offset))
         else:
-            yield token.target.steps, token.offset, token.offset + len(token.text)
+            yield token.target.steps, entry, token.offset, token.offset + len(token.text)
     while open_at and closing is not None:
         yield (*open_at.pop(), closing)
         closing = next(ends, None)

@@ -135,7 +135,7 @@ class _Loader:
         self.mistakes: list[Mistake] = []
         self._path = path
         self._cache = cache
-        self._ids: dict[str, int] = {}
+        self._ids: dict[str, tuple[int, Steps]] = {}
 
     def load(self, source: SourceFile) -> Iterator[Case]:
         """Yield the cases of the file; its mistakes are in `mistakes` when the iteration is over."""
@@ -258,9 +258,9 @@ class _Loader:
             yield from self._case_of_each(settings, line)
             return
         name = str(settings.values.get("id", name))
-        other = self._ids.setdefault(name, line)
-        if other != line:
-            at = Mistake(source, (*steps, "id"), f"the id {name!r} is taken by the case of line {other}")
+        other = self._ids.setdefault(name, (line, steps))
+        if other != (line, steps):
+            at = Mistake(source, (*steps, "id"), f"the id {name!r} is taken by the case of line {other[0]}")
             self.mistakes.append(at)
         case = CaseBuilder(settings, self._cache, self.mistakes).build(name, line)
         if case is not None and len(self.mistakes) == begin and not is_broken:
@@ -279,6 +279,7 @@ class _Loader:
         layer = settings.layer_of("documents")
         at = (*layer.steps, "documents")
         golds: dict[str, str] = {}
+        place = line, settings.own.steps
         try:
             for document in matched_documents(Path(layer.source.folder), settings.values["documents"]):
                 begin = len(self.mistakes)
@@ -288,7 +289,7 @@ class _Loader:
                 if unfit:
                     self.mistakes.append(Mistake(layer.source, at, f"the id of {document.file} {unfit[0].message}"))
                     continue
-                if self._ids.setdefault(name, line) != line or name in golds:
+                if self._ids.setdefault(name, place) != place or name in golds:
                     message = (
                         f"{document.file} has the id {name!r} of another case; write `id` with {{name}} or {{path}}"
                     )

@@ -91,7 +91,7 @@ class Thresholds:
 class Case:
     """One document, one schema, one gold, with what is asked of the output.
 
-    `path`, `line`: the case file, or the line of the JSONL dataset, that holds the case.
+    `path`, `line`, `steps`: the case file, or the line of the JSONL dataset, that holds the case, and its place there.
     `gold_path`, `gold_steps`, `gold_line`: the file that holds the gold, the place of the value in it (`()`: all of
     it), and the line at which its JSON text begins (other than 1 only in a dataset).
     `gold_is_missing`: the file is to be written by this run (`--extract-update-gold=new`); `gold` is null.
@@ -110,6 +110,7 @@ class Case:
     id: str
     path: Path
     line: int
+    steps: tuple[Step, ...] = ()
     document: Document
     schema: Json
     scorer: Scorer

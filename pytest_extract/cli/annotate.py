@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pytest_extract.cases.cache import without_annotations
-from pytest_extract.cases.edit import reached, with_value
+from pytest_extract.cases.edit import reached, with_value, write_text
 from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.sources import read_source
 from pytest_extract.cli.files import print_text, read_records, read_schema, write_json
@@ -79,7 +79,9 @@ def _write_changes(args: argparse.Namespace, schema: Json, annotated: Json) -> N
         print(each)  # noqa: T201 - `--- name`, which a CI service may take for a headline, but `patch` needs
     for each in diff:
         print_text(each)
-    if args.output is not None or args.write:
+    if args.write:
+        write_text(target, text)
+    elif args.output is not None:
         write_atomic(target, text)
 
 

@@ -38,6 +38,13 @@ def _edited(text: str, value: object, language: str = "json", steps: tuple[str |
         ('{"b": 1, "a": 2}', {"a": 2, "c": 3, "b": 1}, '{"b": 1, "a": 2, "c": 3}'),
         ("[true, 1.0]", [1, 1], "[1, 1]"),
         (" 1 \n", {"a": 1}, ' {"a": 1} \n'),
+        ('{"a": 1.50, "b": 2, "c": 1e3}', {"a": 1.5, "c": 1000.0}, '{"a": 1.50, "c": 1e3}'),
+        ('{"a": 1.50, "b": 2}', {"b": 2, "c": [1]}, '{"b": 2, "c": [1]}'),
+        ('{\n  "a": 1.50,\n  "b": 2\n}', {"a": 1.5}, '{\n  "a": 1.50\n}'),
+        ('{\n  "a": 1.50,\n  "b": 2\n}', {"b": 2}, '{\n  "b": 2\n}'),
+        ('{\n  "a": 1.50\n}', {"a": 1.5, "b": [2]}, '{\n  "a": 1.50,\n  "b": [\n    2\n  ]\n}'),
+        ('{"a": [1.50]}', {"a": [1.5, 2], "b": "x"}, '{"a": [1.50, 2], "b": "x"}'),
+        ('{"a":[1.50]}', {"a": [1.5], "b": [1, 2]}, '{"a":[1.50],"b":[1,2]}'),
     ],
 )
 def test_json_keeps_its_style(text, value, after):
@@ -175,6 +182,24 @@ def test_rows_that_are_not_those_at_the_end_are_written_anew_lest_a_comment_come
     assert _edited("- a  # first\n- b\n", ["b"], "yaml", ()) == "- b\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "gone", "after"),
+    [
+        ("[{}, 1.50, {}]", {0}, "[1.50, {}]"),
+        ("[{}, 1.50, {}]", {0, 2}, "[1.50]"),
+        ("[\n  0, 1,\n  1.50, 3\n]", {1, 3}, "[\n  0,\n  1.50\n]"),
+        ("[\n  0,\n  1.50,\n  2\n]", {0, 2}, "[\n  1.50\n]"),
+        ("- a  # a\n# b\n- b  # b\n- c  # c\n", {0}, "# b\n- b  # b\n- c  # c\n"),
+        ("- - a\n  - b  # b\n- c\n", {1}, "- - a\n  - b  # b\n"),
+        ("[ # list\n  a, # a\n  b, # b\n  c, # c\n]\n", {1}, "[ # list\n  a, # a\n  c, # c\n]\n"),
+    ],
+)
+def test_a_row_of_which_it_is_known_that_it_is_gone_is_taken_out_alone(text, gone, after):
+    source = parse_source(HERE, text, "json" if text.startswith("[") and "#" not in text else "yaml")
+    left = [row for place, row in enumerate(source.value) if place not in gone]
+    assert with_value(source, (), left, [(place,) for place in gone]) == after
+
+
 def test_a_text_whose_lines_are_not_its_own_is_written_anew():
     assert _edited("a: |+\n  x\n\n", {"a": "x\n\n", "d": 3}, "yaml", ()) == 'a: "x\\n\\n"\nd: 3\n\n'
 
@@ -226,6 +251,20 @@ def test_a_gold_file_keeps_line_ends_mark_and_rights(tmp_path):
     assert path.read_bytes().decode() == '\ufeff{\r\n  "a": 2,\r\n  "b": [1]\r\n}\r\n'
     assert os.name == "nt" or path.stat().st_mode & 0o777 == 0o640
     assert not update_gold(case, {"b": [1], "a": 2})
+
+
+@pytest.mark.parametrize(
+    ("before", "gold", "after"),
+    [
+        ('{\n "a": 1,\r\n "b": 1\n}\n', {"a": 2, "b": 1}, '{\n "a": 2,\r\n "b": 1\n}\n'),
+        ('{\r\n "a": 1,\r\n "b": 1\n}', {"a": 1, "b": 1, "c": 1}, '{\r\n "a": 1,\r\n "b": 1,\n "c": 1\r\n}'),
+        ('{\r\n "a": 1,\r\n "b": 1\r\n}', {"a": 1}, '{\r\n "a": 1\r\n}'),
+    ],
+)
+def test_each_line_keeps_its_end(tmp_path, before, gold, after):
+    (case,) = _cases(tmp_path, a__extract__yaml="text: x\nschema: {}\ngold: g.json\n", g__json=before)
+    assert update_gold(case, gold)
+    assert (tmp_path / "g.json").read_bytes().decode() == after
 
 
 def test_cases_of_one_file_are_updated_one_after_the_other(tmp_path):

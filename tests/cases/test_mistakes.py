@@ -162,6 +162,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("dataset a list", "dataset: »[a.jsonl]\n", ["`dataset` must be the path of a JSONL file"]),
     ("no document matches", "documents: »'*.pdf'\nschema: invoice.schema.json\ngold: '{stem}.json'\n", ["no document matches '*.pdf'"]),
     ("defaults with cases", BASE + "defaults: {»cases: []}\n", ["`cases` belongs at the top of the file"]),
+    ("same id in one line", "cases: [{id: a, text: x, schema: {}, gold: {}}, {id: »a, text: y, schema: {}, gold: {}}]\n", ["the id 'a' is taken by the case of line 1"]),
     ("same id", "cases:\n- {id: a, text: x, schema: {}, gold: {}}\n- {id: »a, text: y, schema: {}, gold: {}}\n", ["the id 'a' is taken by the case of line 2"]),
 ]  # fmt: skip
 

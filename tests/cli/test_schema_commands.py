@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from contextlib import contextmanager
 from importlib import resources
@@ -327,6 +328,24 @@ def test_annotate_by_golds_keeps_the_order_of_a_json_schema_inside_its_file(fold
     assert (folder / "o.json").read_text() == text.replace(
         '"b": {"type": "string"', '"b": {"type": "string", "x-eval-compare": "exact"'
     ).replace('"a": {"type": "string"', '"a": {"type": "string", "x-eval-compare": "fuzzy"')
+
+
+def test_annotate_adds_a_key_to_a_list_and_leaves_the_rest_of_the_file_as_it_is(folder):
+    rows = '"items": {"type": "object", "properties": {"sku": {"type": "string", "x-eval-compare": "exact"}}}'
+    text = (
+        '\ufeff{\n  "properties": {\n    "rows": { "type": "array",\n      ROWS\n    }\n  },\n  "maxProperties": 1.0\n}'
+    )
+    text = text.replace("ROWS", rows).replace("\n", "\r\n")
+    (folder / "o.json").write_bytes(text.encode())
+    (folder / "o.json").chmod(0o600)
+    (folder / "g.jsonl").write_text(
+        '{"rows": [{"sku": "A-1"}, {"sku": "B-2"}]}\n{"rows": [{"sku": "C-3"}, {"sku": "D-4"}]}\n'
+    )
+    assert call("schema annotate", "o.json", "--golds", "g.jsonl", "--write") == 0
+    before, added, after = (folder / "o.json").read_bytes().decode().partition(f'{rows},\r\n      "x-eval-align": {{')
+    assert added
+    assert before + rows + after.partition("\r\n      }")[2] == text
+    assert os.name == "nt" or (folder / "o.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_annotate_writes_into_the_schema_by_golds_only(folder, capsys):

@@ -6,18 +6,26 @@ import argparse
 import getpass
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.edit import read_gold
-from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.load import LoadedFile, load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.cli.files import case_files, refuse_options
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.errors import ConfigError, ExtractError
-from pytest_extract.golds.review import Action, Reviewer, ReviewItem, failing_items, open_items, read_typed
-from pytest_extract.report.lines import safe, safe_prose
+from pytest_extract.golds.review import (
+    Action,
+    Reviewer,
+    ReviewItem,
+    failing_items,
+    merged_items,
+    open_items,
+    read_typed,
+)
+from pytest_extract.report.lines import safe_prose
 from pytest_extract.report.values import show
 
 KEYS: dict[str, Action] = {"a": "accept", "k": "keep", "o": "also", "e": "edit", "x": "absent", "d": "dispute"}
@@ -33,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Decide what is open: the fields of drafts on which outputs disagree or that stand nowhere in the document, "
         "what reviewers disputed and, with results files, the failing fields of a run. Each decision is written at "
         "once, to that place of the gold alone; who decided is kept beside the gold. Exit status: 0 nothing is open "
-        "any more, 1 something is."
+        "any more, 1 something is, or a case file has a mistake."
     )
     parser.add_argument(
         "paths",
@@ -55,14 +63,18 @@ def run(args: argparse.Namespace) -> int:
         refuse_options(args, "with --list", "terminal", "by", "port", "open")
     if args.terminal:
         refuse_options(args, "with --terminal", "port", "open")
+    runs = [path for path in args.paths if path.suffix == ".jsonl"]
+    loaded = _loaded([path for path in args.paths if path not in runs] or [Path()])
+    mistakes = [str(error) for file in loaded for error in file.errors]
+    cases = [case for file in loaded for case in file.cases if not case.altered]
     notes: list[str] = []
-    items = _items(args.paths, notes)
-    for note in notes:
+    items = _items(cases, runs, notes)
+    for note in (*mistakes, *notes):
         print(f"pytest-extract review: {safe_prose(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
     if not items:
-        print("nothing is open")  # noqa: T201 - as above
-        return 0
-    reviewer = Reviewer(args.by or user_name(), items)
+        print("nothing else is open" if mistakes else "nothing is open")  # noqa: T201 - as above
+        return 1 if mistakes else 0
+    reviewer = Reviewer(args.by or user_name(), items, cases)
     if args.list:
         for item in items:
             print(safe_prose(f"{item.title}: {item.why}"))  # noqa: T201 - as above
@@ -72,30 +84,24 @@ def run(args: argparse.Namespace) -> int:
         _serve(reviewer, args)
     done = sum(bool(item.done) for item in items)
     print(f"{done} of {len(items)} decided")  # noqa: T201 - as above
-    return 0 if all(item.done and item.done != "disputed" for item in items) else 1
+    return 0 if not mistakes and all(item.done and item.done != "disputed" for item in items) else 1
 
 
-def _items(paths: Sequence[Path], notes: list[str]) -> list[ReviewItem]:
-    runs = [path for path in paths if path.suffix == ".jsonl"]
-    others = [path for path in paths if path not in runs]
-    cases = [*_cases(others or [Path()], notes)]
+def _items(cases: Sequence[Case], runs: Sequence[Path], notes: list[str]) -> list[ReviewItem]:
     items = [*open_items(cases)]
     if runs:
         from pytest_extract.results import ResultsReader
 
         items += [item for path in runs for item in failing_items(cases, ResultsReader(path), notes, Path())]
-    return items
+    return merged_items(items)
 
 
-def _cases(paths: Sequence[Path], notes: list[str]) -> Iterator[Case]:
+def _loaded(paths: Sequence[Path]) -> list[LoadedFile]:
     files = [*case_files(paths)]
     if not files:
         raise ConfigError(f"no case file in {', '.join(map(str, paths))}")
     cache = SchemaCache()
-    for file in files:
-        loaded = load_cases(file, cache)
-        notes += map(str, loaded.errors)
-        yield from (case for case in loaded.cases if not case.altered)
+    return [load_cases(file, cache) for file in files]
 
 
 def user_name() -> str:
@@ -166,7 +172,7 @@ def _decided(reviewer: Reviewer, item: ReviewItem, answer: str) -> str:
 
 def _read(prompt: str) -> str | None:
     try:
-        return safe(input(prompt)).strip()
+        return input(prompt).strip()
     except (EOFError, KeyboardInterrupt):
         print()  # noqa: T201 - printing is the command
         return None

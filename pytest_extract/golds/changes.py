@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -55,6 +55,11 @@ class GoldProposal:
     edits: tuple[GoldEdit, ...]
     kept: tuple[GoldEdit, ...]
     changes: tuple[GoldModification, ...] = ()
+
+    @property
+    def removed(self) -> list[Steps]:
+        """The rows that are removed, each behind those that its removal would move."""
+        return _removed(self.changes)
 
 
 def output_value(case: Case, attempt: Attempt) -> Json | Missing:
@@ -208,7 +213,10 @@ def place_of(value: Json | Missing, locate: Locate) -> str | None:
 
 
 def _applied(gold: Json, changes: Sequence[GoldModification]) -> Json:
-    """Return the gold with the changes; rows are removed last, as all changes name rows by their place in the gold."""
+    """Return the gold with the changes; rows are removed last, as all changes name rows by their place in the gold.
+
+    Rows inside others are removed before these, and of one list the last first: so each is still at its place.
+    """
     root = {"gold": copied(gold)}
     for change in changes:
         if change.kind == "set":
@@ -219,12 +227,16 @@ def _applied(gold: Json, changes: Sequence[GoldModification]) -> Json:
             if not isinstance(rows, list):
                 put_value(root, ("gold", *change.steps), rows := [])
             rows.append(copied(change.new))
-    removals = [change for change in changes if change.kind == "remove"]
-    for change in sorted(removals, key=lambda each: each.steps[-1], reverse=True):
-        rows = value_at(root, ("gold", *change.steps[:-1]))
+    for steps in _removed(changes):
+        rows = value_at(root, ("gold", *steps[:-1]))
         if isinstance(rows, list):
-            rows.pop(int(change.steps[-1]))
+            rows.pop(int(steps[-1]))
     return root["gold"]
+
+
+def _removed(changes: Iterable[GoldModification]) -> list[Steps]:
+    removed = [change.steps for change in changes if change.kind == "remove"]
+    return sorted(removed, key=lambda steps: (len(steps), steps[-1]), reverse=True)
 
 
 def replaced(gold: Json, steps: Steps, value: Json | Missing) -> Json:

@@ -15,13 +15,9 @@ from pytest_extract.cases.edit import read_gold, update_gold
 from pytest_extract.cases.json_text import Steps
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.review_file import (
-    REVIEWED,
     Candidate,
     FieldDecision,
-    GoldReview,
     OpenField,
-    read_reviews,
-    review_name,
     review_path,
     write_review,
 )
@@ -29,10 +25,11 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.results import is_covered
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, copied, path_text, value_at
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, value_at
 from pytest_extract.errors import ExtractError
 from pytest_extract.files import write_bytes_atomic
 from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, replaced
+from pytest_extract.golds.rows import MovedRow, follow_row, gold_name, review_of
 from pytest_extract.report.evidence import locator
 from pytest_extract.report.lines import plural, safe_controls
 from pytest_extract.report.values import show
@@ -79,16 +76,6 @@ class ReviewItem:
         return f"{self.name}  {WHOLE_DRAFT if self.is_rest else path_text(tuple(self.path))}"
 
 
-def gold_name(case: Case) -> str:
-    """Return the name of a case's gold in the file with its review."""
-    return review_name(case.gold_steps, case.gold_line, case.id)
-
-
-def review_of(case: Case) -> GoldReview:
-    """Return the review of a case's gold as it is now. Raises CaseFileError."""
-    return read_reviews(review_path(case.gold_path)).get(gold_name(case), REVIEWED)
-
-
 def _names(cases: Sequence[Case]) -> dict[tuple[Path, str], str]:
     """Return the name of each case by its file and id: the id, after its file where another file has the same id."""
     files: dict[str, set[Path]] = {}
@@ -122,6 +109,23 @@ def open_items(cases: Sequence[Case]) -> Iterator[ReviewItem]:
             yield ReviewItem(case, names[case.path, case.id], FieldPath(), why, is_rest=True)
 
 
+def merged_items(items: Iterable[ReviewItem]) -> list[ReviewItem]:
+    """Return the items with those of one place as one, which has the candidates of all."""
+    found: dict[tuple[Path, str, FieldPath, bool], ReviewItem] = {}
+    for item in items:
+        first = found.setdefault((item.case.gold_path, gold_name(item.case), item.path, item.is_rest), item)
+        if first is item:
+            continue
+        first.why = first.why if item.why in first.why else f"{first.why}; {item.why}"
+        candidates: dict[str, Candidate] = {}
+        for each in (*first.candidates, *item.candidates):
+            text = "" if each.value is MISSING else canonical_json(each.value)
+            same = candidates.get(text, each)
+            candidates[text] = replace(same, sources=tuple(dict.fromkeys((*same.sources, *each.sources))))
+        first.candidates = tuple(candidates.values())
+    return [*found.values()]
+
+
 def failing_items(
     cases: Sequence[Case], results: Iterable[CaseResult], notes: list[str], root: Path
 ) -> Iterator[ReviewItem]:
@@ -147,7 +151,7 @@ def failing_items(
             notes.append(f"{result.nodeid}: the {changed} has changed since the run; run it again")
             continue
         locate = locator(case.document)
-        for attempt in result.attempts[:1]:
+        for attempt in result.attempts:
             if attempt.score is None or not attempt.score.readable:
                 continue
             output = output_value(case, attempt)
@@ -161,6 +165,7 @@ def failing_items(
                 excluded=lambda leaf, known=tuple(result.known): is_covered(leaf, known),  # type: ignore[misc]
             )
             source = result.variant.label or "output"
+            source = source if len(result.attempts) == 1 else f"{source} #{attempt.index + 1}"
             for path, change in _placed(proposal.changes, case.gold):
                 candidates = (
                     Candidate(value=change.new, sources=(source,), evidence=place_of(change.new, locate)),
@@ -228,15 +233,19 @@ class _Decided:
 
     item: ReviewItem
     files: Mapping[Path, tuple[bytes | None, bytes | None]]
-    items: Sequence[tuple[ReviewItem, FieldPath, str]]
+    items: Sequence[tuple[ReviewItem, FieldPath, str, bool]]
 
 
 @dataclass(slots=True)
 class Reviewer:
-    """Writes decisions; `by` says who decides. Items of golds that a decision moves are changed with it."""
+    """Writes decisions; `by` says who decides. What names rows of a gold that a decision moves is changed with it.
+
+    `cases`: all that may share the golds of the items, as their keys name rows, too.
+    """
 
     by: str
     items: list[ReviewItem]
+    cases: Sequence[Case] = ()
     _decided: list[_Decided] = field(default_factory=list)
 
     def decide(self, item: ReviewItem, action: Action, *, choice: int = 0, value: Json = None) -> str:
@@ -248,13 +257,19 @@ class Reviewer:
         """
         if item.gone:
             raise ReviewError("this row is removed: undo that before you decide anew")
-        places = (item.case.gold_path, review_path(item.case.gold_path), item.case.path)
-        before = {path: _bytes_of(path) for path in places}
-        items = [(other, other.path, other.done) for other in self.items]
+        files = [case.path for case in self._cases_of(item)]
+        before = {path: _bytes_of(path) for path in (item.case.gold_path, review_path(item.case.gold_path), *files)}
+        items = [(other, other.path, other.done, other.gone) for other in self.items]
         done = self._decide(item, action, choice, value)
-        files = {path: (old, new) for path, old in before.items() if (new := _bytes_of(path)) != old}
-        self._decided.append(_Decided(item, files, items))
+        changed = {path: (old, new) for path, old in before.items() if (new := _bytes_of(path)) != old}
+        self._decided.append(_Decided(item, changed, items))
         return done
+
+    def _cases_of(self, item: ReviewItem) -> list[Case]:
+        """Return the cases that have the gold of an item, its own first."""
+        others = {(case.path, case.id): case for case in (*self.cases, *(other.case for other in self.items))}
+        others.pop((item.case.path, item.case.id), None)
+        return [item.case, *(case for case in others.values() if _same_gold(case, item.case))]
 
     def undo(self) -> ReviewItem:
         """Take the last decision back, and return its item. Raises ReviewError, StoreError where that is impossible."""
@@ -269,9 +284,8 @@ class Reviewer:
                 path.unlink()
             else:
                 _write_bytes(path, before)
-        for item, place, done in last.items:
-            item.path, item.done = place, done
-        last.item.gone = False
+        for item, place, done, gone in last.items:
+            item.path, item.done, item.gone = place, done, gone
         self._decided.pop()
         return last.item
 
@@ -281,7 +295,7 @@ class Reviewer:
         if item.is_rest:
             if action not in ("accept", "keep"):
                 raise ReviewError("the rest of a draft can only be accepted; decide single fields by their own items")
-            if any(other is not item and not other.done and _same_gold(other, item) for other in self.items):
+            if any(other is not item and not other.done and _same_gold(other.case, case) for other in self.items):
                 raise ReviewError("fields of this gold are still open: decide them first")
             review = review_of(case)
             decided = {**review.decisions, "$": self._decision("accept")}
@@ -321,35 +335,29 @@ class Reviewer:
         return item.candidates[choice].value
 
     def _write_value(self, item: ReviewItem, gold: Json, new: Json | Missing) -> None:
+        """Write a value; a row that is removed, or added behind the gold's rows, moves what names rows behind it."""
         path = tuple(item.path)
-        changed = copied(gold)
-        around = value_at(changed, path[:-1]) if path else None
-        if new is MISSING and isinstance(around, list):
-            if value_at(changed, path) is not MISSING:
-                around.pop(int(path[-1]))
-        elif isinstance(around, list) and isinstance(path[-1], int) and path[-1] >= len(around):
-            around.append(copied(new))
-        else:
-            changed = replaced(gold, path, new)
+        changed, row = _changed(gold, path, new)
         problem = new_violation(item.case, gold, changed)
         if problem is not None:
             raise ReviewError(f"the schema does not allow it: {problem}")
-        update_gold(item.case, changed)
-        if new is MISSING and isinstance(around, list) and value_at(gold, path) is not MISSING:
-            self._row_removed(item)
+        update_gold(item.case, changed, [path] if row is not None and row.new is None else ())
+        if row is not None:
+            self._follow(item, row)
 
-    def _row_removed(self, item: ReviewItem) -> None:
-        """Move what is open behind a removed row by one row."""
-        item.gone = True
-        *array, index = tuple(item.path)
-        review = review_of(item.case)
-        moved = {
-            path_text(_moved(FieldPath.parse(text), array, int(index))): field for text, field in review.open.items()
-        }
-        write_review(item.case.gold_path, gold_name(item.case), replace(review, open=moved))
+    def _follow(self, item: ReviewItem, row: MovedRow) -> None:
+        """Move what names rows behind one that has moved; what is inside a removed row is gone with it."""
+        follow_row(self._cases_of(item), row)
         for other in self.items:
-            if other is not item and _same_gold(other, item) and not other.done:
-                other.path = FieldPath(_moved(other.path, array, int(index)))
+            if other.gone or not _same_gold(other.case, item.case):
+                continue
+            path = row.path(tuple(other.path))
+            if path is not None:
+                other.path = FieldPath(path)  # type: ignore[arg-type]  # a moved place is one
+                continue
+            other.gone = True
+            if other is not item:
+                other.done = "gone with its row"
 
     def _accept_also(self, item: ReviewItem, choice: int) -> str:
         from pytest_extract.cases.edit import add_accepted
@@ -365,8 +373,12 @@ class Reviewer:
     def _close(self, item: ReviewItem, action: Action) -> None:
         review = review_of(item.case)
         text = path_text(tuple(item.path))
-        decided = {**review.decisions, text: self._decision(action)}
-        write_review(item.case.gold_path, gold_name(item.case), replace(review.without_open(text), decisions=decided))
+        decided = {text: self._decision(action)}
+        if item.gone:  # what is known of that place now is about the row behind it
+            review = replace(review, decisions=decided | dict(review.decisions))
+        else:
+            review = replace(review.without_open(text), decisions=dict(review.decisions) | decided)
+        write_review(item.case.gold_path, gold_name(item.case), review)
         item.done = item.done or _DONE[action]
 
     def _decision(self, action: Action) -> FieldDecision:
@@ -405,7 +417,7 @@ def gold_values(reviewer: Reviewer, item: ReviewItem) -> list[GoldValue]:
     items = {
         tuple(other.path): number
         for number, other in enumerate(reviewer.items)
-        if not other.is_rest and not other.gone and _same_gold(other, item)
+        if not other.is_rest and not other.gone and _same_gold(other.case, item.case)
     }
     drafted = not review_of(item.case).reviewed
     lines: list[GoldValue] = []
@@ -437,16 +449,29 @@ def row_text(gold: Json, path: FieldPath) -> str:
     return f"{path_text(steps[: (at or 0) + 1])}: {told}" if told else ""
 
 
-def _same_gold(one: ReviewItem, other: ReviewItem) -> bool:
-    return (one.case.gold_path, gold_name(one.case)) == (other.case.gold_path, gold_name(other.case))
+def _same_gold(one: Case, other: Case) -> bool:
+    return (one.gold_path, gold_name(one)) == (other.gold_path, gold_name(other))
 
 
-def _moved(path: Steps, array: Sequence[str | int], index: int) -> Steps:
-    """Return a path after the row at `index` of an array was removed."""
-    at = len(array)
-    if len(path) > at and path[:at] == tuple(array) and isinstance(path[at], int) and int(path[at]) > index:
-        return (*path[:at], int(path[at]) - 1, *path[at + 1 :])
-    return tuple(path)
+def _changed(gold: Json, path: Steps, new: Json | Missing) -> tuple[Json, MovedRow | None]:
+    """Return a gold with another value, and the row that is gone, or stands elsewhere: behind the rows that are there.
+
+    Raises ReviewError where the gold has no longer the row that the place is in.
+    """
+    if any(isinstance(step, int) and value_at(gold, path[: at + 1]) is MISSING for at, step in enumerate(path[:-1])):
+        raise ReviewError(f"{path_text(path)}: the gold has no such row any more; start the review again")
+    if not path or not isinstance(row := path[-1], int):
+        return replaced(gold, path, new), None
+    array = path[:-1]
+    around = value_at(gold, array)
+    rows = around if isinstance(around, list) else []
+    if row >= len(rows):
+        if new is MISSING:
+            return gold, None
+        return replaced(gold, array, [*rows, new]), MovedRow(array, row, len(rows)) if row > len(rows) else None
+    if new is MISSING:
+        return replaced(gold, array, [*rows[:row], *rows[row + 1 :]]), MovedRow(array, row, None)
+    return replaced(gold, path, new), None
 
 
 def new_violation(case: Case, old: Json, new: Json) -> str | None:
@@ -461,16 +486,20 @@ def new_violation(case: Case, old: Json, new: Json) -> str | None:
 def read_typed(text: str, case: Case, path: FieldPath, gold: Json) -> Json:
     """Read what a reviewer typed: JSON where it is JSON that the schema allows there, else the text itself.
 
-    Raises ValueError or RecursionError for JSON that no reader takes: thousands of digits in a number, or of brackets.
+    In the place of a text, what the schema allows as a text is one. Raises ValueError or RecursionError for JSON that
+    no reader takes: thousands of digits in a number, or of brackets.
     """
     try:
         value = json.loads(text)
     except json.JSONDecodeError:
         return text
-    old = value_at(gold, tuple(path))
-    if isinstance(value, str) or not isinstance(old, str):
+    if isinstance(value, str):
         return value
-    return text if new_violation(case, gold, replaced(gold, path, text)) is None else value
+    likely, other = (text, value) if isinstance(value_at(gold, tuple(path)), str) else (value, text)
+    allowed = (
+        each for each in (likely, other) if new_violation(case, gold, _changed(gold, tuple(path), each)[0]) is None
+    )
+    return next(allowed, likely)
 
 
 def differing_fields(

@@ -274,15 +274,15 @@ def _earlier_report_lines(settings: Settings) -> list[Line]:
 def _review(config: pytest.Config, run_results: RunResults) -> None:
     """`--extract-update-gold=review`: ask for each failing value; the run is red whatever is decided."""
     from pytest_extract.cli.review import ask_in_terminal, user_name
-    from pytest_extract.golds.review import Reviewer, failing_items
+    from pytest_extract.golds.review import Reviewer, failing_items, merged_items
 
     notes: list[str] = []
     cases = [item.case for item in config.stash[_ITEMS]]
-    items = [*failing_items(cases, run_results.results, notes, config.rootpath)]
+    items = merged_items(failing_items(cases, run_results.results, notes, config.rootpath))
     if not items:
         return
     with config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-        ask_in_terminal(Reviewer(user_name(), items))
+        ask_in_terminal(Reviewer(user_name(), items, cases))
 
 
 def _lines_or_error(part: str, make: Callable[[], list[Line]], style: Style = "bad") -> list[Line]:

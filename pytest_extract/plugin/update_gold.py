@@ -22,6 +22,7 @@ from pytest_extract.documents import DocumentError
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, output_value, propose
 from pytest_extract.golds.consensus import accept_labels, draft_gold, open_paths
+from pytest_extract.golds.rows import MovedRow, follow_row
 from pytest_extract.redact.secrets import Owned, current, withheld
 from pytest_extract.report.evidence import locator, stands_exactly
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
@@ -123,7 +124,9 @@ class GoldWriter:
                 "kept", f"its gold is that of {before.nodeid} too, which gave another value; give each its own"
             )
         try:
-            changed = update_gold(case, proposal.value)
+            changed = update_gold(case, proposal.value, proposal.removed)
+            for *array, index in proposal.removed if changed else ():
+                follow_row([case], MovedRow(tuple(array), int(index), None))
         except ExtractError as error:
             return GoldChange("kept", str(error))
         # A rerun of the case finds what it wrote before: what it changed is what differs from the gold as collected.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -143,6 +144,119 @@ def test_a_removed_row_moves_what_is_open_behind_it(folder: Path) -> None:
     assert json.loads((folder / "a.json").read_text("utf-8"))["items"] == [{"name": "Nut"}, {"name": "Zink"}]
 
 
+ROW = OpenField(why="1 of 2 outputs lack this row", candidates=(Candidate(value=MISSING),))
+
+
+def added(name: str) -> OpenField:
+    return OpenField(why="row", candidates=(Candidate(value={"name": name}), Candidate(value=MISSING)))
+
+
+def rows_of(folder: Path) -> list[str]:
+    return [row["name"] for row in json.loads((folder / "a.json").read_text("utf-8"))["items"]]
+
+
+def test_what_names_a_removed_row_goes_and_what_names_later_rows_moves(folder: Path) -> None:
+    name = OpenField(why="outputs disagree", candidates=(Candidate(value="Nuts"), Candidate(value="Zincs")))
+    dispute(folder, **{"items[1]": ROW, "items[1].name": name, "items[2]": ROW, "items[2].name": name})
+    keys = "accept: {'items[1].name': [N], 'items[2].name': [Z], 'items[].name': [any]}\n"
+    for file in ("a.extract.yaml", "b.extract.yaml"):
+        (folder / file).write_text(f"text: x\nschema: s.json\ngold: a.json\n{keys}", "utf-8")
+    cases = [load_cases(folder / file, SchemaCache()).cases[0] for file in ("a.extract.yaml", "b.extract.yaml")]
+    reviewer = Reviewer("Ada", [*open_items(cases)], cases)
+    nut, nut_name, zinc, zinc_name, _ = reviewer.items
+    reviewer.decide(zinc_name, "keep")
+    reviewer.decide(nut, "absent")
+    assert rows_of(folder) == ["Bolt", "Zinc"]
+    assert (str(zinc.path), str(zinc_name.path), nut_name.done) == ("items[1]", "items[1].name", "gone with its row")
+    with pytest.raises(ExtractError, match="this row is removed"):
+        reviewer.decide(nut_name, "accept")
+    review = read_reviews(folder / "a.review.json")["$"]
+    assert [*review.open] == ["items[1]"]
+    assert {path: each.decision for path, each in review.decisions.items()} == {
+        "items[1].name": "keep",
+        "items[1]": "absent",
+    }
+    for file in ("a.extract.yaml", "b.extract.yaml"):
+        (case,) = load_cases(folder / file, SchemaCache()).cases
+        assert dict(case.accept) == {"items[1].name": ("Z",), "items[].name": ("any",)}
+    reviewer.decide(zinc, "absent")
+    assert rows_of(folder) == ["Bolt"]
+    reviewer.undo()
+    reviewer.undo()
+    assert rows_of(folder) == ["Bolt", "Nut", "Zinc"]
+    assert (str(zinc.path), nut_name.done, nut_name.gone) == ("items[2]", "", False)
+
+
+def test_added_rows_stand_behind_those_that_are_there_in_the_order_of_their_decisions(folder: Path) -> None:
+    dispute(folder, **{"items[3]": added("Wire"), "items[4]": added("Cable"), "items[5]": added("Tape")})
+    wire, cable, tape, _ = (reviewer := _reviewer(folder)).items
+    reviewer.decide(cable, "accept")
+    assert [*read_reviews(folder / "a.review.json")["$"].open] == ["items[4]", "items[5]"]
+    reviewer.decide(wire, "accept")
+    reviewer.decide(tape, "accept")
+    assert rows_of(folder) == ["Bolt", "Nut", "Zinc", "Cable", "Wire", "Tape"]
+    reviewer.decide(cable, "absent")
+    assert rows_of(folder) == ["Bolt", "Nut", "Zinc", "Wire", "Tape"]
+
+
+def test_a_row_is_added_to_a_list_that_the_gold_lacks(folder: Path) -> None:
+    (folder / "a.json").write_text('{"vendor": "ACME"}', "utf-8")
+    dispute(folder, **{"items[1]": added("Cable"), "items[0]": added("Wire")})
+    reviewer = _reviewer(folder)
+    for item in reviewer.items[:2]:
+        reviewer.decide(item, "accept")
+    assert rows_of(folder) == ["Cable", "Wire"]
+
+
+def test_a_field_of_a_row_that_somebody_has_removed_is_told(
+    folder: Path, answer: Callable[..., tuple[int, str]]
+) -> None:
+    dispute(folder, **{"items[7].name": TOTAL})
+    assert "items[7].name: the gold has no such row any more; start the review again" in answer("1", "q")[1]
+
+
+def test_a_decision_on_a_row_leaves_the_rest_of_the_file_as_it_is(folder: Path) -> None:
+    gold = "# head\nvendor: ACME\nitems:\n# first\n- name: Bolt  # as printed\n# second\n- name: Nut\n- name: Zinc # keep\n"
+    (folder / "a.json").rename(folder / "old.json")
+    (folder / "a.yaml").write_text(gold, "utf-8")
+    (folder / "a.extract.yaml").write_text("text: x\nschema: s.json\ngold: a.yaml\n", "utf-8")
+    write_review(folder / "a.yaml", "$", GoldReview(open={"items[1]": ROW}))
+    reviewer = _reviewer(folder)
+    reviewer.decide(reviewer.items[0], "absent")
+    assert (folder / "a.yaml").read_text("utf-8") == gold.replace("- name: Nut\n", "")
+
+
+ONE_LINE = "cases: [{id: a, gold: {vendor: A}}, {id: b, gold: {vendor: B}}]\n"
+IN_BLOCKS = "cases:\n- id: a\n  gold:\n    vendor: A\n- id: b\n  gold:\n    vendor: B\n"
+
+
+@pytest.mark.parametrize("cases", [ONE_LINE, IN_BLOCKS, "dataset: d.jsonl\n"])
+def test_also_accept_goes_into_the_case_itself(folder: Path, cases: str) -> None:
+    (folder / "d.jsonl").write_text('{"id":"a","gold":{"vendor":"A"}}\n{"id":"b","gold":{"vendor":"B"}}\n', "utf-8")
+    (folder / "a.extract.yaml").write_text(f"defaults: {{schema: s.json, text: x}}\n{cases}", "utf-8")
+    loaded = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
+    field = OpenField(why="outputs disagree", candidates=(Candidate(value=3),))
+    for case in loaded:
+        write_review(case.gold_path, case.id, GoldReview(open={"total": field, "vendor": field}))
+    reviewer = Reviewer("Ada", [*open_items(loaded)])
+    reviewer.decide(reviewer.items[0], "accept")
+    reviewer.decide(reviewer.items[3], "also")
+    first, second = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
+    assert (first.gold, dict(first.accept)) == ({"vendor": "A", "total": 3}, {})
+    assert (second.gold, dict(second.accept)) == ({"vendor": "B"}, {"vendor": (3,)})
+
+
+@pytest.mark.parametrize("typed", ["2026117", "C:\\temp", '"two\\nlines"', "12\u00a0000"])
+def test_what_is_typed_is_kept_to_the_letter(folder: Path, answer: Callable[..., tuple[int, str]], typed: str) -> None:
+    schema = {"type": "object", "properties": {"vendor": {"type": ["string", "null"]}}}
+    (folder / "s.json").write_text(json.dumps(schema), "utf-8")
+    (folder / "a.json").write_text('{"vendor": null}', "utf-8")
+    dispute(folder, vendor=OpenField(why="outputs disagree"))
+    answer("e", typed, "q")
+    expected = json.loads(typed) if typed.startswith('"') else typed
+    assert json.loads((folder / "a.json").read_text("utf-8")) == {"vendor": expected}
+
+
 def test_also_accept_adds_a_right_value_to_the_case(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
     vendor = OpenField(why="outputs disagree", candidates=(Candidate(value="ACME GmbH"),))
     dispute(folder, vendor=vendor)
@@ -189,6 +303,27 @@ def twins(folder: Path) -> Path:
         case = "text: ACME GmbH or Born AG\nschema: ../s.json\ngold: {vendor: Nobody}\n"
         (folder / name / "case.extract.yaml").write_text(case, "utf-8")
     return folder
+
+
+def test_every_attempt_of_a_run_is_reviewed(folder: Path, answer: Callable[..., tuple[int, str]]) -> None:
+    with (folder / "a.extract.yaml").open("a", encoding="utf-8") as file:
+        file.write("repeat: {of: 3, pass: 1}\n")
+    gold = json.loads(GOLD)
+    outputs = [{**gold, "total": 1109.0}, {**gold, "total": 1109.0, "vendor": "ACNE"}, gold]
+    (case,) = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
+    result = run_case(case, lambda index: Extraction(outputs[index]), nodeid="a.extract.yaml::a", file="a.extract.yaml")
+    (folder / "r.jsonl").write_text(dump_result(result) + "\n", "utf-8")
+    status, told = answer("1", "k", args=("r.jsonl", "a.extract.yaml"))
+    assert status == 0, told
+    assert "[1/2] a  total: fails in the run\n  1  1109.0  (output #1, output #2, " in told
+    assert json.loads((folder / "a.json").read_text("utf-8")) == {**gold, "total": 1109.0}
+
+
+def test_a_case_file_that_cannot_be_read_leaves_the_review_open(
+    folder: Path, answer: Callable[..., tuple[int, str]]
+) -> None:
+    (folder / "b.extract.yaml").write_text("text: [", "utf-8")
+    assert answer() == (1, "nothing else is open\n")
 
 
 @pytest.mark.parametrize("rootdir", [".", "born", ".."])
@@ -257,6 +392,7 @@ def _reviewer(folder: Path) -> Reviewer:
 
 
 def test_decisions_are_undone_one_by_one_to_the_byte(folder: Path) -> None:
+    (folder / "a.json").chmod(0o600)
     zinc = OpenField(why="most lack it", candidates=(Candidate(value={"name": "Nut"}, sources=("m",)),))
     dispute(folder, **{"items[1]": zinc, "items[2]": zinc, "total": TOTAL})
     reviewer = _reviewer(folder)
@@ -272,6 +408,7 @@ def test_decisions_are_undone_one_by_one_to_the_byte(folder: Path) -> None:
     assert reviewer.undo() is first
     assert [(folder / name).read_bytes() for name in ("a.json", "a.review.json", "a.extract.yaml")] == before
     assert (str(second.path), first.done) == ("items[2]", "")
+    assert os.name == "nt" or (folder / "a.json").stat().st_mode & 0o777 == 0o600
     with pytest.raises(ExtractError, match="nothing to undo"):
         reviewer.undo()
 

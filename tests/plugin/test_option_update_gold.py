@@ -450,6 +450,29 @@ def test_fix_removes_and_adds_rows_by_the_document(pytester: pytest.Pytester, ex
     assert json.loads(gold.read_text(encoding="utf-8")) == {**RIGHT, "items": [GOLD["items"][0], GOLD["items"][1]]}
 
 
+def test_fix_removes_rows_inside_rows_and_moves_what_the_case_says_of_later_ones(pytester: pytest.Pytester) -> None:
+    key = {"ordered": False, "match_by": "key_field", "key": "k"}
+    row: dict[str, Any] = {"type": "object", "properties": {"k": {"type": "string", "x-eval-compare": "exact"}}}
+    parts = {"type": "array", "x-eval-align": key, "items": row}
+    rows = {**parts, "items": {"type": "object", "properties": {**row["properties"], "parts": parts}}}
+
+    def table(*names: str, without: str = "") -> dict[str, Any]:
+        ends = [(name, [f"{name}{end}" for end in "12" if f"{name}{end}" != without]) for name in names]
+        return {"rows": [{"k": name, "parts": [{"k": part} for part in both]} for name, both in ends]}
+
+    pytester.makeconftest(CONFTEST)
+    (pytester.path / "output.json").write_text(json.dumps(table(*"ACD", without="C1")), encoding="utf-8")
+    gold = pytester.path / "gold.json"
+    gold.write_text(json.dumps(table(*"ABCD")), encoding="utf-8")
+    case = {"text": "x", "schema": {"type": "object", "properties": {"rows": rows}}, "gold": "gold.json"}
+    accept = {"rows[1].k": ["b"], "rows[3].k": ["d"]}
+    path = pytester.path / "a.extract.yaml"
+    path.write_text(json.dumps({**case, "accept": accept}), encoding="utf-8")
+    pytester.runpytest("--extract-update-gold=fix", "--extract-force").stdout.fnmatch_lines(["golds: 1 updated"])
+    assert json.loads(gold.read_text(encoding="utf-8")) == table(*"ACD", without="C1")
+    assert json.loads(path.read_text(encoding="utf-8")) == {**case, "accept": {"rows[2].k": ["d"]}}
+
+
 def test_a_row_that_a_model_loses_stays(pytester: pytest.Pytester, extracted: Callable[..., Path]) -> None:
     gold = extracted({**RIGHT, "items": [GOLD["items"][1]]}, RIGHT, gates={"coverage": False})
     result = pytester.runpytest("--extract-update-gold=fix")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import json
 import os
 import shlex
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from pytest_extract.cases.keys import EDITOR_SCHEMA, case_file_schema, editor_line
-from pytest_extract.cases.load import SUFFIXES, case_name
+from pytest_extract.cases.load import SUFFIXES, case_name, matched_documents
 from pytest_extract.cli.files import read_schema
+from pytest_extract.core.values import Json
 from pytest_extract.documents import MEDIA_TYPES
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import write_atomic
@@ -77,6 +79,18 @@ documents: {documents}
 schema: {schema}
 gold: {gold}
 thresholds: {{pass_rate: 1.0}}
+"""
+_GROUPS: Final = """\
+# A case for each document, named by what tells documents of one name apart. All keys: pytest-extract schema print
+defaults:
+  schema: {schema}
+  thresholds: {{pass_rate: 1.0}}
+cases:
+"""
+_GROUP: Final = """\
+  - documents: {documents}
+    id: {id}
+    gold: {gold}
 """
 _DRAFT_SCHEMA: Final = """\
 {
@@ -158,7 +172,7 @@ def document_patterns(paths: Sequence[Path]) -> list[Path]:
 
 def suite_path(patterns: Sequence[Path]) -> Path:
     """Return the case file that a suite of documents has by default."""
-    name = plain_name((patterns[0].parent if patterns[0].is_file() else patterns[0].parents[1]).resolve().name)
+    name = plain_name(_home(patterns[0]).name)
     return Path("cases") / f"{name}.extract.yaml"
 
 
@@ -170,10 +184,6 @@ def write_suite(patterns: Sequence[Path], suite: Path, schema: str | None) -> Pa
     if not suite.name.endswith(SUFFIXES):
         raise ConfigError(f"--suite {suite}: the name of a case file ends in {' or '.join(SUFFIXES)}")
     folder = suite.parent
-    names = [_relative(pattern, folder) for pattern in patterns]
-    stems = {pattern.stem for pattern in patterns}
-    is_flat = all(pattern.is_file() for pattern in patterns) and len(stems) == len(patterns)
-    gold = f"golds/{{{'stem' if is_flat else 'path'}}}.json"
     texts = {}
     if schema is not None:
         read_schema(schema)
@@ -182,14 +192,64 @@ def write_suite(patterns: Sequence[Path], suite: Path, schema: str | None) -> Pa
     else:
         named = f"{case_name(suite)}.schema.json"
         texts[folder / named] = _DRAFT_SCHEMA
-    documents = json.dumps(names[0] if len(names) == 1 else names, ensure_ascii=False)
-    text = _SUITE.format(documents=documents, schema=json.dumps(named, ensure_ascii=False), gold=json.dumps(gold))
+    groups = _groups(patterns)
+    keys = [
+        {
+            "documents": _yaml(names[0] if len(names := [_pattern(path, folder) for path in group]) == 1 else names),
+            "id": _yaml(name),
+            "gold": _yaml(f"golds/{name}.json"),
+        }
+        for name, group in groups.items()
+    ]
+    if len(keys) == 1:
+        text = _SUITE.format(schema=_yaml(named), **keys[0])
+    else:
+        text = _GROUPS.format(schema=_yaml(named)) + "".join(_GROUP.format(**each) for each in keys)
     _write({suite: editor_line(suite.name) + text, **texts, folder / EDITOR_SCHEMA: case_file_schema()})
     return next(iter(texts), None)
 
 
+def _groups(patterns: Sequence[Path]) -> dict[str, list[Path]]:
+    """Return the patterns by the ids of their documents: all together, or by folder and kind where ids would be alike.
+
+    A pattern of which another, of a folder above, has all documents is left out.
+    """
+    found: list[Path] = []
+    ids: dict[Path, str] = {}
+    for pattern in sorted(patterns, key=lambda each: len(_home(each).parts)):
+        documents = {Path(each.file).resolve(): each.path for each in matched_documents(Path(), [_pattern(pattern)])}
+        if not documents.keys() <= ids.keys():
+            found.append(pattern)
+            ids |= documents
+    if len(set(ids.values())) == len(ids):
+        return {"{stem}" if all(pattern.is_file() for pattern in found) else "{path}": found}
+    top = os.path.commonpath([_home(pattern) for pattern in found])
+    has_kinds = len({pattern.suffix for pattern in found}) > 1
+    groups: dict[str, list[Path]] = {}
+    for pattern in found:
+        name = Path(os.path.relpath(_home(pattern), top), "{path}").as_posix()
+        groups.setdefault(name + pattern.suffix if has_kinds else name, []).append(pattern)
+    return groups
+
+
+def _home(pattern: Path) -> Path:
+    """Return the folder of a document, or that below which a pattern looks for some."""
+    return (pattern.parent if pattern.is_file() else pattern.parents[1]).resolve()
+
+
+def _pattern(pattern: Path, folder: Path | None = None) -> str:
+    """Return a document or pattern as a case file in `folder` (None: here) writes it: only wildcards are any."""
+    fixed, wild = (pattern, ()) if pattern.is_file() else (pattern.parents[1], pattern.parts[-2:])
+    text = glob.escape(str(fixed) if folder is None else _relative(fixed, folder))
+    return Path(text, *wild).as_posix()
+
+
 def _relative(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(path, folder)).as_posix()
+
+
+def _yaml(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def plain_name(name: str) -> str:

@@ -70,6 +70,30 @@ def test_documents_get_a_suite_whose_golds_a_run_can_make(tmp_path, capsys, monk
     assert golds == [("a", "golds/a.json"), ("b", "golds/b.json"), ("sub/a", "golds/sub/a.json")]
 
 
+@pytest.mark.parametrize(
+    ("args", "ids"),
+    [
+        (["a", "b"], ["a/x", "a/z", "b/x"]),
+        (["a/x.txt", "b/x.txt"], ["a/x", "b/x"]),
+        (["k"], ["x.html", "s/x.txt", "x.txt"]),
+        (["a/z.txt", "b/x.txt"], ["z", "x"]),
+        (["k/s", "k/s/x.txt", "b"], ["b/x", "k/s/x"]),
+        (["d/inv[1].txt"], ["inv[1]"]),
+        (["e[1]", "b"], ["e[1]/x", "x"]),
+    ],
+)
+def test_documents_of_one_name_are_told_apart(tmp_path, monkeypatch, args, ids):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a/x.txt", "a/z.txt", "b/x.txt", "k/x.txt", "k/x.html", "k/s/x.txt", "d/inv[1].txt", "e[1]/x.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    assert main(["init", *args, "--suite", "cases/all.extract.yaml"]) == 0
+    writing = load_cases(tmp_path / "cases" / "all.extract.yaml", SchemaCache(updates_golds="new"))
+    assert (sorted(case.id for case in writing.cases), writing.errors) == (sorted(ids), ())
+    golds = [case.gold_path.relative_to(tmp_path / "cases" / "golds").as_posix() for case in writing.cases]
+    assert golds == [f"{case.id}.json" for case in writing.cases]
+
+
 def test_files_and_a_schema_of_ones_own(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("a.txt", "b.md"):

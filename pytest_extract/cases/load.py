@@ -291,7 +291,8 @@ class _Loader:
                     continue
                 if self._ids.setdefault(name, place) != place or name in golds:
                     message = (
-                        f"{document.file} has the id {name!r} of another case; write `id` with {{name}} or {{path}}"
+                        f"{document.file} has the id {name!r} of another case; write `id` with {{name}} or {{path}}, "
+                        "or give each pattern its own entry of `cases`, with an `id` of its own"
                     )
                     self.mistakes.append(Mistake(layer.source, at, message))
                     continue

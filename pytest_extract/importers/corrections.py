@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_extract.cases.keys import checked_value
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.values import FieldPath, Json, Step, canonical_json, copied, iter_leaves
 from pytest_extract.errors import CaseFileError, CaseFileErrors, nearest
@@ -35,11 +36,17 @@ def import_corrections(source: Path, target: ImportFolder) -> Imported:
     """
     records: list[Record] = []
     mistakes: list[CaseFileError] = []
+    lines: dict[Json, int] = {}
     for number, row in json_lines(source):
         try:
             records.append(_record(source, number, row))
         except CaseFileError as mistake:
             mistakes.append(mistake)
+            continue
+        name = records[-1].keys["id"]
+        if lines.setdefault(name, number) != number:
+            message = f"the id {name!r} is taken by line {lines[name]}; give each correction an id of its own"
+            mistakes.append(CaseFileError(message, path=source, line=number))
     if mistakes:
         raise CaseFileErrors(mistakes)
     heading = ("What people corrected in production; regression tests, which stay out of headline rates",)
@@ -68,6 +75,9 @@ def _record(path: Path, number: int, row: Mapping[str, Any]) -> Record:
         raise wrong("a correction has either `document`, a path, or `text`")
     if "schema" not in row or ("corrected" in row) == ("corrections" in row):
         raise wrong("a correction has `schema`, and either `corrected` or `corrections`")
+    for key in row.keys() & {"id", "question", "schema", "tags"}:
+        for mistake in checked_value(key, row[key], (key,))[1]:
+            raise wrong(mistake.text())
     for file in (row.get("document"), row["schema"]):
         if isinstance(file, str) and not (path.parent / file).is_file():
             raise wrong(f"{file} is no file beside {path.name}")

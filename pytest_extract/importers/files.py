@@ -114,6 +114,13 @@ class ImportFolder:
         write_atomic(path, text)
         self.written.append(path)
 
+    def remove(self, name: str) -> None:
+        """Remove a file below the folder that an earlier import wrote, if it is there; raises StoreError."""
+        try:
+            (self.folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self.folder / name} cannot be removed: {error.strerror or error}") from error
+
     def copy(self, name: str, file: Path) -> None:
         """Copy a file below the folder; raises StoreError."""
         path = self.folder / name
@@ -215,11 +222,14 @@ def write_datasets(target: ImportFolder, name: str, records: Sequence[Record], *
     parts = {name: [one for one in records if one.problem is None]}
     parts[f"{name}-broken-golds"] = [one for one in records if one.problem is not None]
     there = {part: found for part, found in parts.items() if found}
-    target.check(f"{part}{suffix}" for part in there for suffix in (".jsonl", ".extract.yaml"))
+    names = {part: (f"{part}.jsonl", f"{part}.extract.yaml") for part in parts}
+    target.check(file for files in names.values() for file in files)
     golds = {one.keys["id"]: one.keys["gold"] for one in records}
-    for part in there:
+    for part in parts:
         for identity, old in list(_golds_there(target.folder / f"{part}.jsonl")):
             target.replace_gold(f"{target.folder / part}.jsonl: {identity}", old, golds.get(identity, MISSING))
+    for file in (file for part in parts.keys() - there.keys() for file in names[part]):
+        target.remove(file)  # its golds are mended, or broken, by now: their cases stand in the other file
     responses: list[Responses] = []
     for part, found in there.items():
         lines = [json.dumps(_line(target, part, one), ensure_ascii=True) for one in found]

@@ -60,6 +60,12 @@ def _record(path: Path, source: Path, folder: Path) -> tuple[Record, int]:
     rules = {name: rule for name, rule in _rules(content) if isinstance(rule, Mapping)}
     own = os.path.relpath(path.resolve(), folder.resolve()).replace(os.sep, "/")
     tags = ", ".join(map(str, content.get("tags") or ()))
+    accept, evidence = {}, {}
+    for name, rule in rules.items():
+        try:
+            accept[name], evidence[name] = _readings(rule, name, gold), _places(rule)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise CaseFileError(f"the rule of {name!r} is of another form: {error}", path=path, line=1) from None
     keys: dict[str, Json] = {
         "id": plain_id((path.parent.relative_to(source) / stem).as_posix()),
         "document": os.path.relpath(document.resolve(), folder.resolve()).replace(os.sep, "/"),
@@ -68,8 +74,8 @@ def _record(path: Path, source: Path, folder: Path) -> tuple[Record, int]:
         "nulls": "value",
         "tags": {"group": path.parent.name} | ({"tags": tags} if tags else {}),
         "overrides": dict.fromkeys(sorted(_dates(gold)), "date"),
-        "accept": {name: values for name, rule in rules.items() if (values := _readings(rule, name, gold))},
-        "evidence": {name: places for name, rule in rules.items() if (places := _places(rule))},
+        "accept": {name: values for name, values in accept.items() if values},
+        "evidence": {name: places for name, places in evidence.items() if places},
     }
     record = checked({key: value for key, value in keys.items() if value != {}}, schema, gold)
     return record, sum(bool(rule.get("normalizers")) for rule in rules.values())

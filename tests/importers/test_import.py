@@ -497,6 +497,10 @@ def test_corrections_become_regression_tests(tmp_path, capsys):
         ({**BY_FIELD, "corrections": {"items[9]": "z"}}, "the output has no place items[9]; write the whole value as"),
         ({**BY_FIELD, "corrections": []}, "must be an object of field paths and their right values"),
         ({**BY_FIELD, "corrections": {"total": 7}}, "the correction changes nothing"),
+        ({**AS_A_WHOLE, "tags": ["q"]}, "`tags` must be "),
+        ({**AS_A_WHOLE, "id": ["q"]}, "`id` must be "),
+        ({**AS_A_WHOLE, "schema": 5}, "`schema` must be "),
+        ({**AS_A_WHOLE, "id": "4711"}, "the id '4711' is taken by line 1; give each correction an id of its own"),
     ],
 )
 def test_a_correction_that_cannot_be_used_is_told_with_its_line(tmp_path, capsys, row, told):
@@ -510,6 +514,22 @@ def test_a_correction_that_cannot_be_used_is_told_with_its_line(tmp_path, capsys
 def test_every_correction_that_cannot_be_used_is_told_at_once(tmp_path, capsys):
     assert corrections(tmp_path, {**BY_FIELD, "text": "x"}, BY_FIELD, {**BY_FIELD, "corrections": []}) == 2
     assert re.findall(r"fixed\.jsonl:(\d)", capsys.readouterr().err) == ["1", "3"]
+
+
+def test_a_gold_that_is_mended_leaves_the_file_of_broken_golds(tmp_path, capsys):
+    broken = {**AS_A_WHOLE, "id": "fax", "corrected": {"total": "three"}}
+    assert corrections(tmp_path, broken) == 0
+    assert main(["check", str(tmp_path / "cases")]) == 0
+    assert corrections(tmp_path, {**AS_A_WHOLE, "id": "fax"}) == 2
+    assert "already there" in capsys.readouterr().err
+    command = ["import", "corrections", str(tmp_path / "in" / "fixed.jsonl"), str(tmp_path / "cases"), "--force"]
+    assert main(command) == 0
+    assert 'fax: total: "three" -> 3' in capsys.readouterr().out
+    assert [case.gold for case in loaded(tmp_path / "cases" / "corrections.extract.yaml")] == [{"total": 3}]
+    assert sorted(path.name for path in (tmp_path / "cases").glob("corrections*")) == [
+        "corrections.extract.yaml",
+        "corrections.jsonl",
+    ]
 
 
 def test_a_correction_gives_what_the_output_left_out(tmp_path):
@@ -615,6 +635,13 @@ def test_citations_are_held_against_its_evidence_on_scans_too(llama, citation, r
     extraction = Extraction(LLAMA["expected_output"], citations={"name": [citation]})
     score = run_case(case, lambda _: extraction, nodeid="n", file="f").attempts[0].score
     assert score.measures["citation_precision"] == right
+
+
+@pytest.mark.parametrize(("name", "rule"), [("rows[].n", {"evidence": []}), ("name", {"evidence": ["p1"]})])
+def test_a_rule_of_run_llama_of_another_form_is_told(llama, capsys, name, rule):
+    put(llama / "src" / "short" / "form.test.json", {**LLAMA, "_field_rules": {name: rule}})
+    assert main(["import", "llama-extract-bench", str(llama / "src"), str(llama / "cases")]) == 2
+    assert f"form.test.json:1: the rule of '{name}' is of another form: " in capsys.readouterr().err
 
 
 def test_a_file_of_run_llama_without_a_document_is_told(llama, capsys):

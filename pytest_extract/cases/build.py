@@ -17,7 +17,7 @@ from pytest_extract.cases.keys import DOCUMENT_FORMS, CaseSettings, CheckedKeys,
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
 from pytest_extract.cases.patterns import has_value, is_skipped, without_absence
 from pytest_extract.cases.review_file import review_name
-from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_in, no_file
+from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_in, no_file, path_and_pointer
 from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.results import RuleStatus
@@ -215,13 +215,7 @@ class CaseBuilder:
 
     def _path_and_pointer(self, key: str, value: str) -> tuple[str, str]:
         """Split a path from the JSON pointer after its `#`, which may also be part of the file's name."""
-        if "#" not in value or is_file(self._place(key, value)):
-            return value, ""
-        marks = [at for at, character in enumerate(value) if character == "#"]
-        pointed = [at for at in marks if value[at + 1 :].startswith("/") or at == len(value) - 1]
-        files = [at for at in marks if is_file(self._place(key, value[:at]))]
-        at = (files[-1:] or pointed or [len(value)])[0]
-        return value[:at], value[at + 1 :]
+        return path_and_pointer(value, lambda name: is_file(self._place(key, name)))
 
     def _schema(self) -> SchemaPlace | None:
         value = self._values.get("schema")

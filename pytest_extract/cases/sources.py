@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +92,17 @@ def mistake_in(error: CaseFileError) -> Mistake:
 def is_file(path: str | Path) -> bool:
     """Whether a file is there; False for a name that no file can have, on which pathlib raises."""
     return os.path.isfile(path)  # noqa: PTH113
+
+
+def path_and_pointer(given: str, is_there: Callable[[str], bool] = is_file) -> tuple[str, str]:
+    """Split a path from the JSON pointer after its `#`, which may also be part of the file's name."""
+    if "#" not in given or is_there(given):
+        return given, ""
+    marks = [at for at, character in enumerate(given) if character == "#"]
+    pointed = [at for at in marks if given[at + 1 :].startswith("/") or at == len(given) - 1]
+    files = [at for at in marks if is_there(given[:at])]
+    at = (files[-1:] or pointed or [len(given)])[0]
+    return given[:at], given[at + 1 :]
 
 
 def no_file(key: str, path: Path) -> str:

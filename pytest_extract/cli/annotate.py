@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_extract.cases.cache import without_annotations
 from pytest_extract.cases.edit import reached, with_value, write_text
 from pytest_extract.cases.json_text import pointer_steps
-from pytest_extract.cases.sources import read_source
+from pytest_extract.cases.sources import path_and_pointer, read_source
 from pytest_extract.cli.files import print_text, read_records, read_schema, write_json
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import ConfigError
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_changes(args: argparse.Namespace, schema: Json, annotated: Json) -> None:
     """Print what changes in the text of the schema's file, and write it where asked to."""
-    name, _, pointer = args.schema.partition("#")
+    name, pointer = path_and_pointer(args.schema)
     source = read_source(Path(name))
     steps = pointer_steps(source.value, pointer) or ()
     if canonical_json(reached(source.value, steps)) != canonical_json(schema):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -146,9 +147,14 @@ def _asked_findings(args: argparse.Namespace, cases: Sequence[Case]) -> Iterator
 
 
 def _share(text: str) -> float:
-    share = float(text)
+    try:
+        share = float(text)
+    except ValueError:
+        share = math.nan
     if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1, such as 0.9, not {text}")
+        raise argparse.ArgumentTypeError(
+            f"must be a number from 0 to 1, such as 0.9, not {text}; without a number, it stands behind the paths"
+        )
     return share
 
 

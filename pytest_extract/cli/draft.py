@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cases.load import SUFFIXES
+from pytest_extract.cases.sources import path_and_pointer
 from pytest_extract.cli.files import case_files, load_all_cases, print_note, refuse_options, schema_of_class
 from pytest_extract.cli.init import document_patterns, suite_path, write_suite
 from pytest_extract.errors import ConfigError
@@ -114,7 +115,7 @@ def _suites(args: argparse.Namespace) -> list[Path]:
 def _schema_file(given: str, suite: Path) -> str:
     """Return the path of the schema; that of a pydantic model is written beside the suite."""
     module, colon, name = given.partition(":")
-    if not colon or Path(given.partition("#")[0]).exists():
+    if not colon or Path(path_and_pointer(given)[0]).exists():
         return given
     path = suite.with_name(f"{name.rpartition('.')[2]}.schema.json")
     write_atomic(path, json.dumps(schema_of_class(module, name), indent=2, ensure_ascii=False) + "\n")

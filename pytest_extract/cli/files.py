@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_extract.cases.embedded_schema import embedded_schema, wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
-from pytest_extract.cases.sources import SourceFile, parse_source, read_source, read_text
+from pytest_extract.cases.sources import SourceFile, parse_source, path_and_pointer, read_source, read_text
 from pytest_extract.core.arguments import class_schema
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.values import Json
@@ -44,7 +44,7 @@ def read_value(path: Path) -> Json:
 
 def read_schema(given: str) -> Json:
     """Return the schema of `file.json` or `file.json#/pointer`, with what it refers to there; raises CaseFileError."""
-    name, _, pointer = given.partition("#")
+    name, pointer = path_and_pointer(given)
     root = value = read_value(Path(name))
     steps = pointer_steps(root, pointer)
     if steps is None:

@@ -13,6 +13,7 @@ from typing import Final
 
 from pytest_extract.cases.keys import EDITOR_SCHEMA, case_file_schema, editor_line
 from pytest_extract.cases.load import SUFFIXES, case_name, matched_documents
+from pytest_extract.cases.sources import path_and_pointer
 from pytest_extract.cli.files import read_schema
 from pytest_extract.core.values import Json
 from pytest_extract.documents import MEDIA_TYPES
@@ -187,8 +188,8 @@ def write_suite(patterns: Sequence[Path], suite: Path, schema: str | None) -> Pa
     texts = {}
     if schema is not None:
         read_schema(schema)
-        file, hash_, pointer = schema.partition("#")
-        named = _relative(Path(file), folder) + hash_ + pointer
+        file, pointer = path_and_pointer(schema)
+        named = _relative(Path(file), folder) + (f"#{pointer}" if pointer else "")
     else:
         named = f"{case_name(suite)}.schema.json"
         texts[folder / named] = _DRAFT_SCHEMA

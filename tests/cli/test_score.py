@@ -41,6 +41,12 @@ def test_a_schema_inside_a_file_finds_what_it_refers_to_there(files, capsys):
     assert "pass_rate            0.5" in capsys.readouterr().out
 
 
+def test_a_schema_s_file_may_have_a_hash_in_its_name(files, capsys):
+    (files / "s.json").rename(files / "s#1.json")
+    assert main(["score", "s#1.json#/wrapped", "gold.json", "out.txt"]) == 0
+    assert "pass_rate            0.5" in capsys.readouterr().out
+
+
 def test_score_as_json_is_the_whole_result(files, capsys):
     assert main(["score", "s.json#/wrapped", "gold.json", "out.txt", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["measures"]["pass_rate"] == 0.5

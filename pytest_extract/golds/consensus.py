@@ -27,7 +27,6 @@ from pytest_extract.core.values import (
 from pytest_extract.golds.changes import Locate, place_of, put_value
 from pytest_extract.golds.lint import LEAST_DERIVED
 
-"""Levels of a schema in which enumerations are looked for; a recursive schema has no end."""
 NOWHERE: Final = "stands nowhere in the document"
 
 
@@ -91,7 +90,7 @@ def draft_gold(
             agreed += winner is not MISSING and winner is not None
     open_ |= _open_rows(root, missing_rows, outputs, locate)
     open_ |= _added_rows(root, scores, outputs, locate)
-    inside = {path for path in open_ for row in open_ if path != row and path[: len(row)] == row}
+    inside = {path for path in open_ if any(path[:end] in open_ for end in range(len(path)))}
     return Draft(
         value=root["gold"],
         open={path: each for path, each in open_.items() if path not in inside},
@@ -156,13 +155,14 @@ def _votes(
         for path, value in iter_leaves(outputs[base]):
             yield _Vote(tuple(path), {base: value}, frozenset({base}))
     results = _results_by_path(scores)
+    around = {place[:end] for place in results for end in range(len(place))}
     for place, by_name in results.items():
         value = value_at(outputs[base], place)
-        if isinstance(value, dict | list) and any(other[: len(place)] == place and other != place for other in results):
+        if isinstance(value, dict | list) and place in around:
             continue  # compared as a whole by one output and part by part by another
         values = {base: value}
         same = {base}
-        lacking = {name for row, names in missing_rows.items() if place[: len(row)] == row for name in names}
+        lacking = {name for end in range(len(place) + 1) for name in missing_rows.get(place[:end], ())}
         for name in scores:
             if name in lacking:
                 continue

@@ -13,6 +13,7 @@ from pytest_extract.core.values import MISSING, FieldPath, iter_leaves
 from pytest_extract.documents import Document
 from pytest_extract.golds.consensus import NOWHERE, accept_labels, draft_gold
 from pytest_extract.report.evidence import locator, stands_exactly
+from tests.cpu_time import cpu_seconds
 
 SCHEMA = {
     "type": "object",
@@ -46,6 +47,14 @@ def whys(found):
 def test_what_outputs_agree_on_and_the_document_has_needs_nobody():
     found = draft(RIGHT, {**RIGHT, "items": [NUT, BOLT]})
     assert (found.value, whys(found), found.agreed) == (RIGHT, {}, 8)
+
+
+def test_the_work_grows_no_faster_than_the_values():
+    def seconds(rows: int) -> float:
+        output = {**RIGHT, "items": [{"name": f"n{row}", "price": row} for row in range(rows)]}
+        return cpu_seconds(lambda: draft_gold(SCORER, {"m": output}, lambda _value: "page 1"))
+
+    assert seconds(1_600) < 16 * seconds(200)
 
 
 def test_rows_that_a_judge_would_align_are_disputed_value_by_value():

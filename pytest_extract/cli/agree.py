@@ -17,7 +17,7 @@ from pytest_extract.cases.review_file import (
     review_path,
     write_review,
 )
-from pytest_extract.cli.files import print_text, read_schema, read_value, refuse_options, write_json
+from pytest_extract.cli.files import print_note, print_text, read_schema, read_value, refuse_options, write_json
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
@@ -83,11 +83,13 @@ class GoldAgreement:
 
 
 def _compare_golds(args: argparse.Namespace) -> int:
-    scorer = compile_schema(read_schema(args.schema))
-    pairs = list(_pairs(args.first, args.second))
+    scorer = compile_schema(read_schema(args.schema), judge_mode="exact")
+    pairs, unpaired = _pairs(args.first, args.second)
     if not pairs:
         raise ConfigError(f"{args.first} and {args.second} have no gold of the same name")
-    agreement = _agreement(scorer, pairs, (args.first.name, args.second.name))
+    for path in unpaired:
+        print_note("agree", f"{path}: the other reviewer has no gold of this name; it is not compared")
+    agreement = _agreement(scorer, pairs, (str(args.first), str(args.second)))
     if args.dispute:
         for path, fields in agreement.disputed.items():
             review = read_reviews(review_path(path)).get(WHOLE_FILE, REVIEWED)
@@ -100,14 +102,25 @@ def _compare_golds(args: argparse.Namespace) -> int:
     return 1 if any(agreement.disputed.values()) else 0
 
 
-def _pairs(first: Path, second: Path) -> Iterator[tuple[Path, Path]]:
+def _pairs(first: Path, second: Path) -> tuple[list[tuple[Path, Path]], list[Path]]:
+    """Return the golds that are compared, and those that only one of them has."""
     if first.is_file() and second.is_file():
-        yield first, second
-        return
-    for path in sorted(first.rglob("*")) if first.is_dir() else ():
-        other = second / path.relative_to(first)
-        if path.suffix in SUFFIXES and not path.name.endswith(REVIEW_SUFFIX) and other.is_file():
-            yield path, other
+        return [(first, second)], []
+    one, other = _golds_below(first), _golds_below(second)
+    pairs = [(path, other[name]) for name, path in one.items() if name in other]
+    return pairs, [
+        path for mine, theirs in ((one, other), (other, one)) for name, path in mine.items() if name not in theirs
+    ]
+
+
+def _golds_below(folder: Path) -> dict[Path, Path]:
+    """Return the golds of a folder by their names in it, sorted."""
+    found = sorted(folder.rglob("*")) if folder.is_dir() else []
+    return {
+        path.relative_to(folder): path
+        for path in found
+        if path.suffix in SUFFIXES and not path.name.endswith(REVIEW_SUFFIX) and path.is_file()
+    }
 
 
 def _agreement(scorer: Scorer, pairs: Iterable[tuple[Path, Path]], names: tuple[str, str]) -> GoldAgreement:

@@ -386,6 +386,25 @@ def test_agreement_field_by_field_and_disputes(folder: Path, capsys: pytest.Capt
     assert main(["agree", "A", "nowhere", "--schema", "s.json"]) == 2
 
 
+def test_texts_for_a_judge_are_disputed_and_golds_of_one_reviewer_named(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = {"type": "object", "properties": {"vendor": {"type": "string", "evaluation_config": "string_semantic"}}}
+    (folder / "s.json").write_text(json.dumps(schema), "utf-8")
+    for name, vendor in (("A/gold/1", "ACME"), ("B/gold/1", "the vendor"), ("A/gold/2", "x"), ("B/gold/3", "x")):
+        (folder / f"{name}.json").parent.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.json").write_text(json.dumps({"vendor": vendor}), "utf-8")
+    assert main(["agree", "A/gold", "B/gold", "--schema", "s.json", "--dispute"]) == 1
+    told = capsys.readouterr()
+    assert told.out.startswith("1 gold: 0 of 1 values agree")
+    assert [line.partition(": the other")[0] for line in told.err.splitlines()] == [
+        "pytest-extract agree: A/gold/2.json",
+        "pytest-extract agree: B/gold/3.json",
+    ]
+    (field,) = read_reviews(folder / "A" / "gold" / "1.review.json")["$"].open.values()
+    assert [each.sources for each in field.candidates] == [("A/gold",), ("B/gold",)]
+
+
 def _reviewer(folder: Path) -> Reviewer:
     (case,) = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
     return Reviewer("Ada", [*open_items([case])])

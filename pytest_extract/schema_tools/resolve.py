@@ -1,7 +1,7 @@
 """Resolving the references and compositions of a JSON Schema into one plain tree; schemas of OpenAPI and Gemini, too.
 
 The steps are those of struct-extract-eval; what it loses on the way and resolving can keep is kept: annotations
-beside a `$ref`, `required` of all branches, and recursion, which stays a `$ref` into `$defs`.
+beside a `$ref`, `required` of all branches, null, and recursion, which stays a `$ref` into `$defs`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ MOST_NODES: Final = 100_000
 
 _NULLS: Final = ({"type": "null"}, {"type": None})
 _DEFINITIONS: Final = ("$defs", "definitions")
+_BEYOND_TYPES: Final = frozenset(("$ref", "const", "allOf", "anyOf", "oneOf", "not", "if"))
+"""Keywords that hold for null too, whatever types a schema allows."""
 
 
 def resolve_schema_references(schema: Json, *, published: bool = False) -> dict[str, Json]:
@@ -27,14 +29,16 @@ def resolve_schema_references(schema: Json, *, published: bool = False) -> dict[
 
     In this order:
 
-    1. null branches leave their `anyOf`; a single branch left becomes part of its parent (the branch's keys win);
-    2. each `$ref` is replaced by what it refers to; keys beside it win; a recursive one stays;
+    1. each `$ref` is replaced by what it refers to; keys beside it win; a recursive one stays;
+    2. the single branch of an `anyOf` beside null becomes part of its parent, whose type then has null too (the
+       branch's keys win); one that says more than types and parts can, such as a recursive reference, stays;
     3. `allOf` is merged into its parent through `properties` and `items`: the first to define a key wins,
        `properties` and `required` are united;
     4. an `anyOf` whose branches all have types, two different ones at least, becomes `type: [...]`;
     5. `$defs` go, but for those that a recursive reference needs.
 
-    `published`: exactly as struct-extract-eval, which drops keys beside a `$ref` and `required` of later branches.
+    `published`: exactly as struct-extract-eval, which drops null branches, keys beside a `$ref` and `required` of later
+    branches.
     Raises SchemaError with the pointer of a reference that leads nowhere, out of the document, or (published, or
     outside `$defs`) back to itself.
     """
@@ -48,12 +52,13 @@ def resolve_schema_references(schema: Json, *, published: bool = False) -> dict[
 
 
 def _resolve(schema: dict[str, Json], *, keep: bool) -> dict[str, Json]:
-    plain = _without_null_branches(schema, "", keep=keep)
+    plain = schema if keep else _without_null_branches(schema, "")
     source = SchemaSource(plain)
     expander = _Expander(source, keep=keep)
 
     def finish(expanded: Json) -> Json:
-        return _type_lists(_merge_all_of(expanded, "", keep=keep), "", keep=keep)
+        plain = _with_null_types(expanded, "") if keep else expanded
+        return _type_lists(_merge_all_of(plain, "", keep=keep), "", keep=keep)
 
     resolved: dict[str, Json] = finish(expander.expand(plain, "", ("",)))
     resolved.pop("$defs", None)
@@ -81,18 +86,39 @@ def _references(value: Json) -> Iterator[str]:
 # --- 1. null branches
 
 
-def _without_null_branches(schema: Json, pointer: str, *, keep: bool) -> Json:
+def _without_null_branches(schema: Json, pointer: str) -> Json:
+    """Return a schema without null branches, as published: null is then no longer allowed."""
     if not isinstance(schema, dict):
         return schema
-    node = map_children(schema, pointer, lambda child, at: _without_null_branches(child, at, keep=keep))
+    node = map_children(schema, pointer, _without_null_branches)
     branches = node.get("anyOf")
     if not isinstance(branches, list):
         return node
     left = [branch for branch in branches if branch not in _NULLS]
     if len(left) != 1 or not isinstance(left[0], dict):
         return {**node, "anyOf": left}
+    return {**{key: value for key, value in node.items() if key != "anyOf"}, **left[0]}
+
+
+def _with_null_types(schema: Json, pointer: str) -> Json:
+    """Return a schema in which the one branch beside null, or alone, is part of its parent."""
+    if not isinstance(schema, dict):
+        return schema
+    node = map_children(schema, pointer, _with_null_types)
+    branches = node.get("anyOf")
+    if not isinstance(branches, list):
+        return node
+    left = [branch for branch in branches if branch not in _NULLS]
+    if len(left) != 1 or not isinstance(left[0], dict):
+        return node
+    branch = _all_of(left[0], keep=True)
     parent = {key: value for key, value in node.items() if key != "anyOf"}
-    return _over(left[0], parent) if keep else {**parent, **left[0]}
+    if len(branches) == 1:
+        return _over(branch, parent)
+    if not isinstance(branch.get("type"), str | list) or not _BEYOND_TYPES.isdisjoint(branch):
+        return node
+    merged = _over(branch, parent)
+    return merged if "type" in parent else _with_null(merged)
 
 
 def _over(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Json]:
@@ -239,9 +265,10 @@ def as_json_schema(schema: Json, pointer: str = "") -> Json:
 
 
 def _with_null(schema: dict[str, Json]) -> dict[str, Json]:
-    if not isinstance(schema.get("type"), str):
+    types = schema.get("type")
+    if not isinstance(types, str | list):
         return {"anyOf": [schema, {"type": "null"}]}
-    made = {**schema, "type": [schema["type"], "null"]}
+    made = {**schema, "type": list(dict.fromkeys([*([types] if isinstance(types, str) else types), "null"]))}
     if isinstance(listed := schema.get("enum"), list) and None not in listed:
         made["enum"] = [*listed, None]
     return made

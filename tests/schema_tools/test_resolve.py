@@ -50,6 +50,22 @@ TREE = {
             {"required": ["a", "b", "c"]},
         ),
         ({"anyOf": [{"type": ["string", "null"]}, {"type": "number"}]}, {"type": ["string", "null", "number"]}),
+        (
+            {
+                "properties": {"a": {"title": "A", "anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}]}},
+                "$defs": {"A": {"enum": ["x"], "type": "string"}},
+            },
+            {"properties": {"a": {"title": "A", "type": ["string", "null"], "enum": ["x", None]}}},
+        ),
+        ({"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}]}, {"type": ["string", "number", "null"]}),
+        (
+            {"anyOf": [{"const": 1, "type": "integer"}, {"type": "null"}]},
+            {"anyOf": [{"const": 1, "type": "integer"}, {"type": "null"}]},
+        ),
+        (
+            {"anyOf": [{"allOf": [{"type": "array", "items": {}}]}, {"type": "null"}]},
+            {"type": ["array", "null"], "items": {}},
+        ),
         ({"enum": [{"$ref": "#/nowhere"}]}, {"enum": [{"$ref": "#/nowhere"}]}),
         ({"properties": {"anyOf": {"type": "string"}}}, {"properties": {"anyOf": {"type": "string"}}}),
         (
@@ -92,6 +108,23 @@ def test_a_recursive_reference_stays_with_its_definition():
         "properties": {"root": node, "other": {"type": "string"}},
         "$defs": {"node": node},
     }
+
+
+@given(
+    branch=st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(["string", "integer", ["string", "null"], "object"]),
+            "enum": st.lists(st.sampled_from(["x", 1, None]), min_size=1, unique=True),
+            "const": st.sampled_from(["x", None]),
+            "properties": st.just({"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}),
+        },
+    ),
+    value=st.sampled_from([None, "x", 1, 2, {}, {"a": None}, {"a": 1}]),
+)
+def test_null_means_the_same_after_resolving(branch, value):
+    schema = {"type": "array", "items": {"anyOf": [branch, {"type": "null"}]}}
+    assert Validator(resolve(schema)).is_valid([value]) == Validator(schema).is_valid([value])
 
 
 def test_what_resolving_keeps_recursive_means_the_same():

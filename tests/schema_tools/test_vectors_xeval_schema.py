@@ -47,13 +47,14 @@ def test_resolve_differs_only_in_what_it_keeps():
 
 
 def keepable(schema):
-    """Whether a schema has what struct-extract-eval loses: keys beside a `$ref`, or `required` in an `allOf`."""
+    """Whether a schema has what struct-extract-eval loses: keys beside a `$ref`, `required` in an `allOf`, or null."""
     if isinstance(schema, list):
         return any(map(keepable, schema))
     if not isinstance(schema, dict):
         return False
     merged = any("required" in branch for branch in schema.get("allOf", []))
-    return merged or ("$ref" in schema and len(schema) > 1) or any(map(keepable, schema.values()))
+    nullable = {"type": "null"} in schema.get("anyOf", [])
+    return merged or nullable or ("$ref" in schema and len(schema) > 1) or any(map(keepable, schema.values()))
 
 
 def test_infer():

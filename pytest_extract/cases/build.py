@@ -17,7 +17,7 @@ from pytest_extract.cases.keys import DOCUMENT_FORMS, CaseSettings, CheckedKeys,
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
 from pytest_extract.cases.patterns import has_value, is_skipped, without_absence
 from pytest_extract.cases.review_file import review_name
-from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_in, no_file, path_and_pointer
+from pytest_extract.cases.sources import Mistake, SourceFile, is_file, mistake_in, no_file, path_and_pointer, reached
 from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.results import RuleStatus
@@ -278,8 +278,6 @@ class CaseBuilder:
             return None
         found = mistakes_around(source, steps)
         self._mistakes.extend(found)
-        from pytest_extract.cases.edit import reached
-
         return None if found else _Gold(reached(source.value, steps), source, steps)
 
     def _is_draft(self, case_id: str, gold: _Gold) -> bool:

@@ -18,7 +18,7 @@ from pytest_extract.cases.json_text import Steps, pointer_steps
 from pytest_extract.cases.model import Prompt, Repeat, Thresholds
 from pytest_extract.cases.patterns import declared, unknown_field, without_score
 from pytest_extract.cases.review_file import REVIEWED, GoldReview, read_reviews, review_path
-from pytest_extract.cases.sources import Mistake, SourceFile, read_source, read_text
+from pytest_extract.cases.sources import Mistake, SourceFile, path_from, reached, read_source, read_text
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.schema.source import map_parts
 from pytest_extract.core.validate import Validator
@@ -77,8 +77,8 @@ class SchemaCache:
         self._compile = compile_schema or _compiler()
         self._files: dict[tuple[str, str], tuple[tuple[int, int], object]] = {}
         self._places: dict[tuple[str, str], str] = {}
-        self._schemas: dict[tuple[int, str], SchemaPlace] = {}
-        self._digests: dict[int, tuple[Json, str]] = {}
+        self._schemas: dict[tuple[int, Steps, str], SchemaPlace] = {}
+        self._digests: dict[int, tuple[Json, str, bool]] = {}  # a value, its digest, and whether it has references
         self._validators: dict[str, Validator] = {}
         self._dangling: dict[str, tuple[Dangling, ...]] = {}
         self._said: dict[Callable[[Any], object], dict[str, object]] = {}
@@ -90,8 +90,13 @@ class SchemaCache:
         key = (folder, name)
         kept = self._places.get(key)
         if kept is None:
-            kept = self._places[key] = os.path.normpath(os.path.join(folder, name))  # noqa: PTH118
+            kept = self._places[key] = path_from(folder, name)
         return kept
+
+    @property
+    def defaults_files(self) -> list[Path]:
+        """The files that `defaults` of case files name."""
+        return [Path(place) for kind, place in self._files if kind == "yaml"]
 
     def source(self, place: str) -> SourceFile:
         """Return a JSON or YAML file; raises CaseFileError when it cannot be read."""
@@ -128,10 +133,21 @@ class SchemaCache:
 
     def schema_in(self, source: SourceFile, pointer: str) -> SchemaPlace | None:
         """Return the schema that a JSON pointer names in a source; None if there is none."""
-        kept = self._schemas.get((id(source), pointer))
+        return self._embedded(source, source.value, (), pointer)
+
+    def inline_schema(self, value: Json, source: SourceFile, steps: Steps) -> SchemaPlace:
+        """Return a schema inside a case file; its references mean places of itself, or of other files."""
+        plain = SchemaPlace(*self._with_digest(value, source, steps))
+        embedded = self._embedded(source, value, steps, "") if self._digests[id(value)][2] else None
+        return embedded or plain
+
+    def _embedded(self, source: SourceFile, root: Json, at: Steps, pointer: str) -> SchemaPlace | None:
+        """Return the schema at a pointer of a document, which stands in a source."""
+        key = (id(source), at, pointer)
+        kept = self._schemas.get(key)
         if kept is not None and kept.source is source and all(map(self._is_unchanged, kept.others)):
             return kept
-        steps = pointer_steps(source.value, pointer)
+        steps = pointer_steps(root, pointer)
         if steps is None:
             return None
         read: dict[Path, SourceFile] = {}
@@ -140,9 +156,10 @@ class SchemaCache:
             read[file] = self.source(str(file))
             return read[file].value
 
-        whole = embedded_schema(source.value, pointer, _reached(source.value, steps), source.path, read_other)
-        place = SchemaPlace(*self._with_digest(whole.value, source, steps), whole.moved, tuple(read.values()))
-        self._schemas[id(source), pointer] = place
+        whole = embedded_schema(root, pointer, reached(root, steps), source.path, read_other)
+        moved = {name: (*at, *place) for name, place in whole.moved.items()}
+        place = SchemaPlace(*self._with_digest(whole.value, source, (*at, *steps)), moved, tuple(read.values()))
+        self._schemas[key] = place
         return place
 
     def _is_unchanged(self, file: SourceFile) -> bool:
@@ -151,14 +168,11 @@ class SchemaCache:
         except CaseFileError:
             return False
 
-    def inline_schema(self, value: Json, source: SourceFile, steps: Steps) -> SchemaPlace:
-        """Return a schema inside a case file."""
-        return SchemaPlace(*self._with_digest(value, source, steps))
-
     def _with_digest(self, value: Json, source: SourceFile, steps: Steps) -> tuple[Json, SourceFile, Steps, str]:
         kept = self._digests.get(id(value))
         if kept is None or kept[0] is not value:
-            kept = self._digests[id(value)] = (value, text_digest(canonical_json(value)))
+            text = canonical_json(value)
+            kept = self._digests[id(value)] = (value, text_digest(text), '"$ref"' in text)
         return kept[0], source, steps, kept[1]
 
     def validator(self, schema: SchemaPlace) -> Validator:
@@ -230,12 +244,6 @@ def _compiler() -> Callable[..., Scorer]:
     from pytest_extract.core.scorer import compile_schema
 
     return compile_schema
-
-
-def _reached(value: Json, steps: Steps) -> Json:
-    for step in steps:
-        value = value[step]
-    return value
 
 
 def _read_prompt(path: Path) -> Prompt:

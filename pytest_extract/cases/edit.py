@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 
 from pytest_extract.cases.json_text import Steps, TextError, TextTarget, value_spans
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.sources import YAML_SUFFIXES, SourceFile, parse_source, read_text
+from pytest_extract.cases.sources import YAML_SUFFIXES, SourceFile, parse_source, reached, read_text
 from pytest_extract.cases.yaml_text import events_of, pyyaml
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
@@ -78,13 +78,6 @@ def new_text(value: Json, *, is_yaml: bool) -> str:
     if is_yaml and isinstance(value, (dict, list)) and value:
         return "\n".join(_block_lines(value)) + "\n"
     return _dumped(value, indent="  ") + "\n"
-
-
-def reached(value: Json, steps: Steps) -> Json:
-    """Return the part of a value at `steps`."""
-    for step in steps:
-        value = value[step]
-    return value
 
 
 def _is_right(source: SourceFile, text: str, steps: Steps, value: Json) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
 from pytest_extract.cases.json_text import Steps, pointer_steps
+from pytest_extract.cases.sources import path_from
 from pytest_extract.core.schema.source import SchemaSource, escape, map_children
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, nearest
@@ -121,7 +121,7 @@ class _Bundler:
         name, _, fragment = ref.partition("#")
         if not name or _URL.match(name):
             return None
-        other = Path(os.path.normpath(file.parent / unquote(name)))
+        other = Path(path_from(str(file.parent), unquote(name)))
         if other not in self._sources:
             self._sources[other] = self._other_source(other)
         source = self._sources[other]

@@ -215,7 +215,7 @@ class _Loader:
             message = f"`dataset` must be the path of a JSONL file, not {json_type(value)}"
             self.mistakes.append(Mistake(source, ("dataset",), message))
             return
-        path = source.path.parent / value
+        path = Path(self._cache.place(source.folder, value))
         is_empty = True
         try:
             for number, line in read_lines(path):

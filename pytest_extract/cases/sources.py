@@ -94,6 +94,15 @@ def is_file(path: str | Path) -> bool:
     return os.path.isfile(path)  # noqa: PTH113
 
 
+def path_from(folder: str, name: str) -> str:
+    """Return the path that a file in `folder` names, without `..`; behind a link, as the system follows both."""
+    path = os.path.join(folder, name)  # noqa: PTH118 - a path a case, and pathlib takes five times as long
+    plain = os.path.normpath(path)
+    if ".." in name and os.path.realpath(plain) != (real := os.path.realpath(path)):
+        return real
+    return plain
+
+
 def path_and_pointer(given: str, is_there: Callable[[str], bool] = is_file) -> tuple[str, str]:
     """Split a path from the JSON pointer after its `#`, which may also be part of the file's name."""
     if "#" not in given or is_there(given):
@@ -164,6 +173,13 @@ def _names_in(folder: Path) -> list[str]:
         return os.listdir(folder)  # noqa: PTH208
     except OSError:
         return []
+
+
+def reached(value: Json, steps: Steps) -> Json:
+    """Return the part of a value at `steps`."""
+    for step in steps:
+        value = value[step]
+    return value
 
 
 def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, ...]:

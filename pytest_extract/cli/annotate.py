@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pytest_extract.cases.cache import without_annotations
-from pytest_extract.cases.edit import reached, with_value, write_text
+from pytest_extract.cases.edit import with_value, write_text
 from pytest_extract.cases.json_text import pointer_steps
-from pytest_extract.cases.sources import path_and_pointer, read_source
+from pytest_extract.cases.sources import path_and_pointer, reached, read_source
 from pytest_extract.cli.files import print_text, read_records, read_schema, write_json
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import ConfigError

@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
         findings += [LintFinding(kind="case_file", severity="mistake", error=error) for error in loaded.errors]
     findings += _asked_findings(args, cases)
     if all(path.is_dir() for path in paths) and not any(finding.kind == "case_file" for finding in findings):
-        findings += unused_files(cases, files)
+        findings += unused_files(cases, [*files, *cache.defaults_files])
         findings += unused_recordings(cases, args.recordings)
     evidence = check_evidence(cases) if args.evidence else None
     findings += evidence.findings if evidence is not None else ()

@@ -154,7 +154,15 @@ def load_all_cases(files: Iterable[Path], cache: SchemaCache, problem: str, *, m
 
 
 def case_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield the case files among `paths` and below them, sorted, without those in hidden folders and environments."""
+    """Yield the case files among `paths` and below them, each once, sorted; none in hidden folders and environments."""
+    seen: set[Path] = set()
+    for file in _found_case_files(paths):
+        if file.resolve() not in seen:
+            seen.add(file.resolve())
+            yield file
+
+
+def _found_case_files(paths: Iterable[Path]) -> Iterator[Path]:
     from pytest_extract.cases.load import SUFFIXES
 
     for path in paths:

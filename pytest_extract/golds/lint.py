@@ -239,7 +239,8 @@ def _shared_documents(cases: Sequence[Case]) -> Iterator[LintFinding]:
 def unused_files(cases: Iterable[Case], case_files: Iterable[Path]) -> Iterator[LintFinding]:
     """Warn of golds, schemas and prompts that no case names: files beside those that cases name, with their suffixes.
 
-    `case_files` are all that there are: a file that one of them names cannot be told from an unused one without it.
+    `case_files` are all that there are, with the files of their `defaults`: a file that one of them names cannot be
+    told from an unused one without it.
     """
     used: dict[str, dict[Path, None]] = {"gold": {}, "schema": {}, "prompt": {}}
     named: set[Path] = {path.resolve() for path in case_files}

@@ -426,3 +426,39 @@ def _gives_cases_or_errors(folder: Path, text: str) -> None:
     loaded = load_cases(path, SchemaCache())
     assert loaded.cases or loaded.errors
     assert all(isinstance(error, CaseFileError) and error.message for error in loaded.errors)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "text: x\ngold: {name: ACME, total: 1}\nschema: SCHEMA\n",
+        "defaults: {schema: SCHEMA, text: x}\ncases: [{gold: {name: ACME, total: 1}}]\n",
+    ],
+)
+def test_a_schema_in_a_case_file_refers_to_other_files(folder: Path, text: str) -> None:
+    schema = {
+        "$defs": {"n": {"type": "number"}},
+        "properties": {"total": {"$ref": "#/$defs/n"}, "name": {"$ref": "common.json#/$defs/Name"}},
+    }
+    (folder / "common.json").write_text('{"$defs": {"Name": {"type": "string"}}}', encoding="utf-8")
+    (case,) = _load(folder, text.replace("SCHEMA", json.dumps(schema)))
+    assert case.scorer.score(case.gold, {"name": "ACNE", "total": 1}).measures["pass_rate"] == 0.5
+    assert [file.name for file in case.schema_files] == ["common.json"]
+    (folder / "common.json").write_text('{"$defs": {"Name": {"maxLength": 3}}}', encoding="utf-8")
+    (error,) = load_cases(case.path, SchemaCache()).errors
+    assert "the gold does not satisfy its schema at name" in error.message
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+@pytest.mark.parametrize("keys", ["text: x\nschema: ../s.json\ngold: ../g.json\n", "dataset: ../d.jsonl\n"])
+def test_paths_behind_a_link_are_those_of_what_it_points_to(tmp_path: Path, keys: str) -> None:
+    (tmp_path / "real" / "cases").mkdir(parents=True)
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "cases").symlink_to("../real/cases")
+    (tmp_path / "real" / "s.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "real" / "g.json").write_text("{}", encoding="utf-8")
+    record = '{"text": "x", "schema": "s.json", "gold": "g.json"}'
+    (tmp_path / "real" / "d.jsonl").write_text(record, encoding="utf-8")
+    (tmp_path / "real" / "cases" / "a.extract.yaml").write_text(keys, encoding="utf-8")
+    loaded = load_cases(tmp_path / "project" / "cases" / "a.extract.yaml", SchemaCache())
+    assert (len(loaded.cases), loaded.errors) == (1, ())

@@ -116,6 +116,14 @@ def test_files_that_no_case_uses(check, tmp_path: Path) -> None:
     assert check({}, args=("c0.extract.yaml",))[1] == ["1 good case in 1 file, no mistake"]
 
 
+def test_a_file_of_defaults_is_used_and_a_case_file_is_checked_once(check, tmp_path: Path) -> None:
+    (tmp_path / "shared.yaml").write_text("schema: s.schema.json\ntext: x\n", encoding="utf-8")
+    (tmp_path / "gold.yaml").write_text("total: 1\n", encoding="utf-8")
+    (tmp_path / "a.extract.yaml").write_text("defaults: shared.yaml\ncases: [{gold: gold.yaml}]\n", encoding="utf-8")
+    assert check(args=("--strict",)) == (0, ["1 good case in 1 file, no mistake"])
+    assert check(args=(".", "a.extract.yaml", "--strict")) == (0, ["1 good case in 1 file, no mistake"])
+
+
 def test_findings_as_json(check) -> None:
     status, lines = check({"thresholds": {"pass_rate": 0}}, {"gold": {"total": "x"}}, args=("--json",))
     assert status == 1

@@ -125,7 +125,8 @@ class GoldWriter:
             )
         try:
             changed = update_gold(case, proposal.value, proposal.removed)
-            for *array, index in proposal.removed if changed else ():
+            is_first = changed and place not in self._written  # a rerun removes the same rows of the gold as collected
+            for *array, index in proposal.removed if is_first else ():
                 follow_row([case], MovedRow(tuple(array), int(index), None))
         except ExtractError as error:
             return GoldChange("kept", str(error))

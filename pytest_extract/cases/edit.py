@@ -122,7 +122,12 @@ class _Editor:
         kept = self._kept(steps, old, new)
         if kept is None:
             span = self.spans[steps]
-            yield _Edit(span, _rendered(self.source, span, new, old))
+            # a YAML list may stand right below its key, and nothing else may
+            is_block = isinstance(old, list) and self.source.text.startswith("-", span.start)
+            is_below = is_block and steps and span.column == self.spans[steps[:-1]].column
+            shift = 2 if is_below and not (isinstance(new, list) and new) else 0
+            text = _rendered(self.source, span._replace(column=span.column + shift), new, old)
+            yield _Edit(span, " " * shift + text)
             return
         yield from self._lost(steps, _keys(old), {before for before, _ in kept})
         yield from self._gained(steps, new, kept)

@@ -174,6 +174,14 @@ def test_a_block_that_gains_or_loses_entries_keeps_its_other_lines(value, change
     assert _edited(BLOCK, gold, "yaml", ()) == expected
 
 
+@pytest.mark.parametrize(
+    ("rows", "after"),
+    [([], "a:\n  []\nb: 1\n"), ({"x": 1, "y": 2}, "a:\n  x: 1\n  y: 2\nb: 1\n"), (None, "a:\n  null\nb: 1\n")],
+)
+def test_what_replaces_a_list_right_below_its_key_is_indented(rows, after):
+    assert _edited("a:\n- 1\nb: 1\n", {"a": rows, "b": 1}, "yaml", ()) == after
+
+
 def test_inner_and_outer_entries_that_end_on_one_line_grow_in_their_order():
     assert _edited("a:\n  b: 1", {"a": {"b": 1, "c": 2}, "d": 3}, "yaml", ()) == "a:\n  b: 1\n  c: 2\nd: 3"
 

@@ -232,6 +232,7 @@ class _Repeats:
             finish_reason=extraction.finish_reason,
             build=extraction.build,
             recorded=extraction.recorded,
+            other_code=extraction.other_code,
             adjustments=extraction.adjustments,
             notes=(*extraction.notes, *score.wrapped.values(), *score.notes, *hint),
             confidence=extraction.confidence,

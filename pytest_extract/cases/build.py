@@ -454,7 +454,7 @@ def is_misspelt(key: str, slips: Sequence[str]) -> bool:
 
 
 def modality_of(media_type: str) -> Modality:
-    """Return the modality that a document has unless the case names one (contract, section 2)."""
+    """Return the modality that a document has unless the case names one."""
     if media_type.startswith("image/") or media_type == "application/pdf":
         return "image"
     return "audio" if media_type.startswith("audio/") else "text"

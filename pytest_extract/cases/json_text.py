@@ -114,7 +114,8 @@ def _unreadable(text: str, error: json.JSONDecodeError, first_line: int) -> Text
         error = json.JSONDecodeError("a comma before the end", text, len(before) - 1)
     elif error.msg.startswith("Illegal trailing comma"):
         error = json.JSONDecodeError("a comma before the end", text, error.pos)
-    return TextError(f"not JSON: {error.msg}", SourcePosition(error.lineno + first_line - 1, error.colno))
+    comment = "; JSON has no comments" if error.doc.startswith(("//", "/*"), error.pos) else ""
+    return TextError(f"not JSON: {error.msg}{comment}", SourcePosition(error.lineno + first_line - 1, error.colno))
 
 
 def _read_suspect(text: str, first_line: int) -> ParsedFile:

@@ -7,6 +7,7 @@ Source: Zeller (1999), "Yesterday, my program worked. Today, it does not. Why?",
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -42,6 +43,11 @@ class Hunk:
 def is_searched(name: str) -> bool:
     """Whether a file may be a prompt or a schema."""
     return PurePosixPath(name).suffix in SUFFIXES and not name.endswith(_OTHERS)
+
+
+def is_output(text: str) -> bool:
+    """Whether the text of a file is a recording or a baseline: what runs write, and no input of them."""
+    return re.match(r'\{\s*"(?:format": \d+,\s*"case"|kind": "pytest-extract)', text) is not None
 
 
 def hunks_between(file: str, old: str, new: str) -> list[Hunk]:

@@ -93,7 +93,7 @@ def _without_command(typed: str, arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="pytest-extract schema" if is_group else "pytest-extract",
         usage="%(prog)s [-h] COMMAND ...",
-        description=f"Work on cases, schemas and results, without running any case.\n{_command_list(is_group)}",
+        description=f"Work on cases, schemas and results; `draft` and `bisect` run cases.\n{_command_list(is_group)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,  # keeps the columns, and a path in one piece
         epilog=f"The manual, page by page: {Path(__file__).parents[1] / 'docs'}",
     )

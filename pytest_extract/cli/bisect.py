@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_extract.changed.git_tree import GitTree, open_tree
-from pytest_extract.changed.hunks import Hunk, Search, hunks_between, is_searched, with_hunks
+from pytest_extract.changed.hunks import Hunk, Search, hunks_between, is_output, is_searched, with_hunks
 from pytest_extract.cli.files import print_note, print_text
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import canonical_json, text_digest
@@ -84,9 +84,15 @@ def run(args: argparse.Namespace) -> int:
         return _print_causes(runs, hunks, fallen, first, last)
 
 
-def _hunks(before: GitTree, after: GitTree, only: Sequence[str]) -> list[Hunk]:
+def _changed_files(before: GitTree, after: GitTree) -> list[str]:
+    """Return the files that may be prompts or schemas and differ; recordings and baselines are none."""
     names = sorted(name for name in before.files.keys() | after.files.keys() if is_searched(name))
     changed = [name for name in names if before.files.get(name) != after.files.get(name)]
+    return [name for name in changed if not any(is_output(tree.text(name)) for tree in (before, after))]
+
+
+def _hunks(before: GitTree, after: GitTree, only: Sequence[str]) -> list[Hunk]:
+    changed = _changed_files(before, after)
     if only:
         changed = [name for name in changed if any(fnmatch(name, pattern) for pattern in only)]
     return [hunk for name in changed for hunk in hunks_between(name, before.text(name), after.text(name))]
@@ -152,8 +158,8 @@ class _Runs:
     def __init__(self, folder: Path, before: GitTree, after: GitTree, args: argparse.Namespace) -> None:
         self._folder = folder / "tree"
         self._results = folder / "results.jsonl"
-        self._old = {name: before.text(name) for name in before.files.keys() | after.files.keys() if is_searched(name)}
-        self._files = sorted(name for name in self._old if before.files.get(name) != after.files.get(name))
+        self._files = _changed_files(before, after)
+        self._old = {name: before.text(name) for name in self._files}
         self._where = self._folder / Path.cwd().resolve().relative_to(after.root.resolve())
         self._recordings = (args.recordings or Path(_RECORDINGS)).resolve()
         self._options = ["--extract-record=once", *args.pytest]

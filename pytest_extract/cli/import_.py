@@ -32,7 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("dataset", choices=DATASETS, help="layout of SRC")
     parser.add_argument(
-        "source", type=Path, metavar="SRC", help="folder (extract-bench), JSONL file (the others) or .xlsx"
+        "source",
+        type=Path,
+        metavar="SRC",
+        help="folder (extract-bench, llama-extract-bench), JSONL file or .xlsx",
     )
     parser.add_argument("target", type=Path, metavar="DEST", help="folder for the case files")
     parser.add_argument("--copy", action="store_true", help="extract-bench: copy documents, schemas and golds there")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cases.load import SUFFIXES
-from pytest_extract.cli.files import case_files, load_all_cases, print_text
+from pytest_extract.cli.files import case_files, load_all_cases, print_note, print_text
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.judge.cache import answer_files, idle_days
 from pytest_extract.extraction.recordings.store import (
@@ -61,6 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """List or prune; exit status 0. Raises ConfigError where the cases cannot be read: nothing is removed then."""
     root = args.root.resolve()
+    if not args.recordings.is_dir():
+        print_note("recordings", f"there is no folder {args.recordings}; --recordings=DIR names another")
     known = CaseInputs(_case_inputs(args.paths or [args.root], root), root)
     recordings = [read_recording(path) for path in recording_files(args.recordings)]
     unused = 0

@@ -102,6 +102,8 @@ class Attempt:
     build: str | None = None
     """The model that served the call, as its provider names it."""
     recorded: bool = False
+    other_code: bool = False
+    """Whether the recording is of another version of the extractor's code than the run's."""
     notes: tuple[str, ...] = ()
     """What a reader should know of the output: repaired, a secret hidden, not recorded, ..."""
     adjustments: tuple[str, ...] = ()

@@ -197,7 +197,7 @@ def _share(part: int, whole: int) -> float:
 
 
 class FailureKind(StrEnum):
-    """Why an output could not be scored (contract, section 7)."""
+    """Why an output could not be scored."""
 
     EXTRACTOR_ERROR = "extractor_error"
     EMPTY_RESPONSE = "empty_response"

@@ -140,7 +140,7 @@ class Score:
 
     @property
     def measures(self) -> dict[str, float]:
-        """All measures by name (contract, section 6); those over results are 0 where a structural gate fails."""
+        """All measures by name; those over results are 0 where a structural gate fails."""
         measures = {**self._values}
         if self.rules:
             from pytest_extract.core.measures.reported import rule_measures

@@ -27,7 +27,8 @@ class Extraction:
     usage: tokens (`Usage`, or a mapping with its names); latency_s: seconds; cost_usd: None when unknown, never 0 then.
     estimated_usd: what a budget counts where the cost is unknown; None if there is no estimate either.
     finish_reason: that of the provider; `length` marks an output that was cut off, `error` an outage: no output at all.
-    recorded: replayed from a recording, so tokens, cost and latency are those of the recorded call.
+    recorded: replayed from a recording, so tokens, cost and latency are those of the recorded call; other_code: which
+    another version of the extractor's code has made.
     failure: set if the provider declined (refusal, context length, page limit) or returned nothing.
     adjustments: what of the request was changed for the model (a temperature that it does not take).
     notes: remarks for readers of the result (a redacted recording).
@@ -46,6 +47,7 @@ class Extraction:
     estimated_usd: float | None = None
     finish_reason: str | None = None
     recorded: bool = False
+    other_code: bool = False
     failure: Failure | None = None
     adjustments: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()

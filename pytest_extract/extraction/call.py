@@ -107,7 +107,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 ARGUMENTS: Final = ("document", "schema", "question", "prompt", "model", "case")
-"""What an extractor may name in its signature (contract, section 3)."""
+"""What an extractor may name in its signature."""
 _ABOUT_LOOPS: Final = re.compile(
     r"different (event )?loop|inside a task|event loop is (closed|already running)|no (running|current) event loop"
     r"|cannot be called from a running event loop|within the same event loop|bound to a different|no running loop",

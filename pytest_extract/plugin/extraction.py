@@ -283,6 +283,8 @@ class ExtractionService:
             return found
         if error is None and found.extractor not in {None, self._digest_of(extractor)}:
             self._tell_other_code(extractor)
+            is_meant = self._settings.changed is not None or self._settings.other_code == "allow"
+            found = replace(found, other_code=not is_meant)
         return self._replayed(item, found)
 
     def _tell_other_code(self, extractor: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -87,7 +88,8 @@ def first_decision(
     rules = rules_of(settings)
     results = evidence(run_results, rules)
     if _BASELINE in config.stash:
-        return evaluate_run(results, config.stash[_BASELINE], rules, level=level)
+        found = evaluate_run(results, config.stash[_BASELINE], rules, level=level)
+        return found if results else replace(found, reasons=(only_drafts_text(len(run_results.results)),), notes=())
     base = base_label(run_results)
     return None if base is None else evaluate_base(results, base, rules, level=level)
 
@@ -107,6 +109,14 @@ def evidence(run_results: RunResults, rules: Rules) -> Sequence[CaseResult]:
     if not run_results.totals.emptiness.drafts:
         return run_results.results
     return reviewed_results(run_results.results, allow_drafts=rules.allow_drafts)
+
+
+def only_drafts_text(count: int) -> str:
+    """Say that no result of a run is evidence, and what makes it one."""
+    return (
+        f"{'the gold is an unreviewed draft' if count == 1 else f'all {count:,} golds are unreviewed drafts'}: "
+        "pytest-extract review decides them, --extract-rule=allow_drafts=true counts them as they are"
+    )
 
 
 def base_label(run_results: RunResults) -> str | None:
@@ -183,6 +193,8 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
         return None
     rules = rules_of(settings)
     results = evidence(run_results, rules)
+    if run_results.results and not results:
+        return False, [f"baseline not written: {only_drafts_text(len(run_results.results))}"]
     completed = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not session.shouldfail
     why = {"completed": completed, "ci": in_ci(os.environ), "force": settings.force}
     refused = refusal(results, **why)

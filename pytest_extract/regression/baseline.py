@@ -155,6 +155,7 @@ def as_stored(state: CaseState) -> CaseState:
         known=(),
         slices={},
         replayed=False,
+        other_code=False,
         why=None,
     )
 

@@ -65,7 +65,8 @@ class CaseComparison:
     `measures_differ`: they count known failures, or fields whose gold or metric changed.
     `same_setup`: no known input of the case changed between the two sides. `settled`: no unknown input can have changed
     either, because the later outputs are recordings or both sides are one run (the provider of a model that is called
-    again may have changed it). `replayed`: the later outputs are recordings. `builds`: the models that served the calls
+    again may have changed it). `replayed`: the later outputs are recordings;
+    `other_code`: some of another version of the extractor's code. `builds`: the models that served the calls
     before and after, as their providers name them, None where a side does not know. `apart`: number of fields that
     cannot be compared; `why`: the reason for them, or for the whole case.
     """
@@ -92,6 +93,7 @@ class CaseComparison:
     same_setup: bool = False
     settled: bool = False
     replayed: bool = False
+    other_code: bool = False
     builds: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     apart: int = 0
     why: str | None = None

@@ -185,6 +185,7 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
         same_setup=(same := same_setup(was, now)),
         settled=same and now.replayed,
         replayed=now.replayed,
+        other_code=now.other_code,
         builds=(was.builds, now.builds) if was.builds and now.builds else None,
         apart=len(pairs.apart),
         why=_why_apart(was, now) if pairs.apart else None,

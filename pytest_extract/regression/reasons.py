@@ -209,13 +209,19 @@ def doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
 
 
 def _doubts_by_missing_cases(variant: VariantComparison) -> list[str]:
-    """Return the doubts because of lost cases, and of earlier cases that the run does not have."""
+    """Return the doubts because of lost cases, outdated outputs, and earlier cases that the run does not have."""
     doubts: list[str] = []
     lost = len(variant.of_kind(Change.LOST))
     total = lost + len(variant.compared)
     if total and lost > MOST_LOST * total:
         doubts.append(
             f"{_with_variant(variant.label, f'{lost} of {total} cases')} broke or were not run, on one side or both"
+        )
+    stale = sum(row.other_code for row in variant.compared)
+    if stale:
+        doubts.append(
+            f"{_with_variant(variant.label, _count(stale, 'case'))} replayed outputs of other code than today's, which "
+            "--extract-changed=REF or --extract-record=all calls"
         )
     gone, earlier = variant.gone
     if variant.compared and gone > MOST_GONE * earlier:

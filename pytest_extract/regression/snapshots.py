@@ -69,7 +69,8 @@ class CaseState:
     `broken` counts the attempts that broke, `errors` their kinds. `slices`: what the case is grouped by
     (`case_slices`).
     `builds`: the models that served the calls, as their providers name them.
-    `replayed`: every scored output came from a recording. `lost`: there is nothing to compare (broken or not run).
+    `replayed`: every scored output came from a recording; `other_code`: some of another version of the code.
+    `lost`: there is nothing to compare (broken or not run).
     """
 
     SPARSE: ClassVar = True
@@ -93,6 +94,7 @@ class CaseState:
     latency_s: float | None = None
     builds: tuple[str, ...] = ()
     replayed: bool = False
+    other_code: bool = False
     why: str | None = None
 
     @property
@@ -179,6 +181,7 @@ def case_state(result: CaseResult) -> CaseState:
         latency_s=_mean([attempt.latency_s for attempt in scored if attempt.latency_s is not None]),
         builds=tuple(sorted({attempt.build for attempt in scored if attempt.build is not None})),
         replayed=bool(scored) and all(attempt.recorded for attempt in scored),
+        other_code=any(attempt.other_code for attempt in scored),
         why=result.why or next((attempt.error for attempt in result.attempts if attempt.error), None),
     )
 
@@ -304,8 +307,8 @@ def _error_kinds(broken: Sequence[Attempt], why: str | None) -> dict[str, int]:
     texts = [attempt.error or "" for attempt in broken] or ([why] if why else [])
     kinds: dict[str, int] = {}
     for text in texts:
-        name = text.partition(":")[0].strip().rpartition(".")[2]
-        kind = name if name.isidentifier() else "other error"
+        names = text.partition(":")[0].strip().split(".")
+        kind = names[-1] if all(name.isidentifier() for name in names) else "other error"
         kinds[kind] = kinds.get(kind, 0) + 1
     return kinds
 
@@ -339,4 +342,5 @@ def _measures_by_run(scores: Sequence[ScoreRecord]) -> dict[str, tuple[float, ..
 
 
 def _mean(values: Sequence[float]) -> float | None:
-    return math.fsum(values) / len(values) if values else None
+    """Return the mean to six digits, which a baseline keeps and a run compares with."""
+    return float(f"{math.fsum(values) / len(values):.6g}") if values else None

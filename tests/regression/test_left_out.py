@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 
@@ -143,3 +144,38 @@ def test_a_case_of_many_wrong_fields_is_paired_in_linear_time():
 def test_a_label_may_have_any_number_of_digits():
     labels = ["9" * 5_000, "10", "2", "1,000"]
     assert sorted(labels, key=natural_key) == ["2", "10", "1,000", "9" * 5_000]
+
+
+def test_outputs_of_other_code_are_no_evidence_for_pass(pytester):
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def extractor():
+            return lambda document: {"a": document.text}
+        """
+    )
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    cases = [{"id": f"c{number}", "text": f"t{number}", "gold": {"a": f"t{number}"}} for number in range(3)]
+    path = pytester.path / "all.extract.yaml"
+    path.write_text(json.dumps({"schema": schema, "cases": cases}), encoding="utf-8")
+    options = ["--extract-record=once", "--extract-baseline=b.json"]
+    pytester.runpytest(*options, "--extract-update-baseline", "--extract-force").assert_outcomes(passed=3)
+    conftest = pytester.path / "conftest.py"
+    conftest.write_text(conftest.read_text().replace("document.text}", "document.text + '!'}"))
+
+    gate = [*options, "--extract-gate=regression"]
+    told = pytester.runpytest_subprocess(*gate)
+    told.stdout.fnmatch_lines(["UNDECIDED. *; 3 cases replayed outputs of other code than today's*"])
+    allowed = pytester.runpytest_subprocess(*gate, "--extract-other-code=allow")
+    allowed.stdout.fnmatch_lines(["PASS. *"])
+
+
+def test_a_run_of_drafts_alone_says_so(pytester):
+    pytester.makeconftest("import pytest\n@pytest.fixture\ndef extractor(): return lambda: {'a': 'x'}\n")
+    case = {"text": "x", "schema": {"type": "object", "properties": {"a": {"type": "string"}}}, "gold": "g.json"}
+    (pytester.path / "one.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    pytester.runpytest("--extract-update-gold=new")
+    told = pytester.runpytest_subprocess("--extract-baseline=b.json", "--extract-update-baseline", "--extract-force")
+    told.stdout.fnmatch_lines(["baseline not written: the gold is an unreviewed draft: pytest-extract review*"])

@@ -98,7 +98,7 @@ class Recording:
 
 
 class Recordings:
-    """A folder of recordings, used as `mode` says (contract, section 4).
+    """A folder of recordings, used as `mode` says.
 
     `once` and `new` both replay what is fresh, and call and record the rest; `new` also removes what that replaces, so
     that a slot (case, model, prompt file, repeat) keeps one recording. Safe to share between threads and processes.

@@ -159,7 +159,7 @@ def test_outputs_of_other_code_are_no_evidence_for_pass(pytester):
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     cases = [{"id": f"c{number}", "text": f"t{number}", "gold": {"a": f"t{number}"}} for number in range(3)]
     path = pytester.path / "all.extract.yaml"
-    path.write_text(json.dumps({"schema": schema, "cases": cases}), encoding="utf-8")
+    path.write_text(json.dumps({"defaults": {"schema": schema}, "cases": cases}), encoding="utf-8")
     options = ["--extract-record=once", "--extract-baseline=b.json"]
     pytester.runpytest(*options, "--extract-update-baseline", "--extract-force").assert_outcomes(passed=3)
     conftest = pytester.path / "conftest.py"

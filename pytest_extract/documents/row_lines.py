@@ -31,11 +31,12 @@ class RowLine(NamedTuple):
     text: str
 
 
-def lines_without_row(document: Document, rows: Sequence[Json]) -> list[RowLine]:
+def lines_without_row(document: Document, rows: Sequence[Json], others: Sequence[Json] = ()) -> list[RowLine]:
     """Return the lines near those of the rows that have their shape and belong to no row; empty where that is unclear.
 
-    A row belongs to the line that holds most of its values, at least two. The shape of a line is its sequence of
-    numbers and words. Raises DocumentError for a document without text.
+    `others`: rows of other lists, and texts of single fields, whose lines belong to them. A row belongs to the line
+    that holds most of its values, at least two. The shape of a line is its sequence of numbers and words. Raises
+    DocumentError for a document without text.
     """
     lines = [
         RowLine(page if len(document.pages) > 1 else None, number, text)
@@ -54,16 +55,26 @@ def lines_without_row(document: Document, rows: Sequence[Json]) -> list[RowLine]
         for index in order:
             if not near.isdisjoint(range(index - _NEAR, index + _NEAR + 1)):
                 near.add(index)
-    return [lines[index] for index in sorted(near - taken)]
+    missing = near - taken
+    for other in others if missing else ():
+        if isinstance(other, str):
+            missing -= set(_lines_with(document, other, places))
+        else:
+            missing.discard(_line_of(document, other, places))
+    return [lines[index] for index in sorted(missing)]
 
 
 def _line_of(document: Document, row: Json, places: dict[tuple[int | None, int], int]) -> int | None:
     counts: Counter[int] = Counter()
     for _, value in iter_leaves(row):
-        evidence = find_evidence(document, value, most=_MOST_LOCATIONS, nearest=False)
-        counts.update({places[each.page, each.line] for each in (() if evidence is None else evidence.locations)})
+        counts.update(set(_lines_with(document, value, places)))
     best, count = next(iter(counts.most_common(1)), (None, 0))
     return best if count >= _LEAST_VALUES else None
+
+
+def _lines_with(document: Document, value: Json, places: dict[tuple[int | None, int], int]) -> list[int]:
+    evidence = find_evidence(document, value, most=_MOST_LOCATIONS, nearest=False)
+    return [] if evidence is None else [places[each.page, each.line] for each in evidence.locations]
 
 
 def _shape(line: str) -> tuple[str, ...]:
@@ -75,13 +86,14 @@ _MOST_SHOWN: Final = 3
 _WIDTH: Final = 60
 
 
-def more_rows(document: Document, value: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[FieldPath, str]]:
+def more_rows(document: Document, value: Json) -> Iterator[tuple[FieldPath, str]]:
     """Yield the lists of a value for which the document shows more rows, with a sentence that names the lines."""
-    if isinstance(value, dict):
-        for name, part in value.items():
-            yield from more_rows(document, part, (*path, name))
-    elif isinstance(value, list):
-        lines = lines_without_row(document, value) if sum(isinstance(row, dict) for row in value) >= _LEAST_ROWS else []
+    lists = [*_lists_of_rows(value)]
+    single = [leaf for place, leaf in iter_leaves(value) if not any(isinstance(step, int) for step in place)]
+    texts = [leaf for leaf in single if isinstance(leaf, str) and " " in leaf.strip()]  # one word may be in every row
+    for path, rows in lists:
+        others = [row for _, other in lists if other is not rows for row in other]
+        lines = lines_without_row(document, rows, [*texts, *others]) if len(rows) >= _LEAST_ROWS else []
         if lines:
             named = [
                 f"{'' if line.page is None else f'page {line.page}, '}line {line.number} "
@@ -90,6 +102,13 @@ def more_rows(document: Document, value: Json, path: tuple[Step, ...] = ()) -> I
             ]
             more = f", and {len(lines) - _MOST_SHOWN} more" if len(lines) > _MOST_SHOWN else ""
             verb = "1 more line looks like one" if len(lines) == 1 else f"{len(lines)} more lines look like some"
-            yield FieldPath(path), f"has {len(value)} rows; {verb}: {'; '.join(named)}{more}"
-        for index, row in enumerate(value):
-            yield from more_rows(document, row, (*path, index))
+            yield FieldPath(path), f"has {len(rows)} rows; {verb}: {'; '.join(named)}{more}"
+
+
+def _lists_of_rows(value: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], list[Json]]]:
+    """Yield the lists that hold objects, with their places."""
+    if isinstance(value, list) and any(isinstance(row, dict) for row in value):
+        yield path, value
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, part in parts:
+        yield from _lists_of_rows(part, (*path, step))

@@ -67,3 +67,16 @@ def test_a_draft_says_which_rows_its_outputs_lack(pytester):
     result.stdout.fnmatch_lines(
         ["*a.gold.json: draft of 1 output*", "*items has 4 rows; 1 more line looks like one: line 8 '5 Nut*"]
     )
+
+
+def test_lines_of_other_lists_and_fields_are_no_rows_of_a_list():
+    table = [("Bolt M6", 10), ("Nut M6", 20), ("Washer M6", 30), ("Screw M4", 40)]
+    lines = ["Kettle 17", *(f"{name} {count}" for name, count in table), "Berlin 11", "Hamburg 12", "Bremen 13"]
+    document = Document(text="\n".join(lines))
+    gold = {
+        "title": "Kettle 17",
+        "parts": [{"name": name, "count": count} for name, count in table[:3]],
+        "sites": [{"town": "Berlin", "n": 11}, {"town": "Hamburg", "n": 12}, {"town": "Bremen", "n": 13}],
+    }
+    told = "1 more line looks like one: line 5 'Screw M4 40'"  # of either list
+    assert [(str(path), told in text) for path, text in more_rows(document, gold)] == [("parts", True), ("sites", True)]

@@ -18,7 +18,6 @@ from pytest_extract.cases.model import Case
 from pytest_extract.changed.git_tree import last_commit_of
 from pytest_extract.core.case_result import CaseResult, Outcome, Variant
 from pytest_extract.errors import ExtractError
-from pytest_extract.plugin.fixtures import ItemFixtures
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.regression import (
     base_label,
@@ -113,9 +112,7 @@ def confirm_decision(session: pytest.Session) -> None:
             put_decision(config, first)
             return
         put_decision(config, _confirmed(session, run_results, first, plans, sides))
-    except _Unconfirmed as error:
-        put_decision(config, _with_reason(first, str(error)))
-    except (ExtractError, pytest.UsageError) as error:
+    except (_Unconfirmed, ExtractError, pytest.UsageError) as error:
         put_decision(config, _with_reason(first, str(error)))
     except Exception as error:  # noqa: BLE001  # the run has its results, and the first runs can decide
         put_decision(config, _with_reason(first, render_error("the confirmation", error)))
@@ -371,7 +368,6 @@ def _earlier_item(
     sides: _Sides,
 ) -> ExtractItem | None:
     """Return the item of the earlier side; of a baseline, one with the inputs that it names, None if there is none."""
-    extract_session = session_of(session.config)
     if baseline_of(session.config) is None:
         item = items.get(CaseKey(name, plan.before))
         if (
@@ -383,10 +379,6 @@ def _earlier_item(
             return None if case is None else _fresh_item(item, plan.runs, case=case)
         return item
     variant = pair.before.variant
-    if variant != now.variant:  # a fixture that depends on the model is made for each
-        extract_session.fixtures = ItemFixtures(
-            extract_session.prompt_path, extractor_on_demand=extract_session.extraction_service.may_replay
-        )
     cases = [now.case]
     if sides.commit is not None:
         cases += [case for case in [_case_at(session, now, sides.commit)] if case is not None]

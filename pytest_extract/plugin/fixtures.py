@@ -3,16 +3,16 @@
 pytest tells items of one parametrized fixture apart by `item.callspec`; an item in a file that is not Python must not
 have one (VS Code's test adapter breaks on it). So each variant has its own copy of the fixture definitions that depend,
 directly or through other fixtures, on `extract_model` or `extract_prompt`: a session-scoped extractor is made once per
-variant and kept.
+variant and prompt file and kept.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -29,37 +29,43 @@ _NAMED = "pytest_extract.plugin.named_extractors"
 """The plugin whose extractor comes before those of all conftests."""
 
 
+class RunWith(NamedTuple):
+    """What an item runs with: its variant, and the file of a prompt from the command line (as the revision has it)."""
+
+    variant: Variant
+    prompt: Path | None
+
+
 class ItemFixtures:
     """The fixtures of all items of a session.
 
-    `prompt_path` gives the file of a variant's prompt where the run has several; None for a run with one variant, whose
-    items share pytest's own fixture definitions. `extractor_on_demand`: the extractor may never be called, so the
-    set-up of an item does not make it.
+    `plain`: what the items run with that share pytest's own fixture definitions with tests; None where the run has
+    several variants. `extractor_on_demand`: the extractor may never be called, so the set-up of an item does not make
+    it.
     """
 
-    def __init__(self, prompt_path: Callable[[Variant], Path | None] | None, *, extractor_on_demand: bool) -> None:
-        self._prompt_path = prompt_path
+    def __init__(self, plain: RunWith | None, *, extractor_on_demand: bool) -> None:
+        self._plain = plain
         self._extractor_on_demand = extractor_on_demand
         self._infos: dict[tuple[object, ...], Any] = {}
-        self._copies: dict[tuple[int, Variant], tuple[Any, Any]] = {}
+        self._copies: dict[tuple[int, RunWith], tuple[Any, Any]] = {}
 
-    def info_for(self, item: pytest.Item, variant: Variant) -> Any:
-        """Return pytest's `FuncFixtureInfo` for an item; items of one folder, variant and set of marks share it.
+    def info_for(self, item: pytest.Item, run_with: RunWith) -> Any:
+        """Return pytest's `FuncFixtureInfo` for an item; items of one folder and set of marks share it if run alike.
 
         pytest looks fixtures up by folder: a case file cannot define any.
         """
         used = tuple(mark.args for mark in item.iter_markers("usefixtures"))
-        key = (item.parent and item.parent.parent, used, variant)
+        key = (item.parent and item.parent.parent, used, run_with)
         if key not in self._infos:
             names = (MODEL, PROMPT, MODE, *(name for name in (EXTRACTOR, JUDGE) if has_fixture(item, name)))
             info = _fixture_info(item, names)
             named = [each for each in info.name2fixturedefs.get(EXTRACTOR, ()) if each.func.__module__ == _NAMED]
             if named:
                 info = dataclasses.replace(info, name2fixturedefs={**info.name2fixturedefs, EXTRACTOR: tuple(named)})
-            if self._prompt_path is not None or variant.param is not None:
-                values: dict[str, Any] = {}
-                if self._prompt_path is not None:
-                    values = {MODEL: variant.model, PROMPT: self._prompt_path(variant)}
+            variant = run_with.variant
+            if run_with != self._plain or variant.param is not None:
+                values: dict[str, Any] = {MODEL: variant.model, PROMPT: run_with.prompt}
                 if variant.mode is not None:
                     values[MODE] = variant.mode
                 definitions: Mapping[str, Sequence[Any]] = info.name2fixturedefs
@@ -67,23 +73,23 @@ class ItemFixtures:
                 if variant.param is not None:
                     values[EXTRACTOR] = extractor_params(definitions[EXTRACTOR])[variant.param].values[0]
                 own = {
-                    name: tuple(self._copy(each, variant, values) for each in known) if name in dependent else known
+                    name: tuple(self._copy(each, run_with, values) for each in known) if name in dependent else known
                     for name, known in definitions.items()
                 }
                 info = dataclasses.replace(info, name2fixturedefs=own)
             self._infos[key] = info
         return self._infos[key]
 
-    def names_to_set_up(self, item: pytest.Item, variant: Variant) -> list[str]:
+    def names_to_set_up(self, item: pytest.Item, run_with: RunWith) -> list[str]:
         """Return the names of the fixtures that the item's set-up makes.
 
         Those of the variant are made where another fixture asks for them: a fixture costs each item 0.04 ms.
         """
-        info = _fixture_info(item, ()) if self._extractor_on_demand else self.info_for(item, variant)
+        info = _fixture_info(item, ()) if self._extractor_on_demand else self.info_for(item, run_with)
         return [name for name in info.names_closure if name not in _OF_VARIANT]
 
-    def _copy(self, definition: Any, variant: Variant, values: Mapping[str, Any]) -> Any:
-        key = (id(definition), variant)
+    def _copy(self, definition: Any, run_with: RunWith, values: Mapping[str, Any]) -> Any:
+        key = (id(definition), run_with)
         if key not in self._copies:
             own = copy.copy(definition)
             own.cached_result = None
@@ -143,15 +149,12 @@ def _fixture_info(item: pytest.Item, names: Sequence[str]) -> Any:
 def _names_that_depend_on_the_variant(definitions: Mapping[str, Sequence[Any]]) -> set[str]:
     """Return the fixtures that give a variant's values, the extractor, and all fixtures that ask for one of them."""
     names = {MODEL, PROMPT, MODE, EXTRACTOR} & definitions.keys()
-    grown = True
-    while grown:
-        more = {
-            name
-            for name, known in definitions.items()
-            if name not in names and any(names.intersection(each.argnames) for each in known)
-        }
+    while more := {
+        name
+        for name, known in definitions.items()
+        if name not in names and any(names.intersection(each.argnames) for each in known)
+    }:
         names |= more
-        grown = bool(more)
     return names
 
 

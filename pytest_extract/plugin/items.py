@@ -20,7 +20,7 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Variant
 from pytest_extract.core.spending import Spending
 from pytest_extract.errors import ExtractError
-from pytest_extract.plugin.fixtures import ItemFixtures, check_not_parametrized, has_fixture
+from pytest_extract.plugin.fixtures import ItemFixtures, RunWith, check_not_parametrized, has_fixture
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, short_reason
 from pytest_extract.redact.secrets import Owned, find_secrets_of_process, held_by
@@ -122,12 +122,17 @@ class ExtractItem(pytest.Item):
     @cached_property
     def _fixtureinfo(self) -> Any:
         """Look up autouse fixtures, those of `usefixtures`, and the ones that a case itself needs."""
-        return self.runner.fixtures.info_for(self, self.variant)
+        return self.runner.fixtures.info_for(self, self._run_with)
 
     @cached_property
     def fixturenames(self) -> list[str]:
         """Names of the fixtures that the set-up makes: a replayed case needs no extractor until a call is needed."""
-        return self.runner.fixtures.names_to_set_up(self, self.variant)
+        return self.runner.fixtures.names_to_set_up(self, self._run_with)
+
+    @property
+    def _run_with(self) -> RunWith:
+        prompt = self.case.prompt if self.runner.settings.prompt else None
+        return RunWith(self.variant, None if prompt is None else prompt.path)
 
     def _initrequest(self) -> None:
         self.funcargs = {}

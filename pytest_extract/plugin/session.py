@@ -27,7 +27,7 @@ from pytest_extract.extraction.call import LOOP_THREAD
 from pytest_extract.files import check_file, check_folder
 from pytest_extract.plugin.extensions import ProjectExtensions
 from pytest_extract.plugin.extraction import ExtractionService
-from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, extractor_params, has_fixture
+from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, RunWith, extractor_params, has_fixture
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.judging import Judges, uses_judge
 from pytest_extract.plugin.limits import Budget, CallSlots, concurrency_limit, limit_folder, new_budget_file
@@ -155,8 +155,9 @@ class ExtractSession:
         )
         self._views: dict[str, RevisionView] = {}
         self.variants = self._variants()
+        first = RunWith(self.variants[0], self.prompt_path(self.variants[0]))
         self.fixtures = ItemFixtures(
-            self.prompt_path if len(self.variants) > 1 else None, extractor_on_demand=self.extraction_service.may_replay
+            first if len(self.variants) == 1 else None, extractor_on_demand=self.extraction_service.may_replay
         )
         self.gold_writer = self._gold_writer()
         self._judges = Judges(config, self.settings, self.extraction_service)

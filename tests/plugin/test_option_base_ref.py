@@ -77,6 +77,22 @@ def test_a_hard_rule_gates_the_work_tree_against_the_revision(pytester, reposito
     assert pytester.runpytest(*arguments).ret == 1
 
 
+@pytest.mark.parametrize("argument", ["", ", prompt=None"])
+def test_the_fixture_of_the_prompt_gives_that_of_the_revision(pytester, repository, argument):
+    head, below = CONFTEST.split("def extractor():")
+    below = (
+        below.replace("prompt, ", "")
+        .replace("case)", f"case{argument})")
+        .replace("prompt.strip()", "extract_prompt.read_text().strip()")
+    )
+    pytester.makeconftest(f"{head}def extractor(extract_prompt):{below}")
+    (repository / "a.md").write_text("two\n")
+    arguments = ("--extract-base-ref=HEAD", "--extract-gate=regression", "--extract-prompt=a.md")
+    result = pytester.runpytest(*arguments, "--extract-rule=max_fallen=0")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["WORSE*"])
+
+
 def test_a_case_that_the_revision_does_not_have_runs_once(pytester, repository):
     text = (repository / "b.jsonl").read_text()
     (repository / "b.jsonl").write_text(text + text.replace("b1", "b2"))

@@ -197,10 +197,14 @@ class SessionHooks:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:  # noqa: D102
         if getattr(node, "workeroutput", None):
-            from pytest_extract.plugin.options import USAGE_ERROR
+            from pytest_extract.plugin.options import PARAMS, USAGE_ERROR
 
             if USAGE_ERROR in node.workeroutput:
                 raise pytest.UsageError(node.workeroutput[USAGE_ERROR])
+            if PARAMS in node.workeroutput:
+                from pytest_extract.plugin.run_results import run_results_of
+
+                run_results_of(self.config).params.update(dict.fromkeys(node.workeroutput[PARAMS]))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:  # noqa: D102

@@ -133,7 +133,7 @@ def _without_advice_to_confirm(first: GateDecision, more: Sequence[str]) -> Gate
 def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -> _Sides:
     baseline = baseline_of(session.config)
     if baseline is None:
-        base = base_label(run_results)
+        base = base_label(session.config, run_results)
         others = sorted({key.variant for key in states} - {base})
         variants = {(base, other): _pairs_of(states, states, base, other) for other in others if base is not None}
         return _Sides(pairs=variants, again={variant: frozenset(pairs) for variant, pairs in variants.items()})

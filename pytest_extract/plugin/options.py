@@ -65,6 +65,12 @@ class Settings:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"settings are read-only: {name} cannot be set to {value!r}")
 
+    def prompt_names(self, root: Path) -> dict[str, Path]:
+        """Return the prompt files in their order, by the names that they have in variants."""
+        from pytest_extract.extraction.recordings.key import display_path
+
+        return {display_path(path.resolve(), root.resolve()): path for path in self.prompt}
+
     @property
     def writes_golds(self) -> Literal["new", "fix"] | None:
         """What cases write into their golds as they end."""
@@ -228,6 +234,8 @@ SETTINGS = pytest.StashKey[Settings]()
 USAGE_ERROR = "extract_usage_error"
 RUN_STARTED = "extract_run_started"
 """Where an xdist worker puts its usage error in its `workeroutput`: only the controller can refuse a run."""
+PARAMS = "extract_params"
+"""Where it puts the params of extractors' fixtures, of which the first is the base: only workers collect fixtures."""
 
 
 def left_to_controller(config: pytest.Config, problem: str) -> bool:

@@ -90,7 +90,7 @@ def first_decision(
     if _BASELINE in config.stash:
         found = evaluate_run(results, config.stash[_BASELINE], rules, level=level)
         return found if results else replace(found, reasons=(only_drafts_text(len(run_results.results)),), notes=())
-    base = base_label(run_results)
+    base = base_label(config, run_results)
     return None if base is None else evaluate_base(results, base, rules, level=level)
 
 
@@ -119,7 +119,7 @@ def only_drafts_text(count: int) -> str:
     )
 
 
-def base_label(run_results: RunResults) -> str | None:
+def base_label(config: pytest.Config, run_results: RunResults) -> str | None:
     """Return the label of the variant that the others are compared with; None for a run of one variant."""
     settings = run_results.settings
     variants = {label: totals.variant for label, totals in run_results.totals.variants.items()}
@@ -130,12 +130,13 @@ def base_label(run_results: RunResults) -> str | None:
             (label for label, variant in variants.items() if variant.revision is not None), next(iter(variants))
         )
     # Not the first result's: pytest-randomly shuffles.
-    order = [*run_results.params, *settings.model, *(path.name for path in settings.prompt), *settings.mode]
+    prompts = settings.prompt_names(config.rootpath)
+    orders = ([*run_results.params], settings.model, [*prompts], settings.mode)
 
     def position(label: str) -> tuple[int, ...]:
         variant = variants[label]
-        parts = (variant.param, variant.model, Path(variant.prompt).name if variant.prompt else None, variant.mode)
-        return tuple(order.index(name) for name in parts if name in order)
+        parts = (variant.param, variant.model, variant.prompt, variant.mode)
+        return tuple(order.index(part) if part in order else -1 for order, part in zip(orders, parts, strict=True))
 
     return min(variants, key=lambda label: (position(label), label))
 

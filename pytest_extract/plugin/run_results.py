@@ -153,8 +153,9 @@ class RunResults:
     `refused`: why outputs are not recorded that hold a secret. `other_code`: what made replayed outputs, counted.
     `redacted`: of each case with hidden secrets, their place, kind and fingerprint. `files`: live reports by path.
     `incomplete`: why such a report is not complete, by path. `params`: those of extractors' fixtures, in their order
-    (none on xdist's controller). `skipped`: number of cases that a mark or their extractor skipped. `has_mistakes`:
-    whether a case file could not be read. `spending`: of all extractions, also those whose results a rerun replaced.
+    (xdist's controller has them when a worker has ended). `skipped`: number of cases that a mark or their extractor
+    skipped. `has_mistakes`: whether a case file could not be read. `spending`: of all extractions, also those whose
+    results a rerun replaced.
     """
 
     settings: Settings

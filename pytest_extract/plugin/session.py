@@ -31,7 +31,7 @@ from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, RunWith, ext
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.judging import Judges, uses_judge
 from pytest_extract.plugin.limits import Budget, CallSlots, concurrency_limit, limit_folder, new_budget_file
-from pytest_extract.plugin.options import SETTINGS, Settings
+from pytest_extract.plugin.options import PARAMS, SETTINGS, Settings
 from pytest_extract.plugin.run_results import open_results, run_results_of
 from pytest_extract.redact.secrets import find_secrets_of_process
 from pytest_extract.report.formats import report_problems
@@ -183,7 +183,7 @@ class ExtractSession:
         settings, replay = self.settings, self.extraction_service.replay
         names: list[str | None] = [None]
         if len(settings.prompt) > 1:
-            names = [_relative_name(prompt, self.config.rootpath) for prompt in settings.prompt]
+            names = [*settings.prompt_names(self.config.rootpath)]
         models: list[str | None] = [*settings.model] or [None]
         modes: Sequence[str | None] = settings.mode if len(settings.mode) > 1 else [None]
         variants = tuple(
@@ -208,11 +208,16 @@ class ExtractSession:
         """
         definitions = file.session._fixturemanager.getfixturedefs(EXTRACTOR, file)  # noqa: SLF001  # no public look-up
         found = extractor_params(definitions or ())
-        if not found or any(variant.model is not None or variant.param is not None for variant in self.variants):
+        if not found or any(variant.model is not None for variant in self.variants):
             return dict.fromkeys(self.variants, ())
         if self.settings.update_gold not in (None, "new"):
             raise ConfigError(f"{', '.join(found)}: several variants of the extractor cannot update one gold")
-        run_results_of(self.config).params.update(dict.fromkeys(found))
+        params = run_results_of(self.config).params
+        params.update(dict.fromkeys(found))
+        if hasattr(self.config, "workeroutput"):
+            self.config.workeroutput[PARAMS] = [*params]
+        if any(variant.param is not None for variant in self.variants):
+            return dict.fromkeys(self.variants, ())
         return {replace(variant, param=name): param.marks for variant in self.variants for name, param in found.items()}
 
     def prompt_path(self, variant: Variant) -> Path | None:
@@ -220,7 +225,7 @@ class ExtractSession:
         prompts = self.settings.prompt
         if len(prompts) == 1:
             return prompts[0]
-        return next((path for path in prompts if _relative_name(path, self.config.rootpath) == variant.prompt), None)
+        return None if variant.prompt is None else self.settings.prompt_names(self.config.rootpath).get(variant.prompt)
 
     def case_on_variant(self, case: Case, file: Path, variant: Variant) -> Case | None:
         """Return a case of a case file as a variant runs it; None where the variant's revision does not have it."""
@@ -347,13 +352,6 @@ class ExtractSession:
         self.stop_calls()
         wait_for_calls()
         self.extraction_service.close()
-
-
-def _relative_name(path: Path, root: Path) -> str:
-    try:
-        return path.resolve().relative_to(root.resolve()).as_posix()
-    except ValueError:
-        return path.as_posix()
 
 
 def open_files(config: pytest.Config) -> None:

@@ -333,10 +333,11 @@ def test_params_of_the_extractor_are_variants(
     assert variants == {f"{case}.extract.yaml::{case}[{name}]": name for case in ("acme", "born") for name in names}
     if workers == "-n0":
         assert [result.stdout.str().count(word) for word in ("made ", "closed ")] == [3, 3]
-        result.stdout.fnmatch_lines([f"*{names[0]} -> *"])
+    result.stdout.fnmatch_lines([f"*{names[0]} -> *"])
     one = pytester.runpytest(f"acme.extract.yaml::acme[{names[1]}]")
     one.assert_outcomes(failed=1)
     again = pytester.runpytest("--extract-from=r.jsonl", "--extract-report=again.jsonl")
+    again.stdout.fnmatch_lines([f"*{names[0]} -> *"])
     assert again.parseoutcomes()["failed"] == 6
     assert len(read_results(pytester.path / "again.jsonl").results) == 6
 

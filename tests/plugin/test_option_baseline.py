@@ -100,6 +100,26 @@ def test_a_field_that_got_worse_beyond_noise_turns_the_run_red(pytester, suite, 
     )
 
 
+@pytest.mark.parametrize("xdist", [(), ("-n2",)], ids=["one-process", "xdist"])
+def test_the_first_of_two_prompts_of_one_name_is_the_base(pytester, suite, xdist):
+    suite(20)
+    prompts = [pytester.mkdir(name) / "p.md" for name in ("old", "new")]
+    for prompt, text in zip(prompts, ["good", "bad"], strict=True):
+        prompt.write_text(text)
+    pytester.makeconftest(
+        """
+        import json, pytest
+
+        @pytest.fixture(scope="session")
+        def extractor():
+            return lambda document, prompt: json.loads(document.text) if prompt == "good" else {}
+        """
+    )
+    result = pytester.runpytest(*xdist, GATE, *(f"--extract-prompt={prompt}" for prompt in prompts))
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*WORSE*old/p.md -> new/p.md*"])
+
+
 def test_without_the_gate_a_baseline_only_reports(pytester, suite):
     run = suite(20)
     run(UPDATE)

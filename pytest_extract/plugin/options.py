@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
@@ -122,6 +122,11 @@ def _nonempty_text(value: str) -> str:
     if not value.strip():
         raise ValueError("must not be empty")
     return value.strip()
+
+
+def _path(value: str) -> Path:
+    _nonempty_text(value)
+    return Path(value)
 
 
 def _relative_glob(value: str) -> str:
@@ -256,7 +261,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             many=True,
             metavar="MODEL",
         ),
-        Option("prompt", "Run every case with this prompt file; repeatable.", Path, many=True, metavar="FILE"),
+        Option("prompt", "Run every case with this prompt file; repeatable.", _path, many=True, metavar="FILE"),
         Option(
             "mode",
             "Choose how the built-in extractor asks a model: prompt or structured; repeatable.",
@@ -319,7 +324,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             "off",
             metavar="WHEN",
         ),
-        Option("recordings", "Keep the recordings in this folder.", Path, "extract-recordings", metavar="DIR"),
+        Option("recordings", "Keep the recordings in this folder.", _path, "extract-recordings", metavar="DIR"),
         Option(
             "other-code",
             "What --extract-record=none does with outputs that other code of the extractor has made: refuse or allow.",
@@ -351,7 +356,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "from",
             "Score the outputs of a past run again without a call.",
-            Path,
+            _path,
             ini=False,
             field="from_results",
             metavar="RESULTS.jsonl",
@@ -365,7 +370,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             "case",
             metavar="GATE",
         ),
-        Option("baseline", "Compare the run with this baseline.", Path, metavar="FILE"),
+        Option("baseline", "Compare the run with this baseline.", _path, metavar="FILE"),
         Option(
             "update-baseline",
             "Write the baseline from this run, in place of earlier runs of its cases; `add` keeps these.",
@@ -491,18 +496,21 @@ def settings_from(config: pytest.Config) -> Settings:
         problems.append(f"--extract-report: {source} is what --extract-from reads; name another file")
     problems += _update_problems(config, values)
     compares = values["baseline"] or values["base_ref"] or values["gate"] == "regression"
-    if values["confirm"] and not (compares or any(len(values[name]) > 1 for name in ("model", "prompt", "mode"))):
+    compares = compares or any(len(values[name]) > 1 for name in ("model", "prompt", "mode"))
+    if values["confirm"] and not compares:
         problems.append(
             "--extract-confirm confirms a comparison: give --extract-baseline=FILE, --extract-base-ref=REF, or two of "
             "--extract-model, -prompt or -mode"
         )
-    problems += _without_effect(config, values)
+    problems += _without_effect(config, values, compares=bool(compares))
+    if source is not None:
+        values["changed"] = None  # from the ini file; a past run calls for nothing
     if values["confirm"] is None and values["budget"] and values["gate"] == "regression":
         values["confirm"] = _CASES_TO_CONFIRM  # a budget is leave to spend it on a decision
     if values["gate"] == "suite" and not values["suite_thresholds"]:
         problems += ["--extract-gate=suite needs extract_suite_thresholds in the ini file, such as pass_rate=0.95"]
-    problems += _duplicates("model", values["model"]) + _duplicates("prompt", values["prompt"])
-    problems += _duplicates("mode", values["mode"]) + _duplicates("report", tuple(written))
+    problems += _duplicates("model", values["model"]) + _duplicates("prompt", [p.resolve() for p in values["prompt"]])
+    problems += _duplicates("mode", values["mode"]) + _duplicates("report", written)
     if problems:
         raise pytest.UsageError("\n".join(problems))
     values["suite_thresholds"] = dict(values["suite_thresholds"])
@@ -535,8 +543,9 @@ def _absolute(value: Any, base: Path) -> Any:
 def _texts_and_source(config: pytest.Config, option: Option) -> tuple[list[str], str, Path]:
     """Return the values as given, the name to use in a message, and the folder that a relative path starts from."""
     value = config.getoption(option.dest, None) if option.command_line else None
-    if value:
-        return _texts(value), f"--extract-{option.name}", config.invocation_params.dir
+    if value is not None:  # an empty text too: `--extract-budget=$BUDGET` without BUDGET is to limit the run
+        texts = value if isinstance(value, list) else [value]
+        return texts, f"--extract-{option.name}", config.invocation_params.dir
     texts = _texts(_file_value(config, option)) if option.ini else []
     return texts or _texts(option.default), option.dest, config.rootpath
 
@@ -591,21 +600,26 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
     return problems
 
 
-def _without_effect(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
+def _without_effect(config: pytest.Config, values: Mapping[str, Any], *, compares: bool) -> list[str]:
     """Return what the command line asks for and this run would not do; the ini file may hold it for other runs."""
     used = {
-        "rule": (values["gate"] == "regression" or values["baseline"], "--extract-gate=regression"),
-        "recordings": (values["record"] != "off" or values["changed"], "--extract-record"),
-        "other-code": (values["record"] != "off" or values["changed"], "--extract-record=none"),
-        "force": (values["update_baseline"] or values["update_gold"], "--extract-update-baseline or -update-gold"),
+        "rule": (compares, "without --extract-gate=regression"),
+        "recordings": (values["record"] != "off" or values["changed"], "without --extract-record"),
+        "other-code": (values["record"] != "off" or values["changed"], "without --extract-record=none"),
+        "force": (
+            values["update_baseline"] or values["update_gold"],
+            "without --extract-update-baseline or -update-gold",
+        ),
+        "judge-model": (values["judge"] == "llm", "without --extract-judge=llm"),
+        "changed": (values["from_results"] is None, "beside --extract-from, which calls for no case"),
     }
     return [
-        f"--extract-{name} has no effect without {missing}"
-        for name, (has_effect, missing) in used.items()
+        f"--extract-{name} has no effect {why}"
+        for name, (has_effect, why) in used.items()
         if not has_effect and config.getoption(f"extract_{name.replace('-', '_')}", None)
     ]
 
 
-def _duplicates(name: str, values: tuple[object, ...]) -> list[str]:
+def _duplicates(name: str, values: Sequence[object]) -> list[str]:
     doubles = sorted({str(value) for value in values if values.count(value) > 1})
     return [f"--extract-{name}: {value} is given twice" for value in doubles]

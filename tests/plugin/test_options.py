@@ -119,10 +119,18 @@ def test_a_path_counts_from_where_it_is_written(pytester: pytest.Pytester, monke
         pytest.param(["--extract-timeout=inf"], "--extract-timeout: 'inf' must be a number of seconds*", id="endless"),
         pytest.param(["--extract-budget=nan"], "--extract-budget: 'nan' must be an amount in USD*", id="nan"),
         pytest.param(["--extract-model= "], "--extract-model: ' ' must not be empty", id="empty"),
+        pytest.param(["--extract-budget="], "--extract-budget: '' must be an amount in USD*", id="no-amount"),
+        pytest.param(["--extract-from="], "--extract-from: '' must not be empty", id="no-run"),
+        pytest.param(["--extract-gate="], "--extract-gate: '' must be one of*", id="empty-gate"),
+        pytest.param(["--extract-confirm="], "--extract-confirm: '' must be a number of cases*", id="empty-number"),
+        pytest.param(["--extract-report="], "--extract-report: '' must end in*", id="empty-report"),
         pytest.param(["--extract-recordings=a"], "--extract-recordings has no effect without --extract-record", id="no-record"),
         pytest.param(["--extract-other-code=allow"], "--extract-other-code has no effect without*", id="no-replay"),
         pytest.param(["--extract-rule=alpha=0.1"], "--extract-rule has no effect without --extract-gate=regression", id="no-gate"),
         pytest.param(["--extract-force"], "--extract-force has no effect without --extract-update-baseline*", id="no-update"),
+        pytest.param(["--extract-judge=exact", "--extract-judge-model=m"], "--extract-judge-model has no effect without --extract-judge=llm", id="no-judge"),
+        pytest.param(["--extract-from=conf.txt", "--extract-changed=HEAD"], "--extract-changed has no effect beside --extract-from*", id="changed-past"),
+        pytest.param(["--extract-prompt=conf.txt", "--extract-prompt=./../*/conf.txt"], "--extract-prompt: *conf.txt is given twice", id="same-prompt"),
         pytest.param(["--extract-prompt=p.md"], "--extract-prompt: no such file: *p.md", id="prompt"),
         pytest.param(["--extract-from=r.jsonl"], "--extract-from: no such file: *r.jsonl", id="from"),
         pytest.param(["--extract-from=conf.txt", "--extract-report=csv:conf.txt"], "--extract-report: *conf.txt is what --extract-from reads*", id="same-file"),
@@ -135,9 +143,19 @@ def test_a_path_counts_from_where_it_is_written(pytester: pytest.Pytester, monke
 )  # fmt: skip
 def test_a_bad_value_is_a_usage_error(pytester: pytest.Pytester, args: list[str], message: str) -> None:
     (pytester.path / "conf.txt").touch()
-    result = pytester.runpytest(*args)
+    result = pytester.runpytest(*(arg.replace("../*", f"../{pytester.path.name}") for arg in args))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{message}*"])
+
+
+def test_rules_and_a_revision_are_taken_where_they_have_an_effect(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nextract_changed = HEAD\n")
+    (pytester.path / "r.jsonl").touch()
+    given = settings(
+        pytester, "--extract-from=r.jsonl", "--extract-model=a", "--extract-model=b", "--extract-rule=alpha=0.1"
+    )
+    assert given.rules == {"alpha": 0.1}
+    assert given.changed is None
 
 
 def test_all_mistakes_are_told_at_once(pytester: pytest.Pytester) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -70,7 +71,8 @@ class Prefetcher:
         # After a failure under -x nothing more is started; calls in flight cost money, so the window is small then.
         most = self._limit * (1 if item.config.getoption("maxfail", 0) else _WINDOW)
         planned = self._planned_calls()
-        for following in self._upcoming.after(item):
+        # What cannot be planned never fills the window; without a bound, each item would look at all that follow.
+        for following in islice(self._upcoming.after(item), self._limit * _WINDOW):
             if planned >= most:
                 break
             if following.nodeid not in self._planned and _will_run(following):
@@ -169,7 +171,7 @@ def _ask_judge(item: ExtractItem, judge: Judge | None, extraction: Extraction) -
         return
     try:
         score_extraction(item.case, extraction, judge)
-    except Exception:  # noqa: BLE001  # raised again when the item is scored
+    except BaseException:  # noqa: BLE001  # pytest.skip() too; raised again when the item is scored
         return
 
 

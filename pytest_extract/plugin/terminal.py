@@ -147,7 +147,8 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
         text = change(("" if ended else "\n").join(value))
         return text.splitlines(keepends=True) if ended else text.split("\n")
     if isinstance(value, list | tuple):
-        return type(value)(_map_texts(item, change) for item in value)
+        changed = [_map_texts(item, change) for item in value]
+        return changed if isinstance(value, list) else getattr(value, "_make", tuple)(changed)  # also a named tuple
     if isinstance(value, TerminalRepr) and not isinstance(value, CaseRepr):  # whose result is clean already
         for name, inner in vars(value).items():
             setattr(value, name, _map_texts(inner, change))
@@ -295,6 +296,8 @@ class Progress:
         """Write a line if it is time for one."""
         now = time.monotonic()
         if self._reporter is None or self._every_s is None or now - self._told < self._every_s:
+            return
+        if not run_results.results:  # a dry run, or a first case that is run again
             return
         self._told = now
         if self._reporter._tw.width_of_current_line:  # noqa: SLF001  # `ensure_newline` does not know xdist's dots

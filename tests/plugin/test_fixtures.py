@@ -49,6 +49,23 @@ def test_any_scope_works_and_is_set_up_as_often_as_it_says(
     assert result.outlines.count("set up") == result.outlines.count("torn down") == times
 
 
+def test_a_property_may_be_a_named_tuple(pytester: pytest.Pytester, write_case: Write) -> None:
+    conftest(pytester, "extract = lambda document: document.text")
+    with (pytester.path / "conftest.py").open("a") as file:
+        file.write(
+            """
+from collections import namedtuple
+
+@pytest.fixture(autouse=True)
+def told(record_property):
+    record_property("size", namedtuple("Size", "width height")(3, "4"))
+"""
+        )
+    write_case("acme")
+    pytester.runpytest("--junitxml=junit.xml", "-o", "junit_family=xunit1").assert_outcomes(passed=1)
+    assert "value=\"Size(width=3, height='4')\"" in (pytester.path / "junit.xml").read_text()
+
+
 def test_a_module_scoped_fixture_lives_as_long_as_its_file(pytester: pytest.Pytester) -> None:
     conftest(pytester, "print('\\nset up')\nextract = lambda document: document.text", scope="module")
     cases = [{"id": f"c{i}", "text": "{}"} for i in range(3)]

@@ -53,6 +53,18 @@ def tell_and_go_on(self, item):
 
 prefetch.Prefetcher._report_waiting = tell_and_go_on
 """
+LOOKING = """
+from pytest_extract.plugin import prefetch
+
+plan = prefetch.Prefetcher._plan_before_turn
+
+def note_and_plan(self, item):
+    with (Path(__file__).parent / "looked").open("a") as log:
+        log.write("x")
+    plan(self, item)
+
+prefetch.Prefetcher._plan_before_turn = note_and_plan
+"""
 
 
 @pytest.fixture
@@ -124,6 +136,14 @@ def test_an_extractor_made_for_each_case_is_not_called_ahead(pytester, many):
     calls = many(4, scope="function")
     pytester.runpytest("--extract-concurrency=4").assert_outcomes(passed=4)
     assert most_at_once(calls()) == 1
+
+
+def test_no_case_looks_at_all_that_follow(pytester, many):
+    many(60, scope="function")
+    conftest = pytester.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + LOOKING)
+    pytester.runpytest_subprocess("--extract-concurrency=2").assert_outcomes(passed=60)
+    assert len((pytester.path / "looked").read_text()) <= 60 * 8
 
 
 def test_order_of_results_is_that_of_the_items(pytester, many):

@@ -110,6 +110,17 @@ def test_the_project_s_own_judge(pytester: pytest.Pytester, judged: Write) -> No
     assert sorted((pytester.path / "asked").read_text(encoding="utf-8").split()) == ["a", "b"]
 
 
+def test_a_judge_that_skips_skips_the_cases_that_are_judged_ahead(pytester: pytest.Pytester, write_case: Write) -> None:
+    pytester.makeconftest(
+        PROJECT_JUDGE.replace("@pytest.fixture\n", '@pytest.fixture(scope="session")\n').replace(
+            "with open", 'pytest.skip("no judge here")\n        with open'
+        )
+    )
+    for number in range(4):
+        write_case(f"c{number}", OTHER, schema=SCHEMA, gold={"a": f"Gold {number}", "b": f"car {number}"})
+    pytester.runpytest_subprocess(timeout=60).assert_outcomes(skipped=4)
+
+
 @pytest.mark.parametrize("record", ["off", "once", "all"])
 def test_a_question_of_several_cases_is_asked_once_in_a_run_with_workers(
     pytester: pytest.Pytester, write_case: Write, record: str

@@ -57,6 +57,13 @@ def test_a_pipe_and_a_quiet_run_have_the_dots_of_pytest_alone(
     result.stdout.fnmatch_lines(["*..B.*"])
 
 
+def test_a_dry_run_has_no_result_to_count(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "1")
+    result = suite.runpytest_subprocess("--extract-dry-run")
+    assert result.ret == 0
+    result.assert_outcomes(skipped=4)
+
+
 def test_other_tests_are_not_counted(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "1")
     suite.makepyfile("def test_a():\n    pass\n")

@@ -9,7 +9,7 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.machinery import PathFinder
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import ModuleType
 
 
@@ -34,8 +34,16 @@ def extractor_sources(extractor: object, root: Path, declared: Iterable[Path] = 
 
 
 def declared_files(patterns: Iterable[str], root: Path) -> tuple[Path, ...]:
-    """Return the files below `root` that `extract_files` declares: globs, relative to `root`."""
-    return tuple(path for pattern in patterns for path in sorted(root.resolve().glob(pattern)) if path.is_file())
+    """Return the files below `root` that `extract_files` declares: globs, relative to `root`; a folder has all below.
+
+    What Python compiles is no source.
+    """
+    found: list[Path] = []
+    for pattern in map(PurePath, patterns):
+        whole = pattern / "**" if (root / pattern).is_dir() else pattern
+        everything = whole.name == "**"  # before Python 3.13, `**` at the end means folders only
+        found += sorted(root.resolve().glob(str(whole / "*" if everything else whole)))
+    return tuple(path for path in found if path.is_file() and "__pycache__" not in path.parts)
 
 
 def sources_digest(paths: tuple[Path, ...], root: Path) -> str:

@@ -157,8 +157,8 @@ def check_options(session: pytest.Session) -> None:
     """Refuse the run, before its first call, for options that cannot have the effect that was asked for."""
     items = [item for item in session.items if isinstance(item, ExtractItem)]
     settings = session.config.stash[SETTINGS]
-    if unknown := _unknown_measures(items, settings):
-        _refuse(session, "\n".join(unknown))
+    if mistakes := [*_unknown_measures(items, settings), *_patterns_without_a_file(session, items, settings)]:
+        _refuse(session, "\n".join(mistakes))
     if not items or session.config.option.collectonly or session_of(session.config).extraction_service.replays_only:
         return
     problems = [*_unknown_judges(items, settings)]
@@ -186,6 +186,21 @@ def _unknown_measures(items: Sequence[ExtractItem], settings: Settings) -> list[
     known = {*MEASURES, COMPLETE_ROWS, *chain.from_iterable(item.case.scorer.measures for item in items)}
     unknown = [name for name in settings.suite_thresholds if name not in known]
     return [f"extract_suite_thresholds: no measure {name!r}{nearest(name, known)}" for name in unknown]
+
+
+def _patterns_without_a_file(
+    session: pytest.Session, items: Sequence[ExtractItem], settings: Settings
+) -> Iterator[str]:
+    """Name the patterns of `extract_files` that declare nothing: no change of what they were to match is seen."""
+    if not items:
+        return
+    from pytest_extract.changed.extractor_sources import declared_files
+
+    root = session.config.rootpath
+    view = None if settings.changed is None else session_of(session.config).revision_view(settings.changed)
+    for pattern in settings.files:
+        if not (declared_files([pattern], root) or (view is not None and view.declared_files([pattern], root))):
+            yield f"extract_files: no file below {root} matches {pattern!r}; correct the pattern, or remove it"
 
 
 def _not_strict(items: Sequence[ExtractItem], settings: Settings) -> Iterator[str]:

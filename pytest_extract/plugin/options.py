@@ -133,6 +133,8 @@ def _relative_glob(value: str) -> str:
     text = _nonempty_text(value)
     if text.startswith(("/", "~")) or ".." in PurePath(text).parts or PurePath(text).is_absolute():
         raise ValueError("must be a path below the rootdir, such as prompts/*.txt")
+    if any("**" in part and part != "**" for part in PurePath(text).parts):
+        raise ValueError("must have ** as a whole part of the path, such as prompts/**")
     return text
 
 
@@ -335,7 +337,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "files",
             "Files that the extractor reads, such as prompts/*.txt: a change of them is a change of its code; one glob "
-            "a line, relative to the rootdir.",
+            "or folder a line, relative to the rootdir.",
             _relative_glob,
             many=True,
             command_line=False,

@@ -97,7 +97,7 @@ class RevisionView:
         """Group items by the changed source files of their extractor (each conftest may have one)."""
         changes: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[ExtractItem]] = {}
-        declared = (*declared_files(settings.files, root), *self._gone_files(settings.files, root))
+        declared = self.declared_files(settings.files, root)
         for item in items:
             definitions = item._fixtureinfo.name2fixturedefs.get(EXTRACTOR)  # noqa: SLF001  # as in items.py
             function = definitions[-1].func if definitions else None
@@ -111,11 +111,11 @@ class RevisionView:
     def _shown(self, path: Path) -> str:
         return self.tree.name(path) or str(path)
 
-    def _gone_files(self, patterns: Iterable[str], root: Path) -> list[Path]:
-        """Return the declared files that the revision has and the work tree has not."""
-        below = [path for name in self.tree.files if (path := self.tree.root / name).is_relative_to(root.resolve())]
-        names = {path: path.relative_to(root.resolve()).as_posix() for path in below if patterns and not path.exists()}
-        return [path for path, name in names.items() if any(fnmatch(name, pattern) for pattern in patterns)]
+    def declared_files(self, patterns: Sequence[str], root: Path) -> list[Path]:
+        """Return the files that `extract_files` declares, also those of the revision that are gone."""
+        view = self._folder / root.resolve().relative_to(self.tree.root)
+        then = (self.tree.root / path.relative_to(self._folder) for path in declared_files(patterns, view))
+        return [*declared_files(patterns, root), *(path for path in then if not path.exists())]
 
     def _unknown_changes(
         self, function: object, root: Path, settings: Settings, known: AbstractSet[Path]

@@ -201,8 +201,9 @@ def test_a_changed_file_that_belongs_to_nothing_known_is_named(pytester, reposit
     )
 
 
-def test_a_declared_file_is_part_of_the_extractor(pytester, repository):
-    pytester.makeini("[pytest]\nextract_files = prompts/*.txt\n")
+@pytest.mark.parametrize("pattern", ["prompts/*.txt", "prompts", "prompts/", "prompts/**", "**/p.txt", "*/p.txt"])
+def test_a_declared_file_is_part_of_the_extractor(pytester, repository, pattern):
+    pytester.makeini(f"[pytest]\nextract_files = {pattern}\n")
     (repository / "prompts").mkdir()
     (repository / "prompts" / "p.txt").write_text("one")
     git(repository, "add", ".")
@@ -212,6 +213,8 @@ def test_a_declared_file_is_part_of_the_extractor(pytester, repository):
     result = pytester.runpytest("--extract-changed=HEAD")
     result.stdout.fnmatch_lines(["*3 of 3 cases called*", "*extractor changed (prompts/p.txt)*"])
     result.stdout.no_fnmatch_line("*nothing known*")
+    stale = pytester.runpytest("--extract-record=none")
+    stale.stdout.fnmatch_lines(["*this output was recorded by other code (conftest.py, prompts/p.txt)*"])
     (repository / "prompts" / "p.txt").unlink()
     pytester.runpytest("--extract-changed=HEAD").stdout.fnmatch_lines(["*extractor changed (prompts/p.txt)*"])
 

@@ -227,9 +227,23 @@ def test_line_endings_are_no_other_code(pytester: pytest.Pytester, write_case: W
     pytester.runpytest("--extract-record=none").assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("glob", ["/etc/*", "../secret.txt"])
-def test_declared_files_are_below_the_rootdir(pytester: pytest.Pytester, glob: str) -> None:
+@pytest.mark.parametrize(
+    ("glob", "told"),
+    [
+        ("/etc/*", "must be a path below the rootdir"),
+        ("../secret.txt", "must be a path below the rootdir"),
+        ("prompts**", "must have ?? as a whole part of the path"),
+        ("promts/*.txt", "no file below * matches 'promts/?.txt'"),
+        ("__pycache__/*", "no file below * matches"),
+    ],
+)
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_declared_files_are_there_below_the_rootdir(
+    pytester: pytest.Pytester, write_case: Write, glob: str, told: str, workers: str
+) -> None:
     pytester.makeini(f"[pytest]\nextract_files = {glob}\n")
-    result = pytester.runpytest()
+    pytester.mkdir("__pycache__").joinpath("conftest.pyc").touch()
+    write_case("a")
+    result = pytester.runpytest(workers, "--extract-record=none")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*extract_files: *must be a path below the rootdir*"])
+    result.stderr.fnmatch_lines([f"*extract_files: *{told}*"])

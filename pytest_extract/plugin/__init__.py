@@ -290,7 +290,7 @@ class SessionHooks:
         if is_case(crashitem):
             from pytest_extract.plugin.transport import put_crash_on_report
 
-            put_crash_on_report(crashitem, report)
+            put_crash_on_report(crashitem, report, self.config)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:  # noqa: D102

@@ -90,7 +90,7 @@ class ExtractFile(pytest.File):
         session, hook = session_of(self.config), self._text_hook
         items = []
         for variant, of_param in variants.items():
-            case_on_variant = session.case_on_variant(case, self.path, variant)
+            case_on_variant = session.case_on_variant(case, self, variant)
             if case_on_variant is None:
                 continue
             if hook.get_hookimpls():

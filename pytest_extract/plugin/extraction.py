@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -85,6 +86,14 @@ class ResultsReplay:
     def variants(self) -> tuple[Variant, ...]:
         """The variants of that run, in its order."""
         return tuple(dict.fromkeys(result.variant for result in self._results.values()))
+
+    @cached_property
+    def _cases(self) -> set[tuple[str, str]]:
+        return {(file, case_id) for file, case_id, _ in self._results}
+
+    def leaves_out(self, file: str, case_id: str, variant: Variant) -> bool:
+        """Whether that run has a case on other variants only."""
+        return (file, case_id) in self._cases and (file, case_id, variant.label) not in self._results
 
     def repeats_of(self, item: ExtractItem) -> int | None:
         """Return how often that run repeated the case, where that is more often than the case itself asks for."""

@@ -154,6 +154,7 @@ class ExtractSession:
             CallSlots(concurrency_limit(shared, self.settings.concurrency)),
         )
         self._views: dict[str, RevisionView] = {}
+        self._past_variants = False
         self.variants = self._variants()
         first = RunWith(self.variants[0], self.prompt_path(self.variants[0]))
         self.fixtures = ItemFixtures(
@@ -190,7 +191,8 @@ class ExtractSession:
             Variant(model=model, prompt=prompt, mode=mode) for model in models for prompt in names for mode in modes
         )
         if replay is not None:
-            return replay.variants if variants == (Variant(),) and replay.variants else variants
+            self._past_variants = variants == (Variant(),) and bool(replay.variants)
+            return replay.variants if self._past_variants else variants
         if settings.base_ref is not None:
             self.revision_view(settings.base_ref)
             return tuple(
@@ -227,13 +229,18 @@ class ExtractSession:
             return prompts[0]
         return None if variant.prompt is None else self.settings.prompt_names(self.config.rootpath).get(variant.prompt)
 
-    def case_on_variant(self, case: Case, file: Path, variant: Variant) -> Case | None:
-        """Return a case of a case file as a variant runs it; None where the variant's revision does not have it."""
-        path = self.prompt_path(variant)
-        if variant.revision is not None and self.extraction_service.replay is None:
+    def case_on_variant(self, case: Case, file: pytest.Collector, variant: Variant) -> Case | None:
+        """Return a case of a case file as a variant runs it.
+
+        None where the variant's revision does not have it, or the past run that the variants are of had not run it so.
+        """
+        path, replay = self.prompt_path(variant), self.extraction_service.replay
+        if replay is not None and self._past_variants and replay.leaves_out(file.nodeid, case.id, variant):
+            return None
+        if variant.revision is not None and replay is None:
             view = self.revision_view(variant.revision)
             path = path and (view.prompt_path(path) or path)
-            at_revision = view.case_at_revision(case, file)
+            at_revision = view.case_at_revision(case, file.path)
             if at_revision is None:
                 return None
             case = at_revision

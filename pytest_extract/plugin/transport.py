@@ -11,7 +11,7 @@ from _pytest._code.code import ExceptionRepr, ReprFileLocation
 from pytest_extract.core.case_result import CaseResult, Outcome, Variant
 from pytest_extract.core.spending import Spending
 from pytest_extract.errors import ExtractError
-from pytest_extract.plugin.items import ExtractItem
+from pytest_extract.plugin.items import ExtractItem, escape_name
 from pytest_extract.plugin.run_results import RunResults, StoredResult, run_results_of
 from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.terminal import BrokenRepr, CaseRepr, clean_report
@@ -115,16 +115,22 @@ def _result_of_error(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseExcept
     )
 
 
-def put_crash_on_report(nodeid: str, report: pytest.TestReport) -> None:
-    """Add the result of the case in which an xdist worker died to xdist's report; only the node id is known of it."""
+def put_crash_on_report(nodeid: str, report: pytest.TestReport, config: pytest.Config) -> None:
+    """Add the result of the case in which an xdist worker died to xdist's report.
+
+    Only the node id is known of it, and an id may end in brackets: it names a variant if the run is known to have it.
+    """
     file, _, name = nodeid.partition("::")
-    case_id, _, label = name.partition("[")
+    variants = [totals.variant for totals in run_results_of(config).totals.variants.values()]
+    variants += session_of(config).variants
+    ends = {escape_name(f"[{variant.label}]"): variant for variant in variants if variant.label}
+    end = max(filter(name.endswith, ends), key=len, default="")
     worker = getattr(getattr(getattr(report, "node", None), "gateway", None), "id", "?")
     result = CaseResult(
         nodeid=nodeid,
-        case_id=case_id,
+        case_id=name.removesuffix(end),
         file=file,
-        variant=Variant(model=label.removesuffix("]") or None),
+        variant=ends.get(end, Variant()),
         outcome=Outcome.BROKEN,
         why=f"the xdist worker {worker} crashed while running this case",
     )

@@ -83,6 +83,18 @@ def test_the_models_of_the_past_run_are_run(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["bad.extract.yaml::bad?a?", "bad.extract.yaml::bad?b?", "good.extract.yaml::good?a?"])
 
 
+def test_a_case_runs_on_the_variants_that_it_had(pytester: pytest.Pytester, write_case: Write) -> None:
+    below = "@pytest.fixture{}\ndef extractor({}):\n    return lambda document: document.text\n"
+    for name, params in [("one", ""), ("two", "(params=['regex', 'llm'])")]:
+        write_case(f"{name}/acme")
+        conftest = "import pytest\n\n" + below.format(params, "request" if params else "")
+        (pytester.path / name / "conftest.py").write_text(conftest)
+    pytester.runpytest("one", "two", "--extract-report=some.jsonl").assert_outcomes(passed=3)
+    again = pytester.runpytest("one", "two", "--extract-from=some.jsonl")
+    again.assert_outcomes(passed=3)
+    assert again.ret == 0
+
+
 def test_an_extractor_that_had_raised_is_broken_again(pytester: pytest.Pytester) -> None:
     pytester.runpytest("--extract-report=broken.jsonl")
     pytester.makeconftest(

@@ -98,7 +98,11 @@ def test_hostile_values_get_through_xdist(pytester: pytest.Pytester, write_case:
     assert "\x1b[31m" not in result.stdout.str()
 
 
-def test_a_worker_that_dies_breaks_its_case_only(pytester: pytest.Pytester, write_case: Write) -> None:
+@pytest.mark.parametrize("models", [(), ("--extract-model=m/x", "--extract-model=m/y [z]")], ids=["plain", "models"])
+@pytest.mark.parametrize("boom", ["boom", "boom [v2]"])
+def test_a_worker_that_dies_breaks_its_case_only(
+    pytester: pytest.Pytester, write_case: Write, boom: str, models: tuple[str, ...]
+) -> None:
     pytester.makeconftest(
         """
         import os
@@ -106,18 +110,23 @@ def test_a_worker_that_dies_breaks_its_case_only(pytester: pytest.Pytester, writ
 
         @pytest.fixture
         def extractor():
-            return lambda document: os._exit(3) if "boom" in document.text else document.text
+            return lambda document, model: os._exit(3) if "boom" in document.text else document.text
         """
     )
-    write_case("boom", "boom")
+    write_case(boom, "boom")
     for name in ("a", "b", "c"):
         write_case(name)
-    result = pytester.runpytest("-n2", "--extract-report=r.jsonl")
+    result = pytester.runpytest("-n2", "--extract-report=r.jsonl", *models)
     found = {line["case_id"]: line for line in lines(pytester)}
-    assert found.keys() == {"a", "b", "c", "boom"}
-    assert {name: line["outcome"] for name, line in found.items() if name != "boom"} == dict.fromkeys("abc", "passed")
-    assert found["boom"]["outcome"] == "broken"
-    assert "crashed while running this case" in found["boom"]["why"]
+    assert found.keys() == {"a", "b", "c", boom}
+    assert {name: line["outcome"] for name, line in found.items() if name != boom} == dict.fromkeys("abc", "passed")
+    assert found[boom]["outcome"] == "broken"
+    assert "crashed while running this case" in found[boom]["why"]
+    variants = {(line["case_id"], json.dumps(line["variant"])) for line in lines(pytester)}
+    assert len(variants) == 4 * max(1, len(models))
+    assert len({variant for _, variant in variants}) == max(1, len(models))
+    if models:
+        return
     result.stdout.fnmatch_lines(["4 cases: 3 passed, 1 broken*"])
 
 

@@ -41,8 +41,8 @@ class GitTree:
 
     def name(self, path: Path) -> str | None:
         """Return the path as the revision names it, None for one outside of the work tree."""
-        absolute = Path(os.path.abspath(path))  # noqa: PTH100 - a symbolic link is the link, not its target
-        return absolute.relative_to(self.root).as_posix() if absolute.is_relative_to(self.root) else None
+        place = place_of(path)
+        return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else None
 
     def text(self, name: str) -> str:
         """Return the text of a file; empty where the revision does not have it."""
@@ -88,6 +88,11 @@ class GitTree:
             target = into / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(by_name.get(name, b""))
+
+
+def place_of(path: Path) -> Path:
+    """Return where a file is, whichever way led there; a file that is a symbolic link is the link, as in git."""
+    return path.parent.resolve() / path.name
 
 
 def open_tree(folder: Path, ref: str) -> GitTree:

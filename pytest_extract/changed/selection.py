@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_extract.changed.git_tree import GitTree, work_blobs
+from pytest_extract.changed.git_tree import GitTree, place_of, work_blobs
+from pytest_extract.extraction.recordings.key import display_path
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
@@ -56,9 +58,12 @@ def select_cases(
     before: Mapping[str, InputsByKind],
     *,
     sources: Iterable[str] = (),
+    unread: Mapping[str, str] = MappingProxyType({}),
     ref: str = "the revision",
 ) -> tuple[Selection, ...]:
     """Decide for each case. `sources`: what of the extractor's source changed; it touches every case.
+
+    `unread`: the mistakes of files that the revision has and that cannot be read (`Revision.unread`).
 
     Only inputs of the output count: another gold or threshold affects scoring only, which costs no call. A case's name
     does not count, because recordings are found by content.
@@ -71,7 +76,9 @@ def select_cases(
     for case, parts in now.items():
         same_as = contents.get(_content_of(parts)) if case not in before else None
         old = before.get(case) if same_as is None else parts
-        chosen.append(_select(Selection(case=case, live=False, same_as=same_as), parts, old, everywhere, ref))
+        mistake = unread.get(case.partition("::")[0])
+        missing = f"not at {ref}" if mistake is None else f"unreadable at {ref}: {mistake}"
+        chosen.append(_select(Selection(case=case, live=False, same_as=same_as), parts, old, everywhere, missing))
     return tuple(chosen)
 
 
@@ -81,10 +88,10 @@ def _content_of(parts: InputsByKind) -> frozenset[tuple[str, str]]:
 
 
 def _select(
-    choice: Selection, now: InputsByKind, before: InputsByKind | None, everywhere: Sequence[str], ref: str
+    choice: Selection, now: InputsByKind, before: InputsByKind | None, everywhere: Sequence[str], missing: str
 ) -> Selection:
     if before is None:
-        reasons = [f"not at {ref}", *everywhere]
+        reasons = [missing, *everywhere]
     else:
         names = [*now, *(name for name in before if name not in now)]
         reasons = [text for name in names if (text := _input_change(name, now.get(name), before.get(name)))]
@@ -146,7 +153,7 @@ def case_key_below(case: Case, root: Path) -> str:
 
 
 def _relative(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+    return display_path(place_of(path), root)
 
 
 def gone_files(tree: GitTree, root: Path) -> list[Path]:
@@ -154,7 +161,7 @@ def gone_files(tree: GitTree, root: Path) -> list[Path]:
     from pytest_extract.cases.load import SUFFIXES
 
     files = [tree.root / name for name in tree.files if name.endswith(SUFFIXES)]
-    return [file for file in files if file.is_relative_to(root) and not file.exists()]
+    return [file for file in files if file.is_relative_to(root.resolve()) and not file.exists()]
 
 
 def cases_at(tree: GitTree, files: Iterable[Path], view: Path, *, documents: Iterable[Path] = ()) -> Revision:

@@ -66,7 +66,9 @@ class ExtractFile(pytest.File):
             raise self.CollectError(str(error)) from error
         loaded = load_cases(self.path, cache=cache)
         errors = list(loaded.errors)
-        session.load_revisions(self.path, loaded.cases)
+        for ref, mistake in session.load_revisions(self.path, loaded.cases).items():
+            text = f"unreadable at {ref}: {mistake}; a case that cannot be read there is compared with nothing"
+            warnings.warn_explicit(pytest.PytestCollectionWarning(text), None, str(self.path), 1)
         try:
             variants = session.variants_of(self)
         except ConfigError as error:

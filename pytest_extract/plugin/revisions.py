@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
 from typing import Final
 
-from pytest_extract.cases.load import SUFFIXES
+from pytest_extract.cases.cache import SchemaCache, compile_structure
+from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.changed.extractor_sources import declared_files, extractor_sources, file_of
 from pytest_extract.changed.git_tree import open_tree
@@ -46,11 +47,12 @@ class RevisionView:
         self.tree.write(self._folder)
         self._files: dict[Path, Revision] = {}
 
-    def load(self, file: Path, cases: Iterable[Case]) -> None:
-        """Load a case file of the revision; `cases` are today's, whose documents git need not keep."""
+    def load(self, file: Path, cases: Iterable[Case]) -> str | None:
+        """Load a case file of the revision and return its mistake; git need not keep the documents of today's cases."""
         if file not in self._files:
             documents = [case.document.file for case in cases if case.document.file is not None]
             self._files[file] = cases_at(self.tree, [file], self._folder, documents=documents)
+        return next(iter(self._files[file].unread.values()), None)
 
     def case_at_revision(self, case: Case, file: Path) -> Case | None:
         """Return a case of a loaded file with the revision's prompt and schema; None where it has no such case.
@@ -60,8 +62,12 @@ class RevisionView:
         old = self._files[file].cases.get(case_key_below(case, self.tree.root))
         if old is None:
             return None
-        prompt = old.prompt and replace(old.prompt, path=self.tree.root / old.prompt.path.relative_to(self._folder))
+        prompt = old.prompt and replace(old.prompt, path=self._place_now(old.prompt.path))
         return replace(case, prompt=prompt, schema=old.schema, schema_sha256=old.schema_sha256)
+
+    def _place_now(self, path: Path) -> Path:
+        """Return where the work tree has a file of the view; one elsewhere is the same at each revision."""
+        return self.tree.root / path.relative_to(self._folder) if path.is_relative_to(self._folder) else path
 
     def prompt_path(self, path: Path) -> Path | None:
         """Return the revision's version of a prompt file of the command line."""
@@ -76,20 +82,37 @@ class RevisionView:
         old = cases_at(self.tree, files, self._folder, documents=documents)
         before = inputs_at(old, self.tree, self._folder)
         now = inputs_now(cases.values(), self.tree)
-        known = {path for case in cases.values() for path in _files_of(case)}
-        known |= {
-            self.tree.root / path.relative_to(self._folder)
-            for case in old.cases.values()
-            for path in _files_of(case)
-            if path.is_relative_to(self._folder)
-        }
+        known = self._files_of((*cases.values(), *old.cases.values()))
         selections: dict[str, Selection] = {}
-        for (sources, unknown), group in self._by_changed_sources(items, root, settings, known).items():
+        groups = self._by_changed_sources(items, root, settings, known)
+        elsewhere = self._files_of(self._other_cases(files, root)) if any(unknown for _, unknown in groups) else set()
+        others = set(map(self._shown, elsewhere))
+        for (sources, unknown), group in groups.items():
             parts = {name: now[name] for item in group if (name := case_key_below(item.case, self.tree.root)) in now}
-            chosen = select_cases(parts, before, sources=sources, ref=self.ref)
-            selected = {each.case: replace(each, unknown=unknown) for each in chosen}
+            chosen = select_cases(parts, before, sources=sources, unread=old.unread, ref=self.ref)
+            left = tuple(name for name in unknown if name not in others)
+            selected = {each.case: replace(each, unknown=left) for each in chosen}
             selections |= {item.nodeid: selected[case_key_below(item.case, self.tree.root)] for item in group}
         return selections
+
+    def _other_cases(self, files: Iterable[Path], root: Path) -> Iterator[Case]:
+        """Yield the cases of all other case files, then and now: what this run does not select has its files too."""
+        names = dict.fromkeys((*self.tree.files, *map(self._shown, self.tree.changed_below(root.resolve()))))
+        mine = set(map(self._shown, files))
+        others = [self.tree.root / name for name in names if name.endswith(SUFFIXES) and name not in mine]
+        yield from cases_at(self.tree, others, self._folder).cases.values()
+        cache = SchemaCache(compile_structure)
+        for file in others:
+            yield from load_cases(file, cache).cases if file.exists() else ()
+
+    def _files_of(self, cases: Iterable[Case]) -> set[Path]:
+        """Return the files of cases, as the work tree has them, besides those of their extractors."""
+        prompts = ((case, None if case.prompt is None else case.prompt.path) for case in cases)
+        files = (
+            (case.path, case.document.file, case.schema_path, *case.schema_files, case.gold_path, prompt)
+            for case, prompt in prompts
+        )
+        return {self._place_now(path) for paths in files for path in paths if path is not None}
 
     def _by_changed_sources(
         self, items: Iterable[ExtractItem], root: Path, settings: Settings, known: AbstractSet[Path]
@@ -124,8 +147,8 @@ class RevisionView:
         file = file_of(function)
         if file is None or not file.is_relative_to(root.resolve()):
             return ()
-        written = [value for value in vars(settings).values() if isinstance(value, Path)]
-        written += [each.path for each in settings.report]
+        written = [value.resolve() for value in vars(settings).values() if isinstance(value, Path)]
+        written += [each.path.resolve() for each in settings.report]
         known = {path.resolve() for path in (*known, *settings.prompt)}
         return tuple(
             self._shown(path)
@@ -138,13 +161,6 @@ class RevisionView:
     def close(self) -> None:
         """Remove the folder."""
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def _files_of(case: Case) -> list[Path]:
-    """Return the files of a case, besides those of its extractor."""
-    prompt = None if case.prompt is None else case.prompt.path
-    paths = (case.path, case.document.file, case.schema_path, *case.schema_files, case.gold_path, prompt)
-    return [path for path in paths if path is not None]
 
 
 def _is_no_input(path: PurePath) -> bool:

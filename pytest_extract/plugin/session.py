@@ -261,11 +261,12 @@ class ExtractSession:
             self.config.add_cleanup(self._views[ref].close)
         return self._views[ref]
 
-    def load_revisions(self, file: Path, cases: Sequence[Case]) -> None:
-        """Load a case file at each revision that the run compares with."""
-        if self.extraction_service.replay is None:
-            for ref in {variant.revision for variant in self.variants if variant.revision is not None}:
-                self.revision_view(ref).load(file, cases)
+    def load_revisions(self, file: Path, cases: Sequence[Case]) -> Mapping[str, str]:
+        """Load a case file at each revision that the run compares with; return the mistakes that it had there."""
+        if self.extraction_service.replay is not None:
+            return {}
+        refs = {variant.revision for variant in self.variants if variant.revision is not None}
+        return {ref: why for ref in refs if (why := self.revision_view(ref).load(file, cases)) is not None}
 
     def select_changed(self, items: Sequence[ExtractItem]) -> None:
         """`--extract-changed`: decide for each case whether it is called or replayed, and why."""

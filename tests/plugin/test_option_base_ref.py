@@ -183,6 +183,45 @@ def test_a_revision_that_is_not_there_is_told_first(pytester, repository, option
     assert called(repository) == []
 
 
+def test_a_case_that_cannot_be_read_at_the_revision_says_so(pytester, repository):
+    good = (repository / "a.extract.yaml").read_text()
+    (repository / "a.extract.yaml").write_text(good.replace('"text": "1"', '"txt": "1"'))
+    git(repository, "commit", "-qam", "mistake")
+    (repository / "a.extract.yaml").write_text(good)
+    compared = pytester.runpytest("--extract-base-ref=HEAD", "-W", "default")
+    compared.assert_outcomes(passed=5, warnings=1)
+    compared.stdout.fnmatch_lines(["*a.extract.yaml:1: *unreadable at HEAD: the case needs *; a case that cannot be *"])
+    changed = pytester.runpytest("--extract-changed=HEAD")
+    changed.stdout.fnmatch_lines(
+        ["*1 of 3 cases called*", "  a.extract.yaml::a1: unreadable at HEAD: the case needs *"]
+    )
+
+
+def test_the_way_to_the_project_may_be_a_symbolic_link(pytester, repository, monkeypatch):
+    pytester.runpytest("--extract-record=once").assert_outcomes(passed=3)
+    (repository / "b.md").write_text("one \n")
+    (repository / "r.jsonl").touch()
+    link = repository.parent / f"{repository.name}-link"
+    link.symlink_to(repository)
+    compared = pytester.runpytest(f"--rootdir={link}", "--extract-base-ref=HEAD", link)
+    compared.assert_outcomes(passed=6)
+    changed = pytester.runpytest(
+        f"--rootdir={link}", "--extract-changed=HEAD", f"--extract-report={link}/r.jsonl", link
+    )
+    changed.stdout.fnmatch_lines(["changed since HEAD: 1 of 3 cases called*", "  b.extract.yaml::b1: prompt changed *"])
+    changed.stdout.no_fnmatch_line("*nothing known*")
+
+
+def test_files_of_cases_that_are_not_selected_are_known(pytester, repository):
+    pytester.runpytest("--extract-record=once").assert_outcomes(passed=3)
+    (repository / "b.md").write_text("two\n")
+    (repository / "c.txt").write_text("7")
+    (repository / "c.extract.yaml").write_text('{"document": "c.txt", "schema": "s.json", "gold": {}}')
+    result = pytester.runpytest("--extract-changed=HEAD", "a.extract.yaml")
+    result.stdout.fnmatch_lines(["changed since HEAD: 0 of 2 cases called, the others replayed"])
+    result.stdout.no_fnmatch_line("*nothing known*")
+
+
 @pytest.mark.parametrize("name", ["prompt.txt", "prompts/p.json", "prompt.md"])
 def test_a_changed_file_that_belongs_to_nothing_known_is_named(pytester, repository, name):
     pytester.runpytest("--extract-record=once").assert_outcomes(passed=3)

@@ -41,7 +41,7 @@ class GitTree:
 
     def name(self, path: Path) -> str | None:
         """Return the path as the revision names it, None for one outside of the work tree."""
-        place = place_of(path)
+        place = git_place(path)
         return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else None
 
     def text(self, name: str) -> str:
@@ -90,7 +90,7 @@ class GitTree:
             target.write_bytes(by_name.get(name, b""))
 
 
-def place_of(path: Path) -> Path:
+def git_place(path: Path) -> Path:
     """Return where a file is, whichever way led there; a file that is a symbolic link is the link, as in git."""
     return path.parent.resolve() / path.name
 

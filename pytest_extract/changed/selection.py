@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_extract.changed.git_tree import GitTree, place_of, work_blobs
+from pytest_extract.changed.git_tree import GitTree, git_place, work_blobs
 from pytest_extract.extraction.recordings.key import display_path
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def case_key_below(case: Case, root: Path) -> str:
 
 
 def _relative(path: Path, root: Path) -> str:
-    return display_path(place_of(path), root)
+    return display_path(git_place(path), root)
 
 
 def gone_files(tree: GitTree, root: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import pluggy
@@ -45,6 +45,9 @@ def node_id_of_file(path: Path, root: Path) -> str | None:
 class ExtractFile(pytest.File):
     """A case file: its good cases as items, its mistakes as a collection error after them."""
 
+    variants: Mapping[Variant, Collection[Any]] = MappingProxyType({})
+    """The variants of its cases, each with its marks, once it is collected."""
+
     @cached_property
     def obj(self) -> ModuleType:
         """A module of the file's name: pytest, its plugins and projects' hooks read it (see ExtractItem.getparent)."""
@@ -70,20 +73,18 @@ class ExtractFile(pytest.File):
             text = f"unreadable at {ref}: {mistake}; a case that cannot be read there is compared with nothing"
             warnings.warn_explicit(pytest.PytestCollectionWarning(text), None, str(self.path), 1)
         try:
-            variants = session.variants_of(self)
+            self.variants = session.variants_of(self)
         except ConfigError as error:
             raise self.CollectError(str(error)) from error
         ids = {case.id for case in loaded.cases}
-        items = [item for case in loaded.cases for item in self._items_of(case, variants, ids, errors)]
+        items = [item for case in loaded.cases for item in self._items_of(case, ids, errors)]
         if errors and not items:
             raise self.CollectError(_mistakes_text(errors, self.config))
         yield from items
         if errors:
             yield ExtractMistakes.from_parent(self, name="mistakes", errors=errors)
 
-    def _items_of(
-        self, case: Case, variants: Mapping[Variant, Collection[Any]], ids: Collection[str], errors: list[CaseFileError]
-    ) -> list[ExtractItem]:
+    def _items_of(self, case: Case, ids: Collection[str], errors: list[CaseFileError]) -> list[ExtractItem]:
         try:
             marks = _marks(case)
         except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning) as error:  # --strict-markers, or -W error
@@ -91,7 +92,7 @@ class ExtractFile(pytest.File):
             return []
         session, hook = session_of(self.config), self._text_hook
         items = []
-        for variant, of_param in variants.items():
+        for variant, of_param in self.variants.items():
             case_on_variant = session.case_on_variant(case, self, variant)
             if case_on_variant is None:
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +40,8 @@ class ExtractModule(Protocol):
 
     obj: ModuleType
     """What stands for the file where pytest and its plugins want a module."""
+    variants: Collection[Variant]
+    """The variants that its cases may have."""
 
 
 class CaseRunner(Protocol):
@@ -169,7 +171,8 @@ class ExtractItem(pytest.Item):
         if self.result.outcome is Outcome.NOT_RUN:
             pytest.skip(f"not run: {self.result.why}")
         if self.runner.gold_writer is not None:
-            self.gold_change = self.runner.gold_writer.write(self.case, self.result, self.owned)
+            several = len(cast("ExtractModule", self.parent).variants) > 1
+            self.gold_change = self.runner.gold_writer.write(self.case, self.result, self.owned, several=several)
             if (
                 self.gold_change.kind not in {"kept", "unchanged"} and self.error is None
             ):  # red under every gate: nobody has reviewed the gold

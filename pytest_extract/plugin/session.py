@@ -172,7 +172,7 @@ class ExtractSession:
             return None
         from pytest_extract.plugin.update_gold import GoldWriter  # brings drafts, evidence and reviews along
 
-        return GoldWriter(self.settings.writes_golds, force=self.settings.force, several=len(self.variants) > 1)
+        return GoldWriter(self.settings.writes_golds, force=self.settings.force)
 
     # variants
 
@@ -212,7 +212,7 @@ class ExtractSession:
         found = extractor_params(definitions or ())
         if not found or any(variant.model is not None for variant in self.variants):
             return dict.fromkeys(self.variants, ())
-        if self.settings.update_gold not in (None, "new"):
+        if len(found) > 1 and self.settings.update_gold not in (None, "new"):
             raise ConfigError(f"{', '.join(found)}: several variants of the extractor cannot update one gold")
         params = run_results_of(self.config).params
         params.update(dict.fromkeys(found))

@@ -82,25 +82,28 @@ class GoldWriter:
 
     `mode`: what of an output becomes gold. `force`: an output that the coverage gate fails may become gold, and a value
     that the document contradicts. That gate compares with the gold itself; the others are about the output alone, and
-    no output that fails one becomes gold. `several`: models or prompts run, which only drafts can have.
+    no output that fails one becomes gold.
     """
 
-    def __init__(self, mode: UpdateMode, *, force: bool = False, several: bool = False) -> None:
-        self._several = several
+    def __init__(self, mode: UpdateMode, *, force: bool = False) -> None:
         self._mode = mode
         self._force = force
         self._written: dict[tuple[str, Steps, int], _WrittenGold] = {}
         self._outputs: dict[Path, tuple[Case, dict[str, Json]]] = {}
 
-    def write(self, case: Case, result: CaseResult, owned: Owned | None = None) -> GoldChange:
-        """Change the gold by the first repeat that can be used; without one, the gold stays as it is."""
+    def write(self, case: Case, result: CaseResult, owned: Owned | None, *, several: bool) -> GoldChange:
+        """Change the gold by the first repeat that can be used; without one, the gold stays as it is.
+
+        `several`: the case has several variants, which only drafts can have.
+        """
         output, score, problem = self._usable_output(case, result)
         if score is None:
             return GoldChange("undrafted" if case.gold_is_missing else "kept", problem, str(case.gold_path))
         if case.gold_is_missing:
             return self._collect(case, result, owned)
-        if self._several:
-            return GoldChange("kept", "its gold is there, and several models are not to change it: name one")
+        if several:
+            why = "several variants are not to change it: name one model, or leave the extractor's params out"
+            return GoldChange("kept", f"its gold is there, and {why}")
         proposal = propose(
             case.gold,
             output,

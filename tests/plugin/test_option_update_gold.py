@@ -332,8 +332,28 @@ def test_models_that_agree_leave_only_what_they_dispute(
     ]
     kept = pytester.runpytest("--extract-update-gold=new", "--extract-model=a", "--extract-model=b")
     kept.stdout.fnmatch_lines(
-        ["golds: 2 kept", "*its gold is there, and several models are not to change it: name one"]
+        ["golds: 2 kept", "*its gold is there, and several variants are not to change it: name one *"]
     )
+
+
+@pytest.mark.parametrize(("params", "changes"), [(["new", "newer"], "2 kept"), (["new"], "1 updated")])
+def test_a_gold_that_is_there_is_changed_by_one_param_only(
+    pytester: pytest.Pytester, params: list[str], changes: str
+) -> None:
+    pytester.makeconftest(
+        f"""
+        import pytest
+
+        @pytest.fixture(params={params})
+        def extractor(request):
+            return lambda: {{"a": "old", "b": request.param}}
+        """
+    )
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    case = {"text": "old new newer", "schema": schema, "gold": {"a": "old"}}
+    (pytester.path / "acme.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    result = pytester.runpytest("--extract-update-gold=new", "--extract-force")
+    result.stdout.fnmatch_lines([f"golds: {changes}"])
 
 
 def test_a_draft_is_no_evidence_for_the_gate(pytester: pytest.Pytester, extracted: Callable[..., Path]) -> None:

@@ -33,7 +33,7 @@ from pytest_extract.parquet import ROWS_AT_ONCE, Table, import_pyarrow, result_s
 from pytest_extract.redact.secrets import clean_message
 from pytest_extract.results import write_results
 from pytest_extract.run_case import undecided_text
-from pytest_extract.thresholds import Requirements, breaches_of, thresholds_of
+from pytest_extract.thresholds import Requirements, breaches_of, thresholds_of, with_bounded_measures
 
 __all__ = [
     "BulkScorer",
@@ -140,6 +140,7 @@ class BulkScorer:
         gold = _value_of("gold", record["gold"])
         scorer = self._scorer_for(record.get("schema"))
         score = scorer.score_text(gold, record["output"], options)
+        score = with_bounded_measures(score, gold, self._bounds.thresholds)
         if score.failure is not None and score.failure.kind is FailureKind.EXTRACTOR_ERROR:
             return self.broken(record, score.failure.message)
         undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]

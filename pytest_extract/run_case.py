@@ -17,13 +17,19 @@ from typing import TYPE_CHECKING, Any, Final
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Usage, Variant, decided
 from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
-from pytest_extract.core.measures.papers import PAPER_MEASURES
 from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.core.values import MISSING, canonical_json, short_repr, text_digest
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.base import as_extraction
 from pytest_extract.extraction.call import failure_of
-from pytest_extract.thresholds import Requirements, breaches_of, cannot_fail, case_breaches, known_patterns
+from pytest_extract.thresholds import (
+    Requirements,
+    breaches_of,
+    cannot_fail,
+    case_breaches,
+    known_patterns,
+    with_bounded_measures,
+)
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
@@ -262,9 +268,7 @@ def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False)
         score = score.with_measures(
             accepted_measures(count_accepted(score.leaves, case.auto_accept, usable=score.gates.structural))
         )
-    for name in PAPER_MEASURES.keys() & case.thresholds.measures.keys():
-        unread = score.unread is not None or score.extracted is MISSING
-        score = score.with_measures({name: 0.0 if unread else PAPER_MEASURES[name](case.gold, score.extracted)})
+    score = with_bounded_measures(score, case.gold, case.thresholds)
     cited = may_cite and any(leaf.citations for leaf in score.leaves)
     if not (cited or case.gates.grounded or "grounded_rate" in case.thresholds.measures) or score.unread is not None:
         return score

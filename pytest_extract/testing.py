@@ -78,6 +78,8 @@ class Gold:
         keywords["accept"] = checked_argument("accept", keywords.get("accept"))
         keywords["absent"] = checked_argument("absent", keywords.get("absent"))
         gates = GateConfig.from_json(checked_argument("gates", keywords.get("gates")))
+        if gates.grounded:
+            raise ConfigError("gates.grounded needs a document: a case has one, this call has not")
         keywords["gates"] = gates
         compiling, self._options = split_keywords({"as_published": False, **keywords})
         self._thresholds = thresholds_of(thresholds)
@@ -137,8 +139,11 @@ class Gold:
         return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
 
     def _score(self, extraction: Extraction) -> Score:
+        from pytest_extract.thresholds import with_bounded_measures
+
         options = replace(self._options, finish_reason=extraction.finish_reason, reported=extraction.reported)
-        return self._scorer.score_text(self.value, extraction.output, options)
+        score = self._scorer.score_text(self.value, extraction.output, options)
+        return with_bounded_measures(score, self.value, self._thresholds)
 
 
 def diff_of_score(score: Score, breaches: Sequence[Breach], output: object, *, verbosity: int = 0) -> list[str]:

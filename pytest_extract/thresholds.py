@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.results import ScoreRecord
     from pytest_extract.core.score import Score
     from pytest_extract.core.semantics import Semantics
+    from pytest_extract.core.values import Json
 
 _NEEDED: Final = {
     "auto_accept_precision": "the case has no `auto_accept`",
@@ -64,6 +65,16 @@ def thresholds_of(given: Mapping[str, Any] | None) -> Thresholds:
     if measures or fields:
         return Thresholds(measures=measures, fields=fields, **limits)
     return Thresholds(**limits)
+
+
+def with_bounded_measures(score: Score, gold: Json, thresholds: Thresholds) -> Score:
+    """Add the measures of papers that have a bound: they take long, so no other score has them."""
+    from pytest_extract.core.measures.papers import PAPER_MEASURES
+
+    unread = score.unread is not None or score.extracted is MISSING
+    for name in PAPER_MEASURES.keys() & thresholds.measures.keys():
+        score = score.with_measures({name: 0.0 if unread else PAPER_MEASURES[name](gold, score.extracted)})
+    return score
 
 
 def breaches_of(
@@ -286,7 +297,10 @@ def _cost_breaches(thresholds: Thresholds, cost_usd: float | None, latency_s: fl
     elif bound is not None and cost_usd is not None and cost_usd > bound:
         yield _excess_breach("max_cost_usd", "cost", cost_usd, bound, " USD")
     bound = thresholds.max_latency_s
-    if bound is not None and latency_s is not None and latency_s > bound:
+    if bound is not None and latency_s is None:
+        message = f"max_latency_s {bound:g} cannot be checked: the latency is unknown (give it in an `Extraction`)"
+        yield Breach(what="max_latency_s", message=message, bound=bound)
+    elif bound is not None and latency_s is not None and latency_s > bound:
         yield _excess_breach("max_latency_s", "latency", latency_s, bound, " s")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.edit import gold_source
 from pytest_extract.cases.keys import EDITOR_SCHEMA
@@ -31,7 +31,10 @@ from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
 from pytest_extract.systems import SYSTEM_OF_DIALECT, not_published
-from pytest_extract.thresholds import Requirements, breaches_of, cannot_fail, cannot_fail_text
+from pytest_extract.thresholds import Requirements, breaches_of, cannot_fail, cannot_fail_text, with_bounded_measures
+
+if TYPE_CHECKING:
+    from pytest_extract.core.score import Score
 
 Severity: TypeAlias = Literal["mistake", "warning"]
 FindingKind: TypeAlias = Literal[
@@ -118,15 +121,20 @@ def _uncompared(case: Case) -> Iterator[LintFinding]:
 def _thresholds(case: Case) -> Iterator[LintFinding]:
     """Warn of thresholds that the gold itself misses, and of a case that an output without any value passes."""
     bounds = Requirements.of(case, dt.date.today())  # noqa: DTZ011 - a known failure ends with the user's day
-    score = partial(
-        case.scorer.score, case.gold, modality=case.modality, gates=case.gates, accept=case.accept, absent=case.absent
-    )
+    missed = partial(breaches_of, bounds, cost_usd=0.0, latency_s=0.0)
+
+    def score(output: Json) -> Score:
+        scored = case.scorer.score(
+            case.gold, output, modality=case.modality, gates=case.gates, accept=case.accept, absent=case.absent
+        )
+        return with_bounded_measures(scored, case.gold, case.thresholds)
+
     right = score(case.gold)
     if all(result.status is not Status.JUDGE_ERROR for result in right.leaves):
-        for breach in breaches_of(bounds, right):
+        for breach in missed(right):
             yield case_warning(case, "cannot_pass", f"no output can pass, as the gold itself fails: {breach.message}")
     no_json = Failure(kind=FailureKind.NO_JSON, message="")
-    if not breaches_of(bounds, case.scorer.failed(case.gold, no_json, case.score_options)):
+    if not missed(case.scorer.failed(case.gold, no_json, case.score_options)):
         yield case_warning(case, "cannot_fail", "the thresholds cannot fail: an output without any JSON passes")
         return
     free = cannot_fail(case.scorer.program, case.thresholds)
@@ -141,7 +149,7 @@ def _thresholds(case: Case) -> Iterator[LintFinding]:
     empty: Json = {} if isinstance(case.gold, dict) else [] if isinstance(case.gold, list) else None
     nothing = score(empty)
     undecided = any(result.status is Status.JUDGE_ERROR for result in nothing.leaves)
-    if not undecided and not breaches_of(bounds, nothing):
+    if not undecided and not missed(nothing):
         shown = show(empty, 20)
         yield case_warning(
             case, "cannot_fail", f"the thresholds cannot fail on missing values: the output {shown} passes"

@@ -20,7 +20,7 @@ from pytest_extract.core.values import Json, canonical_json, iter_leaves, patter
 from pytest_extract.golds.changes import replaced
 from pytest_extract.golds.lint import LintFinding, case_warning
 from pytest_extract.report.values import show
-from pytest_extract.thresholds import Requirements, breaches_of
+from pytest_extract.thresholds import Requirements, breaches_of, with_bounded_measures
 
 
 def _edited(edit: Callable[[str], str]) -> Callable[[Json], Json]:
@@ -131,7 +131,8 @@ def mutate_golds(cases: Iterable[Case]) -> dict[str, FieldChanges]:
                     fields[pattern].undecided += 1
                     continue
                 fields[pattern].tried += 1
-                if not breaches_of(bounds, score):
+                score = with_bounded_measures(score, case.gold, case.thresholds)
+                if not breaches_of(bounds, score, cost_usd=0.0, latency_s=0.0):
                     accepted = all(result.passed for result in score.leaves)
                     fields[pattern].passed.append(PassedChange(name, value, changed, case, accepted))
     return dict(fields)

@@ -43,6 +43,11 @@ def test_sound_cases_have_no_finding(check) -> None:
     assert check({}, {}) == (0, ["2 good cases in 2 files, no mistake"])
 
 
+def test_what_only_a_call_shows_and_measures_of_papers_are_no_finding(check) -> None:
+    thresholds = {"max_cost_usd": 0.01, "max_latency_s": 2, "anls_star": 0.9, "n_ted": 0.9}
+    assert check({"thresholds": thresholds}) == (0, ["1 good case in 1 file, no mistake"])
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [

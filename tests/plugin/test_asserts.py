@@ -43,10 +43,20 @@ def test_a_bad_output_fails_with_the_diff() -> None:
         pytest.param({"thresholds": {"fields": {"total": 1.0}}}, True, id="other-field"),
         pytest.param({"thresholds": {"fields": {"vendor": 0.5}}}, False, id="field"),
         pytest.param({"accept": {"vendor": ["ACME Gmbh"]}}, True, id="accepted-reading"),
+        pytest.param({"thresholds": {"anls_star": 0.5, "n_ted": 0.5}}, True, id="papers"),
+        pytest.param({"thresholds": {"n_ted": 1.0}}, False, id="paper-missed"),
     ],
 )
 def test_keywords_mean_what_they_mean_in_a_case(how: dict[str, object], good: bool) -> None:
     assert (Gold(GOLD, schema=SCHEMA, **how) == BAD) is good  # type: ignore[arg-type]
+
+
+def test_a_bound_on_the_time_of_a_call_needs_the_time() -> None:
+    gold = Gold(GOLD, schema=SCHEMA, thresholds={"max_latency_s": 1})
+    assert Extraction(GOLD, latency_s=0.5) == gold
+    assert [breach.message for breach in gold.check(GOLD)[1]] == [
+        "max_latency_s 1 cannot be checked: the latency is unknown (give it in an `Extraction`)"
+    ]
 
 
 def test_what_must_stay_empty() -> None:
@@ -77,6 +87,7 @@ def test_a_judge_may_be_given() -> None:
         pytest.param({"thresholds": {"pass_rat": 1}}, ConfigError, "did you mean 'pass_rate'", id="measure"),
         pytest.param({"thresholds": {"pass_rate": 2}}, ConfigError, "thresholds.pass_rate", id="bound"),
         pytest.param({"absent": {"items": "never"}}, ConfigError, "must", id="absent"),
+        pytest.param({"gates": {"grounded": True}}, ConfigError, "gates.grounded needs a document", id="grounded"),
         pytest.param(
             {"schema": {"type": "string", "evaluation_config": "string_exakt"}},
             SchemaError,

@@ -329,6 +329,8 @@ class ExtractionService:
     def forecast(self, item: ExtractItem) -> Forecast:
         """Estimate the calls and the cost of an item, without a call."""
         repeats = self.plan_for(item).of
+        if self.replay is not None:
+            return Forecast(calls=0, recorded=repeats, cost_usd=0.0)
         recorded = 0
         mode = self._mode(item)
         if mode not in {"off", "all"}:

@@ -251,9 +251,8 @@ def _write_empty_summary(reporter: pytest.TerminalReporter, config: pytest.Confi
     """Say that no case ran, what that means for the gate, and of which run the report files are."""
     lines = [line(Span(text, "good" if passed else "bad")) for passed, text in _suite_gate(config, run_results)]
     lines += config.stash.get(_CONCLUSION, _Conclusion()).lines
-    for found in (_REPORT_LINES,):
-        told: list[Line] = config.stash.get(found, [])
-        lines += told
+    told: list[Line] = config.stash.get(_REPORT_LINES, [])
+    lines += told
     if not (_replaces_reports(config, run_results) or config.option.collectonly):
         lines += _earlier_report_lines(run_results.settings)
     if lines or run_results.settings.gate != "case":

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -175,10 +175,10 @@ def has_fixture(item: pytest.Item, name: str) -> bool:
     return bool(item.session._fixturemanager.getfixturedefs(name, item))  # noqa: SLF001  # no public look-up
 
 
-def check_not_parametrized(item: Any) -> None:
+def check_not_parametrized(item: Any, names: Iterable[str]) -> None:
     """Raise ConfigError for a fixture with `params`: pytest runs a function once for each, and a case cannot be."""
     definitions: Mapping[str, Sequence[Any]] = item._fixtureinfo.name2fixturedefs  # noqa: SLF001  # no public look-up
-    for name in item.fixturenames:
+    for name in names:
         if parametrized(definitions.get(name) or ()) is not None:
             raise ConfigError(
                 f"the fixture {name!r} has params, and a case is not run once for each: have them as models"

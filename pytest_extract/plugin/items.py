@@ -146,7 +146,7 @@ class ExtractItem(pytest.Item):
 
     def setup(self) -> None:
         """Set up all fixtures."""
-        check_not_parametrized(self)
+        check_not_parametrized(self, self.fixturenames)
         self._request._fillfixtures()  # noqa: SLF001  # as pytest's own items that are no functions do
         find_secrets_of_process()  # a fixture may have read a .env file; other threads may not read the environment
         self.runner.check_extractor(self)

@@ -8,7 +8,6 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -145,27 +144,36 @@ class _Payment(NamedTuple):
 
 
 class Budget:
-    """What a run has spent: a file to which all processes of the run append a line for each payment."""
+    """What a run has spent: a file to which all processes of the run append a line for each payment.
+
+    Each call looks, so only what was appended since the last look is read.
+    """
 
     def __init__(self, path: Path, limit: float) -> None:
         self._path = path
         self._limit = limit
+        self._lock = threading.Lock()
+        self._bytes_read = 0
+        self._payments: list[_Payment] = []
+        self._spent = 0.0
+        self._unknown = False
 
     def check(self) -> None:
         """Raise NotRun when the budget is spent, or when a call of unknown cost makes it impossible to keep."""
-        payments = self._payments()
-        if any(payment.usd is None for payment in payments):
+        self._read()
+        if self._unknown:
             raise NotRun(
                 f"the budget of ${self._limit:g} cannot be kept: a call reported no cost (an unpriced model, or an "
                 "extractor without cost_usd)"
             )
-        if _sum(payments) >= self._limit:
+        if self._spent >= self._limit:
             raise NotRun(f"the budget of ${self._limit:g} is spent")
 
     def overrun(self) -> str | None:
         """Say by how much the budget was exceeded, and by how many calls under way; None where it was kept."""
+        self._read()
         spent, late = 0.0, 0
-        for payment in self._payments():
+        for payment in self._payments:
             late += payment.calls if spent >= self._limit else 0
             spent += payment.usd or 0.0
         if spent <= self._limit:
@@ -176,22 +184,27 @@ class Budget:
 
     def estimate(self) -> str | None:
         """Say what of the budget is spent by an estimate only; None where all costs were reported."""
-        guessed = [payment for payment in self._payments() if payment.estimated]
+        self._read()
+        guessed = [payment for payment in self._payments if payment.estimated]
         if not guessed:
             return None
-        calls = sum(payment.calls for payment in guessed)
+        calls, usd = sum(payment.calls for payment in guessed), sum(payment.usd or 0.0 for payment in guessed)
         told = "1 call that" if calls == 1 else f"{calls:,} calls that"
         return (
-            f"budget of ${self._limit:g}: about ${_sum(guessed):,.6f} is counted for {told} reported no cost, an "
+            f"budget of ${self._limit:g}: about ${usd:,.6f} is counted for {told} reported no cost, an "
             "estimate by the length of the texts"
         )
 
-    def _payments(self) -> list[_Payment]:
-        lines = (line.split() for line in self._path.read_text(encoding="ascii").splitlines())
-        return [
-            _Payment(None if usd == _UNKNOWN_COST else float(usd), int(calls), how == _ESTIMATED)
-            for usd, calls, how in lines
-        ]
+    def _read(self) -> None:
+        with self._lock, self._path.open("rb") as file:
+            file.seek(self._bytes_read)
+            for line in file:
+                usd, calls, how = line.decode("ascii").split()
+                payment = _Payment(None if usd == _UNKNOWN_COST else float(usd), int(calls), how == _ESTIMATED)
+                self._payments.append(payment)
+                self._spent += payment.usd or 0.0
+                self._unknown |= payment.usd is None
+                self._bytes_read += len(line)
 
     def spend(self, cost_usd: float | None, calls: int = 1, *, estimated_usd: float | None = None) -> None:
         """Add the cost of some calls, or the estimate of it where it is unknown.
@@ -206,10 +219,6 @@ class Budget:
             os.write(file, f"{text}\n".encode("ascii"))
         finally:
             os.close(file)
-
-
-def _sum(payments: Iterable[_Payment]) -> float:
-    return sum(payment.usd or 0.0 for payment in payments)
 
 
 def new_budget_file() -> Path:

@@ -27,7 +27,14 @@ from pytest_extract.extraction.call import LOOP_THREAD
 from pytest_extract.files import check_file, check_folder
 from pytest_extract.plugin.extensions import ProjectExtensions
 from pytest_extract.plugin.extraction import ExtractionService
-from pytest_extract.plugin.fixtures import EXTRACTOR, ItemFixtures, RunWith, extractor_params, has_fixture
+from pytest_extract.plugin.fixtures import (
+    EXTRACTOR,
+    ItemFixtures,
+    RunWith,
+    check_not_parametrized,
+    extractor_params,
+    has_fixture,
+)
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.judging import Judges, uses_judge
 from pytest_extract.plugin.limits import Budget, CallSlots, concurrency_limit, limit_folder, new_budget_file
@@ -278,7 +285,11 @@ class ExtractSession:
 
     def check_extractor(self, item: ExtractItem) -> None:
         """Raise ConfigError for an item that has no extractor; the first of a session explains how to write one."""
-        if not self.extraction_service.calls_for(item) or item.variant.model or has_fixture(item, EXTRACTOR):
+        if not self.extraction_service.calls_for(item):
+            return
+        # An extractor that is made on demand asks for more than the set-up has made.
+        check_not_parametrized(item, item._fixtureinfo.names_closure)  # noqa: SLF001  # no public look-up
+        if item.variant.model or has_fixture(item, EXTRACTOR):
             return
         explained, self._explained_extractor = self._explained_extractor, True
         raise ConfigError(NO_EXTRACTOR_AGAIN if explained else NO_EXTRACTOR)

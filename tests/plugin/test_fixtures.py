@@ -174,6 +174,19 @@ def test_a_failing_fixture_is_an_error_of_its_cases(pytester: pytest.Pytester, w
     assert json.loads((pytester.path / "r.jsonl").read_text(encoding="utf-8"))["outcome"] == "broken"
 
 
+@pytest.mark.parametrize("option", ["--extract-record=off", "--extract-record=once"])
+def test_params_of_what_the_extractor_asks_for_say_so_too(
+    pytester: pytest.Pytester, write_case: Write, option: str
+) -> None:
+    conftest(pytester, "extract = lambda document: document.text", asks="other")
+    with (pytester.path / "conftest.py").open("a") as file:
+        file.write("\n@pytest.fixture(params=['x', 'y'])\ndef other(request): ...\n")
+    write_case("acme")
+    result = pytester.runpytest(option)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["the fixture 'other' has params, and a case is not run once for each: *"])
+
+
 @pytest.mark.parametrize("autouse", [False, True], ids=["extractor", "autouse"])
 def test_a_fixture_with_params_says_what_to_do_instead(
     pytester: pytest.Pytester, write_case: Write, autouse: bool

@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from pytest_extract.plugin.limits import ConcurrencyLimit, SharedConcurrencyLimit, concurrency_limit
+from pytest_extract.plugin.limits import Budget, ConcurrencyLimit, SharedConcurrencyLimit, concurrency_limit
+from pytest_extract.run_case import NotRun
 
 
 def until(condition):
@@ -82,3 +83,18 @@ def test_a_slot_that_was_given_while_the_wait_was_interrupted_is_handed_on(monke
 
 def interrupted(_self, _timeout=None):
     raise KeyboardInterrupt
+
+
+def test_a_payment_is_read_once_and_those_of_other_processes_count(tmp_path):
+    path = tmp_path / "spent"
+    path.touch()
+    budget, other = Budget(path, 1.0), Budget(path, 1.0)
+    budget.spend(0.25)
+    budget.check()
+    path.write_text("x" * path.stat().st_size)  # what was read is not read again
+    other.spend(0.5)
+    budget.check()
+    other.spend(0.25)
+    with pytest.raises(NotRun, match="is spent"):
+        budget.check()
+    assert budget.overrun() is None

@@ -112,7 +112,9 @@ def test_a_dry_run_calls_nothing_and_tells_what_it_would_take(pytester: pytest.P
 
 def test_a_dry_run_counts_what_is_recorded(pytester: pytest.Pytester, write_case: Write) -> None:
     project(pytester, write_case, "0.01", cases=2)
-    pytester.runpytest("--extract-record=once", "-k", "c0")
+    pytester.runpytest("--extract-record=once", "--extract-report=r.jsonl", "-k", "c0")
+    again = pytester.runpytest("--extract-from=r.jsonl", "--extract-dry-run", "-k", "c0")
+    again.stdout.fnmatch_lines(["1 case: 0 calls, 1 recorded"])
     result = pytester.runpytest("--extract-record=once", "--extract-dry-run")
     result.stdout.fnmatch_lines(["2 cases: 1 call, 1 recorded"])
 

@@ -20,6 +20,7 @@ from pytest_extract.core.results import FieldResult, Gates, ScoreRecord, is_cove
 from pytest_extract.core.values import MISSING, Json, canonical_json, path_text
 from pytest_extract.documents import DocumentError
 from pytest_extract.errors import ExtractError
+from pytest_extract.extraction.recordings.key import display_path
 from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, output_value, propose
 from pytest_extract.golds.consensus import accept_labels, draft_gold, open_paths
 from pytest_extract.golds.rows import MovedRow, follow_row
@@ -278,7 +279,7 @@ def _draft_lines(changes: Mapping[str, GoldChange], drafts: Sequence[DraftedGold
         lines += [_draft_line(draft, root), *(line(Span(safe_prose(text), "warn"), indent=4) for text in draft.rows)]
     left = missing - {draft.path for draft in drafts}
     for path in sorted(left):
-        lines.append(line(Span(f"{safe_prose(shown_path(Path(path), root))}: not drafted:", "bad"), indent=2))
+        lines.append(line(Span(f"{safe_prose(display_path(Path(path), root))}: not drafted:", "bad"), indent=2))
         lines += [
             line(f"{safe_prose(nodeid.rpartition('::')[2])}: {safe_prose(change.why)}", indent=4)
             for nodeid, change in changes.items()
@@ -291,7 +292,7 @@ def _draft_lines(changes: Mapping[str, GoldChange], drafts: Sequence[DraftedGold
 
 
 def _draft_line(draft: DraftedGold, root: Path) -> Line:
-    shown = safe_prose(shown_path(Path(draft.path), root))
+    shown = safe_prose(display_path(Path(draft.path), root))
     if draft.problem:
         return line(Span(f"{shown}: not written: {safe_prose(draft.problem)}", "bad"), indent=2)
     named = ", ".join(draft.open[:_MOST_OPEN]) + (", ..." if len(draft.open) > _MOST_OPEN else "")
@@ -300,18 +301,13 @@ def _draft_line(draft: DraftedGold, root: Path) -> Line:
     return line(f"{shown}: draft of {made}: {plural(draft.agreed, 'value')} agreed, {left}", indent=2)
 
 
-def shown_path(path: Path, root: Path) -> str:
-    """Return a path as reports show it: relative to the run's root where it is below it."""
-    return os.path.relpath(path, root) if path.is_relative_to(root) else str(path)
-
-
 def _edit_lines(change: GoldChange, root: Path) -> Iterator[Line]:
     """Yield each value that changed, and each that fails and was kept, with its line in the file as it is now."""
     edits = [GoldEdit(*edit) for edit in (*change.edits, *change.kept)]
     path = Path(change.path)
     paths = [(*change.steps, *edit.steps) for edit in edits]
     numbers = gold_lines_of(path, tuple(change.steps), change.first_line, paths)
-    shown = shown_path(path, root)
+    shown = display_path(path, root)
     for index, (edit, number) in enumerate(zip(edits, numbers, strict=True)):
         before, after = (side[0] if side else MISSING for side in (edit.old, edit.new))
         at = first_difference(before, after) if isinstance(before, str) and isinstance(after, str) else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import io
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 
 _MARGIN: Final = 2.0
 """Points by which a cover is larger than the box of a character, whose ink in a scan may stand outside."""
+_NEW_DATE: Final = re.compile(rb"(?<=/CreationDate\(D:)\d{14}(?=[^()]*\)/Creator\(PDFium\))")
+_NO_DATE: Final = b"20000101000000"
+_NEW_ID: Final = re.compile(rb"<[0-9A-F]{32}>(?=\]>>\s+startxref\s+\d+\s+%%EOF\s*\Z)")
+_NO_ID: Final = b"<" + b"0" * 32 + b">"
 
 
 def write_pages(data: bytes, name: str, *, order: Sequence[int]) -> Answer:
@@ -136,6 +141,9 @@ def _text_object(document: PdfDocument, text: Any, held: Any, run: Sequence[int]
 
 
 def _saved(document: PdfDocument) -> bytes:
+    """Return the bytes of a document, the same each time: PDFium writes a random id, and the time where it is new."""
     file = io.BytesIO()
     document.save(file)
-    return file.getvalue()
+    data = _NEW_DATE.sub(_NO_DATE, file.getvalue())
+    given = _NEW_ID.search(data)
+    return data if given is None else data.replace(given[0], _NO_ID)  # a new document has it twice

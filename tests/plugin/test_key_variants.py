@@ -103,6 +103,16 @@ def test_pages_of_a_pdf_are_shuffled_or_scanned(cases: Write) -> None:
     assert found["scan-72dpi"].document.text.strip() == ""
 
 
+def test_an_altered_pdf_has_the_same_bytes_each_time_so_that_its_recording_replays(cases: Write) -> None:
+    pdf = small_pdf("ACME Tools: total 1,234.50 EUR", "Net 1,000.25")
+    first, second = (
+        cases("a.pdf", pdf, {"without": "total"}, {"pages": "shuffled"}, {"scan": "72dpi"}) for _ in range(2)
+    )
+    for name, case in first.items():
+        assert case.document.bytes == second[name].document.bytes, name
+    assert b"/CreationDate(D:20000101000000" in first["scan-72dpi"].document.bytes
+
+
 @pytest.mark.parametrize(
     ("text", "variant", "why"),
     [

@@ -111,7 +111,12 @@ def _written(schema: Json) -> str:
 
 
 def attachment(document: Any) -> dict[str, Json] | None:
-    """Return the document as a content part (PDF: `file`, image: `image_url`, audio: `input_audio`); None: as text."""
+    """Return the document as a content part (PDF: `file`, image: `image_url`, audio: `input_audio`); None: as text.
+
+    A text that the project gives goes in place of the file, which may hold what was taken out of that text.
+    """
+    if document.given_text is not None:
+        return None
     media_type = document.media_type
     if media_type == "application/pdf":
         name = document.path.name if document.path is not None else "document.pdf"

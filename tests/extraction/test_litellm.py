@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_extract.core.results import FailureKind
+from pytest_extract.documents import Document
 from pytest_extract.errors import ConfigError, SchemaError
 from pytest_extract.extraction.call import call_extractor
 from pytest_extract.extraction.litellm import ExtractorError, LitellmExtractor
@@ -34,7 +35,12 @@ SCHEMA = {"type": "object", "properties": {"total": {"type": "number"}}}
 def document(media_type="text/plain", content=b"Total: 7", name="a.txt"):
     url = f"data:{media_type};base64,{base64.b64encode(content).decode()}"
     return SimpleNamespace(
-        media_type=media_type, bytes=content, text=content.decode("latin-1"), data_url=url, path=Path("docs") / name
+        media_type=media_type,
+        bytes=content,
+        text=content.decode("latin-1"),
+        given_text=None,
+        data_url=url,
+        path=Path("docs") / name,
     )
 
 
@@ -160,6 +166,15 @@ def test_a_document_goes_as_the_providers_own_part(llm_server, doc, part):
     text, sent = llm_server.bodies[0]["messages"][0]["content"]
     assert sent == part
     assert "Document:" not in text["text"]
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a.png", "a.wav"])
+def test_a_text_that_the_project_gives_goes_in_place_of_the_file(llm_server, name):
+    doc = Document(Path("nowhere") / name)
+    doc.read_by(lambda _: "Total: 7 of [name]")
+    llm_server.say(answer("{}"))
+    extract(doc, prompt="Read {document}.")
+    assert llm_server.bodies[0]["messages"][0]["content"].startswith("Read Total: 7 of [name].")
 
 
 def test_svg_goes_as_text(llm_server):

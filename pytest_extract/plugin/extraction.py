@@ -361,6 +361,7 @@ class ExtractionService:
             revision=item.variant.revision,
             mode=item.variant.mode,
             confirmation=bool(item.fresh_runs),
+            extractor_digest=None if extractor is None else self._digest_of(extractor),
         )
 
     def _call(self, item: ExtractItem, extractor: object) -> Extraction:

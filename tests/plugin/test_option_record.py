@@ -69,6 +69,19 @@ def test_cases_with_equal_inputs_are_called_once(pytester: pytest.Pytester, writ
     assert len(recordings(pytester)) == 1
 
 
+@pytest.mark.parametrize("mode", ["once", "new"])
+def test_a_case_never_gets_what_another_extractor_made_of_equal_inputs(
+    pytester: pytest.Pytester, write_case: Write, mode: str
+) -> None:
+    pytester.makeconftest("")
+    for folder, code in (("a", ECHO), ("b", ECHO.replace("return document.text", "return '{}'"))):
+        write_case(f"{folder}/x")
+        (pytester.path / folder / "conftest.py").write_text(code, encoding="utf-8")
+    for _ in range(2):
+        pytester.runpytest(f"--extract-record={mode}").assert_outcomes(passed=1, failed=1)
+    assert len(recordings(pytester)) == 2
+
+
 def test_none_replays_also_where_no_extractor_can_be_made(pytester: pytest.Pytester, write_case: Write) -> None:
     write_case("a")
     pytester.runpytest("--extract-record=once")
@@ -189,7 +202,7 @@ OF_OTHER_CODE = "2 outputs were recorded by other code (conftest.py); renew them
 def made_by_other_code(pytester: pytest.Pytester, write_case: Write) -> None:
     pytester.makeconftest(ECHO)
     write_case("a")
-    write_case("b")
+    write_case("b", json.dumps(GOLD, indent=1))
     pytester.runpytest("--extract-record=once").assert_outcomes(passed=2)
     pytester.makeconftest(ECHO.replace("return document.text", "return '{}'"))
 

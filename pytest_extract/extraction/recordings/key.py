@@ -33,6 +33,8 @@ class KeyPart:
 class RecordingKey:
     """All inputs of an output (`digest`), and names for people (`case`, `nodeid`, `revision`).
 
+    extractor: the digest of the code that would be called, None where it is unknown; no input.
+
     case: `invoices/acme.extract.yaml::acme`; nodeid: the item's own, for the command that renews the recording.
     params: the extractor's parameters (attribute `extract_params`); secrets in them count as their replacement.
     revision: the git revision whose prompt and schema these are, None for the work tree's. mode: of a run that compares
@@ -52,6 +54,7 @@ class RecordingKey:
     revision: str | None = None
     mode: str | None = None
     confirmation: bool = False
+    extractor: str | None = None
     given_text: str | None = None
     """Text of the document where a hook of the project gives it: the file alone does not decide what is read."""
 
@@ -126,6 +129,7 @@ def key_of(
     revision: str | None = None,
     mode: str | None = None,
     confirmation: bool = False,
+    extractor_digest: str | None = None,
 ) -> RecordingKey:
     """Return the key of a `Case` run by `extractor`.
 
@@ -150,6 +154,7 @@ def key_of(
         revision=revision,
         mode=mode,
         confirmation=confirmation,
+        extractor=extractor_digest,
         given_text=case.document.given_text,
     )
 

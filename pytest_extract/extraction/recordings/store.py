@@ -12,6 +12,7 @@ import dataclasses
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -193,12 +194,20 @@ class Recordings:
         return self.folder / _slug(key.case) / f"{key.digest[:24]}.json"
 
     def _find(self, key: RecordingKey) -> Path | None:
-        """Return the file of `key`: in its case's folder, or in another (a case renamed, or with equal inputs)."""
+        """Return the file of `key`: in its case's folder, or in another (a case renamed, or with equal inputs).
+
+        Where the extractor can be called, what another one has made for another case is not its output.
+        """
         path = self._path(key)
-        return path if path.exists() else next(self.folder.glob(f"*/{path.name}"), None)
+        if path.exists():
+            return path
+        anyones = key.extractor is None or self.mode == "none"
+        elsewhere = _readable(self.folder.glob(f"*/{path.name}"))
+        by = (None, key.extractor)
+        return next((found.path for found in elsewhere if anyones or found.body.get("extractor") in by), None)
 
     def _of_case(self, key: RecordingKey) -> Iterator[Recording]:
-        found = map(read_recording, sorted((self.folder / _slug(key.case)).glob("*.json")))
+        found = _readable(sorted((self.folder / _slug(key.case)).glob("*.json")))
         return (recording for recording in found if recording.body["case"] == key.case)
 
     def _remove_replaced(self, key: RecordingKey) -> None:
@@ -210,6 +219,13 @@ class Recordings:
 def _quoted(word: str) -> str:
     """Return a word as every shell, that of Windows too, takes it for one."""
     return word if re.fullmatch(r"[\w@%+=:,./-]+", word) and "::" not in word else f'"{word}"'
+
+
+def _readable(paths: Iterable[Path]) -> Iterator[Recording]:
+    """Yield the recordings that can be read: a damaged one beside that of a case is no fault of the case."""
+    for path in paths:
+        with suppress(StoreError):
+            yield read_recording(path)
 
 
 def read_recording(path: Path) -> Recording:

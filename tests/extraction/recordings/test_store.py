@@ -184,6 +184,17 @@ def test_another_format_and_a_damaged_file_are_told(tmp_path):
             Recordings(tmp_path, "once").lookup(KEY)
 
 
+@pytest.mark.parametrize("text", ["<<<<<<< HEAD", "{}", '{"format": 99}'])
+def test_a_damaged_file_beside_a_recording_breaks_no_case(tmp_path, text):
+    Recordings(tmp_path, "new").obtain(STALE, Calls())
+    (stale,) = recording_files(tmp_path)
+    stale.with_name("bad.json").write_text(text)
+    with pytest.raises(NotRecorded, match=r"prompts/invoice\.md changed"):
+        Recordings(tmp_path, "none").obtain(KEY, Calls())
+    assert Recordings(tmp_path, "new").obtain(KEY, Calls()) == OUTPUT
+    assert not stale.exists()
+
+
 OUTPUTS = {
     "text": "line 1\nline 2\r\n",
     "empty": "",

@@ -443,9 +443,12 @@ class ExtractionService:
         return known[0] if len(known) == 1 else text_digest("\n".join(sorted(known)))
 
     def _digest_of(self, extractor: object) -> str:
+        from pytest_extract.extraction.recordings.key import recorded_params
+        from pytest_extract.redact.secrets import without_credentials
+
         if id(extractor) not in self._digests:
             _, sources = self._sources_of(extractor)
-            params = canonical_json(dict(getattr(extractor, "extract_params", {})))
+            params = canonical_json(without_credentials(recorded_params(extractor)))
             self._digests[id(extractor)] = (extractor, text_digest(sources + params))
         return self._digests[id(extractor)][1]
 

@@ -90,17 +90,16 @@ TOKENS: Final = (
 )
 """Known by themselves; looser than `formats`, as a message may show a key in part."""
 
-NAMES: Final = (
+_CREDENTIALS: Final = (
     r"(?:api[_\-\s]?key|apikey|x-api-key|secret(?:[_\-]?(?:access[_\-]?)?key)?|client[_\-]?secret|private[_\-]?key"
-    r"|(?:access|auth|refresh|session|security|bearer|id|api)[_\-]?token|token|passphrase|pwd"
+    r"|(?:access|auth|refresh|session|security|bearer|id|api)[_\-]?token|passphrase|pwd"
     r"|pass(?:word|wd|wort)|kennwort|mot de passe|contrase[nñ]a|wachtwoord|senha"
     r"|set-cookie)"
 )
+NAMES: Final = rf"(?:{_CREDENTIALS}|token)"
 """Names whose value is a secret."""
-KEY_NAMES: Final = (
-    rf"(?:{NAMES}|(?:proxy-)?authorization|(?:account|subscription|shared[_\-]?access)[_\-]?key|x-goog-api-key)"
-)
-"""The same, where a member of an object says it: nothing in a text is called so by chance."""
+_OF_MEMBERS: Final = r"(?:proxy-)?authorization|(?:account|subscription|shared[_\-]?access)[_\-]?key|x-goog-api-key"
+"""More of them, where a member of an object says it: nothing in a text is called so by chance."""
 
 CONTEXT: Final = (
     _message_pattern(
@@ -191,7 +190,16 @@ HINTS: Final = ("basic", "credential", *dict.fromkeys(hint for form in (*TOKENS,
 
 def names_secret(name: str) -> bool:
     """Whether a member of an object is called like a secret: `openai_api_key`."""
-    pattern = _compiled_with_flags(rf"(?:.{{0,80}}[_\-\s.])?{KEY_NAMES}", re.IGNORECASE)
+    return _is_called(name, NAMES)
+
+
+def names_credential(name: str) -> bool:
+    """Whether a member is called like a secret and like nothing else: not `stop_token`."""
+    return _is_called(name, _CREDENTIALS)
+
+
+def _is_called(name: str, names: str) -> bool:
+    pattern = _compiled_with_flags(rf"(?:.{{0,80}}[_\-\s.])?(?:{names}|{_OF_MEMBERS})", re.IGNORECASE)
     return pattern.fullmatch(name) is not None
 
 

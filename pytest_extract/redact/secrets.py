@@ -34,6 +34,7 @@ from pytest_extract.redact.patterns import (
     TOKENS,
     MessagePattern,
     holds_password,
+    names_credential,
     names_secret,
 )
 
@@ -181,22 +182,7 @@ class Secrets:
 
     def clean_settings(self, value: Json) -> Json:
         """Return an extractor's parameters: cleaned like messages, and without the values of members like `api_key`."""
-        if isinstance(value, str):
-            return self.clean(value).value
-        if isinstance(value, list | tuple):
-            return [self.clean_settings(item) for item in value]
-        if isinstance(value, dict):
-            return {self._key(key): self._member(key, item) for key, item in value.items()}
-        return value
-
-    def _key(self, key: Json) -> Json:
-        return self.clean(key).value if isinstance(key, str) else key
-
-    def _member(self, key: Json, item: Json) -> Json:
-        if not isinstance(key, str) or not isinstance(item, str) or len(item) < 4 or item.startswith("[redacted: "):
-            return self.clean_settings(item)
-        named = names_secret(key) or (key.lower() == "cookie" and "=" in item)
-        return Secret("value of a secret's name", item).mark if named else self.clean_settings(item)
+        return _cleaned_settings(value, self.clean, names_secret)
 
     def _freed(self, message: str, form: MessagePattern, found: list[Secret]) -> str:
         if not form.may_be_in(message.lower()):
@@ -244,6 +230,34 @@ class RedactionCounts:
 TALLY: Final = RedactionCounts()
 NOTHING_KNOWN: Final = Secrets()
 """The formats alone: the same on every machine."""
+
+
+def without_credentials(settings: Json) -> Json:
+    """Return an extractor's parameters for a digest: without known formats, and the values of members like `api_key`.
+
+    All else counts as it is: a parameter that only looks like a secret (`stop_token`) changes outputs. What is written
+    or shown takes `Secrets.clean_settings`.
+    """
+    return _cleaned_settings(settings, NOTHING_KNOWN.without, names_credential)
+
+
+def _cleaned_settings(value: Json, clean: Callable[[str], Redacted], names: Callable[[str], bool]) -> Json:
+    if isinstance(value, str):
+        return clean(value).value
+    if isinstance(value, list | tuple):
+        return [_cleaned_settings(item, clean, names) for item in value]
+    if not isinstance(value, dict):
+        return value
+    cleaned: dict[Json, Json] = {}
+    for key, item in value.items():
+        is_text = (
+            isinstance(key, str) and isinstance(item, str) and len(item) >= 4 and not item.startswith("[redacted: ")
+        )
+        named = is_text and (names(key) or (key.lower() == "cookie" and "=" in item))
+        cleaned[clean(key).value if isinstance(key, str) else key] = (
+            Secret("value of a secret's name", item).mark if named else _cleaned_settings(item, clean, names)
+        )
+    return cleaned
 
 
 def clean_message(message: str, place: str = "error message") -> str:

@@ -124,6 +124,29 @@ def test_the_command_that_renews_names_every_option_that_the_recording_hangs_on(
     assert calls(pytester) == 2
 
 
+@pytest.mark.parametrize(
+    ("params", "told"),
+    [
+        ("None", None),
+        ("{'prompt': pathlib.Path('a.md')}", None),
+        ("{'a': {1}}", "extract_params is no JSON: at a, *"),
+        ("['a']", "extract_params must be a mapping, not *"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["off", "once"])
+def test_parameters_are_json_or_a_mistake(
+    pytester: pytest.Pytester, write_case: Write, mode: str, params: str, told: str | None
+) -> None:
+    pytester.makeconftest(
+        f"import pathlib\n{ECHO.replace('    return e', f'    extract.extract_params = {params}; return e')}"
+    )
+    write_case("a")
+    result = pytester.runpytest(f"--extract-record={mode}")
+    result.assert_outcomes(passed=told is None, failed=told is not None)
+    if told is not None:
+        result.stdout.fnmatch_lines([f"broken: 1 case: {told}"])
+
+
 def test_new_records_again_what_is_stale(pytester: pytest.Pytester, write_case: Write) -> None:
     (pytester.path / "p.md").write_text("one", encoding="utf-8")
     write_case("a", prompt="p.md")

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_extract.core.arguments import json_argument, mapping
 from pytest_extract.core.values import Json, canonical_json, text_digest
-from pytest_extract.redact.secrets import NOTHING_KNOWN, current
+from pytest_extract.redact.secrets import current, without_credentials
 
 _LINES_KEPT: Final = 400
 """Longest text whose lines are kept as digests, so that a change can be counted."""
@@ -36,7 +37,7 @@ class RecordingKey:
     extractor: the digest of the code that would be called, None where it is unknown; no input.
 
     case: `invoices/acme.extract.yaml::acme`; nodeid: the item's own, for the command that renews the recording.
-    params: the extractor's parameters (attribute `extract_params`); secrets in them count as their replacement.
+    params: the extractor's parameters (`recorded_params`); credentials in them count as their replacement.
     revision: the git revision whose prompt and schema these are, None for the work tree's. mode: of a run that compares
     several modes. confirmation: a fresh run of a case that fell (`--extract-confirm`), which no recording of another
     run replaces.
@@ -69,7 +70,7 @@ class RecordingKey:
         return {
             "document": self.document.sha256,
             "model": self.model,
-            "params": NOTHING_KNOWN.clean_settings(dict(self.params)),
+            "params": without_credentials(dict(self.params)),
             "prompt": self.prompt and self.prompt.sha256,
             "question": None if self.question is None else text_digest(self.question),
             "repeat": self.repeat,
@@ -81,10 +82,7 @@ class RecordingKey:
 
     @property
     def shown(self) -> dict[str, Json]:
-        """`inputs` as they may be written or printed: also without the values of this environment's secrets.
-
-        The digest counts those, lest it differ from machine to machine.
-        """
+        """`inputs` as they may be written or printed: without all that may be a secret, which the digest counts."""
         return {**self.inputs, "params": current().clean_settings(self.inputs["params"])}
 
     @property
@@ -148,7 +146,7 @@ def key_of(
         prompt=None if used is None else text_part(display_path(used.path, root), used.text),
         question=case.question,
         model=model,
-        params=dict(getattr(extractor, "extract_params", {})),
+        params=recorded_params(extractor),
         repeat=repeat,
         nodeid=nodeid,
         revision=revision,
@@ -157,6 +155,13 @@ def key_of(
         extractor=extractor_digest,
         given_text=case.document.given_text,
     )
+
+
+def recorded_params(extractor: object) -> Mapping[str, Json]:
+    """Return the attribute `extract_params` of an extractor as JSON, {} without one; ConfigError where it is none."""
+    given = mapping("extract_params", getattr(extractor, "extract_params", None))
+    params: Mapping[str, Json] = json_argument("extract_params", given)
+    return params
 
 
 def changed_inputs(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]:

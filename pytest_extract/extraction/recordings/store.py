@@ -184,7 +184,9 @@ class Recordings:
         nearest_one = min(
             (changed_inputs(found.body["inputs"], key) for found in self._of_case(key)), key=len, default=None
         )
-        why = "; ".join(nearest_one) if nearest_one else f"nothing is recorded for this case in {self.folder}"
+        why = f"nothing is recorded for this case in {self.folder}"
+        if nearest_one is not None:
+            why = "; ".join(nearest_one) or "a parameter changed that recordings do not show, as it may be a secret"
         model = [f"--extract-model={key.model}"] if key.model else []
         words = [key.nodeid or key.case, *model, *self._options, "--extract-record=new"]
         command = " ".join(["pytest", *map(_quoted, words)])

@@ -297,6 +297,30 @@ def test_the_address_holds_no_secret_parameter():
     assert first.digest != changed(params={"api_base": "x"}).digest
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"stop_token": "<END1>"}, {"stop_token": "<END2>"}),
+        ({"system": "Mark rows with token=INVOICE_A1"}, {"system": "Mark rows with token=INVOICE_B2"}),
+        ({"system": 'If unsure, write "api_key": "UNKNOWN"'}, {"system": 'If unsure, write "api_key": "NOT_THERE"'}),
+        ({"example": {"token": "USDC-ETH"}}, {"example": {"token": "BTC-ETH"}}),
+    ],
+)
+def test_a_parameter_that_only_looks_like_a_secret_makes_recordings_stale_and_is_not_written(tmp_path, old, new):
+    Recordings(tmp_path, "new").obtain(changed(params=old), Calls())
+    (path,) = recording_files(tmp_path)
+    assert "[redacted" in path.read_text()
+    assert read_recording(path).body["inputs"]["params"] == secrets.NOTHING_KNOWN.clean_settings(old)
+    with pytest.raises(NotRecorded, match="a parameter changed that recordings do not show"):
+        Recordings(tmp_path, "none").obtain(changed(params=new), Calls())
+    assert not Recordings(tmp_path, "new").obtain(changed(params=new), Calls()).recorded
+
+
+def test_the_address_holds_no_key_of_a_known_format():
+    keys = (changed(params={"url": f"https://x/?{made('sk-proj-{w74}T3BlbkFJ{w74}', seed)}"}) for seed in range(2))
+    assert len({key.digest for key in keys}) == 1
+
+
 def test_an_ordinary_output_is_not_marked(tmp_path):
     Recordings(tmp_path, "once").obtain(KEY, Calls())
     (path,) = recording_files(tmp_path)

@@ -39,7 +39,15 @@ _SCHEMA: Final = lazy_pattern(
     r"|grammar\b.{0,40}?\btoo (?:complex|large|big)|failed to (?:compile|convert).{0,40}?\bgrammar",
     re.IGNORECASE,
 )
-_QUOTA: Final = lazy_pattern(r"insufficient_quota|exceeded your current quota|billing", re.IGNORECASE)
+_FLAGGED: Final = lazy_pattern(r"\b(?:input|prompt|request|content) (?:was|has been|is) flagged\b", re.IGNORECASE)
+"""What a moderation says of one input, also with a status that speaks of access."""
+_QUOTA: Final = lazy_pattern(
+    r"insufficient_quota|billing_hard_limit|exceeded your current quota|account is not active"
+    r"|credit balance is too low",
+    re.IGNORECASE,
+)
+_RETRY_IN: Final = lazy_pattern(r"(?:retry|try again) in \d", re.IGNORECASE)
+"""Said of a quota per minute, in the words that are said of one that is used up."""
 _CREDENTIALS: Final = lazy_pattern(
     r"missing (?:\w+ ){0,2}?(?:credentials|api[ _]key)|unable to locate credentials"
     r"|api[ _]key(?: is)? (?:not set|required)|(?:_API_KEY|_TOKEN)`? is not set",
@@ -54,7 +62,7 @@ _UNREACHABLE: Final = frozenset(
     {"ConnectionRefusedError", "gaierror", "ConnectTimeout", "SSLCertVerificationError", "ClientConnectorDNSError"}
 )
 _PERMANENT_STATUS: Final = frozenset({401, 402, 403, 404})
-_RETRIED_STATUS: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_RETRIED_STATUS: Final = frozenset({408, 409, 425, 429, 500, 502, 503, 504, *range(520, 525), 529})
 _BY_CLASS: Final[Mapping[str, FailureKind]] = {
     "ContextWindowExceededError": FailureKind.CONTEXT_LENGTH,
     "ContentPolicyViolationError": FailureKind.REFUSAL,
@@ -64,6 +72,7 @@ _BY_TEXT: Final = (
     (_SCHEMA, FailureKind.SCHEMA_REJECTED),
     (_PAGES, FailureKind.PAGE_LIMIT),
     (_REFUSAL, FailureKind.REFUSAL),
+    (_FLAGGED, FailureKind.REFUSAL),
 )
 
 
@@ -110,8 +119,8 @@ def error_in_answer(error: BaseException) -> ErrorInAnswer | None:
 def failure_kind(error: BaseException) -> FailureKind | None:
     """Return the kind of `DECLINED` for which a provider declined the input; else None.
 
-    Reads an attribute `kind` (our own errors), class names (litellm's) and, of client errors (status 400, 413, 422),
-    the message. An exception that is none of these gives None, whatever its text says.
+    Reads an attribute `kind` (our own errors), class names (litellm's) and, of client errors (status 400, 413, 422, and
+    403 of a moderation), the message. An exception that is none of these gives None, whatever its text says.
     """
     own = getattr(error, "kind", None)
     if isinstance(own, FailureKind):
@@ -119,7 +128,10 @@ def failure_kind(error: BaseException) -> FailureKind | None:
     for name in (cls.__name__ for cls in type(error).__mro__):
         if name in _BY_CLASS:
             return _BY_CLASS[name]
-    if status_of(error) not in {400, 413, 422}:
+    status = status_of(error)
+    if status == 403 and _FLAGGED.search(str(error)):
+        return FailureKind.REFUSAL
+    if status not in {400, 413, 422}:
         return None
     return next((kind for pattern, kind in _BY_TEXT if pattern.search(str(error))), None)
 
@@ -146,7 +158,8 @@ def permanent_cause(error: BaseException) -> str | None:
         return "unreachable"
     if "ImportError" in names:
         return "package"
-    return "quota" if _QUOTA.search(text) else None
+    waits = retry_after(error) is not None or _RETRY_IN.search(text)
+    return "quota" if _QUOTA.search(text) and not waits else None
 
 
 def is_final(error: BaseException) -> bool:

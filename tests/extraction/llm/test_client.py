@@ -179,7 +179,17 @@ def test_the_finish_reason_is_the_one_that_ends_an_answer_early(llm_server, said
     assert ask().finish_reason == kept
 
 
+OPENAI_LIMIT = (
+    "Rate limit reached on requests per min (RPM): Limit 3, Used 3. You can increase your rate limit by adding a payment "
+    "method to your account at https://platform.openai.com/account/billing."
+)
+GEMINI_LIMIT = "You exceeded your current quota, please check your plan and billing details."
 RETRIED = {
+    "per minute, OpenAI": (failed(429, OPENAI_LIMIT, code="rate_limit_exceeded", headers={"Retry-After": "7"}), [7.0]),
+    "per minute, Gemini": (failed(429, GEMINI_LIMIT, headers={"Retry-After": "7"}), [7.0]),
+    "per minute, in words": (failed(429, f"{GEMINI_LIMIT}\nPlease retry in 1.07s."), None),
+    "a word of the input": (failed(500, "the billing address could not be parsed"), None),
+    "gateway": (failed(522, "connection timed out"), None),
     "rate limit": (rate_limited(), None),
     "rate limit that says how long": (rate_limited(7), [7.0]),
     "500": (server_error(500), None),
@@ -267,9 +277,11 @@ FINAL = {
         failed(400, "rejected by our content policy", code="content_policy_violation"),
         FailureKind.REFUSAL,
     ),
+    "moderation": (failed(403, 'your input was flagged for "violence"'), FailureKind.REFUSAL),
     "wrong key": (failed(401, "Incorrect API key"), None),
     "unknown model": (failed(404, "The model does not exist"), None),
     "no money": (failed(429, "You exceeded your current quota", code="insufficient_quota"), None),
+    "no credit": (failed(400, "Your credit balance is too low"), None),
     "asked to wait for an hour": (rate_limited(3600), None),
 }
 

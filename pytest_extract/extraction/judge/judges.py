@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.engine.columns import MetricColumn
@@ -227,23 +228,57 @@ def identity_of(judge: object) -> str | None:
     given = getattr(judge, "identity", None)
     if isinstance(given, str) and given:
         return given
-    code = judge if inspect.isroutine(judge) else type(judge)
+    code = judge
+    while isinstance(code, partial):
+        code = code.func
+    owner = getattr(code, "__self__", None) if inspect.ismethod(code) else None
+    code = code if inspect.isroutine(code) else type(code)
     try:
         source = inspect.getsource(code)
+        if owner is not None:
+            source += inspect.getsource(owner if inspect.isclass(owner) else type(owner))
     except (OSError, TypeError):
         return None
-    held = repr(_held(judge))
-    digest = text_digest(f"{source}\n{held}")[:12]
+    digest = text_digest(f"{source}\n{_held(judge)!r}")[:12]
     return f"{getattr(code, '__module__', '?')}.{getattr(code, '__qualname__', '?')}@{digest}"
 
 
-def _held(judge: object) -> list[object]:
+def _held(judge: object, inside: frozenset[int] = frozenset()) -> list[object]:
     """Plain values that a function or object carries along (a model's name, a threshold): part of what it is."""
-    closure = [cell.cell_contents for cell in getattr(judge, "__closure__", None) or () if _filled(cell)]
-    defaults = list(getattr(judge, "__defaults__", None) or ())
-    attributes = list(vars(judge).items()) if not inspect.isroutine(judge) and hasattr(judge, "__dict__") else []
-    plain = [item for item in (*closure, *defaults) if isinstance(item, str | int | float | bool | None)]
-    return [*plain, *((name, item) for name, item in attributes if isinstance(item, str | int | float | bool))]
+    parts: list[object]
+    if isinstance(judge, partial):
+        parts = [*_held(judge.func, inside), *judge.args, *judge.keywords.items()]
+    elif inspect.ismethod(judge):
+        parts = [judge.__func__, *_attributes(judge.__self__)]
+    elif inspect.isroutine(judge):
+        closure = [cell.cell_contents for cell in getattr(judge, "__closure__", None) or () if _filled(cell)]
+        named = (getattr(judge, "__kwdefaults__", None) or {}).items()
+        parts = [*closure, *(getattr(judge, "__defaults__", None) or ()), *named]
+    else:
+        parts = _attributes(judge)
+    found: list[object] = []
+    for part in parts:
+        if _is_plain(part):
+            found.append(part)
+        elif (inspect.isroutine(part) or isinstance(part, partial)) and id(part) not in inside:
+            found += _held(part, inside | {id(judge)})
+    return found
+
+
+def _attributes(judge: object) -> list[object]:
+    """Return the names and values that an object holds, in a dict or in slots."""
+    state: Any = object.__getstate__(judge)
+    parts = state if isinstance(state, tuple) else (state,)
+    return [(name, item) for part in parts for name, item in (part or {}).items() if item is not None]
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is a setting: no list, in which a judge may gather what it was asked."""
+    if isinstance(value, dict):
+        return all(map(_is_plain, value.items()))
+    if isinstance(value, tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | int | float | bool | None)
 
 
 def _filled(cell: Any) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import multiprocessing
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -369,6 +371,66 @@ def test_the_identity_of_a_users_judge_follows_what_it_is():
     assert identity_of(make_judge("a")) != identity_of(make_judge("b"))
     assert identity_of(Rule(1.0)) != identity_of(Rule(0.5))
     assert identity_of(len) is None
+
+
+def with_keyword(*, strict):
+    def judge(questions, *, strict=strict):
+        return [float(strict) for _ in questions]
+
+    return judge
+
+
+def with_settings(*, strict):
+    settings = {"limits": {"score": float(strict)}}
+
+    def judge(questions):
+        return [settings["limits"]["score"] for _ in questions]
+
+    return judge
+
+
+def wrapped(*, strict):
+    inner = with_keyword(strict=strict)
+
+    @functools.wraps(inner)
+    def judge(questions):
+        return inner(questions)
+
+    return judge
+
+
+@dataclass(frozen=True, slots=True)
+class Slotted:
+    strict: bool
+
+    def __call__(self, questions):
+        return self.ask(questions)
+
+    def ask(self, questions):
+        return [float(self.strict) for _ in questions]
+
+
+def judged(questions, strict):
+    return [float(strict) for _ in questions]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda *, strict: functools.partial(judged, strict=strict),
+        lambda *, strict: functools.partial(Slotted(strict)),
+        lambda *, strict: Slotted(strict).ask,
+        Slotted,
+        with_keyword,
+        with_settings,
+        wrapped,
+    ],
+    ids=["partial", "partial of an object", "method", "slots", "keyword", "settings", "wrapped"],
+)
+def test_a_judge_that_holds_another_value_never_gets_the_answers_of_the_first(tmp_path, make):
+    assert identity_of(make(strict=True)) == identity_of(make(strict=True))
+    for strict in (True, False):
+        assert build_judge(user=make(strict=strict), folder=tmp_path)([equal("a", "A ")])[0].score == float(strict)
 
 
 def test_a_new_prompt_for_lists_leaves_the_answers_to_single_values_valid(tmp_path, monkeypatch):

@@ -15,9 +15,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Final, NamedTuple, TypeAlias
 
+from pytest_extract.core.metrics.amounts import currency_of
+from pytest_extract.core.metrics.quantity import read_unit
 from pytest_extract.core.values import Json
 from pytest_extract.documents import Box, Document, DocumentError
 from pytest_extract.documents.notations import (
@@ -38,8 +40,15 @@ LONGEST_SEARCHED: Final = 20_000
 """Characters of the longest text that is searched for."""
 MOST_MATCHES: Final = 10_000
 """Matches of one value that are counted."""
+_MOST_COMPARED: Final = 2_000_000
+_LEAST_COMPARED: Final = 20
+"""Characters, and matches in any case, whose groups of digits are compared with those of one value."""
 LEAST_LETTERS: Final = 6
 """Shorter texts are not searched for without their punctuation and spaces."""
+LEAST_MIXED: Final = 4
+"""The same, of texts with letters and digits."""
+LEAST_IDENTIFIER: Final = 7
+"""Digits of the shortest number whose digits may stand in other groups: a telephone or card number, no amount."""
 SIMILAR_FROM: Final = 0.6
 """Least similarity of the nearest text."""
 _SHORT: Final = 8
@@ -218,16 +227,28 @@ class _TextIndex:
         days = date_keys(value)
         found |= {each.span for key in days for each in self._dates.get(key, ())}
         if not found:
-            letters = _letters_of(wanted).text
-            if len(letters) >= LEAST_LETTERS:
-                found |= {*self._occurrences(self._letters.text, letters, self._letter_span)}
-        if not found and not days:
-            found |= {each.span for key in _keys_of(value) for each in self._numbers.get(key, ())}
+            keys = [] if days else _keys_of(value)
+            found |= {each.span for key in keys for each in self._numbers.get(key, ())}
+            found = found or {*self._spelled(wanted, is_number=bool(keys))}
         widest: list[Span] = []
         for span in sorted(found, key=lambda span: (span[0], -span[1])):
             if not widest or span[1] > widest[-1][1]:  # not what lies inside another: a month and a year inside a day
                 widest.append(span)
         return widest
+
+    def _spelled(self, wanted: str, *, is_number: bool) -> Iterator[Span]:
+        """Yield where the letters and digits of a folded text stand with other punctuation between them.
+
+        A number has no other punctuation; its digits may be those of an identifier ("4111 1111 1111 1111").
+        """
+        letters = _letters_of(wanted).text
+        has_both = any(map(str.isdecimal, letters)) and any(map(str.isalpha, letters))
+        if len(letters) < (LEAST_MIXED if has_both else LEAST_LETTERS) or (is_number and letters not in wanted):
+            return
+        most = max(_LEAST_COMPARED, _MOST_COMPARED // len(letters))
+        for span in islice(self._occurrences(self._letters.text, letters, self._letter_span), most):
+            if _same_digits(wanted, _folded_text(self._text[slice(*span)]).text):
+                yield span
 
     def _letter_span(self, start: int, end: int) -> Span:
         return self.folded.span(*self._letters.span(start, end))
@@ -332,14 +353,57 @@ def _by_key(notations: Iterable[Notation]) -> dict[str, list[Notation]]:
 
 def _keys_of(value: str) -> list[str]:
     """Return the keys of a text that is one number, with a currency, a unit or a scale at most; [] for others."""
-    notations = [*numbers_in(value)]
-    if not notations or len(value) > 60:
+    notations = [*numbers_in(value)] if len(value) <= 60 else []
+    if not notations:
         return []
     whole = [each for each in notations if each.end - each.start == max(n.end - n.start for n in notations)]
-    rest = value[: whole[0].start] + value[whole[0].end :]
-    if any(character.isdecimal() for character in rest) or sum(map(str.isalpha, rest)) > 4:
+    before, after = value[: whole[0].start].strip(_AROUND), value[whole[0].end :].strip(_AROUND_END)
+    if any(character.isdecimal() for character in before + after):
+        return []
+    if not (_says_nothing(before) or currency_of(before, "")) or not (_says_nothing(after) or _is_unit(after)):
         return []
     return [key for each in whole for key in each.keys]
+
+
+_AROUND: Final = " \t\n\u00a0+-\u2212\u2013()\u00b1~"
+_AROUND_END: Final = " \t\n\u00a0()."
+"""What stands around a number and is no part of it."""
+
+
+def _says_nothing(text: str) -> bool:
+    return not any(map(str.isalpha, text))
+
+
+def _is_unit(text: str) -> bool:
+    """Whether a text is a currency or a unit, or several: "EUR", "TEUR", "kWh", "EUR/kWh"."""
+    parts = [text] if currency_of(text, "") else re.split(r"\s*/\s*|\s+", text)
+    return all(currency_of(part, "") or currency_of(part.removeprefix("T"), "") or read_unit(part) for part in parts)
+
+
+def _same_digits(value: str, text: str) -> bool:
+    """Whether two folded texts of the same letters and digits have the same numbers in them.
+
+    Digits may be grouped otherwise where that is the same number ("1,200"), or no number at all (`LEAST_IDENTIFIER`).
+    """
+    groups = [*re.finditer(r"\d+", value)], [*re.finditer(r"\d+", text)]
+    at = [0, 0]
+    while at[0] < len(groups[0]):
+        lengths = [len(groups[side][at[side]][0]) for side in (0, 1)]
+        split = int(lengths[0] > lengths[1])
+        whole, first = groups[1 - split][at[1 - split]][0], at[split]
+        while lengths[split] < len(whole):
+            at[split] += 1
+            lengths[split] += len(groups[split][at[split]][0])
+        grouped = (value, text)[split][groups[split][first].start() : groups[split][at[split]].end()]
+        if lengths[split] > len(whole) or (grouped != whole and not _is_regrouped(whole, grouped)):
+            return False
+        at = [at[0] + 1, at[1] + 1]
+    return True
+
+
+def _is_regrouped(whole: str, grouped: str) -> bool:
+    keys = _keys_of(grouped)
+    return bool({*keys} & {*_keys_of(whole)}) if keys else len(whole) >= LEAST_IDENTIFIER
 
 
 _DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics.dates import MONTHS, full_year, make_date
 from pytest_extract.core.values import Json
 
-_NUMBER: Final = re.compile(r"(?<![\d])\d+(?:[.,'\u2019\u00a0\u202f\u2009]\d+)*")
+_MARKS: Final = {"\uff0c": ",", "\uff0e": ".", "\u066c": ",", "\u066b": "."}
+"""Separators of other scripts."""
+_NUMBER: Final = re.compile(
+    rf"(?<!\d)(?:(?<![^\s($€£¥+\-\u2212\u2013])[.,])?\d+(?:[.,'\u2019\u00a0\u202f\u2009{''.join(_MARKS)}]\d+)*"
+)
 _SPACED: Final = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0]\d{3})+(?:[.,]\d+)?(?![\d])")
 _SCALES: Final = {
     "thousand": 3, "k": 3, "tsd": 3, "mille": 3,
     "million": 6, "millions": 6, "mm": 6, "mio": 6, "mn": 6, "m": 6, "millionen": 6,
     "billion": 9, "billions": 9, "bn": 9, "b": 9, "mrd": 9, "milliarden": 9,
-    "trillion": 12, "%": -2, "percent": -2, "per cent": -2, "prozent": -2,
+    "trillion": 12, "%": -2, "\uff05": -2, "percent": -2, "per cent": -2, "prozent": -2,
 }  # fmt: skip
 _SCALE: Final = re.compile(
     rf"[\s\u00a0-]?({'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![^\W\d_])", re.IGNORECASE
@@ -23,13 +28,15 @@ _SCALE: Final = re.compile(
 LONGEST_NUMBER: Final = 40
 """Digits of the longest number that is looked for."""
 _MONTH: Final = "|".join(sorted(MONTHS, key=len, reverse=True))
+_YEAR: Final = rf"\d{{4}}(?!\d)|\d\d(?!\d|[.,:]\d|\s?[ap]\.?m\b|[\s-]{{1,3}}(?:{_MONTH})(?![^\W\d_]))"
+"""Two digits are a year beside a month in words, unless a time or another date begins with them."""
 _DATE: Final = re.compile(
     rf"(?<!\d)(?P<iso>\d{{4}}[-/.]\d\d?[-/.]\d\d?|\d{{4}}-\d\d(?![-\d]))(?!\d)"
-    r"|(?<![\d.])(?P<numeric>\d\d?([-/.])\d\d?\3(?:\d{4}|\d\d))(?!\d)"
-    rf"|(?<![^\W_])(?P<month>{_MONTH})\.?\s{{1,3}}(?P<day>\d\d?)(?:st|nd|rd|th)?,?\s{{1,3}}(?P<year>\d{{4}})(?!\d)"
-    rf"|(?<!\d)(?P<day2>\d\d?)(?:st|nd|rd|th|er|\.)?[\s-]{{1,3}}(?:(?:de|of)\s)?(?P<month2>{_MONTH})[.,]?[\s-]{{1,3}}(?:(?:de|del)\s)?"
-    r"(?P<year2>\d{4})(?!\d)"
-    rf"|(?<![^\W_])(?P<month3>{_MONTH})[.,]?\s{{1,3}}(?P<year3>\d{{4}})(?!\d)"
+    r"|(?<![\d.])(?P<numeric>\d\d?([-/.])\d\d?\3(?:\d{4}|\d\d)|\d\d?\.\s\d\d?\.\s\d{4})(?!\d)"
+    rf"|(?<![^\W_])(?P<month>{_MONTH})\.?[\s-]{{1,3}}(?P<day>\d\d?)(?:st|nd|rd|th)?,?[\s-]{{1,3}}(?P<year>\d{{4}})(?!\d)"
+    rf"|(?<!\d)(?P<day2>\d\d?)(?:st|nd|rd|th|er|\.)?[\s/-]{{0,3}}(?:(?:de|of)\s)?(?P<month2>{_MONTH})[.,]?[\s/-]{{0,3}}(?:(?:de|del)\s)?"
+    rf"(?P<year2>{_YEAR})"
+    rf"|(?<![^\W_])(?P<month3>{_MONTH})[.,]?[\s-]{{1,3}}(?P<year3>\d{{4}})(?!\d)"
     r"|(?P<han>\d{4}\s?年(?:\s?\d\d?\s?月(?:\s?\d\d?\s?日)?)?)",
     re.IGNORECASE,
 )
@@ -53,11 +60,11 @@ def numbers_in(text: str) -> Iterator[Notation]:
     for found in _NUMBER.finditer(text):
         if found.end() - found.start() > LONGEST_NUMBER:
             continue
-        keys = _readings(found[0])
+        keys = _readings(_in_ascii(found[0]))
         if not keys:  # a date or a section's number: each of its parts is a number
             for each in re.finditer(r"\d+", found[0]):
                 start = found.start() + each.start()
-                yield Notation(start, start + len(each[0]), (_key(each[0], ""),))
+                yield Notation(start, start + len(each[0]), (_key(_in_ascii(each[0]), ""),))
             continue
         scale = _SCALE.match(text, found.end())
         yield Notation(*found.span(), keys)
@@ -65,7 +72,7 @@ def numbers_in(text: str) -> Iterator[Notation]:
             power = _SCALES[scale[1].lower()]
             yield Notation(found.start(), scale.end(), tuple(scaled(key, power) for key in keys))
     for found in _SPACED.finditer(text):
-        whole, _, part = found[0].replace(",", ".").partition(".")
+        whole, _, part = _in_ascii(found[0]).replace(",", ".").partition(".")
         yield Notation(*found.span(), (_key(re.sub(r"\D", "", whole), part),))
 
 
@@ -84,6 +91,8 @@ def table_units_in(text: str) -> Iterator[Notation]:
 
 def _readings(token: str) -> tuple[str, ...]:
     """Return what digits with separators can mean; nothing if they are no number."""
+    if token[0] in ".,":
+        return (_key("", token[1:]),) if token[1:].isdecimal() else ()
     separators = [each for each in token if not each.isdecimal()]
     if not separators:
         return (_key(token, ""),)
@@ -99,6 +108,13 @@ def _readings(token: str) -> tuple[str, ...]:
     if inner and last in ".," and not (keys and groups[-1] == "000"):  # nobody writes 17 as 17,000
         keys.append(_key("".join(groups[:-1]), groups[-1]))
     return tuple(dict.fromkeys(keys))
+
+
+def _in_ascii(token: str) -> str:
+    """Return digits and separators of any script as those of ASCII."""
+    if token.isascii():
+        return token
+    return "".join(str(int(each)) if each.isdecimal() else _MARKS.get(each, each) for each in token)
 
 
 def _key(whole: str, part: str) -> str:
@@ -125,7 +141,7 @@ def number_key(value: Json) -> str | None:
         return _key(str(abs(value)), "")
     text = repr(abs(value))
     if "e" in text:
-        text = f"{abs(value):.12f}" if abs(value) < 1e15 else ""
+        text = f"{Decimal(text):f}" if abs(value) < 1e15 else ""
     whole, _, part = text.partition(".")
     return _key(whole, part) if whole.isdecimal() else None
 
@@ -141,8 +157,6 @@ def dates_in(text: str) -> Iterator[Notation]:
 def _date_keys(found: re.Match[str]) -> Iterator[str]:
     if (numeric := found["numeric"]) is not None:
         one, other, year = map(int, re.split(r"[-/.]", numeric))
-        if year < 100:
-            year = full_year(year)
         yield from _day_key(year, other, one)
         yield from _day_key(year, one, other)
     elif (whole := found["iso"] or found["han"]) is not None:
@@ -158,7 +172,7 @@ def _date_keys(found: re.Match[str]) -> Iterator[str]:
 
 
 def _day_key(year: int, month: int, day: int | None = None) -> Iterator[str]:
-    found = make_date(year, month, day)
+    found = make_date(full_year(year) if year < 100 else year, month, day)
     if found is not None:
         yield "-".join(f"{part:02d}" for part in found.known)
 

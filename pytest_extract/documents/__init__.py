@@ -175,11 +175,15 @@ class Document:
         """What the reader of `read_by` gives; None where there is none, or the document's own text holds."""
         return None if self._reader is None else self.once("given", self._read_given)
 
+    def without_reader(self) -> Document:
+        """Return a document of the same content whose text is its own."""
+        return Document(self.path, text=self.source_text if self.path is None else None, media_type=self.media_type)
+
     def _read_given(self) -> str | None:
         assert self._reader is not None  # noqa: S101 - asked only where there is one
         name = str(self.path or "the document")
         try:
-            given = self._reader(Document(self.path, text=self._inline, media_type=self.media_type))
+            given = self._reader(self.without_reader())
         except DocumentError:
             raise
         except Exception as error:

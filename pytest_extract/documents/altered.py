@@ -73,7 +73,9 @@ class AlteredDocument(Document):
         return path
 
     def _read_bytes(self) -> builtins.bytes:
-        return ALTERATIONS[self._alteration.kind](self._source, self._alteration.how, self._gold)
+        # what is taken out of a PDF has its place in the file's own text
+        source = self._source.without_reader() if self.media_type == _PDF else self._source
+        return ALTERATIONS[self._alteration.kind](source, self._alteration.how, self._gold)
 
     def release(self) -> None:
         """Forget content and places, of the source as well; the file stays to the end of the process."""

@@ -94,6 +94,23 @@ def test_a_value_leaves_a_pdf_and_the_rest_stays(cases: Write) -> None:
     assert after.split() == before.replace("1,234.50", "").split()
 
 
+def test_a_reader_of_the_project_reads_an_altered_document_too(cases: Write) -> None:
+    pdf = small_pdf("ACME Tools: total 1,234.50 EUR", "Net 1,000.25")
+    found = cases("a.pdf", pdf, {"without": "total"})
+    for case in found.values():
+        case.document.read_by(lambda document: f"read: {document.text}")
+    before, after = (found[name].document.text for name in ("", "without-total"))
+    assert after.split() == before.replace("1,234.50", "").split()
+
+
+def test_an_inline_text_is_altered_where_the_project_reads_documents(pytester: pytest.Pytester) -> None:
+    reads = ALWAYS_ANSWERS.replace("document: {", "document: document.text and {")
+    pytester.makeconftest(f"{reads}\ndef pytest_extract_document(document): return document.text + ' '")
+    case = {"text": TEXT, "schema": SCHEMA, "gold": GOLD, "variants": [{"decimal": "comma"}]}
+    (pytester.path / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    pytester.runpytest().assert_outcomes(passed=2)
+
+
 def test_pages_of_a_pdf_are_shuffled_or_scanned(cases: Write) -> None:
     found = cases("a.pdf", small_pdf("one", "two", "three"), {"pages": "shuffled"}, {"scan": "72dpi"})
     texts = [page.strip() for page in found["pages-shuffled"].document.pages]

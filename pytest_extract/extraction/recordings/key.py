@@ -75,7 +75,8 @@ class RecordingKey:
             "question": None if self.question is None else text_digest(self.question),
             "repeat": self.repeat,
             "schema": self.schema.sha256,
-            **({} if self.mode is None else {"mode": self.mode}),
+            # the parameters hold that of the built-in extractor, in a run of one mode as well
+            **({} if self.mode in (None, self.params.get("mode")) else {"mode": self.mode}),
             **({"confirmation": True} if self.confirmation else {}),
             **({} if self.given_text is None else {"text": text_digest(self.given_text)}),
         }
@@ -89,7 +90,8 @@ class RecordingKey:
     def slot(self) -> tuple[Json, ...]:
         """What stays when the content of an input changes: recordings of one slot replace each other."""
         prompt = self.prompt and self.prompt.name
-        return (self.case, self.model, self.repeat, prompt, self.revision, self.mode, self.confirmation)
+        mode = self.mode or self.params.get("mode")
+        return (self.case, self.model, self.repeat, prompt, self.revision, mode, self.confirmation)
 
 
 def text_part(name: str, text: str) -> KeyPart:
@@ -176,6 +178,9 @@ def changed_inputs(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]
     if recorded["question"] != key.inputs["question"]:
         found.append("the question changed")
     found.extend(_param_changes(recorded["params"], key.shown["params"]))
+    mode, mode_now = recorded.get("mode"), key.inputs.get("mode")
+    if mode != mode_now:
+        found.append(f"recorded for mode {mode or 'none'}, now {mode_now or 'none'}")
     if recorded["repeat"] != key.repeat:
         found.append(f"recorded for repeat {recorded['repeat'] + 1}, now repeat {key.repeat + 1}")
     if bool(recorded.get("confirmation")) != key.confirmation:

@@ -76,7 +76,7 @@ class Recording:
         inputs = self.body["inputs"]
         prompt = inputs["prompt"] and inputs["prompt"]["name"]
         place = (self.body["case"], inputs["model"], inputs["repeat"], prompt, self.body["revision"])
-        return (*place, inputs.get("mode"), bool(inputs.get("confirmation")))
+        return (*place, inputs.get("mode") or inputs["params"].get("mode"), bool(inputs.get("confirmation")))
 
     def extraction(self) -> Extraction:
         """Return the recorded output with its tokens, cost and latency, marked as recorded."""

@@ -140,6 +140,7 @@ WHY = {
         changed(params={"mode": "structured", "top_p": 1}),
         'recorded with mode="prompt", now mode="structured"; recorded with no top_p, now top_p=1',
     ),
+    "mode": (changed(mode="structured"), "recorded for mode none, now structured"),
     "repeat": (changed(repeat=2), "recorded for repeat 1, now repeat 3"),
     "nothing": (changed(case="other.extract.yaml::x"), "nothing is recorded for this case"),
 }
@@ -155,6 +156,14 @@ def test_replay_only_says_why_it_is_stale_and_how_to_renew(tmp_path, key, why):
         Recordings(tmp_path, "none").obtain(key, calls)
     assert calls.count == 0
     assert f'pytest "{key.nodeid}" --extract-model={key.model} --extract-record=new' in str(caught.value)
+
+
+def test_a_recording_of_one_mode_serves_a_run_of_several(tmp_path):
+    Recordings(tmp_path, "new").obtain(KEY, Calls())
+    other = changed(mode="structured", params={"mode": "structured"})
+    assert not Recordings(tmp_path, "new").obtain(other, Calls()).recorded
+    for key in (KEY, changed(mode="prompt"), other):  # neither mode has replaced the other
+        assert Recordings(tmp_path, "none").obtain(key, Calls()).recorded
 
 
 def test_the_nearest_recording_explains(tmp_path):

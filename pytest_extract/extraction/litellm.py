@@ -14,7 +14,7 @@ from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.extraction.base import Extraction
-from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete
+from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, check_call_options, complete
 from pytest_extract.extraction.llm.errors import Outage
 from pytest_extract.extraction.prompt import (
     PROMPT_VERSION,
@@ -28,7 +28,7 @@ Mode: TypeAlias = Literal["prompt", "structured"]
 MODES: Final[tuple[Mode, ...]] = ("prompt", "structured")
 _PREFERRED: Final[Mapping[str, Json]] = MappingProxyType({"temperature": 0.0})
 _CONNECTION: Final = frozenset(
-    {"api_key", "api_base", "base_url", "api_version", "organization", "headers", "extra_headers", "timeout"}
+    {"api_key", "api_base", "base_url", "api_version", "organization", "headers", "extra_headers"}
 )
 """Options of the connection to a model, which do not change its answers: recordings do not depend on them."""
 _FILTERED: Final = "the provider's content filter cut the answer off"
@@ -58,6 +58,9 @@ class LitellmExtractor:
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ConfigError(f"no extraction mode {self.mode!r}{nearest(self.mode, MODES)}")
+        check_call_options(self.options)
+        if self.mode == "structured" and "response_format" in self.options:
+            raise ConfigError("options={'response_format': ...}: mode='structured' sets it; leave one of both out")
 
     def __call__(self, document: Any, schema: Json, question: str | None = None, prompt: object = None) -> Extraction:
         """Return the model's text, or the failure that it met the document with.

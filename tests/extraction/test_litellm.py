@@ -12,6 +12,7 @@ from pytest_extract.core.results import FailureKind
 from pytest_extract.documents import Document
 from pytest_extract.errors import ConfigError, SchemaError
 from pytest_extract.extraction.call import call_extractor
+from pytest_extract.extraction.judge import build_judge
 from pytest_extract.extraction.litellm import ExtractorError, LitellmExtractor
 from pytest_extract.extraction.llm.client import Retry
 from pytest_extract.extraction.prompt import messages, schema_for_model
@@ -229,6 +230,25 @@ def test_an_outage_is_an_error_and_no_output(llm_server):
 def test_an_unknown_mode_is_refused():
     with pytest.raises(ConfigError, match="did you mean 'structured'"):
         LitellmExtractor(model=MODEL, mode="structred")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"timeout": 10}, r"'timeout': .*give retry=Retry\(timeout_s"),
+        ({"max_retries": 2}, r"'max_retries': .*give retry=Retry\(attempts"),
+        ({"num_retries": 2}, r"'num_retries': .*give retry=Retry\(attempts"),
+        ({"messages": []}, "'messages': .*no option"),
+        ({"stream": True}, "'stream': .*as a whole"),
+        ({"response_format": {"type": "json_object"}}, "'response_format': .*structured"),
+    ],
+)
+def test_an_option_that_the_call_sets_itself_is_refused(options, told):
+    with pytest.raises(ConfigError, match=told):
+        LitellmExtractor(model=MODEL, mode="structured", options=options)
+    if "response_format" not in options:
+        with pytest.raises(ConfigError, match=told):
+            build_judge(model=MODEL, options=options)
 
 
 def test_parameters_name_what_changes_answers_and_no_secret():

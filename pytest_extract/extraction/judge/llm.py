@@ -22,7 +22,7 @@ from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.extraction.judge.judges import Decision, UnansweredQuestion, alignment, folded_text, lengths
 from pytest_extract.extraction.judge.prompt import batch_of, judge_messages, judge_response_format, quoted, read_answers
-from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, complete, started
+from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, check_call_options, complete, started
 from pytest_extract.extraction.llm.errors import Outage
 
 MOST_ROWS: Final = 50
@@ -202,6 +202,7 @@ class LlmJudge:
         self._lock = threading.Lock()
         self._retry = retry
         self._options = dict(options or {})
+        check_call_options(self._options)
         self._sleep = sleep
         self._outage = Outage()
 

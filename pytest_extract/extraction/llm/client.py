@@ -164,6 +164,24 @@ def _no_warnings_unless(imported: bool) -> Iterator[None]:  # noqa: FBT001
         yield
 
 
+_NO_OPTIONS: Final[Mapping[str, str]] = {
+    "timeout": "give retry=Retry(timeout_s=...)",
+    "max_retries": "give retry=Retry(attempts=...)",
+    "num_retries": "give retry=Retry(attempts=...)",
+    **dict.fromkeys(("model", "messages", "retry", "preferred", "sleep", "outage"), "it is no option of a call"),
+}
+"""What a call sets by itself."""
+
+
+def check_call_options(options: Mapping[str, Json]) -> None:
+    """Raise ConfigError for an option that a call sets by itself, and for a streamed answer, which is none to read."""
+    for name in options:
+        if name in _NO_OPTIONS:
+            raise ConfigError(f"options={{{name!r}: ...}}: {_NO_OPTIONS[name]}")
+    if options.get("stream"):
+        raise ConfigError("options={'stream': ...}: an answer is read as a whole; leave it out")
+
+
 def complete(
     model: str,
     messages: Sequence[Message],

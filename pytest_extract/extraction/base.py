@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.arguments import json_argument, json_output
 from pytest_extract.core.case_result import Usage
@@ -162,19 +162,32 @@ def _answer(output: Any, gold: Json) -> Any:
     return json_output(output)
 
 
+_USAGE_NAMES: Final[Mapping[str, str]] = {
+    "input_tokens": "prompt_tokens",
+    "output_tokens": "completion_tokens",
+    "prompt_tokens": "prompt_tokens",
+    "completion_tokens": "completion_tokens",
+    "total_tokens": "total_tokens",
+}
+"""What clients call the tokens that are counted; their details are others."""
+
+
 def usage_of(usage: Any) -> Usage | None:
-    """Return `usage` as `Usage`: itself, from a mapping, or from a client's usage object (`prompt_tokens`, ...)."""
+    """Return `usage` as `Usage`: itself, or what a mapping or a client's usage object has of `_USAGE_NAMES`."""
     if usage is None or isinstance(usage, Usage):
         return usage
-    names = [field.name for field in dataclasses.fields(Usage)]
     if isinstance(usage, Mapping):
-        unknown = [name for name in usage if name not in names]
-        if unknown:
-            raise ConfigError(f"Extraction(usage=...) has no {unknown[0]!r}{nearest(unknown[0], names)}")
-        return Usage(**{name: _count(name, value) for name, value in usage.items()})
-    if not any(hasattr(usage, name) for name in names):
-        raise ConfigError(f"Extraction(usage=...) takes a mapping with {', '.join(names)}, not {type(usage).__name__}")
-    return Usage(**{name: _count(name, getattr(usage, name, None)) for name in names})
+        given: Mapping[str, Any] = usage
+    else:
+        given = {name: getattr(usage, name) for name in _USAGE_NAMES if hasattr(usage, name)}
+        if not given:
+            names = ", ".join(_USAGE_NAMES)
+            raise ConfigError(f"Extraction(usage=...) takes a mapping with {names}, not {type(usage).__name__}")
+    if given and not _USAGE_NAMES.keys() & given.keys():
+        name = str(next(iter(given)))
+        raise ConfigError(f"Extraction(usage=...) has no {name!r}{nearest(name, _USAGE_NAMES)}")
+    known = {name: _count(name, given[name]) for name in _USAGE_NAMES if given.get(name) is not None}
+    return Usage(**{_USAGE_NAMES[name]: count for name, count in known.items()})
 
 
 def _count(name: str, value: Any) -> int | None:

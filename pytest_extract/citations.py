@@ -58,8 +58,8 @@ def check_citations(document: Document, cited: Sequence[tuple[Json, Citation]]) 
     found = [_check_text(document, value, citation) for value, citation in cited]
     boxed = [
         index
-        for index, (check, _) in enumerate(found)
-        if check.right and cited[index][1].box is not None and document.media_type == "application/pdf"
+        for index, (check, places) in enumerate(found)
+        if check.right and places and cited[index][1].box is not None and document.media_type == "application/pdf"
     ]
     places = [place for index in boxed for place in found[index][1]]
     boxes = iter(find_boxes(document, places))

@@ -9,7 +9,7 @@ import pytest
 from pytest_extract import Citation, ConfigError, Document, score
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
-from pytest_extract.citations import box_overlap, check_citation, check_citations
+from pytest_extract.citations import CitationCheck, box_overlap, check_citation, check_citations
 from pytest_extract.documents import Box
 from pytest_extract.documents.evidence import find_boxes, find_evidence
 from pytest_extract.extraction.base import Extraction
@@ -77,6 +77,11 @@ def test_a_box_is_right_by_its_overlap_with_quote_or_value(pdf):
     assert checked[1].overlap == pytest.approx(1, abs=1e-6)
     assert checked[3].overlap == 0
     assert "overlaps the evidence by 0.00 only" in checked[3].why
+
+
+@pytest.mark.parametrize("value", [True, None])
+def test_a_box_of_what_no_text_can_show_is_compared_with_nothing(pdf, value):
+    assert check_citation(pdf, value, Citation(page=1, box=(0.1, 0.1, 0.2, 0.2))) == CitationCheck()
 
 
 def test_overlap():

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pytest_extract.core.results import FailureKind
 from pytest_extract.documents import Document, DocumentError, media_type_of
 from pytest_extract.documents.pdf import PageImage, pdf_images, pdf_pages
-from pytest_extract.documents.text import SHOWN_ELEMENTS, decode, html_outline, html_text
+from pytest_extract.documents.text import SHOWN_ELEMENTS, decode, html_outline, html_text, html_with
 from tests.small_pdf import pdf_of, small_pdf
 
 
@@ -506,6 +506,20 @@ def test_the_outline_keeps_elements_and_spans_of_cells_and_nothing_else():
         ["h1", 1, 1, [2, 4], ["b", 1, 1, [4, 7]], [7, 9]],
         ["table", 1, 1, ["tr", 1, 1, ["td", 2, 1, [10, 11]]]],
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "spans"), [("9" * 5_000, 100), ("0", 1), ("٣", 1), ("7", 7)])
+def test_a_cell_spans_as_much_as_can_be_shown(given, spans):
+    source = f"<table><tr><td colspan={given}>A</td></tr></table>"
+    assert html_outline(source, "A") == ["div", 1, 1, ["table", 1, 1, ["tr", 1, 1, ["td", spans, 1, [0, 1]]]]]
+
+
+@pytest.mark.parametrize("levels", [1, 1_500])
+def test_a_text_is_changed_however_deep_it_stands(levels):
+    source = f"<title>T</title>a{'<div>' * levels}hello 12{'</div>' * levels}b"
+    text = html_text(source)
+    at = text.index("12")
+    assert html_text(html_with(source, text, [(at, at + 2, "13")])) == text.replace("12", "13")
 
 
 def test_a_page_with_too_many_elements_has_no_outline():

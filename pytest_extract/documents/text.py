@@ -235,7 +235,8 @@ class _OutlineReader(_Reader):
 
 
 def _span(text: str | None) -> int:
-    return min(int(text), _MOST_SPAN) if text is not None and text.isascii() and text.isdigit() and int(text) else 1
+    """Return the columns or rows that a cell spans; of a number with very many digits, the first tell enough."""
+    return min(int(text[:9]) or 1, _MOST_SPAN) if text is not None and text.isascii() and text.isdigit() else 1
 
 
 def html_outline(source: str, text: str) -> Outline | None:
@@ -289,17 +290,18 @@ def html_with(source: str, text: str, edits: Sequence[tuple[int, int, str]]) -> 
 
 def _visible_texts(element: Any) -> Iterator[tuple[Any, str]]:
     """Yield what holds each visible text of a page, in their order: an element, and `text` or `tail`."""
-    if isinstance(element.tag, str) and element.tag not in _DROPPED:
-        if element.text:
-            yield element, "text"
-        for child in element:
-            yield from _visible_texts(child)
-    elif element.tag == "head":
-        for child in element.iterchildren("title"):
-            if child.text:
-                yield child, "text"
-    if element.tail:
-        yield element, "tail"
+    waiting = [(element, "text")]  # no recursion: elements are nested as deep as a page likes
+    while waiting:
+        each, part = waiting.pop()
+        is_shown = isinstance(each.tag, str) and each.tag not in _DROPPED
+        if getattr(each, part) and (is_shown or part == "tail"):
+            yield each, part
+        if part == "text":
+            waiting.append((each, "tail"))
+            if is_shown:
+                waiting += [(child, "text") for child in each.iterchildren(reversed=True)]
+            elif each.tag == "head":
+                yield from ((child, "text") for child in each.iterchildren("title") if child.text)
 
 
 def _chunks(data: bytes) -> Iterator[bytes]:

@@ -140,8 +140,6 @@ def check_file(path: Path) -> None:
 
 def check_folder(folder: Path) -> None:
     """Raise NotWritten where no file can be made in `folder`, which need not be there yet: tried, and nothing stays."""
-    import tempfile
-
     made: list[Path] = []
     try:
         for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):

@@ -35,6 +35,19 @@ def test_the_last_writer_wins(path):
     assert [item.name for item in path.parent.iterdir()] == ["a.json"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_a_file_keeps_its_permissions(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text("one")
+    path.chmod(0o664)
+    before = os.umask(0o077)
+    try:
+        write_atomic(path, "two")
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o664
+
+
 def test_the_first_writer_wins(path):
     assert write_once(path, "one\n") is True
     assert write_once(path, "two") is False

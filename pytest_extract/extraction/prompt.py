@@ -69,7 +69,7 @@ def messages(
     `structured`: the provider holds the model to the schema, which stands in the prompt only where that names it.
     Raises ConfigError for a placeholder that nothing can stand for.
     """
-    template = prompt or (STRUCTURED_INSTRUCTIONS if structured else INSTRUCTIONS)
+    template = (STRUCTURED_INSTRUCTIONS if structured else INSTRUCTIONS) if prompt is None else prompt
     for mistake in prompt_mistakes(template, has_question=bool(question)):
         raise ConfigError(f"the prompt, {mistake}")
     attached = attachment(document)
@@ -88,7 +88,8 @@ def messages(
         named.add(found[3] or found[4])
         return str(values[found[3] or found[4]]())
 
-    parts = [_PLACEHOLDER.sub(fill, template)]
+    filled = _PLACEHOLDER.sub(fill, template)
+    parts = [filled] if filled.strip() else []
     if not structured and "schema" not in named:
         parts.append(f"JSON Schema:\n{values['schema']()}")
     if question and "question" not in named:

@@ -311,6 +311,10 @@ def test_a_prompt_says_where_things_stand_and_they_stand_there_once(braces):
     assert "Document:" not in sent
 
 
+def test_an_empty_prompt_stands_in_place_of_ours():
+    assert content("\n", doc=document()).startswith("JSON Schema:")
+
+
 def test_what_a_prompt_does_not_name_follows_below_it():
     assert content("Read {document}.", question="Why?").split("\n\n")[1:] == [
         content("x").split("\n\n")[1],

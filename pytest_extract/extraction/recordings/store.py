@@ -52,6 +52,8 @@ def recording_files(folder: Path) -> Iterator[Path]:
 RecordMode: TypeAlias = Literal["off", "none", "once", "new", "all"]
 RECORD_MODES: Final[tuple[RecordMode, ...]] = ("off", "none", "once", "new", "all")
 FORMAT: Final = 1
+_LONGEST_SLUG: Final = 200
+"""Bytes: file systems take 255."""
 
 
 class NotRecorded(StoreError):
@@ -251,6 +253,7 @@ def read_recording(path: Path) -> Recording:
 
 def _slug(case: str) -> str:
     name = re.sub(r"[^\w.\-]+", "-", re.sub(r"\.extract\.ya?ml(?=::)", "", case)).strip("-.")[-100:]
+    name = name.encode()[-_LONGEST_SLUG:].decode(errors="ignore")
     return f"{name}-cases" if name == JUDGE_FOLDER else name or "case"
 
 
@@ -264,8 +267,7 @@ def _body(key: RecordingKey, extraction: Extraction, output: dict[str, Json]) ->
         "digest": key.digest,
         "inputs": {**key.shown, **inputs},
         "extractor": extraction.extractor,
-        "redacted": False,  # earlier versions recorded an output without its secrets
-        "notes": [],
+        "notes": [clean_message(note) for note in extraction.notes],
         "output": output,
         "failure": failure and to_json(dataclasses.replace(failure, message=clean_message(failure.message))),
         "finish_reason": extraction.finish_reason,
@@ -289,17 +291,13 @@ def _stored(output: Json) -> dict[str, Json]:
     """Return an output as JSON: the lines of a text, or a JSON value (as text, if it has a NaN)."""
     if isinstance(output, str):
         return {"text": output.split("\n")}
-    stored = _stored_json(output)
-    if stored.get("json", output) != output:
-        raise TypeError("a tuple, or a key that is no string")
-    return stored
-
-
-def _stored_json(output: Json) -> dict[str, Json]:
     try:
-        return {"json": json.loads(json.dumps(output, allow_nan=False))}
+        stored = json.loads(json.dumps(output, allow_nan=False))
     except ValueError:
         return {"json_text": json.dumps(output)}
+    if stored != output:
+        raise TypeError("a tuple, or a key that is no string")
+    return {"json": stored}
 
 
 def _output(stored: dict[str, Json]) -> Json:
@@ -308,8 +306,8 @@ def _output(stored: dict[str, Json]) -> Json:
     return stored["json"] if "json" in stored else json.loads(stored["json_text"])
 
 
-def _noted(extraction: Extraction, *notes: str) -> Extraction:
-    return dataclasses.replace(extraction, notes=(*extraction.notes, *notes)) if notes else extraction
+def _noted(extraction: Extraction, note: str) -> Extraction:
+    return dataclasses.replace(extraction, notes=(*extraction.notes, note))
 
 
 def _dump(body: dict[str, Json]) -> str:

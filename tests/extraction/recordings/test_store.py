@@ -173,6 +173,13 @@ def test_the_nearest_recording_explains(tmp_path):
     assert ": the question changed; renew" in recordings.explain(KEY)
 
 
+@pytest.mark.parametrize("name", ["請求書の合計金額を確認する" * 8, "a" * 300, "é" * 200])
+def test_a_case_may_have_a_name_of_any_length(tmp_path, name):
+    key = changed(case=f"{name}.extract.yaml::{name}")
+    assert Recordings(tmp_path, "once").obtain(key, Calls()).notes == ()
+    assert Recordings(tmp_path, "none").obtain(key, Calls()).recorded
+
+
 def test_a_renamed_case_keeps_its_recordings(tmp_path):
     Recordings(tmp_path, "once").obtain(KEY, Calls())
     assert Recordings(tmp_path, "none").lookup(changed(case="moved/acme.extract.yaml::acme")) is not None
@@ -292,6 +299,13 @@ def test_the_data_of_a_document_is_recorded_as_it_is(tmp_path):
         assert Recordings(tmp_path, "none").obtain(key, Calls()).output == output
 
 
+def test_the_notes_of_an_output_are_replayed_without_secrets(tmp_path):
+    noted = dataclasses.replace(OUTPUT, notes=("read twice", f"with {SECRET}"))
+    Recordings(tmp_path, "once").obtain(KEY, Calls(noted))
+    notes = Recordings(tmp_path, "none").obtain(KEY, Calls()).notes
+    assert (notes[0], "[redacted" in notes[1], SECRET in notes[1]) == ("read twice", True, False)
+
+
 def test_a_recording_of_an_earlier_version_is_read_with_its_note(tmp_path):
     Recordings(tmp_path, "once").obtain(KEY, Calls(Extraction("[redacted: API key]")))
     (path,) = recording_files(tmp_path)
@@ -334,7 +348,7 @@ def test_an_ordinary_output_is_not_marked(tmp_path):
     Recordings(tmp_path, "once").obtain(KEY, Calls())
     (path,) = recording_files(tmp_path)
     recording = read_recording(path)
-    assert recording.body["redacted"] is False
+    assert recording.body["notes"] == []
     assert recording.body["output"] == {"text": ['{"a": 1}', ""]}
     assert path.parent.name == "invoices-acme-acme"
 

@@ -258,3 +258,9 @@ def _lock_folder() -> Path:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != user:
         raise PermissionError(f"{folder} belongs to another user")
     return folder
+
+
+def display_path(path: Path, root: Path) -> str:
+    """Return a path for messages: relative to `root` if it is below."""
+    resolved = path if path.is_absolute() else root / path
+    return (resolved.relative_to(root) if resolved.is_relative_to(root) else resolved).as_posix()

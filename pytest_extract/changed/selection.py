@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_extract.changed.git_tree import GitTree, git_place, work_blobs
-from pytest_extract.extraction.recordings.key import display_path
+from pytest_extract.files import display_path
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case

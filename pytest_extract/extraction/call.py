@@ -13,7 +13,9 @@ from collections.abc import Awaitable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from pytest_extract.core.arguments import json_argument, mapping
 from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.extraction.base import Extraction, ExtractionFailure, as_extraction
 from pytest_extract.extraction.llm.errors import failure_kind, summary
@@ -206,3 +208,10 @@ def _awaited(returned: Awaitable[Any], loop: BackgroundLoop | None) -> Any:
 def _refuse_generator(returned: object) -> None:
     if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
         raise ConfigError("the extractor is a generator (it has `yield` in it); return the output instead")
+
+
+def recorded_params(extractor: object) -> Mapping[str, Json]:
+    """Return the attribute `extract_params` of an extractor as JSON, {} without one; ConfigError where it is none."""
+    given = mapping("extract_params", getattr(extractor, "extract_params", None))
+    params: Mapping[str, Json] = json_argument("extract_params", given)
+    return params

@@ -298,8 +298,8 @@ class ExtractionService:
 
     def _tell_other_code(self, extractor: object) -> None:
         """Count a replayed output that other code has made; NotRecorded where only outputs of this code count."""
-        from pytest_extract.extraction.recordings.key import display_path
         from pytest_extract.extraction.recordings.store import NotRecorded
+        from pytest_extract.files import display_path
 
         names = [display_path(path, self._root.resolve()) for path in self._sources_of(extractor)[0]]
         more = f" and {len(names) - _MOST_SOURCES} more" if len(names) > _MOST_SOURCES else ""
@@ -443,7 +443,7 @@ class ExtractionService:
         return known[0] if len(known) == 1 else text_digest("\n".join(sorted(known)))
 
     def _digest_of(self, extractor: object) -> str:
-        from pytest_extract.extraction.recordings.key import recorded_params
+        from pytest_extract.extraction.call import recorded_params
         from pytest_extract.redact.secrets import without_credentials
 
         if id(extractor) not in self._digests:
@@ -474,8 +474,8 @@ class ExtractionService:
 
 def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
     """Return the options on which the recordings of this run, or its node ids, depend; each key holds the model."""
-    from pytest_extract.extraction.recordings.key import display_path
     from pytest_extract.extraction.recordings.store import DEFAULT_FOLDER
+    from pytest_extract.files import display_path
 
     recordings = display_path(settings.recordings, root)
     given: dict[str, list[object]] = {

@@ -67,7 +67,7 @@ class Settings:
 
     def prompt_names(self, root: Path) -> dict[str, Path]:
         """Return the prompt files in their order, by the names that they have in variants."""
-        from pytest_extract.extraction.recordings.key import display_path
+        from pytest_extract.files import display_path
 
         return {display_path(path.resolve(), root.resolve()): path for path in self.prompt}
 

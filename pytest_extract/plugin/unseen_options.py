@@ -88,7 +88,7 @@ class UnseenOptions:
         names = {asked.fixture, asked.by, f"{asked.by}="} | ({"case"} if "case" in asked.arguments else set())
         if any(_reads(path, names) for path in self._sources(item, used, extractor)):
             return None
-        from pytest_extract.extraction.recordings.key import display_path
+        from pytest_extract.files import display_path
 
         code = function.__code__
         place = f"{display_path(Path(code.co_filename), self._root)}:{code.co_firstlineno}"

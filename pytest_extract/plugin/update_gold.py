@@ -20,7 +20,7 @@ from pytest_extract.core.results import FieldResult, Gates, ScoreRecord, is_cove
 from pytest_extract.core.values import MISSING, Json, canonical_json, path_text
 from pytest_extract.documents import DocumentError
 from pytest_extract.errors import ExtractError
-from pytest_extract.extraction.recordings.key import display_path
+from pytest_extract.files import display_path
 from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, output_value, propose
 from pytest_extract.golds.consensus import accept_labels, draft_gold, open_paths
 from pytest_extract.golds.rows import MovedRow, follow_row

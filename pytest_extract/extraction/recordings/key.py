@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_extract.core.arguments import json_argument, mapping
 from pytest_extract.core.values import Json, canonical_json, text_digest
+from pytest_extract.extraction.call import recorded_params
+from pytest_extract.files import display_path
 from pytest_extract.redact.secrets import current, without_credentials
 
 _LINES_KEPT: Final = 400
@@ -159,13 +160,6 @@ def key_of(
     )
 
 
-def recorded_params(extractor: object) -> Mapping[str, Json]:
-    """Return the attribute `extract_params` of an extractor as JSON, {} without one; ConfigError where it is none."""
-    given = mapping("extract_params", getattr(extractor, "extract_params", None))
-    params: Mapping[str, Json] = json_argument("extract_params", given)
-    return params
-
-
 def changed_inputs(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]:
     """Return, in words, each input in which a recording (its `inputs` object) differs from `key`."""
     found: list[str] = []
@@ -234,9 +228,3 @@ def _lines_changed(old: str, new: str) -> int:
         return 0
     codes = difflib.SequenceMatcher(None, old.split(), new.split(), autojunk=False).get_opcodes()
     return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in codes if tag != "equal")
-
-
-def display_path(path: Path, root: Path) -> str:
-    """Return a path for messages: relative to `root` if it is below."""
-    resolved = path if path.is_absolute() else root / path
-    return (resolved.relative_to(root) if resolved.is_relative_to(root) else resolved).as_posix()

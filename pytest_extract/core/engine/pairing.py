@@ -136,7 +136,8 @@ def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list
     """Pair by key, and rows of the same key by best fit; under struct-extract-eval the first row of a key counts."""
     names, cutoff = array.align.key, array.align.key_cutoff
     is_raw = cutoff is None and run.program.semantics.repeated_keys == "first"
-    checks = {} if is_raw else _checks_of_key(array)
+    entries = array.items.entries if isinstance(array.items, Object) and not is_raw else ()
+    checks = {entry.name: _single_check(entry.node) for entry in entries if entry.name in names}
 
     def part(name: str, value: Json) -> Hashable | None:
         """Return a part of a key as its field's metric compares it; None for what is no text or number."""
@@ -171,13 +172,6 @@ def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list
         )
 
     return by_key(ours, theirs, fit, cutoff=cutoff)
-
-
-def _checks_of_key(array: Array) -> dict[str, FieldMetric]:
-    """Return the one metric of each field of the rows that has one."""
-    entries = array.items.entries if isinstance(array.items, Object) else ()
-    found = {entry.name: _single_check(entry.node) for entry in entries if entry.name in array.align.key}
-    return {name: check for name, check in found.items() if check is not None}
 
 
 def _joined(parts: Sequence[Hashable | None]) -> Hashable | None:

@@ -49,6 +49,7 @@ def misspelled_keys(schema: Json, *, as_published: bool) -> Iterator[SchemaError
     value of an unknown key. A name that a reference leads through is a place of definitions.
     `as_published`: only a slip of a known `x-eval-*` is an error, as the published program takes any other key.
     """
+    annotations = [known.removeprefix(X_EVAL) for known in (*X_KEYWORDS, RULES_KEYWORD)]
     references: list[str] = []
     found: list[tuple[str, str, str]] = []
     for pointer, part in schema_objects(schema):
@@ -58,7 +59,11 @@ def misspelled_keys(schema: Json, *, as_published: bool) -> Iterator[SchemaError
             key = str(name)  # of a schema made in Python, keys may be anything
             if key not in _HOLDS and key not in _OF_OTHERS:
                 is_ours = key.startswith(X_EVAL)
-                known = _annotation_meant(key) if is_ours else "" if as_published else _keyword_meant(key, value)
+                if is_ours:
+                    close = difflib.get_close_matches(key.removeprefix(X_EVAL), annotations, n=1)
+                    known = X_EVAL + close[0] if close else ""
+                else:
+                    known = "" if as_published else _keyword_meant(key, value)
                 if known or (is_ours and not as_published):
                     found.append((f"{pointer}/{escape(key)}", key, known))
     for place, key, known in found:
@@ -70,12 +75,6 @@ def misspelled_keys(schema: Json, *, as_published: bool) -> Iterator[SchemaError
         else:
             own = "a key of your own starts with `x-`"
             yield SchemaError(f"no keyword {key!r}; did you mean {known!r}? ({own})", pointer=place)
-
-
-def _annotation_meant(key: str) -> str:
-    names = [known.removeprefix(X_EVAL) for known in (*X_KEYWORDS, RULES_KEYWORD)]
-    close = difflib.get_close_matches(key.removeprefix(X_EVAL), names, n=1)
-    return X_EVAL + close[0] if close else ""
 
 
 def _keyword_meant(key: str, value: Json) -> str:

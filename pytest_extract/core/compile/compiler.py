@@ -44,7 +44,7 @@ from pytest_extract.core.values import (
     short_repr,
     usual,
 )
-from pytest_extract.errors import SchemaError, SchemaErrors, nearest
+from pytest_extract.errors import SchemaError, SchemaErrors, closest, nearest
 
 MOST_EAGER: Final = 20_000
 MOST_RECURSIVE: Final = 1_000
@@ -166,7 +166,7 @@ class Compiler:
         if annotation is not None and annotation.align is not None:
             self._check_align(schema, annotation.align)
         node = self._scored(place)
-        if override is not None:
+        if override is not None and [*self._open.values()].count(pattern) == 1:  # no alternative of several
             self._check_effect(override, node)
         return node
 
@@ -193,12 +193,12 @@ class Compiler:
         elif align.mode == "key" and schema.items is not None:
             rows = self._types(self._schema.node(schema.items))
             row = self._schema.node(schema.items)
-            is_open = row.patterns or isinstance(row.additional, tuple) or not row.properties or row.branches
-            for name in () if is_open or self._as_published else align.key:
-                if name not in row.properties:
-                    self._report(
-                        f"the rows have no {name!r} to be aligned by{nearest(name, row.properties)}", align.where
-                    )
+            is_described = row.properties and not row.patterns and not row.branches and not self._as_published
+            for name in align.key if is_described else ():
+                is_slip = row.additional is None and closest(name, row.properties)
+                if name not in row.properties and (row.additional is False or is_slip):
+                    hint = nearest(name, row.properties)
+                    self._report(f"the rows have no {name!r} to be aligned by{hint}", align.where)
             if rows and "object" not in rows:
                 wanted = "rows are aligned by key where they are objects"
                 self._report(f"{wanted}; these are {' or '.join(rows)}", align.where)

@@ -153,7 +153,7 @@ def _query(text: str, mode: str) -> str:
         pairs = [(name, value) for name, value in pairs if not _TRACKING.fullmatch(name)]
     if not pairs:
         return ""
-    return "?" + urlencode(pairs if mode == "ordered" else sorted(pairs), errors="surrogateescape")
+    return "?" + urlencode(pairs if mode == "ordered" else sorted(pairs), errors="surrogatepass")
 
 
 # --- e-mail

@@ -49,6 +49,7 @@ def schema(**properties):
         ("date", "2024-03-15T10:00:00Z", "2024-03-16T10:00:01Z", {"time": True, "tolerance_days": 1}, 0.0),
         # what separates a query is escaped in a value of it
         ("url", "https://x.org/?a=1&b=2", "https://x.org/?a=1%26b%3D2", {}, 0.0),
+        ("url", "https://x.org/?a=\ud800", "https://x.org/?a=\ud800", {}, 1.0),
         ("url", "x.org:8080/?n=http://y.org", "http://x.org:8080/?n=http%3A%2F%2Fy.org", {"ignore_scheme": True}, 1.0),
     ],
 )
@@ -87,6 +88,13 @@ def test_an_override_without_effect_is_refused(overrides, told):
     whole = schema(tags=texts, party=schema(name=TEXT), rows={"type": "array", "items": schema(sku=TEXT, parts=texts)})
     with pytest.raises(SchemaError, match=told):
         compile_schema(whole, overrides=overrides)
+
+
+@pytest.mark.parametrize("other", [{"type": "array", "items": TEXT}, schema(name=TEXT)])
+def test_an_override_may_be_for_one_of_several_alternatives(other):
+    own = schema(value={"anyOf": [TEXT, other]})
+    score = compile_schema(own, overrides={"value": {"transform": ["lowercase"]}}).score({"value": "a"}, {"value": "A"})
+    assert score.measures["f1"] == 1.0
 
 
 def test_a_value_that_a_transform_makes_null_has_no_value():

@@ -79,9 +79,12 @@ class BulkScorer:
 
     def __post_init__(self) -> None:
         arguments.instance("scorer", self.scorer, Scorer, "a Scorer, made by compile_schema()")
+        thresholds = thresholds_of(self.thresholds)
+        if thresholds.max_latency_s is not None or thresholds.max_cost_usd is not None:
+            raise ConfigError("thresholds: a table of outputs knows no latency and no cost of their calls")
         options = ScoreOptions(judge=self.judge, modality=self.modality, gates=self.gates, confidence=self.confidence)
         object.__setattr__(self, "_options", options)
-        bounds = Requirements(thresholds=thresholds_of(self.thresholds), absent={}, rules=options.rules_gate)
+        bounds = Requirements(thresholds=thresholds, absent={}, rules=options.rules_gate)
         object.__setattr__(self, "_bounds", bounds)
 
     def __reduce__(self) -> tuple[object, ...]:

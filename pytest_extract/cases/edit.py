@@ -409,7 +409,8 @@ def change_keys(case: Case, change: Callable[[dict[str, Json]], Json]) -> bool:
         raise StoreError(f"{case.path}: the case {case.id} is not where it was; collect again")
     if "documents" in keys or (isinstance(shared := root.get("defaults"), dict) and "documents" in shared):
         return False
-    if str(keys.get("id", case.id)) != case.id:
+    own_id = case.id.removesuffix(f"[{case.altered}]")  # the altered case stands where the one does that it is made of
+    if str(keys.get("id", own_id)) != own_id:
         raise StoreError(f"{case.path}: the case {case.id} is not where it was; collect again")
     new = change(keys)
     if new != keys:

@@ -157,8 +157,9 @@ def case_files(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield the case files among `paths` and below them, each once, sorted; none in hidden folders and environments."""
     seen: set[Path] = set()
     for file in _found_case_files(paths):
-        if file.resolve() not in seen:
-            seen.add(file.resolve())
+        place = file.parent.resolve() / file.name  # a link in another folder has files of its own beside it
+        if place not in seen:
+            seen.add(place)
             yield file
 
 

@@ -98,7 +98,8 @@ def messages(
         if "document" not in named:
             parts.append(f"Document:\n{document.text}")
         return [{"role": "user", "content": "\n\n".join(parts)}]
-    return [{"role": "user", "content": [{"type": "text", "text": "\n\n".join(parts)}, attached]}]
+    texts = [{"type": "text", "text": "\n\n".join(parts)}] if parts else []
+    return [{"role": "user", "content": [*texts, attached]}]
 
 
 def _written(schema: Json) -> str:

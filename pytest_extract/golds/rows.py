@@ -70,7 +70,7 @@ def follow_row(cases: Sequence[Case], row: MovedRow) -> None:
     moved = replace(review, open=row.names(review.open), decisions=row.names(review.decisions))
     if moved != review:
         write_review(cases[0].gold_path, gold_name(cases[0]), moved)
-    for case in cases:
+    for case in {(case.path, case.line, case.steps): case for case in cases}.values():  # altered ones have no own keys
         change_keys(case, lambda keys: _renamed(keys, row))
 
 

@@ -195,7 +195,7 @@ def _patterns_without_a_file(
     session: pytest.Session, items: Sequence[ExtractItem], settings: Settings
 ) -> Iterator[str]:
     """Name the patterns of `extract_files` that declare nothing: no change of what they were to match is seen."""
-    if not items:
+    if not items or session_of(session.config).extraction_service.replay is not None:
         return
     from pytest_extract.changed.extractor_sources import declared_files
 

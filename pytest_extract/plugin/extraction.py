@@ -137,6 +137,7 @@ def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
         finish_reason=attempt.finish_reason,
         build=attempt.build,
         recorded=True,
+        other_code=attempt.other_code,
         failure=failure,
         adjustments=attempt.adjustments,
         extractor=extractor,

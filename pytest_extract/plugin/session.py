@@ -226,7 +226,7 @@ class ExtractSession:
         if hasattr(self.config, "workeroutput"):
             self.config.workeroutput[PARAMS] = [*params]
         if any(variant.param is not None for variant in self.variants):
-            return dict.fromkeys(self.variants, ())
+            return {each: found[each.param].marks if each.param in found else () for each in self.variants}
         return {replace(variant, param=name): param.marks for variant in self.variants for name, param in found.items()}
 
     def prompt_path(self, variant: Variant) -> Path | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import CaseResult, Origin
 from pytest_extract.regression.baseline import Baseline
 from pytest_extract.regression.changes import CaseComparison, Change, Comparison
 from pytest_extract.regression.compare import compare, compare_with_variant
@@ -80,9 +80,8 @@ def evaluate_gate(
 
     Raises ConfigError if `rules.measure` names a measure that the cases do not have.
     """
-    counted = counted_states(after)
-    if len(counted) < len(after):
-        before, after = counted_states(before), counted
+    if any(state.origin is Origin.SAMPLE for state in after.values()):  # else the run is compared case by case
+        before, after = counted_states(before), counted_states(after)
     compared = compare(before, after, same_run=same_run)
     return decide(compared, rules, level=level)
 

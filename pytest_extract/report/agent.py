@@ -150,7 +150,10 @@ def _block(run: RunReport, pattern: str, tally: PatternCounts) -> Iterator[str]:
     for result in cases[:_MOST_EXAMPLES]:
         case = run.find_case(result) if run.find_case is not None else None
         leaves = [(leaf, score) for score in read_scores(result) for leaf in failed_results(score.leaves)]
-        leaf, score = next((leaf, score) for leaf, score in leaves if leaf.pattern == pattern)
+        found = next(((leaf, score) for leaf, score in leaves if leaf.pattern == pattern), None)
+        if found is None:  # another result of the same node id
+            continue
+        leaf, score = found
         if case is not None and not governing:
             governing = [*_governing(case, result, leaf.path)]
         named = mistakes_by_path(score.mistakes).get(leaf.path)

@@ -93,6 +93,12 @@ def test_a_mistake_that_changes_the_meaning_is_not_named_a_harmless_one(gold, ex
     assert kind not in [mistake.kind for mistake in score.mistakes]
 
 
+@pytest.mark.parametrize("pair", [("ACME 5", "**ACME 5**"), ("Room 10", "<b>Room 10</b>")])
+def test_markup_around_a_text_with_a_number_is_markup(pair):
+    score = compile_schema(schema(a=TEXT)).score({"a": pair[0]}, {"a": pair[1]})
+    assert [mistake.kind for mistake in score.mistakes] == ["markup"]
+
+
 def test_negative_numbers_are_rounded_as_positive_ones_are():
     for gold, extracted in ((-100.4, -100), (100.4, 100)):
         score = compile_schema(schema(a=NUMBER)).score({"a": gold}, {"a": extracted})

@@ -86,6 +86,15 @@ def test_a_run_without_samples_is_compared_case_by_case():
     assert found.comparison.pairs == 24
 
 
+def test_a_run_of_samples_is_compared_with_samples():
+    before = [
+        *suite(4, GOOD),
+        *(replace(each, origin=Origin.SYNTHETIC, case_id=f"s{each.case_id}") for each in suite(9, GOOD)),
+    ]
+    found = verdict(before, suite(4, GOOD))
+    assert (found.answer, found.comparison.pairs) == (Answer.PASS, 16)
+
+
 def test_a_broken_case_takes_part_in_no_measure():
     whole = suite(1, GOOD)[0]
     broken = replace(whole, outcome=Outcome.BROKEN)

@@ -118,6 +118,7 @@ def marks(gold: Json, extracted: Json) -> str:
     return ""
 
 
+_LONGEST_UNIT: Final = 3
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _MARKDOWN: Final = re.compile(
     r"(?:\*\*|__|~~|`|^#{1,6}\s|^>\s|^[-*]\s|(?<!\d)\*|\*(?!\d)|\[(?=[^\]]*\]\()|\]\([^)]{0,500}\)|\\(?=[^\w\s]))",
@@ -132,7 +133,8 @@ def markup(gold: Json, extracted: Json) -> str:
     pair = _texts(gold, extracted)
     if pair is None or len(gold) + len(extracted) > _LONGEST_MARKED_UP:
         return ""
-    if read_amount(gold) is not None and read_amount(extracted) is not None:  # a sign or a currency is no markup
+    numbers = [read_amount(side) for side in (gold, extracted)]  # their signs and currencies are no markup
+    if all(each is not None and len(each.around) <= _LONGEST_UNIT for each in numbers):
         return ""
     for right, wrong, says in ((*pair, "left in"), (*pair[::-1], "lost")):
         without_tags = [_TAG.sub("", wrong), _TAG.sub(" ", wrong)]  # in a word; between lines or cells

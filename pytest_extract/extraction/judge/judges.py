@@ -255,7 +255,7 @@ def _held(judge: object, inside: frozenset[int] = frozenset()) -> list[object]:
         named = (getattr(judge, "__kwdefaults__", None) or {}).items()
         parts = [*closure, *(getattr(judge, "__defaults__", None) or ()), *named]
     else:
-        parts = _attributes(judge)
+        parts = [part for part in _attributes(judge) if not isinstance(part[1], dict)]  # one may be filled by answers
     found: list[object] = []
     for part in parts:
         if _is_plain(part):
@@ -265,7 +265,7 @@ def _held(judge: object, inside: frozenset[int] = frozenset()) -> list[object]:
     return found
 
 
-def _attributes(judge: object) -> list[object]:
+def _attributes(judge: object) -> list[tuple[str, object]]:
     """Return the names and values that an object holds, in a dict or in slots."""
     state: Any = object.__getstate__(judge)
     parts = state if isinstance(state, tuple) else (state,)

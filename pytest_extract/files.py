@@ -264,3 +264,8 @@ def display_path(path: Path, root: Path) -> str:
     """Return a path for messages: relative to `root` if it is below."""
     resolved = path if path.is_absolute() else root / path
     return (resolved.relative_to(root) if resolved.is_relative_to(root) else resolved).as_posix()
+
+
+def own_place(path: Path) -> Path:
+    """Return where a file is, whichever way led there; a file that is a symbolic link is the link, as in git."""
+    return path.parent.resolve() / path.name

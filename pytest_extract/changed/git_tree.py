@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from pytest_extract.errors import ConfigError
+from pytest_extract.files import own_place
 
 _PLACEHOLDERS: Final = (
     *(".pdf", ".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".webp", ".bmp", ".mp3", ".wav", ".ogg", ".flac"),
@@ -41,7 +42,7 @@ class GitTree:
 
     def name(self, path: Path) -> str | None:
         """Return the path as the revision names it, None for one outside of the work tree."""
-        place = git_place(path)
+        place = own_place(path)
         return place.relative_to(self.root).as_posix() if place.is_relative_to(self.root) else None
 
     def text(self, name: str) -> str:
@@ -88,11 +89,6 @@ class GitTree:
             target = into / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(by_name.get(name, b""))
-
-
-def git_place(path: Path) -> Path:
-    """Return where a file is, whichever way led there; a file that is a symbolic link is the link, as in git."""
-    return path.parent.resolve() / path.name
 
 
 def open_tree(folder: Path, ref: str) -> GitTree:

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_extract.changed.git_tree import GitTree, git_place, work_blobs
-from pytest_extract.files import display_path
+from pytest_extract.changed.git_tree import GitTree, work_blobs
+from pytest_extract.files import display_path, own_place
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
@@ -153,7 +153,7 @@ def case_key_below(case: Case, root: Path) -> str:
 
 
 def _relative(path: Path, root: Path) -> str:
-    return display_path(git_place(path), root)
+    return display_path(own_place(path), root)
 
 
 def gone_files(tree: GitTree, root: Path) -> list[Path]:

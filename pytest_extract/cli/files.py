@@ -19,7 +19,7 @@ from pytest_extract.core.arguments import class_schema
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
-from pytest_extract.files import MOST_BULK_BYTES
+from pytest_extract.files import MOST_BULK_BYTES, own_place
 from pytest_extract.report.lines import Line, printed, safe_controls, text_of
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def case_files(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield the case files among `paths` and below them, each once, sorted; none in hidden folders and environments."""
     seen: set[Path] = set()
     for file in _found_case_files(paths):
-        place = file.parent.resolve() / file.name  # a link in another folder has files of its own beside it
+        place = own_place(file)  # a link in another folder has files of its own beside it
         if place not in seen:
             seen.add(place)
             yield file

@@ -149,21 +149,21 @@ def run(args: argparse.Namespace) -> int:
         for each in lines:
             print_note("report", text_of(each))
         return 2 if any(span.style == "bad" for each in lines for span in each) else 0
-    samples = results if "origin" in args.by else counted(results)
-    if len(samples) < len(results):
-        left_out = plural(len(results) - len(samples), "result")
+    shown = results if "origin" in args.by else counted(results)
+    if len(shown) < len(results):
+        left_out = plural(len(results) - len(shown), "result")
         print_note(
             "report", f"{left_out} of cases that are no samples left out; --by=origin shows them beside the others"
         )
     if args.by:
-        tables = slice_tables(samples, args.by)
+        tables = slice_tables(shown, args.by)
         if args.json:
             write_json([slice_record(table) for table in tables], None)
         else:
             most = None if args.verbose else MOST_SLICES
             print_lines(slice_lines(tables, width=terminal_width(), view=view, most=most))
         return 0
-    variants = standings(samples)
+    variants = standings(shown)
     runs = [(aggregate(variant.results, samples=args.samples), variant) for variant in variants]
     if args.json:
         write_json([aggregate_record(found, variant) for found, variant in runs], None)

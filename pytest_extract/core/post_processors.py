@@ -22,7 +22,7 @@ def reclassify_nulls(
     is skipped, else a match. A result about the shape of a container holds no values to compare, so one that matches
     counts as null on both sides, as published; a wrong type stays wrong whatever null means.
     """
-    blank = params["absent_values"]
+    blank, skip = params["absent_values"], bool(params["both_absent_skip"])
 
     def absent(value: Json) -> bool:
         return any(type(value) is type(one) and value == one for one in blank)
@@ -32,21 +32,17 @@ def reclassify_nulls(
         if result.status in _ONE_SIDED and absent(None) and (result.gold is None or result.extracted is None):
             gold, extracted = transformed(result)  # null counts as absent, and what the other side has may as well
             nothing = gold is None or absent(gold), extracted is None or absent(extracted)
-            found.append(
-                _reclassified(result, nothing, skip=bool(params["both_absent_skip"])) if all(nothing) else result
-            )
-            continue
-        if result.status not in SCORED:
-            found.append(result)
-            continue
-        if result.metric == STRUCTURE:
+            nothing = nothing if all(nothing) else (False, False)
+        elif result.status not in SCORED:
+            nothing = False, False
+        elif result.metric == STRUCTURE:
             agrees = result.status is Status.MATCH and absent(None)
-            found.append(_reclassified(result, (agrees, agrees), skip=bool(params["both_absent_skip"])))
-            continue
-        gold, extracted = transformed(result)
-        known = gold is not MISSING and extracted is not MISSING
-        nothing = (known and absent(gold), known and absent(extracted))
-        found.append(_reclassified(result, nothing, skip=bool(params["both_absent_skip"])))
+            nothing = agrees, agrees
+        else:
+            gold, extracted = transformed(result)
+            known = gold is not MISSING and extracted is not MISSING
+            nothing = known and absent(gold), known and absent(extracted)
+        found.append(_reclassified(result, nothing, skip=skip))
     return found
 
 

@@ -208,12 +208,11 @@ class ExtractSession:
         return variants
 
     def variants_of(self, file: pytest.Collector) -> Mapping[Variant, Collection[Any]]:
-        """Return the variants of a file's cases: each of the run's with every param of the extractor's fixture, if any.
+        """Return the variants of a file's cases, each with the marks of its param.
 
-        With each, the marks of its param.
-
-        Where models are chosen, or a past run gives the variants, params are none. Raises ConfigError for golds
-        that several variants would update.
+        They are those of the run, each with every param of the extractor's fixture, if it has any. Where models are
+        chosen, or a past run gives the variants, params are none. Raises ConfigError for golds that several variants
+        would update.
         """
         definitions = file.session._fixturemanager.getfixturedefs(EXTRACTOR, file)  # noqa: SLF001  # no public look-up
         found = extractor_params(definitions or ())

@@ -91,13 +91,17 @@ def _without_null_branches(schema: Json, pointer: str) -> Json:
     if not isinstance(schema, dict):
         return schema
     node = map_children(schema, pointer, _without_null_branches)
-    branches = node.get("anyOf")
-    if not isinstance(branches, list):
+    if not isinstance(node.get("anyOf"), list):
         return node
-    left = [branch for branch in branches if branch not in _NULLS]
-    if len(left) != 1 or not isinstance(left[0], dict):
-        return {**node, "anyOf": left}
-    return {**{key: value for key, value in node.items() if key != "anyOf"}, **left[0]}
+    parent, branches, only = _beside_null(node)
+    return {**node, "anyOf": branches} if only is None else {**parent, **only}
+
+
+def _beside_null(node: dict[str, Json]) -> tuple[dict[str, Json], list[Json], dict[str, Json] | None]:
+    """Return a schema without its `anyOf`, the branches of that beside null, and the branch that is the only one."""
+    branches = [branch for branch in node["anyOf"] if branch not in _NULLS]
+    only = branches[0] if len(branches) == 1 and isinstance(branches[0], dict) else None
+    return {key: value for key, value in node.items() if key != "anyOf"}, branches, only
 
 
 def _with_null_types(schema: Json, pointer: str) -> Json:
@@ -105,15 +109,13 @@ def _with_null_types(schema: Json, pointer: str) -> Json:
     if not isinstance(schema, dict):
         return schema
     node = map_children(schema, pointer, _with_null_types)
-    branches = node.get("anyOf")
-    if not isinstance(branches, list):
+    if not isinstance(node.get("anyOf"), list):
         return node
-    left = [branch for branch in branches if branch not in _NULLS]
-    if len(left) != 1 or not isinstance(left[0], dict):
+    parent, _, only = _beside_null(node)
+    if only is None:
         return node
-    branch = _all_of(left[0], keep=True)
-    parent = {key: value for key, value in node.items() if key != "anyOf"}
-    if len(branches) == 1:
+    branch = _all_of(only, keep=True)
+    if len(node["anyOf"]) == 1:
         return _over(branch, parent)
     if not isinstance(branch.get("type"), str | list) or not _BEYOND_TYPES.isdisjoint(branch):
         return node

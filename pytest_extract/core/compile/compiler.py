@@ -174,14 +174,15 @@ class Compiler:
         """Report what an override says of a container that only a value compared as one can have."""
         if not isinstance(node, Object | Array) or node.checks:
             return
-        is_list = isinstance(node, Array)
-        scored = node.result is not None and node.field if isinstance(node, Array) else False
-        given: dict[str, object] = {"transform": override.transforms}
-        given |= {} if scored else {"weight": override.weight, "threshold": override.threshold}
-        names = [name for name, value in given.items() if value is not None]
+        what, inside, has_result = "an object", f"{node.pattern}.NAME", False
+        if isinstance(node, Array):
+            what, inside = "an array that is compared row by row", f"{node.pattern}[]"
+            has_result = node.field and node.result is not None
+        given = {"transform": override.transforms is not None}
+        if not has_result:
+            given |= {"weight": override.weight is not None, "threshold": override.threshold is not None}
+        names = [name for name, is_given in given.items() if is_given]
         if names:
-            inside = f"{node.pattern}[]" if is_list else f"{node.pattern}.NAME"
-            what = "an array that is compared row by row" if is_list else "an object"
             told = f"{' and '.join(f'`{name}`' for name in names)} {'has' if len(names) == 1 else 'have'} no effect on"
             self._report(f"{told} {what}; name what is in it, such as {inside!r}", IN_OVERRIDES + node.pattern)
 

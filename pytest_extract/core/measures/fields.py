@@ -97,13 +97,15 @@ def _rows_of(leaves: Iterable[FieldResult]) -> list[_Row]:
             continue
         steps = tuple(leaf.path)
         for side, value in enumerate((leaf.gold, leaf.extracted) if leaf.status in WRONG else ()):
-            listed = value if isinstance(value, list) else [value] if steps and isinstance(steps[-1], int) else []
-            for index, item in enumerate(listed):  # rows of a value that is compared as one
-                if isinstance(item, dict):
-                    row = rows.setdefault((*steps, side, index) if isinstance(value, list) else steps, _Row(wrong=True))
-                    row.in_gold |= side == 0
-                    row.in_output |= side == 1
-                    row.wrong = True
+            if isinstance(value, list):  # rows of a list that is compared as one
+                places = [(*steps, side, index) for index, item in enumerate(value) if isinstance(item, dict)]
+            else:
+                places = [steps] if isinstance(value, dict) and steps and isinstance(steps[-1], int) else []
+            for place in places:
+                row = rows.setdefault(place, _Row())
+                row.in_gold |= side == 0
+                row.in_output |= side == 1
+                row.wrong = True
         for end in range(1, len(steps)):
             if isinstance(steps[end - 1], int) and isinstance(steps[end], str):
                 row = rows.setdefault(steps[:end], _Row())

@@ -56,7 +56,6 @@ def reading_metric(
     explain: Explain,
     *,
     unread: Compare = same_text,
-    threshold: float = 1.0,
     reflexive: bool = True,
     near: tuple[Callable[[Read], float], float, float] | None = None,
 ) -> BoundMetric:
@@ -91,7 +90,6 @@ def reading_metric(
 
     return BoundMetric(
         compare=lambda gold, extracted: score(gold, read(gold), extracted, read(extracted)),
-        threshold=threshold,
         reflexive=reflexive,
         explain=explain,
         matrix=matrix,

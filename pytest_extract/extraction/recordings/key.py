@@ -172,7 +172,7 @@ def changed_inputs(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]
     if recorded["question"] != key.inputs["question"]:
         found.append("the question changed")
     found.extend(_param_changes(recorded["params"], key.shown["params"]))
-    mode, mode_now = (each.get("mode") for each in (recorded, key.inputs))
+    mode, mode_now = recorded.get("mode"), key.inputs.get("mode")
     if mode != mode_now:
         found.append(f"recorded for mode {mode or 'none'}, now {mode_now or 'none'}")
     if recorded["repeat"] != key.repeat:

@@ -254,9 +254,9 @@ def _read_prompt(path: Path) -> Prompt:
 def mistakes_around(source: SourceFile, steps: Steps) -> tuple[Mistake, ...]:
     """Return the source's own mistakes at or around a place, so that no invalid part is used."""
     return tuple(
-        Mistake(source, problem.steps, problem.message, place=problem.place)
-        for problem in source.parsed.problems
-        if problem.steps[: len(steps)] == steps or steps[: len(problem.steps)] == problem.steps
+        mistake
+        for mistake in source.mistakes
+        if mistake.steps[: len(steps)] == steps or steps[: len(mistake.steps)] == mistake.steps
     )
 
 

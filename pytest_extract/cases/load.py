@@ -140,8 +140,7 @@ class _Loader:
     def load(self, source: SourceFile) -> Iterator[Case]:
         """Yield the cases of the file; its mistakes are in `mistakes` when the iteration is over."""
         root = source.value
-        for problem in source.parsed.problems:
-            self.mistakes.append(Mistake(source, problem.steps, problem.message, place=problem.place))
+        self.mistakes += source.mistakes
         if not isinstance(root, dict):
             found = "an empty file" if root is None else json_type(root)
             message = (
@@ -150,7 +149,7 @@ class _Loader:
             self.mistakes.append(Mistake(source, (), message))
             return
         defaults = self._defaults(source, root)
-        if any(not problem.steps for problem in source.parsed.problems):
+        if any(not mistake.steps for mistake in source.mistakes):
             return
         if "cases" in root or "dataset" in root:
             self._refuse_strays(source, root)
@@ -187,8 +186,7 @@ class _Loader:
                 missing = Mistake(source, steps, no_file("defaults", path))
                 self.mistakes.append(mistake_in(error) if is_file(path) else missing)
                 return _broken(source, steps)
-            for problem in named.parsed.problems:
-                self.mistakes.append(Mistake(named, problem.steps, problem.message, place=problem.place))
+            self.mistakes += named.mistakes
             source, steps, value = named, (), named.value
         if not isinstance(value, dict):
             message = f"`defaults` must be a mapping of case keys, or the path of a YAML file, not {json_type(value)}"
@@ -239,8 +237,7 @@ class _Loader:
         except CaseFileError as error:
             self.mistakes.append(mistake_in(error))
             return
-        for problem in source.parsed.problems:
-            self.mistakes.append(Mistake(source, problem.steps, problem.message, place=problem.place))
+        self.mistakes += source.mistakes
         if isinstance(source.value, dict):
             yield from self._case(source, (), source.value, defaults, f"{case_name(self._path)}-{number}", number)
         else:

@@ -45,6 +45,11 @@ class SourceFile:
         return self.parsed.value
 
     @property
+    def mistakes(self) -> list[Mistake]:
+        """What is wrong in the text by itself: parts that are no JSON values."""
+        return [Mistake(self, each.steps, each.message, place=each.place) for each in self.parsed.problems]
+
+    @property
     def folder(self) -> str:
         """Where the paths that the text names resolve from."""
         return os.path.dirname(self.path)  # noqa: PTH120 - a path a case, and pathlib takes five times as long
@@ -256,3 +261,21 @@ def parse_source(path: Path, text: str, language: Literal["json", "yaml"], first
         line, column = error.place or (first_line, None)
         raise CaseFileError(error.message, path=path, line=line, column=column) from None
     return SourceFile(path, text, language, parsed, first_line)
+
+
+def read_value(path: Path) -> Json:
+    """Return the value of a JSON (by suffix YAML) file; raises CaseFileError with line and column."""
+    return _whole_value(read_source(path))
+
+
+def read_json_lines(path: Path) -> Iterator[tuple[int, Json]]:
+    """Yield line number and value of each line of a JSONL file that is not blank; raises CaseFileError."""
+    for number, line in enumerate(read_text(path, MOST_BULK_BYTES).split("\n"), start=1):
+        if line.strip():
+            yield number, _whole_value(parse_source(path, line, "json", number))
+
+
+def _whole_value(source: SourceFile) -> Json:
+    for problem in source.parsed.problems:
+        raise CaseFileError(problem.message, path=source.path, line=problem.place.line, column=problem.place.column)
+    return source.value

@@ -17,7 +17,8 @@ from pytest_extract.cases.review_file import (
     review_path,
     write_review,
 )
-from pytest_extract.cli.files import print_note, print_text, read_schema, read_value, refuse_options, write_json
+from pytest_extract.cases.sources import read_value
+from pytest_extract.cli.files import print_note, print_text, read_schema, refuse_options, write_json
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError

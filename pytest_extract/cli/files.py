@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_extract.cases.embedded_schema import embedded_schema, wrapped_schema
 from pytest_extract.cases.json_text import pointer_advice, pointer_steps
-from pytest_extract.cases.sources import SourceFile, parse_source, path_and_pointer, read_source, read_text
+from pytest_extract.cases.sources import path_and_pointer, read_json_lines, read_value
 from pytest_extract.core.arguments import class_schema
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.values import Json
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
-from pytest_extract.files import MOST_BULK_BYTES, own_place
+from pytest_extract.files import own_place
 from pytest_extract.report.lines import Line, printed, safe_controls, text_of
 
 if TYPE_CHECKING:
@@ -35,11 +35,6 @@ def refuse_options(args: argparse.Namespace, where: str, *names: str) -> None:
     given = [f"--{name}" for name in names if name in args.given]
     if given:
         raise ConfigError(f"{' and '.join(given)} {'has' if len(given) == 1 else 'have'} no effect {where}")
-
-
-def read_value(path: Path) -> Json:
-    """Return the JSON (by suffix YAML) value of a file; raises CaseFileError with line and column."""
-    return _parsed_value(read_source(path))
 
 
 def read_schema(given: str) -> Json:
@@ -62,9 +57,7 @@ def read_records(paths: Iterable[Path], *, each: bool = False) -> Iterator[tuple
     """Yield (where, value) of every record: one a file, one a line of a `.jsonl`, or with `each` one an array item."""
     for path in paths:
         if path.suffix.lower() == ".jsonl":
-            for number, line in enumerate(read_text(path, MOST_BULK_BYTES).split("\n"), start=1):
-                if line.strip():
-                    yield f"{path}:{number}", _parsed_value(parse_source(path, line, "json", number))
+            yield from ((f"{path}:{number}", value) for number, value in read_json_lines(path))
             continue
         value = read_value(path)
         if each and isinstance(value, list):
@@ -95,13 +88,6 @@ def write_json(value: Json, output: Path | None) -> None:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StoreError(f"{output} cannot be written: {error.strerror or error}") from error
-
-
-def _parsed_value(source: SourceFile) -> Json:
-    for problem in source.parsed.problems:
-        place = problem.place
-        raise CaseFileError(problem.message, path=source.path, line=place.line, column=place.column)
-    return source.value
 
 
 def load_extensions(given: str | None) -> Extensions | None:

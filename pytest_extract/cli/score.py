@@ -9,8 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.cases.sources import read_text
-from pytest_extract.cli.files import load_extensions, print_text, read_schema, read_value, refuse_options, write_json
+from pytest_extract.cases.sources import read_text, read_value
+from pytest_extract.cli.files import load_extensions, print_text, read_schema, refuse_options, write_json
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import SchemaFit

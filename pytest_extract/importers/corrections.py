@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.cases.keys import checked_value
+from pytest_extract.cases.sources import read_value
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.values import FieldPath, Json, Step, canonical_json, copied, iter_leaves
 from pytest_extract.errors import CaseFileError, CaseFileErrors, nearest
@@ -16,8 +17,7 @@ from pytest_extract.importers.files import (
     ImportFolder,
     Record,
     checked,
-    json_file_value,
-    json_lines,
+    json_objects,
     plain_id,
     write_datasets,
 )
@@ -37,7 +37,7 @@ def import_corrections(source: Path, target: ImportFolder) -> Imported:
     records: list[Record] = []
     mistakes: list[CaseFileError] = []
     lines: dict[Json, int] = {}
-    for number, row in json_lines(source):
+    for number, row in json_objects(source):
         try:
             records.append(_record(source, number, row))
         except CaseFileError as mistake:
@@ -81,7 +81,7 @@ def _record(path: Path, number: int, row: Mapping[str, Any]) -> Record:
     for file in (row.get("document"), row["schema"]):
         if isinstance(file, str) and not (path.parent / file).is_file():
             raise wrong(f"{file} is no file beside {path.name}")
-    schema = json_file_value(path.parent / row["schema"]) if isinstance(row["schema"], str) else row["schema"]
+    schema = read_value(path.parent / row["schema"]) if isinstance(row["schema"], str) else row["schema"]
     output = row.get("output")
     try:
         gold = row["corrected"] if "corrected" in row else _corrected(output, row["corrections"])

@@ -13,7 +13,7 @@ from pytest_extract.importers.files import (
     ImportFolder,
     Record,
     checked,
-    json_lines,
+    json_objects,
     plain_id,
     workbook_rows,
     write_datasets,
@@ -25,7 +25,7 @@ _NEEDED: Final = ("schema", "text", "json")
 
 def import_deepjsoneval(source: Path, target: ImportFolder) -> Imported:
     """Write one dataset, a case a row of JSONL or .xlsx; raises CaseFileError with the row that cannot be used."""
-    rows = workbook_rows(source) if source.suffix.lower() == ".xlsx" else json_lines(source)
+    rows = workbook_rows(source) if source.suffix.lower() == ".xlsx" else json_objects(source)
     records = [_record(source, number, row) for number, row in rows]
     return write_datasets(
         target, NAME, records, heading=("DeepJSONEval: its measures are syntax, key_match and strict",)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_extract.cases.embedded_schema import wrapped_schema
+from pytest_extract.cases.sources import read_value
 from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
@@ -17,7 +18,6 @@ from pytest_extract.importers.files import (
     ImportFolder,
     Record,
     checked,
-    json_file_value,
     one_line,
     plain_id,
     reading_replaced,
@@ -88,7 +88,7 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
                 continue
             identity = plain_id(gold.name.removesuffix(SUFFIX))
             keys = {"id": identity, "document": named(document), "gold": named(gold)}
-            record = checked(keys, each.schema, json_file_value(gold))
+            record = checked(keys, each.schema, read_value(gold))
             records.append(record)
             text += _case_text(record)
             if record.uncompared is not None:
@@ -104,8 +104,8 @@ def _copy(files: Mapping[str, Path], target: ImportFolder) -> None:
         there = target.folder / name
         if name.endswith(SUFFIX) and there.exists():
             with reading_replaced():
-                old = json_file_value(there)
-            target.replace_gold(str(there), old, json_file_value(file))
+                old = read_value(there)
+            target.replace_gold(str(there), old, read_value(file))
     for name, file in files.items():
         target.copy(name, file)
 
@@ -114,7 +114,7 @@ def _folder(path: Path, source: Path) -> _Folder:
     files = sorted(path.glob("*-schema.json"))
     if len(files) > 1:
         raise ConfigError(f"{path}: holds several schemas: {', '.join(file.name for file in files)}")
-    value, pointer = json_file_value(files[0]), ""
+    value, pointer = read_value(files[0]), ""
     if (inner := wrapped_schema(value)) is not None:
         value, pointer = SchemaSource(value).at(f"/{inner}"), f"#/{inner}"
     return _Folder(path, path.relative_to(source), files[0], pointer, value)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.cases.keys import EDITOR_SCHEMA, case_file_schema, editor_line
-from pytest_extract.cases.sources import parse_source, read_source, read_text
+from pytest_extract.cases.sources import read_json_lines, read_value
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.validate import Validator
@@ -165,25 +165,12 @@ def yaml_quoted(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def json_file_value(path: Path) -> Json:
-    """Return the value of a JSON file; raises CaseFileError with line and column."""
-    source = read_source(path)
-    for problem in source.parsed.problems:
-        raise CaseFileError(problem.message, path=path, line=problem.place.line, column=problem.place.column)
-    return source.value
-
-
-def json_lines(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of a JSONL file; raises CaseFileError with the line for anything else."""
-    for number, line in enumerate(read_text(path, MOST_BULK_BYTES).split("\n"), start=1):
-        if not line.strip():
-            continue
-        source = parse_source(path, line, "json", number)
-        for problem in source.parsed.problems:
-            raise CaseFileError(problem.message, path=path, line=problem.place.line, column=problem.place.column)
-        if not isinstance(source.value, dict):
+    for number, value in read_json_lines(path):
+        if not isinstance(value, dict):
             raise CaseFileError("a record is a JSON object", path=path, line=number)
-        yield number, source.value
+        yield number, value
 
 
 def workbook_rows(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
@@ -261,10 +248,10 @@ def reading_replaced() -> Iterator[None]:
 def _golds_there(path: Path) -> Iterator[tuple[Json, Json]]:
     """Yield id and gold of the cases of a dataset that is there; a text names a file, as in every dataset."""
     with reading_replaced():
-        for _, row in json_lines(path) if path.exists() else ():
+        for _, row in json_objects(path) if path.exists() else ():
             gold = row.get("gold")
             file = path.parent / gold if isinstance(gold, str) else None
-            yield row.get("id"), json_file_value(file) if file is not None and file.is_file() else gold
+            yield row.get("id"), read_value(file) if file is not None and file.is_file() else gold
 
 
 def _line(target: ImportFolder, name: str, record: Record) -> dict[str, Json]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_extract.cases.sources import read_value
 from pytest_extract.core.metrics.dates import read_iso
 from pytest_extract.core.values import FieldPath, Json, iter_leaves, pattern_of, value_at
 from pytest_extract.errors import CaseFileError, ConfigError
@@ -15,7 +16,6 @@ from pytest_extract.importers.files import (
     ImportFolder,
     Record,
     checked,
-    json_file_value,
     plain_id,
     write_datasets,
 )
@@ -49,7 +49,7 @@ def import_llama_extract_bench(source: Path, target: ImportFolder) -> Imported:
 
 
 def _record(path: Path, source: Path, folder: Path) -> tuple[Record, int]:
-    content = json_file_value(path)
+    content = read_value(path)
     if not isinstance(content, dict) or not {"data_schema", "expected_output"} <= content.keys():
         raise CaseFileError("has no `data_schema` and `expected_output`", path=path, line=1)
     schema, gold = content["data_schema"], content["expected_output"]

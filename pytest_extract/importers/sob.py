@@ -17,7 +17,7 @@ from pytest_extract.importers.files import (
     ImportFolder,
     Record,
     checked,
-    json_lines,
+    json_objects,
     plain_id,
     write_datasets,
 )
@@ -50,7 +50,7 @@ def import_sob(source: Path, target: ImportFolder, *, modality: str | None = Non
     groups: list[list[Record]] = []
     answered: dict[str, tuple[list[Record], set[str]]] = {}  # what is asked -> records of different models, the models
     rows, documents = 0, 0
-    for number, row in json_lines(source):
+    for number, row in json_objects(source):
         record, text = _record(source, number, row, modality)
         rows += 1
         documents += text is not None

@@ -74,7 +74,7 @@ def load_overrides(path: Path) -> Overrides:
         source = parse_source(path, read_text(path), "yaml")
     except CaseFileError as error:
         raise CaseFileErrors([error]) from None
-    mistakes = [Mistake(source, item.steps, item.message, place=item.place) for item in source.parsed.problems]
+    mistakes = source.mistakes
     found: dict[tuple[str, str | None], int] = {}
     overrides: list[Override] = []
     for index, (steps, entry) in enumerate(_entries(source, mistakes)):

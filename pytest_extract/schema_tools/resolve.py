@@ -120,7 +120,8 @@ def _with_null_types(schema: Json, pointer: str) -> Json:
     if not isinstance(branch.get("type"), str | list) or not _BEYOND_TYPES.isdisjoint(branch):
         return node
     merged = _over(branch, parent)
-    return merged if "type" in parent else _with_null(merged)
+    allowed = parent.get("type", "null")  # a type beside `anyOf` decides on null as well
+    return _with_null(merged) if "null" in allowed else merged
 
 
 def _over(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Json]:

@@ -59,6 +59,14 @@ TREE = {
         ),
         ({"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "null"}]}, {"type": ["string", "number", "null"]}),
         (
+            {"type": ["string", "null"], "anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]},
+            {"type": ["string", "null"], "minLength": 1},
+        ),
+        (
+            {"type": "string", "anyOf": [{"type": "string", "minLength": 1}, {"type": "null"}]},
+            {"type": "string", "minLength": 1},
+        ),
+        (
             {"anyOf": [{"const": 1, "type": "integer"}, {"type": "null"}]},
             {"anyOf": [{"const": 1, "type": "integer"}, {"type": "null"}]},
         ),

@@ -105,12 +105,12 @@ FORMATS: Final = (
     _key_format("AWS key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}", proof=True),
     _prefixed(
         "cloud key",
-        "LTAI AKID AQVN dop_v1_ dor_v1_ doo_v1_ dapi HRKU- fo1_ rnd_ nfp_ nfc_ sbp_ sb_secret_ napi_ cfut_ cfat_ "
+        "dop_v1_ dor_v1_ doo_v1_ HRKU- fo1_ rnd_ nfp_ nfc_ sbp_ sb_secret_ napi_ cfut_ cfat_ "
         "cfk_ vcp_ vck_ vca_ vci_ vcr_ vercel_blob_rw_ mdb_sa_sk_ tk-us- akab- pscale_tkn_ pscale_pw_ "
         "pscale_oauth_ sha256~",
         r"[\w\-.]{20,400}",
     ),
-    _prefixed("cloud key", "ABSK essu_ cflt aivenv1 fm1 fm2_ glc_ sntrys_ whsec_", r"[A-Za-z0-9+/=_\-]{24,2000}"),
+    _prefixed("cloud key", "essu_ aivenv1 fm1_ fm1a_ fm1r_ fm2_ glc_ sntrys_ whsec_", r"[A-Za-z0-9+/=_\-]{24,2000}"),
     _prefixed("Google token", "ya29. 1//0", r"[\w\-.]{30,2000}"),
     _key_format("Azure secret", "Q~", r"[\w.~]{3}\dQ~[\w.~\-]{31,34}"),
     _key_format("Azure key", "JQQJ9", r"[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{20,32}"),
@@ -127,14 +127,22 @@ FORMATS: Final = (
     _prefixed(
         "access token",  # code, packages, infrastructure, watching
         "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glrtr- glptt- glcbt- glsoat- gloas- glft- glimt- "
-        "glagent- glffct- glwt- GR1348941 ATBB ATCTT3 ATATT3 npm_ pypi- rubygems_ dckr_pat_ dckr_oat_ AKCp cmVmd "
+        "glagent- glffct- glwt- GR1348941 ATCTT3 ATATT3 npm_ pypi- rubygems_ dckr_pat_ dckr_oat_ "
         "hvs. hvb. hvr. pul- AGE-SECRET-KEY-1 ops_eyJ CCIPAT_ CCIPRJ_ bkua_ bkaj_ bkct_ bkpat_ tskey- sgp_ sqp_ "
         "squ_ sqa_ PMAK- pnu_ pnb_ dbtc_ dbtu_ dbts_ zpka_ CLOJARS_ snyk_uat. snyk_sat. sktsec_ dnkey- glsa_ "
         "sntryu_ NRAK- NRII- NRJS- NRRA- phx_ ddapp_ ddapi_ hcaik_ hcamk_ hcxik_ hcxmk_ hcxlk_ xaat- xapt- "
         "eyJrIjoi",
         r"[\w\-.=]{20,4000}",
     ),
-    _prefixed("access token", "cio oy2 ico- p8e- cu_", r"[A-Za-z0-9]{32,64}"),
+    _prefixed("access token", "ico- p8e- cu_", r"[A-Za-z0-9]{32,64}"),
+    # base64 of another thing holds a few letters by chance: whole lengths
+    _key_format(
+        "access token",
+        "cio oy2 EAA dapi LTAI AKID AQVN ABSK cflt ATBB AKCp cmVmd EZAK EZTK",
+        r"cio[A-Za-z0-9]{32}|oy2[a-z0-9]{43}|EAA[A-Za-z0-9]{60,400}|dapi[0-9a-f]{32}(?:-\d)?|LTAI[A-Za-z0-9]{20}"
+        r"|(?:AKID|ATBB)[A-Za-z0-9]{32}|AQVN[\w\-]{35,38}|ABSK[A-Za-z0-9+/]{100,200}={0,2}|cflt[A-Za-z0-9+/]{60}"
+        r"|AKCp[A-Za-z0-9]{69}|cmVmd[A-Za-z0-9]{59}|EZ[AT]K[A-Za-z0-9]{54}",
+    ),
     _key_format("access token", "API-", r"API-[A-Z0-9]{25,32}"),
     _key_format("Terraform token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w\-]{60,70}"),
     _key_format("Doppler token", "dp.", r"dp\.(?:st|pt|ct|sa|scim|audit)\.(?:[a-z0-9_\-]{1,40}\.)?[A-Za-z0-9]{40,44}"),
@@ -144,7 +152,7 @@ FORMATS: Final = (
     _prefixed(
         "payment key",
         "sk_live_ sk_test_ sk_prod_ sk_org_live_ sk_org_test_ rk_live_ rk_test_ rk_prod_ pdl_live_apikey_ "
-        "pdl_sdbx_apikey_ FLWSECK- FLWSECK_TEST- shippo_live_ shippo_test_ EZAK EZTK duffel_live_ duffel_test_ "
+        "pdl_sdbx_apikey_ FLWSECK- FLWSECK_TEST- shippo_live_ shippo_test_ duffel_live_ duffel_test_ "
         "sq0atp- sq0csp- sq0idp- shpat_ shpca_ shppa_ shpss_",
         r"[\w\-]{16,250}",
     ),
@@ -173,7 +181,7 @@ FORMATS: Final = (
         "ntn_ lin_api_ lin_oauth_ figd_ figo_ figor_ figoh_ fio-u- rdme_ CFPAT- tfp_ sm_aat_ sm_pat_ sm_sat_",
         r"[\w\-.=]{16,100}",
     ),
-    _prefixed("access token", "EAA aio_ secret_", r"[A-Za-z0-9]{28,400}"),
+    _prefixed("access token", "aio_ secret_", r"[A-Za-z0-9]{28,400}"),
     _key_format("Airtable token", "pat", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     _key_format("Asana token", "/", r"[12]/\d{13,17}(?:/\d{13,17})?:[0-9a-f]{32}", proof=True),
     _key_format("HubSpot token", "pat-", rf"pat-(?:na|eu|ap)\d-{_UUID}"),

@@ -43,7 +43,17 @@ class PostProcessor(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchMetric:
+class _Spec:
+    """What every spec has besides the function that is called."""
+
+    name: str
+    params: tuple[Param, ...] = ()
+    doc: str = ""
+    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchMetric(_Spec):
     """A metric that sees several fields at once.
 
     With `fields`, siblings of these names are compared as one: `compare` is called once an object with
@@ -53,66 +63,38 @@ class BatchMetric:
     With `params`, `compare` gets their values by keyword; fields that give other values are other groups.
     """
 
-    name: str
     compare: Callable[..., Sequence[float | None]]
     fields: tuple[str, ...] = ()
     primary: str | None = None
     threshold: float = 1.0
-    params: tuple[Param, ...] = ()
-    doc: str = ""
-    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlignerSpec:
+class AlignerSpec(_Spec):
     """A custom aligner and the parameters that it takes."""
 
-    name: str
     align: Aligner
-    params: tuple[Param, ...] = ()
-    doc: str = ""
-    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PostSpec:
+class PostSpec(_Spec):
     """A post-processor and the parameters that it takes."""
 
-    name: str
     process: PostProcessor
-    params: tuple[Param, ...] = ()
-    doc: str = ""
-    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSpec:
-    """A judge that fields may name (`judge: NAME` among the parameters of a semantic metric)."""
+class JudgeSpec(_Spec):
+    """A judge that fields may name (`judge: NAME` among the parameters of a semantic metric); it has no parameters."""
 
-    name: str
     judge: Judge
-    doc: str = ""
-    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def params(self) -> tuple[Param, ...]:
-        """None: what a judge is to know it closes over."""
-        return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureSpec:
-    """A number in [0, 1] of a whole output; a better output has a higher one."""
+class MeasureSpec(_Spec):
+    """A number in [0, 1] of a whole output; a better output has a higher one. It has no parameters."""
 
-    name: str
     measure: Callable[[Json, Json], float]
-    doc: str = ""
-    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
-
-    @property
-    def params(self) -> tuple[Param, ...]:
-        """None: what a measure is to know it closes over."""
-        return ()
 
     def value(self, gold: Json, extracted: Json) -> float:
         """Measure an output; ConfigError for what is no number in [0, 1], and for what the function raises."""
@@ -151,11 +133,8 @@ class Extensions:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Let decorated functions travel by name: what the decorators make of them cannot be pickled."""
-        tables = {
-            table: {name: spec.function or spec for name, spec in getattr(self, table).items()}
-            for table in _TABLES.values()
-        }
-        return _unpickled, (tables,)
+        items = (spec.function or spec for table in _TABLES.values() for spec in getattr(self, table).values())
+        return Extensions.of, (*items,)
 
     @classmethod
     def of(cls, *items: object) -> Extensions:
@@ -171,9 +150,9 @@ class Extensions:
                 wanted = "a function with a decorator of pytest_extract.extend, or a spec (MetricSpec, ...)"
                 raise ConfigError(f"an extension is {wanted}, not {item!r}")
             table = _TABLES[type(spec)]
-            kind = "metric" if table in ("metrics", "batches") else table  # both are named where a metric is
-            if taken.setdefault((kind, spec.name), spec) is not spec:
-                raise ConfigError(f"two extensions are called {spec.name!r}: {_noun(table)} names are unique")
+            noun = _noun(table)  # batches are metrics, too: both are named where a metric is
+            if taken.setdefault((noun, spec.name), spec) is not spec:
+                raise ConfigError(f"two extensions are called {spec.name!r}: {noun} names are unique")
             tables[table][spec.name] = spec
         return cls(**tables)  # type: ignore[arg-type]  # each table holds its own kind
 
@@ -184,30 +163,19 @@ class Extensions:
 
     def over(self, below: Extensions) -> Extensions:
         """Return both, these winning where a name is in both."""
-        mine = {*self.metrics, *self.batches}
-        return Extensions(
-            metrics={**{k: v for k, v in below.metrics.items() if k not in mine}, **self.metrics},
-            transforms={**below.transforms, **self.transforms},
-            aligners={**below.aligners, **self.aligners},
-            batches={**{k: v for k, v in below.batches.items() if k not in mine}, **self.batches},
-            post_processors={**below.post_processors, **self.post_processors},
-            judges={**below.judges, **self.judges},
-            measures={**below.measures, **self.measures},
-        )
+        metrics = {*self.metrics, *self.batches}
+
+        def both(table: str) -> dict[str, Any]:
+            hidden = metrics if table in ("metrics", "batches") else set()
+            others = {name: spec for name, spec in getattr(below, table).items() if name not in hidden}
+            return {**others, **getattr(self, table)}
+
+        return Extensions(**{table: both(table) for table in _TABLES.values()})
 
     def names(self) -> Iterator[tuple[str, str]]:
         """Yield (kind, name) of everything, in words: ("transform", "digits")."""
         for table in _TABLES.values():
             yield from ((_noun(table), name) for name in getattr(self, table))
-
-
-def _unpickled(tables: Mapping[str, Mapping[str, object]]) -> Extensions:
-    """Return what `Extensions.__reduce__` has taken apart."""
-    specs: dict[str, Any] = {
-        table: {name: item if isinstance(item, Extension) else getattr(item, MARK) for name, item in items.items()}
-        for table, items in tables.items()
-    }
-    return Extensions(**specs)
 
 
 def marked(namespace: Mapping[str, object]) -> list[FunctionType]:

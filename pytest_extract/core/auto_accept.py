@@ -26,11 +26,7 @@ class AutoAccept:
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> AutoAccept:
         """Read a checked mapping of a case."""
-        return cls(
-            confidence=given.get("confidence"),
-            precision=given.get("precision"),
-            fields=dict(given.get("fields", {})),
-        )
+        return cls(**given)
 
     def accepts(self, leaf: FieldResult) -> bool:
         """Whether the value of a leaf result is taken without a person."""

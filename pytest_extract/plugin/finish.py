@@ -182,7 +182,7 @@ def _annotation_lines(report: RunReport) -> list[Line]:
 
 def _auto_accept_fails(run_results: RunResults) -> bool:
     totals, settings = run_results.totals, run_results.settings
-    if not totals.auto_accept.rules:
+    if not totals.auto_accept.by_rule:
         return False
     from pytest_extract.report.run_report import auto_accept_problems
 

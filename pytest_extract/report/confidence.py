@@ -13,7 +13,7 @@ from pytest_extract.core.aggregate.confidence import (
     CONFIDENCE,
     AutoAcceptDecision,
     Calibration,
-    PartCounts,
+    CaseCounts,
     Shown,
     ThresholdProposal,
 )
@@ -44,7 +44,7 @@ _MOST_PATTERNS: Final = 5
 def auto_accept_text(decision: AutoAcceptDecision) -> str:
     """Write one decision as a sentence."""
     variant = f"[{decision.variant}] " if decision.variant else ""
-    counts, precision = decision.counts, decision.rule.precision
+    cases, counts, precision = len(decision.counts.accepted), decision.counts.total, decision.rule.precision
     head = f"{variant}auto-accept at confidence {decision.rule.text}"
     if not counts.accepted:
         return f"{head}: no value reaches it, so nothing is shown"
@@ -52,8 +52,8 @@ def auto_accept_text(decision: AutoAcceptDecision) -> str:
     share = (
         f"{number_text(right)} of {number_text(counts.accepted)} accepted values right ({share_text(counts.precision)})"
     )
-    where = f"coverage {percent(counts.coverage)}, {plural(decision.cases, 'case')}"
-    shown = f"at least {share_text(decision.lowest, down=True)} by case ({CONFIDENCE * 100:g} % sure)"
+    where = f"coverage {percent(counts.coverage)}, {plural(cases, 'case')}"
+    shown = f"at least {share_text(decision.counts.lowest, down=True)} by case ({CONFIDENCE * 100:g} % sure)"
     if precision is None:
         return f"{head}: {share}, {shown}; {where}"
     asked = share_text(precision)
@@ -62,8 +62,9 @@ def auto_accept_text(decision: AutoAcceptDecision) -> str:
     if decision.shown is Shown.MISSED:
         return f"{head} misses {asked}: {share}; {where}"
     text = f"{head}: too few cases to show {asked}: {share}, {shown}; {where}"
-    if decision.needed is not None and decision.needed > decision.cases:
-        return f"{text}; about {decision.needed:,} cases without a wrong value would show it"
+    needed = decision.counts.needed(precision)
+    if needed is not None and needed > cases:
+        return f"{text}; about {needed:,} cases without a wrong value would show it"
     return f"{text}; more cases at this rate would show it"
 
 
@@ -110,24 +111,22 @@ def threshold_lines(
 
 def _row(proposal: ThresholdProposal, precision: float) -> list[str]:
     proposed, checked = proposal.proposed, proposal.checked
-    cells = [_name(proposal.pattern), f"{proposal.threshold:g}"]
-    for part in (proposed, checked):
-        cells += ["-"] * 3 if part is None else _part_cells(part)
+    cells = [_name(proposal.pattern), f"{proposal.threshold:g}", *_part_cells(proposed), *_part_cells(checked)]
     return [*cells, "" if checked is None else _verdict(checked, precision)]
 
 
-def _part_cells(part: PartCounts) -> list[str]:
-    counts = part.counts
+def _part_cells(part: CaseCounts | None) -> list[str]:
+    if part is None:
+        return ["-"] * 3
+    counts = part.total
     right = f"{share_text(counts.precision)} of {counts.accepted:,.4g}" if counts.accepted else "-"
     return [right, share_text(part.lowest, down=True), percent(counts.coverage)]
 
 
-def _verdict(part: PartCounts, precision: float) -> str:
-    if not part.counts.accepted:
+def _verdict(part: CaseCounts, precision: float) -> str:
+    if not part.total.accepted:
         return "no value"
-    if part.lowest >= precision:
-        return "holds"
-    return "holds, not shown" if part.counts.precision >= precision else "missed"
+    return {Shown.HOLDS: "holds", Shown.UNDECIDED: "holds, not shown", Shown.MISSED: "missed"}[part.shown(precision)]
 
 
 def _name(pattern: str) -> str:
@@ -138,9 +137,10 @@ def _without_threshold_text(proposal: ThresholdProposal, precision: float) -> st
     name, asked = safe_prose(_name(proposal.pattern)), share_text(precision)
     if proposal.needed is None:
         return f"{name}: no value has a confidence"
-    if proposal.needed > proposal.cases:
+    cases = len(proposal.every.accepted)
+    if proposal.needed > cases:
         return (
-            f"{name}: too few cases: {proposal.cases:,} propose, and {asked} needs about {proposal.needed:,} without a "
+            f"{name}: too few cases: {cases:,} propose, and {asked} needs about {proposal.needed:,} without a "
             "wrong value"
         )
     return f"{name}: no confidence is shown to have {asked} right"
@@ -168,17 +168,19 @@ def _proposal_record(proposal: ThresholdProposal) -> dict[str, Json]:
     return {
         "field": None if proposal.pattern == ALL_FIELDS else proposal.pattern,
         "confidence": proposal.threshold,
-        "proposed": None if proposal.proposed is None else _part_record(proposal.proposed),
-        "checked": None if proposal.checked is None else _part_record(proposal.checked),
-        "cases": proposal.cases,
+        "proposed": _part_record(proposal.proposed),
+        "checked": _part_record(proposal.checked),
+        "cases": len(proposal.every.accepted),
         "cases_needed": proposal.needed,
     }
 
 
-def _part_record(part: PartCounts) -> dict[str, Json]:
-    counts = part.counts
+def _part_record(part: CaseCounts | None) -> dict[str, Json] | None:
+    if part is None:
+        return None
+    counts = part.total
     return {
-        "cases": part.cases,
+        "cases": len(part.accepted),
         "accepted": counts.accepted,
         "wrong": counts.wrong,
         "precision": counts.precision,

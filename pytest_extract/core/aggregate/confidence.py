@@ -6,9 +6,10 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.aggregate.bootstrap import Estimate
@@ -33,110 +34,98 @@ class Shown(StrEnum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AutoAcceptDecision:
-    """One rule on one variant: its counts over the cases, and what they show.
+@dataclass
+class CaseCounts:
+    """Accepted values case by case, and what they show of the precision; asked for when all cases are there."""
 
-    cases: with at least one accepted value; lowest: the precision that the cases show at `CONFIDENCE`, by case.
-    needed: cases without a wrong value that would show the precision, at the sizes of these. wrong: accepted values
-    that are wrong, by pattern. None for `needed` where no precision is asked for or no value is accepted.
-    """
+    by_case: list[AcceptedCounts] = field(default_factory=list)
+
+    @cached_property
+    def total(self) -> AcceptedCounts:
+        """All cases together."""
+        return AcceptedCounts(*map(sum, zip(*self.by_case, strict=True)))
+
+    @property
+    def accepted(self) -> list[float]:
+        """The number of accepted values of each case that has one."""
+        return [each.accepted for each in self.by_case if each.accepted]
+
+    @property
+    def wrong(self) -> list[float]:
+        """How many of them are wrong."""
+        return [each.wrong for each in self.by_case if each.accepted]
+
+    @cached_property
+    def lowest(self) -> float:
+        """The precision that the cases show: the one-sided lower bound at `CONFIDENCE`, 0.0 without accepted values."""
+        return 1 - share_upper_bound(self.wrong, self.accepted, CONFIDENCE)
+
+    def shows(self, precision: float, level: float = 1 - CONFIDENCE) -> bool:
+        """Whether the lower bound (at 1 - `level`) reaches a precision; one test, where the bound takes many."""
+        return share_p_value(self.wrong, self.accepted, 1 - precision) <= level
+
+    def p_if_all_right(self, precision: float) -> float:
+        """Return the p-value that cases of these sizes would give a precision if every accepted value were right."""
+        return share_p_value([0.0] * len(self.accepted), self.accepted, 1 - precision)
+
+    def shown(self, precision: float) -> Shown:
+        """Say what the cases show of a precision; missed: fewer of the accepted are right."""
+        if self.lowest >= precision:
+            return Shown.HOLDS
+        return Shown.MISSED if self.total.precision < precision else Shown.UNDECIDED
+
+    def needed(self, precision: float) -> int | None:
+        """Return how many cases of these sizes, without a wrong value, would show a precision; None without any."""
+        cases = len(self.accepted)
+        if not cases:
+            return None
+        p = self.p_if_all_right(precision)
+        if p <= 0.0:
+            return cases
+        return max(1, math.ceil(cases * math.log(1 - CONFIDENCE) / math.log(p) - 1e-9))
+
+
+@dataclass(kw_only=True)
+class AutoAcceptDecision:
+    """One rule on one variant: its counts, and the accepted values that are wrong, by pattern."""
 
     variant: str
     rule: AutoAccept
-    counts: AcceptedCounts
-    cases: int
-    lowest: float
-    needed: int | None
-    wrong: Counter[str]
+    counts: CaseCounts = field(default_factory=CaseCounts)
+    wrong: Counter[str] = field(default_factory=Counter)
 
     @property
     def shown(self) -> Shown | None:
-        """Whether the precision is shown, None where none is asked for; missed: fewer of the accepted are right."""
-        precision = self.rule.precision
-        if precision is None:
-            return None
-        if self.lowest >= precision:
-            return Shown.HOLDS
-        return Shown.MISSED if self.counts.precision < precision else Shown.UNDECIDED
-
-
-def precision_lower_bound(counts: Sequence[AcceptedCounts]) -> float:
-    """Return the precision that cases show: the one-sided lower bound at `CONFIDENCE`, 0.0 without accepted values."""
-    wrong, accepted = [each.wrong for each in counts], [each.accepted for each in counts]
-    return 1 - share_upper_bound(wrong, accepted, CONFIDENCE)
-
-
-def shows_precision(counts: Sequence[AcceptedCounts], precision: float, level: float = 1 - CONFIDENCE) -> bool:
-    """Whether the lower bound (at 1 - `level`) reaches a precision; one test, where the bound takes many."""
-    wrong, accepted = [each.wrong for each in counts], [each.accepted for each in counts]
-    return share_p_value(wrong, accepted, 1 - precision) <= level
-
-
-def cases_needed(counts: Sequence[AcceptedCounts], precision: float) -> int | None:
-    """Return how many cases of these sizes, without a wrong value, would show a precision; None without any."""
-    cases = sum(each.accepted > 0 for each in counts)
-    if not cases:
-        return None
-    p = p_if_all_right(counts, precision)
-    if p <= 0.0:
-        return cases
-    return max(1, math.ceil(cases * math.log(1 - CONFIDENCE) / math.log(p) - 1e-9))
-
-
-def p_if_all_right(counts: Sequence[AcceptedCounts], precision: float) -> float:
-    """Return the p-value that cases of these sizes would give a precision if every accepted value were right."""
-    accepted = [each.accepted for each in counts if each.accepted]
-    return share_p_value([0.0] * len(accepted), accepted, 1 - precision)
-
-
-def total_counts(counts: Iterable[AcceptedCounts]) -> AcceptedCounts:
-    """Add up counts of cases."""
-    return AcceptedCounts(*map(sum, zip(*counts, strict=True)))
+        """Whether the precision is shown, None where none is asked for."""
+        return None if self.rule.precision is None else self.counts.shown(self.rule.precision)
 
 
 @dataclass
 class AutoAcceptTotals:
-    """The counts of a run, case by case, for each rule on each variant."""
+    """The decisions of a run on each rule on each variant, in the order of their first case."""
 
-    rules: dict[tuple[str, str], AutoAccept] = field(default_factory=dict)
-    counts: dict[tuple[str, str], list[AcceptedCounts]] = field(default_factory=dict)
-    wrong: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    by_rule: dict[tuple[str, str], AutoAcceptDecision] = field(default_factory=dict)
+
+    @property
+    def decisions(self) -> list[AutoAcceptDecision]:
+        """The decisions, asked for after the last case."""
+        return [*self.by_rule.values()]
 
     def add(self, result: CaseResult) -> None:
         """Add a case; one without a rule adds nothing."""
-        rule = result.auto_accept
+        rule, variant, scores = result.auto_accept, result.variant.label, result.scores
         if rule is None:
             return
-        key = result.variant.label, repr(rule)
-        self.rules.setdefault(key, rule)
-        counts, wrong = self.counts.setdefault(key, []), self.wrong.setdefault(key, Counter())
-        scores = result.scores
-        if not scores:
-            return
-        found = total_counts(
-            count_accepted(score.leaves, rule, result.known, usable=score.gates.structural) for score in scores
-        )
-        counts.append(AcceptedCounts(*(each / len(scores) for each in found)))  # a mean over the repeats
-        for score in scores if found.wrong else ():
-            leaves = decided_leaves(score.leaves, result.known) if score.gates.structural else []
-            wrong.update(leaf.pattern for leaf in leaves if not leaf.passed and rule.accepts(leaf))
-
-    @cached_property
-    def decisions(self) -> list[AutoAcceptDecision]:
-        """The decisions on all rules, in the order of their first case; asked for after the last case."""
-        return [
-            AutoAcceptDecision(
-                variant=key[0],
-                rule=rule,
-                counts=total_counts(self.counts[key]),
-                cases=sum(each.accepted > 0 for each in self.counts[key]),
-                lowest=precision_lower_bound(self.counts[key]),
-                needed=None if rule.precision is None else cases_needed(self.counts[key], rule.precision),
-                wrong=self.wrong[key],
-            )
-            for key, rule in self.rules.items()
-        ]
+        decision = self.by_rule.setdefault((variant, repr(rule)), AutoAcceptDecision(variant=variant, rule=rule))
+        counts = []
+        for score in scores:
+            usable = score.gates.structural
+            counts.append(count_accepted(score.leaves, rule, result.known, usable=usable))
+            decided = decided_leaves(score.leaves, result.known) if usable else []
+            decision.wrong.update(leaf.pattern for leaf in decided if rule.accepts(leaf) and not leaf.passed)
+        if counts:
+            mean = (sum(each) / len(counts) for each in zip(*counts, strict=True))
+            decision.counts.by_case.append(AcceptedCounts(*mean))
 
 
 ALL_FIELDS: Final = ""
@@ -177,12 +166,15 @@ class CaseConfidences:
 
     @property
     def patterns(self) -> list[str]:
-        """The patterns with a confidence somewhere, in the order of their first value."""
-        found: dict[str, bool] = {}
-        for values in self.cases.values():
-            for pattern, listed in values.items():
-                found[pattern] = found.get(pattern, False) or any(value.confidence is not None for value in listed)
-        return [pattern for pattern, any_confidence in found.items() if any_confidence]
+        """The patterns with a confidence somewhere, in the order of the first."""
+        return list(
+            dict.fromkeys(
+                pattern
+                for values in self.cases.values()
+                for pattern, listed in values.items()
+                if any(value.confidence is not None for value in listed)
+            )
+        )
 
     def values_of(self, pattern: str, cases: Iterable[str] | None = None) -> list[CaseValues]:
         """Return the values of a pattern, or of all fields, a list a case."""
@@ -197,9 +189,9 @@ class CaseConfidences:
         return ordered[0::2], ordered[1::2]
 
 
-def accepted_at(cases: Sequence[CaseValues], threshold: float) -> list[AcceptedCounts]:
+def accepted_at(cases: Sequence[CaseValues], threshold: float) -> CaseCounts:
     """Count the values of each case that reach a threshold."""
-    counts = []
+    counts = CaseCounts()
     for values in cases:
         decided = accepted = wrong = 0.0
         for confidence, right, weight in values:
@@ -207,7 +199,7 @@ def accepted_at(cases: Sequence[CaseValues], threshold: float) -> list[AcceptedC
             if confidence is not None and confidence >= threshold:
                 accepted += weight
                 wrong += 0.0 if right else weight
-        counts.append(AcceptedCounts(decided, accepted, wrong))
+        counts.by_case.append(AcceptedCounts(decided, accepted, wrong))
     return counts
 
 
@@ -220,62 +212,35 @@ def propose_threshold(cases: Sequence[CaseValues], precision: float) -> float | 
     Angelopoulos, Bates, Candes, Jordan and Lei (2021), "Learn then Test".
     """
     scale = 10**_DIGITS
-    seen = sorted(
-        {
-            math.floor(value.confidence * scale) / scale
-            for each in cases
-            for value in each
-            if value.confidence is not None
-        },
-        reverse=True,
-    )
-    step = max(1, -(-len(seen) // _MOST_CANDIDATES))
-    candidates = [*seen[::step]]
-    if seen and candidates[-1] != seen[-1]:
-        candidates.append(seen[-1])
+    confidences = (value.confidence for values in cases for value in values if value.confidence is not None)
+    seen = sorted({math.floor(confidence * scale) / scale for confidence in confidences}, reverse=True)
+    step = max(1, math.ceil(len(seen) / _MOST_CANDIDATES))
+    candidates = [*dict.fromkeys((*seen[::step], *seen[-1:]))]
     counts = [accepted_at(cases, candidate) for candidate in candidates]
-    at_best = [p_if_all_right(each, precision) for each in counts]
+    at_best = [each.p_if_all_right(precision) for each in counts]
     level = (1 - CONFIDENCE) / 2
-    best = None
+    passed = []
     for least in (level, level**2):
         start = next((index for index, p in enumerate(at_best) if p <= least), len(candidates))
-        for candidate, each in zip(candidates[start:], counts[start:], strict=True):
-            if not shows_precision(each, precision, level):
-                break
-            best = candidate if best is None else min(best, candidate)
-    return best
+        shown = takewhile(lambda index: counts[index].shows(precision, level), range(start, len(candidates)))
+        passed += [candidates[index] for index in shown]
+    return min(passed, default=None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartCounts:
-    """What a threshold gives on one part of the cases; `lowest`: the precision that its cases show."""
-
-    counts: AcceptedCounts
-    cases: int
-    lowest: float
-
-    @classmethod
-    def of(cls, cases: Sequence[CaseValues], threshold: float) -> PartCounts:
-        """Count the values of a part."""
-        counts = accepted_at(cases, threshold)
-        used = sum(each.accepted > 0 for each in counts)
-        return cls(counts=total_counts(counts), cases=used, lowest=precision_lower_bound(counts))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ThresholdProposal:
     """The threshold of a pattern (`ALL_FIELDS`: of all), with what it gives where it was proposed and checked.
 
-    Without one: `cases` that have a confidence for the pattern on the first part, and `needed`, how many without a
-    wrong value would show the precision if all were accepted.
+    `every`: what a threshold of 0 gives where one was looked for. `needed`: how many such cases without a wrong value
+    would show the precision.
     """
 
     pattern: str
-    threshold: float | None
-    proposed: PartCounts | None
-    checked: PartCounts | None
-    cases: int
+    every: CaseCounts
     needed: int | None
+    threshold: float | None = None
+    proposed: CaseCounts | None = None
+    checked: CaseCounts | None = None
 
 
 def propose_thresholds(confidences: CaseConfidences, precision: float) -> list[ThresholdProposal]:
@@ -284,21 +249,17 @@ def propose_thresholds(confidences: CaseConfidences, precision: float) -> list[T
     proposals = []
     for pattern in (ALL_FIELDS, *confidences.patterns):
         values = confidences.values_of(pattern, first)
-        threshold, every = propose_threshold(values, precision), accepted_at(values, 0.0)
-        proposed = checked = None
+        every = accepted_at(values, 0.0)
+        proposal = ThresholdProposal(pattern=pattern, every=every, needed=every.needed(precision))
+        threshold = propose_threshold(values, precision)
         if threshold is not None:
-            proposed = PartCounts.of(values, threshold)
-            checked = PartCounts.of(confidences.values_of(pattern, second), threshold)
-        proposals.append(
-            ThresholdProposal(
-                pattern=pattern,
+            proposal = replace(
+                proposal,
                 threshold=threshold,
-                proposed=proposed,
-                checked=checked,
-                cases=sum(each.accepted > 0 for each in every),
-                needed=cases_needed(every, precision),
+                proposed=accepted_at(values, threshold),
+                checked=accepted_at(confidences.values_of(pattern, second), threshold),
             )
-        )
+        proposals.append(proposal)
     return proposals
 
 

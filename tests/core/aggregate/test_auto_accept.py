@@ -12,15 +12,12 @@ from pytest_extract.core.aggregate.confidence import (
     ALL_FIELDS,
     AutoAcceptTotals,
     CaseConfidences,
+    CaseCounts,
     ConfidentValue,
     Shown,
     accepted_at,
-    cases_needed,
-    precision_lower_bound,
     propose_threshold,
     propose_thresholds,
-    shows_precision,
-    total_counts,
 )
 from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, count_accepted
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
@@ -81,8 +78,8 @@ def test_a_precision_is_shown_with_enough_cases_only():
     (enough,) = decide(right)
     (few,) = decide(right[:20])
     assert (enough.shown, few.shown) == (Shown.HOLDS, Shown.UNDECIDED)
-    assert enough.lowest == pytest.approx(0.05 ** (1 / 40), abs=1e-5)
-    assert few.needed == 29
+    assert enough.counts.lowest == pytest.approx(0.05 ** (1 / 40), abs=1e-5)
+    assert few.counts.needed(0.9) == 29
     assert auto_accept_text(enough) == (
         "auto-accept at confidence 0.9 holds 90 %: 40 of 40 accepted values right (100 %), at least 92.7 % by case "
         "(95 % sure); coverage 50 %, 40 cases"
@@ -105,8 +102,8 @@ def test_broken_cases_known_failures_and_repeats():
     known = result_of(2, score_of((0.95, False), (0.95, True)), known=("a",))
     twice = result_of(3, score_of((0.95, False)), score_of((0.95, True)))
     (decision,) = decide([broken, known, twice])
-    assert decision.counts == AcceptedCounts(decided=2, accepted=2, wrong=0.5)
-    assert decision.cases == 2
+    assert decision.counts.total == AcceptedCounts(decided=2, accepted=2, wrong=0.5)
+    assert len(decision.counts.accepted) == 2
 
 
 def test_each_rule_and_variant_is_decided_by_itself():
@@ -118,7 +115,7 @@ def test_each_rule_and_variant_is_decided_by_itself():
         result_of(3, score_of((0.95, True)), rule=None),
     ]
     found = decide(results)
-    assert [(each.variant, each.rule, each.counts.wrong) for each in found] == [
+    assert [(each.variant, each.rule, each.counts.total.wrong) for each in found] == [
         ("", RULE, 0),
         ("m", RULE, 1),
         ("", other, 0),
@@ -126,7 +123,7 @@ def test_each_rule_and_variant_is_decided_by_itself():
     assert found[2].shown is None
     assert "at least" in auto_accept_text(found[2])
     nothing = decide([result_of(1, score_of((0.1, True)))])[0]
-    assert nothing.needed is None
+    assert nothing.counts.needed(0.9) is None
     assert "no value reaches it" in auto_accept_text(nothing)
 
 
@@ -140,7 +137,7 @@ def test_the_promise_of_the_gate_holds_in_95_percent_of_suites(truth, together):
     wrongly = 0
     for _ in range(suites):
         cases = suite(source, truth, cases=60, fields=6, together=together)
-        wrongly += shows_precision([counts_of(values, 0.85) for values in cases], asked)
+        wrongly += CaseCounts([counts_of(values, 0.85) for values in cases]).shows(asked)
     assert wrongly <= 0.05 * suites + 2 * math.sqrt(0.05 * 0.95 * suites)
 
 
@@ -155,7 +152,7 @@ def test_a_threshold_proposed_on_one_half_holds_on_the_other(truth):
         if threshold is not None:
             proposed += 1
             held += true_precision(truth, threshold) >= 0.9
-            observed += total_counts(accepted_at(cases[1::2], threshold)).precision >= 0.9
+            observed += accepted_at(cases[1::2], threshold).total.precision >= 0.9
     assert proposed >= 0.9 * suites
     assert held >= 0.95 * proposed - 1
     assert observed >= 0.9 * proposed - 1
@@ -178,14 +175,14 @@ def test_thresholds_by_field_are_proposed_and_checked_on_different_cases():
     found = by_pattern["a"]
     assert 0.2 < found.threshold < 0.6
     assert found.proposed.lowest >= 0.8
-    assert found.checked.counts.precision >= 0.8
+    assert found.checked.total.precision >= 0.8
     assert propose_thresholds(confidences, 0.8)[1] == found, "the same every time"
-    assert by_pattern["b"].needed <= by_pattern["b"].cases
+    assert by_pattern["b"].needed <= len(by_pattern["b"].every.accepted)
 
 
 def test_too_few_cases_say_how_many_are_needed():
-    counts = [AcceptedCounts(5, 5, 0)] * 40
-    assert cases_needed(counts, 0.99) == 299
-    assert cases_needed([AcceptedCounts(5, 0, 0)], 0.99) is None
-    assert precision_lower_bound(counts) == pytest.approx(0.05 ** (1 / 40), abs=1e-5)
+    counts = CaseCounts([AcceptedCounts(5, 5, 0)] * 40)
+    assert counts.needed(0.99) == 299
+    assert CaseCounts([AcceptedCounts(5, 0, 0)]).needed(0.99) is None
+    assert counts.lowest == pytest.approx(0.05 ** (1 / 40), abs=1e-5)
     assert propose_threshold([[ConfidentValue(0.9, True)]] * 40, 0.99) is None

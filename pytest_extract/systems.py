@@ -23,15 +23,13 @@ from pytest_extract.errors import ConfigError, SchemaError, nearest
 from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.published import (
-        SOB_METRICS,
+    from pytest_extract.core.aggregate.extract_bench import (
         content_coverage,
         extract_bench_rates,
         extract_bench_report,
-        sob_leaderboard_row,
-        sob_summary,
     )
     from pytest_extract.core.aggregate.run import StructRun, struct_eval_run
+    from pytest_extract.core.aggregate.sob import SOB_METRICS, sob_leaderboard_row, sob_summary
 
 
 _PUBLISHED: Final[Mapping[Dialect, frozenset[str]]] = {
@@ -77,12 +75,12 @@ __all__ = [
 __getattr__, _ = lazy_names(
     __name__,
     {
-        "SOB_METRICS": "core.aggregate.published",
-        "content_coverage": "core.aggregate.published",
-        "extract_bench_rates": "core.aggregate.published",
-        "extract_bench_report": "core.aggregate.published",
-        "sob_leaderboard_row": "core.aggregate.published",
-        "sob_summary": "core.aggregate.published",
+        "SOB_METRICS": "core.aggregate.sob",
+        "content_coverage": "core.aggregate.extract_bench",
+        "extract_bench_rates": "core.aggregate.extract_bench",
+        "extract_bench_report": "core.aggregate.extract_bench",
+        "sob_leaderboard_row": "core.aggregate.sob",
+        "sob_summary": "core.aggregate.sob",
         "struct_eval_run": "core.aggregate.run",
     },
 )

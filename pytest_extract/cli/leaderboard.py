@@ -9,9 +9,9 @@ from pathlib import Path
 from pytest_extract.cli.files import print_lines, refuse_options, terminal_width, write_json
 from pytest_extract.cli.report import check_tags
 from pytest_extract.cli.run_results import read_all_results
-from pytest_extract.core.aggregate.published import MODALITY_WEIGHTS
 from pytest_extract.core.aggregate.run import aggregate, standings
 from pytest_extract.core.aggregate.slices import dimension, natural_key
+from pytest_extract.core.aggregate.sob import MODALITY_WEIGHTS
 from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError

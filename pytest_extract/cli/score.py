@@ -27,7 +27,7 @@ from pytest_extract.systems import ENGINES, SYSTEMS, SystemColumn, compare_syste
 from pytest_extract.thresholds import rule_text
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.published import DocumentReport
+    from pytest_extract.core.aggregate.extract_bench import DocumentReport
 
 _MOST_ROWS: Final = 40
 
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     told = [*parsed.notes]
     shown: Json
     if args.document_report:
-        from pytest_extract.core.aggregate.published import content_coverage, extract_bench_report
+        from pytest_extract.core.aggregate.extract_bench import content_coverage, extract_bench_report
 
         scorer = compile_schema(schema, semantics="extract-bench", **compiling)
         score = scorer.score(gold, extracted, failure=parsed.failure, **options)

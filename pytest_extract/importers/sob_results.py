@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.aggregate.bootstrap import Estimate
-from pytest_extract.core.aggregate.published import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS, SobSummary
+from pytest_extract.core.aggregate.sob import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS, SobSummary
 from pytest_extract.errors import CaseFileError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular
 

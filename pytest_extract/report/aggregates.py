@@ -8,18 +8,18 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate
-from pytest_extract.core.aggregate.published import (
-    CATEGORIES,
+from pytest_extract.core.aggregate.extract_bench import Rates
+from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, Standing
+from pytest_extract.core.aggregate.sob import (
     MODALITY_RECORDS,
     MODALITY_WEIGHTS,
+    SOB_COLUMNS,
     SOB_METRICS,
     LeaderboardRow,
-    Rates,
     SobSummary,
     leaderboard,
     sob_summary,
 )
-from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, Standing
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures.fields import FieldCounts
@@ -40,6 +40,7 @@ _SOB: Final = (
     "SOB's columns and rank: complexity-weighted means; overall: their mean times the share of cases with a score"
 )
 _MOST_TIED: Final = 4
+SOB_HEADS: Final = tuple(column.head for column in SOB_COLUMNS)
 _SHAPE: Final = ("fields", "breadth", "depth", "arrays", "array_items", "values")
 
 
@@ -75,13 +76,19 @@ def _estimate_cells(found: Estimate | None) -> tuple[str, str]:
 def _measure_table(run: RunAggregate, width: int) -> list[Line]:
     if not run.measures:
         return []
-    weighted = any(means.weighted for means in run.measures.values())
-    rows = [
-        (name, *_estimate_cells(means.plain), *(_estimate_cells(means.weighted) if weighted else ()))
-        for name, means in run.measures.items()
-    ]
+    found = {name: (means.plain, means.weighted) for name, means in run.measures.items()}
     title = "measures: means over cases; weighted: easy 1, medium 2, hard 3"
-    return Table(("measure", "mean", "95 %", *(("weighted", "95 %") if weighted else ())), rows, title).lines(width)
+    return _estimate_table(title, "measure", found).lines(width)
+
+
+def _estimate_table(title: str, what: str, found: Mapping[str, tuple[Estimate, Estimate | None]]) -> Table:
+    """Write plain means beside weighted ones, where there are any."""
+    weighted = any(other is not None for _, other in found.values())
+    rows = [
+        (name, *_estimate_cells(plain), *(_estimate_cells(other) if weighted else ()))
+        for name, (plain, other) in found.items()
+    ]
+    return Table((what, "mean", "95 %", *(("weighted", "95 %") if weighted else ())), rows, title)
 
 
 def _pattern_table(counts_of: Mapping[str, FieldCounts], width: int, most: int | None) -> list[Line]:
@@ -113,15 +120,11 @@ def _sob_table(run: RunAggregate, standing: Standing, width: int) -> list[Line]:
     summary, row = run.sob, standing.row
     if summary is None or row is None:
         return []
-    weighted = run.sob_weighted
-    rows = [
-        (name, *_estimate_cells(found), *(_estimate_cells(weighted.categories[name]) if weighted else ()))
-        for name, found in summary.categories.items()
-    ]
+    weighted = {} if run.sob_weighted is None else run.sob_weighted.categories
+    found = {name: (plain, weighted.get(name)) for name, plain in summary.categories.items()}
     columns = f"mean of {len(row.columns)} columns {score_number(row.raw)}, coverage {percent(standing.coverage)}"
-    heads = ("category", "mean", "95 %", *(("weighted", "95 %") if weighted else ()))
     overall = line(f"overall {score_number(standing.overall)}: {columns}", indent=2)
-    return [*Table(heads, rows, "SOB").lines(width), overall]
+    return [*_estimate_table("SOB", "category", found).lines(width), overall]
 
 
 def _deepjson_table(run: RunAggregate, width: int) -> list[Line]:
@@ -157,18 +160,6 @@ def join_blocks(blocks: Iterable[list[Line]]) -> list[Line]:
     return [each for block in blocks for each in (*block, line())][:-1]
 
 
-SOB_COLUMNS: Final[Mapping[str, str]] = {
-    "value_accuracy": "value",
-    "faithfulness": "faith.",
-    "json_pass_rate": "json",
-    "path_recall": "path",
-    "structure_coverage": "struct.",
-    "type_safety": "types",
-    "perfect_response": "perfect",
-}
-"""Columns of SOB's leaderboard, with their heads."""
-
-
 _COUNTS: Final = ("cases", "passed", "broken", "not run", "$ a call", "s a call")
 
 
@@ -191,7 +182,7 @@ def leaderboard_lines(
     tables = (
         ranking,
         Table(
-            ("   variant", "overall", "cover", *SOB_COLUMNS.values()),
+            ("   variant", "overall", "cover", *SOB_HEADS),
             [(variant, *_sob_cells(each)) for variant, each in by_sob],
             _SOB,
         ),
@@ -246,7 +237,7 @@ def _place_cells(place: RankedVariant, numbers: Mapping[str, int], variant: Vari
 
 def _sob_cells(standing: Standing) -> list[str]:
     columns = {} if standing.row is None else standing.row.columns
-    cells = [score_number(columns[name]) if name in columns else "-" for name in SOB_COLUMNS]
+    cells = [score_number(columns[each.name]) if each.name in columns else "-" for each in SOB_COLUMNS]
     return [score_number(standing.overall), percent(standing.coverage), *cells]
 
 
@@ -357,11 +348,15 @@ def sob_lines(tables: SobTables, *, width: int) -> list[Line]:
         f"times the share of the {sum(MODALITY_RECORDS.values()):,} records in the model's modalities"
     )
     rows = [
-        (f"{place:>2} {row.model}", f"{row.overall:.4f}", *(_cell(row.columns.get(name)) for name in SOB_COLUMNS),
-         "+".join(row.modalities))
+        (
+            f"{place:>2} {row.model}",
+            f"{row.overall:.4f}",
+            *(f"{row.columns[each.name]:.4f}" if each.name in row.columns else "-" for each in SOB_COLUMNS),
+            "+".join(row.modalities),
+        )
         for place, row in enumerate(tables.board, start=1)
-    ]  # fmt: skip
-    heads = ("   model", "overall", *SOB_COLUMNS.values(), "modalities")
+    ]
+    heads = ("   model", "overall", *SOB_HEADS, "modalities")
     lines = Table(heads, rows, title).lines(width)
     for modality in MODALITY_WEIGHTS:
         found = {model: each for (kind, model), each in tables.summaries.items() if kind == modality}
@@ -370,36 +365,25 @@ def sob_lines(tables: SobTables, *, width: int) -> list[Line]:
     return lines
 
 
-def _cell(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
-
-
 def _modality_lines(modality: str, found: Mapping[str, tuple[SobSummary, SobSummary]], width: int) -> list[Line]:
-    lines: list[Line] = []
+    metrics: list[Line] = []
+    categories: list[Line] = []
     ranked = sorted(found.items(), key=lambda each: -each[1][1].metrics["leaf_value_em"].mean)
     count = plural(max(plain.n for plain, _ in found.values()), "record")
     for index, name in enumerate(("plain", "weighted by complexity")):
-        heads = ("model", *_SHORT.values())
-        rows = [(model, *(_cell(both[index].metrics[key].mean) for key in _SHORT)) for model, both in ranked]
-        lines += Table(heads, rows, f"{modality}: metrics, {name} ({count})").lines(width)
-    for index, name in enumerate(("plain", "weighted by complexity")):
+        summaries = [(model, both[index]) for model, both in ranked]
         rows = [
-            (f"{model}: {category}", *_estimate(both[index].categories[category]))
-            for model, both in ranked
-            for category in CATEGORIES
+            (model, *(f"{each.metrics[column.metric].mean:.4f}" for column in SOB_COLUMNS)) for model, each in summaries
         ]
-        lines += Table(("category", "mean", "95 % interval"), rows, f"{modality}: categories, {name}").lines(width)
-    return lines
-
-
-_SHORT: Final[Mapping[str, str]] = {
-    "leaf_value_em": "value", "value_token_f1": "faith.", "schema_compliance": "json", "hier_path_recall": "path",
-    "path_set_f1": "struct.", "type_precision": "types", "strict_json_em": "perfect",
-}  # fmt: skip
-
-
-def _estimate(found: Estimate) -> tuple[str, str]:
-    return f"{found.mean:.4f}", f"{found.low:.4f} - {found.high:.4f}"
+        metrics += Table(("model", *SOB_HEADS), rows, f"{modality}: metrics, {name} ({count})").lines(width)
+        rows = [
+            (f"{model}: {category}", f"{mean.mean:.4f}", f"{mean.low:.4f} - {mean.high:.4f}")
+            for model, each in summaries
+            for category, mean in each.categories.items()
+        ]
+        heads = ("category", "mean", "95 % interval")
+        categories += Table(heads, rows, f"{modality}: categories, {name}").lines(width)
+    return metrics + categories
 
 
 def sob_record(tables: SobTables) -> dict[str, Json]:

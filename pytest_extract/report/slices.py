@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 from math import fsum
 from typing import Final
 
+from pytest_extract.core.aggregate.extract_bench import Rates
 from pytest_extract.core.aggregate.lists import BOUNDS, ListRecall, Recall, list_recalls
-from pytest_extract.core.aggregate.published import Rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable
+from pytest_extract.core.aggregate.sob import SOB_COLUMNS
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.measures.table import measures_of_system
@@ -121,23 +122,15 @@ def _mean_cells(names: Sequence[str], *, weighted: bool = False) -> Callable[[Sl
     return cells
 
 
-SOB_HEADS: Final = ("value", "faith.", "json", "path", "struct.", "types", "perfect")
-"""Heads of SOB's metrics, wherever they are columns."""
-_SOB: Final = (
-    "value_accuracy",
-    "faithfulness",
-    "json_pass",
-    "path_recall",
-    "structure_coverage",
-    "type_safety",
-    "perfect",
-)
 _STRUCT: Final = ("precision", "recall", "f1")
 _DEEPJSON: Final = measures_of_system("deepjsoneval")
 _CASE_VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]]] = {
     "extract-bench": ((*RATES, "f1"), _extract_bench_cells),
     "struct-extract-eval": (_STRUCT, _mean_cells(_STRUCT)),
-    "sob": (SOB_HEADS, _mean_cells(_SOB, weighted=True)),
+    "sob": (
+        tuple(each.head for each in SOB_COLUMNS),
+        _mean_cells([each.measure for each in SOB_COLUMNS], weighted=True),
+    ),
     "deepjsoneval": (_DEEPJSON, _mean_cells(_DEEPJSON)),
 }
 _OUTCOMES: Final = (Outcome.BROKEN, Outcome.NOT_RUN)
@@ -221,30 +214,14 @@ def _slice_numbers(each: Slice) -> dict[str, Json]:
 
 def rates_record(rates: Rates) -> dict[str, Json]:
     """Return ExtractBench's rates as JSON."""
-    return {
-        "documents": rates.documents,
-        "valid": rates.valid,
-        "fields": rates.fields,
-        "passed": rates.passed,
-        "valid_fields": rates.valid_fields,
-        "valid_rate": rates.valid_rate,
-        "pass_rate": rates.pass_rate,
-        "accuracy_on_valid": rates.accuracy_on_valid,
-        "failures": dict(rates.failures),
-    }
+    names = (*(each.name for each in fields(rates)), "valid_rate", "pass_rate", "accuracy_on_valid")
+    return {name: getattr(rates, name) for name in names}
 
 
 def counts_record(counts: FieldCounts) -> dict[str, Json]:
     """Return the counts and shares of leaf results as JSON."""
-    return {
-        **{name: getattr(counts, name) for name in COUNTS},
-        "total": counts.total,
-        "records": len(counts.records),
-        "mean_score": counts.mean_score,
-        "precision": counts.precision,
-        "recall": counts.recall,
-        "f1": counts.f1,
-    }
+    names = (*COUNTS, "total", "mean_score", "precision", "recall", "f1")
+    return {**{name: getattr(counts, name) for name in names}, "records": len(counts.records)}
 
 
 _MOST: Final = 5

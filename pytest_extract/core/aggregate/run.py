@@ -11,12 +11,11 @@ from itertools import chain
 from typing import Final
 
 from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals, mean
-from pytest_extract.core.aggregate.published import (
+from pytest_extract.core.aggregate.extract_bench import Rates, extract_bench_rates
+from pytest_extract.core.aggregate.sob import (
     SOB_METRICS,
     LeaderboardRow,
-    Rates,
     SobSummary,
-    extract_bench_rates,
     published_columns,
     sob_leaderboard_row,
     sob_summary,

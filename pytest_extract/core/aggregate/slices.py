@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Final, Literal, TypeAlias, TypeVar
 
-from pytest_extract.core.aggregate.published import Rates, extract_bench_rates
+from pytest_extract.core.aggregate.extract_bench import Rates, extract_bench_rates
 from pytest_extract.core.aggregate.run import case_rows
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures.fields import FieldCounts

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.aggregate.bootstrap import Estimate, intervals, mean
-from pytest_extract.core.aggregate.published import (
+from pytest_extract.core.aggregate.sob import (
     CATEGORIES,
     SOB_METRICS,
     leaderboard,

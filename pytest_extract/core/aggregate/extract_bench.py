@@ -1,160 +1,18 @@
-"""Numbers of runs as published: SOB's summary and leaderboard, ExtractBench's report and rates."""
+"""ExtractBench's numbers: the report of one document, and the rates of a run."""
 
 from __future__ import annotations
 
 import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from operator import add
+from dataclasses import dataclass, field, fields
 from typing import Final, Literal, TypeAlias
 
-from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals
 from pytest_extract.core.complexity import referenced
 from pytest_extract.core.measures.fields import harmonic_mean
-from pytest_extract.core.measures.sob import PUBLISHED_NAMES
 from pytest_extract.core.results import FailureKind, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step
 from pytest_extract.lazy import lazy_pattern
-
-SOB_METRICS: Final[Mapping[str, str]] = {
-    "json_parse_success": "JSON Parse Success",
-    "json_root_structured": "Structured JSON Root",
-    "schema_valid_input": "Schema Valid Input",
-    "schema_compliance": "JSON Pass Rate",
-    "leaf_value_em": "Truth Score",
-    "value_token_f1": "Faithfulness Score",
-    "hier_path_recall": "Path Recall",
-    "path_set_f1": "Structure Coverage",
-    "type_precision": "Type Safety",
-    "strict_json_em": "Perfect Response Rate",
-}
-"""Column of a row -> published name; the random stream runs through them in this order."""
-
-CATEGORIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "Long Context Extraction": ("leaf_value_em", "value_token_f1", "hier_path_recall"),
-    "Complex Schema Handling": ("schema_compliance", "path_set_f1", "type_precision"),
-    "Multi-Context Linking": ("leaf_value_em", "value_token_f1"),
-    "Output Contract Reliability": ("json_parse_success", "schema_compliance", "type_precision"),
-    "Strict Precision": ("strict_json_em",),
-}
-
-MODALITY_WEIGHTS: Final[Mapping[str, int]] = {"text": 13054, "image": 602, "audio": 343}
-"""Sums of the difficulty weights of the published records."""
-MODALITY_RECORDS: Final[Mapping[str, int]] = {"text": 5000, "image": 209, "audio": 115}
-_PERFECT_FROM: Final = ("text", "image")
-_COLUMNS: Final[Mapping[str, str]] = {
-    "value_accuracy": "leaf_value_em",
-    "faithfulness": "value_token_f1",
-    "json_pass_rate": "schema_compliance",
-    "path_recall": "hier_path_recall",
-    "structure_coverage": "path_set_f1",
-    "type_safety": "type_precision",
-    "perfect_response": "strict_json_em",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SobSummary:
-    """Means of the ten metrics and the five categories over n rows, plain or weighted by difficulty."""
-
-    n: int
-    metrics: Mapping[str, Estimate]
-    categories: Mapping[str, Estimate]
-
-    def to_dict(self) -> dict[str, Json]:
-        """Return the published form."""
-        return {
-            "n": self.n,
-            "metrics": {
-                name: {**_estimate(self.metrics[name]), "metric_name": SOB_METRICS[name]} for name in self.metrics
-            },
-            "category_scores": {
-                name: {**_estimate(found), "category_name": name, "components": list(CATEGORIES[name])}
-                for name, found in self.categories.items()
-            },
-        }
-
-
-def _estimate(found: Estimate) -> dict[str, Json]:
-    return {"mean": found.mean, "ci95_low": found.low, "ci95_high": found.high}
-
-
-def published_columns(rows: Sequence[Mapping[str, float]]) -> list[dict[str, float]]:
-    """Turn rows of our measures into rows of SOB's columns; a record's schema counts as valid."""
-    names = {column: name for name, column in PUBLISHED_NAMES.items()} | {"json_root_structured": "json_parse"}
-    return [{column: row[names[column]] if column in names else 1.0 for column in SOB_METRICS} for row in rows]
-
-
-def sob_summary(
-    rows: Sequence[Mapping[str, float]], weights: Sequence[float] | None = None, *, samples: int = SAMPLES
-) -> SobSummary:
-    """Summarize rows with SOB's columns; `weights` (easy 1, medium 2, hard 3, unknown 0) asks for the weighted block.
-
-    A category is the mean over rows of the row's mean over its components.
-    """
-    columns = {name: [float(row[name]) for row in rows] for name in SOB_METRICS}
-    for name, (first, *others) in CATEGORIES.items():
-        sums = columns[first]
-        for part in others:
-            sums = [*map(add, sums, columns[part])]
-        columns[name] = [total / (1 + len(others)) for total in sums]
-    found = intervals(columns, weights, samples=samples)
-    return SobSummary(
-        n=len(rows),
-        metrics={name: found[name] for name in SOB_METRICS},
-        categories={name: found[name] for name in CATEGORIES},
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderboardRow:
-    """One model: the seven columns, their mean (`raw`), and `overall`: `raw` times the share of records seen."""
-
-    model: str
-    overall: float
-    raw: float
-    columns: Mapping[str, float]
-    modalities: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Json]:
-        """Return the published form."""
-        return {"model": self.model, "overall": self.overall, **self.columns, "modalities": list(self.modalities)}
-
-
-def sob_leaderboard_row(
-    model: str,
-    means: Mapping[str, Mapping[str, float] | None],
-    *,
-    weights: Mapping[str, float] = MODALITY_WEIGHTS,
-    records: Mapping[str, int] = MODALITY_RECORDS,
-) -> LeaderboardRow:
-    """Join one model's weighted means, modality -> metric -> mean, over its modalities.
-
-    A column is the mean over the modalities at hand by their weights; perfect responses count text and images only.
-    Raises ValueError when there is no known modality, or none that weighs anything.
-    """
-    there = {modality: found for modality in weights if (found := means.get(modality)) is not None}
-    if not there:
-        raise ValueError(f"no modality of {', '.join(weights)} for {model}")
-    columns = {}
-    for name, metric in _COLUMNS.items():
-        counted = {m: found for m, found in there.items() if metric != "strict_json_em" or m in _PERFECT_FROM}
-        total = sum(weights[modality] for modality in counted)
-        if total:
-            columns[name] = sum(weights[modality] * found[metric] for modality, found in counted.items()) / total
-    if not columns or not any(records.values()):
-        raise ValueError(f"the weights and numbers of records of {', '.join(there)} are all 0")
-    raw = sum(columns.values()) / len(columns)
-    coverage = sum(records[modality] for modality in there) / sum(records.values())
-    return LeaderboardRow(model=model, overall=raw * coverage, raw=raw, columns=columns, modalities=tuple(there))
-
-
-def leaderboard(models: Mapping[str, Mapping[str, Mapping[str, float] | None]]) -> list[LeaderboardRow]:
-    """Rank models (name -> modality -> metric -> weighted mean): by overall to four places, then value accuracy."""
-    rows = [sob_leaderboard_row(model, means) for model, means in models.items()]
-    return sorted(rows, key=lambda row: (-round(row.overall, 4), -row.columns["value_accuracy"]))
-
 
 Path: TypeAlias = tuple[Step, ...]
 Row: TypeAlias = Mapping[str, Json]
@@ -375,17 +233,20 @@ class Rates:
     fields: int = 0
     passed: int = 0
     valid_fields: int = 0
-    failures: Mapping[str, int] = field(default_factory=dict)
+    failures: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, score: ScoreRecord) -> Rates:
+        """Rate one output by the fields that ExtractBench rates."""
+        rated = [each for each in score.fields if each.status is not Status.SKIPPED and each.pattern not in score.added]
+        if score.failure is None and score.gates.structural:
+            passed = sum(result.passed for result in rated)
+            return cls(documents=1, valid=1, fields=len(rated), passed=passed, valid_fields=len(rated))
+        kind = FailureKind.SCHEMA_VIOLATION if score.failure is None else score.failure.kind
+        return cls(documents=1, fields=len(rated), failures=Counter({str(kind): 1}))
 
     def __add__(self, other: Rates) -> Rates:
-        return Rates(
-            documents=self.documents + other.documents,
-            valid=self.valid + other.valid,
-            fields=self.fields + other.fields,
-            passed=self.passed + other.passed,
-            valid_fields=self.valid_fields + other.valid_fields,
-            failures=Counter(self.failures) + Counter(other.failures),
-        )
+        return Rates(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)})
 
     @property
     def valid_rate(self) -> float | None:
@@ -408,24 +269,5 @@ def _share(part: int, whole: int) -> float | None:
 
 
 def extract_bench_rates(scores: Iterable[ScoreRecord]) -> Rates:
-    """Rate a run from its scores, by the fields that ExtractBench rates; `failures` counts kinds of broken output."""
-    documents = valid = fields = passed = valid_fields = 0
-    failures = Counter[str]()
-    for score in scores:
-        rated = [each for each in score.fields if each.status is not Status.SKIPPED and each.pattern not in score.added]
-        documents += 1
-        fields += len(rated)
-        if score.failure is None and score.gates.structural:
-            valid += 1
-            valid_fields += len(rated)
-            passed += sum(result.passed for result in rated)
-        else:
-            failures[FailureKind.SCHEMA_VIOLATION if score.failure is None else score.failure.kind] += 1
-    return Rates(
-        documents=documents,
-        valid=valid,
-        fields=fields,
-        passed=passed,
-        valid_fields=valid_fields,
-        failures={str(kind): count for kind, count in failures.items()},
-    )
+    """Rate a run from its scores; `failures` counts kinds of broken output."""
+    return sum(map(Rates.of, scores), Rates())

@@ -165,6 +165,13 @@ class CaseResult:
             if attempt.score is not None and attempt.outcome is not Outcome.BROKEN
         ]
 
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean over these scores of each measure that all of them have."""
+        scored = [score.measures for score in self.scores]
+        names = [name for name in scored[0] if all(name in measures for measures in scored)] if scored else []
+        return {name: math.fsum(measures[name] for measures in scored) / len(scored) for name in names}
+
 
 def counted(results: Iterable[CaseResult]) -> list[CaseResult]:
     """Return the results that headline rates count: those of samples; all where there is none."""

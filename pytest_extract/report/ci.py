@@ -21,7 +21,7 @@ from pytest_extract.core.values import MISSING, Json, text_digest
 from pytest_extract.report.findings import Finding, findings_of, metric_label, mistake_text, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
 from pytest_extract.report.run_report import RunReport, headline
-from pytest_extract.report.totals import case_means, other_breaches, read_scores, reason_of
+from pytest_extract.report.totals import other_breaches, read_scores, reason_of
 from pytest_extract.report.values import show
 
 Level: TypeAlias = Literal["error", "warning"]
@@ -239,9 +239,7 @@ def junit_properties(result: CaseResult) -> list[tuple[str, str]]:
     found = [("outcome", str(result.outcome))]
     if result.variant.label:
         found.append(("model", result.variant.label))
-    if result.scores:
-        means = case_means(result, list(result.scores[0].measures))
-        found += [(name, f"{mean:.6g}") for name, mean in means.items()]
+    found += [(name, f"{mean:.6g}") for name, mean in result.means.items()]
     spent = Spending.of([result])
     if spent.calls > spent.unpriced:
         found.append(("cost_usd", f"{spent.cost_usd:.6f}"))

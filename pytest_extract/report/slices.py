@@ -204,7 +204,7 @@ def _slice_numbers(each: Slice) -> dict[str, Json]:
     return {
         "cases": each.cases,
         **{str(outcome): each.outcomes.get(outcome, 0) for outcome in Outcome},
-        "scored": each.scored,
+        "scored": len(each.rows),
         "extract_bench": rates_record(each.rates),
         "means": dict(each.means),
         "weighted": dict(each.weighted),
@@ -322,11 +322,7 @@ def _fall_table(others: Mapping[str, Sequence[tuple[CaseResult, CaseResult]]]) -
         return []
     rows = []
     for name, pairs in sorted(others.items()):
-        before, after = (fsum(_rate(pair[side]) for pair in pairs) / len(pairs) for side in (0, 1))
+        before, after = (fsum(pair[side].means["pass_rate"] for pair in pairs) / len(pairs) for side in (0, 1))
         change = f"{100 * (after - before):+.1f} points"
         rows.append((name, f"{len(pairs):,}", percent(before), percent(after), change))
     return [Table(("document", "cases", "plain", "altered", "change"), rows, "altered documents: fields right")]
-
-
-def _rate(result: CaseResult) -> float:
-    return fsum(score.measures.get("pass_rate", 0.0) for score in result.scores) / len(result.scores)

@@ -37,13 +37,6 @@ def measure_text(name: str, value: float) -> tuple[str, str]:
     return ("fields right", percent(value)) if name == "pass_rate" else (name, score_number(value))
 
 
-def case_means(result: CaseResult, names: Sequence[str]) -> dict[str, float]:
-    """Return the mean of each measure over the repeats of a case, without measures that the case does not have."""
-    scored = [score.measures for score in result.scores]
-    values = {name: [measures[name] for measures in scored if name in measures] for name in names}
-    return {name: fsum(found) / len(found) for name, found in values.items() if found}
-
-
 def reason_of(result: CaseResult) -> str:
     """Return why a case is not green: the bounds that it misses, or why there is no result."""
     bounds = "; ".join(breach.message for breach in result.breaches)
@@ -99,20 +92,16 @@ def counted_total(statuses: Mapping[str, int]) -> int:
 
 def add_leaf_results(patterns: dict[str, PatternCounts], result: CaseResult) -> None:
     """Count the leaf results of a case by field pattern, without known failures and outputs that could not be read."""
-    label, counts = result.variant.label, Counter[tuple[str, Status]]()
     for score in read_scores(result):
-        counted = (
-            [item for item in score.leaves if not is_covered(item, result.known)] if result.known else score.leaves
-        )
-        counts.update((item.pattern, item.status) for item in counted)
-        for item in failed_results(counted):
-            tally = patterns.setdefault(item.pattern, PatternCounts())
-            tally.cases.add(result.nodeid)
-            tally.lost += 1 - item.score
-    for (pattern, status), count in counts.items():
-        tally = patterns.get(pattern) or patterns.setdefault(pattern, PatternCounts())
-        tally.statuses[status] += count
-        tally.variants[label][status] += count
+        for leaf in score.leaves:
+            if is_covered(leaf, result.known):
+                continue
+            tally = patterns.setdefault(leaf.pattern, PatternCounts())
+            tally.statuses[leaf.status] += 1
+            tally.variants[result.variant.label][leaf.status] += 1
+            if leaf.status in FAILED:
+                tally.cases.add(result.nodeid)
+                tally.lost += 1 - leaf.score
 
 
 def failed_text(tally: PatternCounts) -> str:
@@ -368,8 +357,10 @@ class RunTotals:
         if result.origin is not Origin.SAMPLE:
             self.apart.setdefault(result.origin, Counter())[result.outcome] += 1
         values = variant.measures if result.origin is Origin.SAMPLE else variant.apart
-        for name, value in case_means(result, MEASURES).items():
-            values.setdefault(name, []).append(value)
+        means = result.means
+        for name in MEASURES:
+            if name in means:
+                values.setdefault(name, []).append(means[name])
         add_leaf_results(self.fields, result)
         for attempt in result.attempts:
             if attempt.score is not None and attempt.score.failure is not None:

@@ -102,19 +102,16 @@ class MeasureMeans:
 
 def case_rows(results: Iterable[CaseResult]) -> list[CaseMeasures]:
     """Turn results into rows, in their order; cases without a scored repeat are left out."""
-    rows = []
-    for result in results:
-        measured = [score.measures for score in result.scores]
-        if measured:
-            means = measured[0]
-            if len(measured) > 1:
-                names = [name for name in means if all(name in found for found in measured)]
-                means = {name: sum(found[name] for found in measured) / len(measured) for name in names}
-            weight = WEIGHTS.get(result.complexity or "", 0.0)
-            rows.append(
-                CaseMeasures(case=result.nodeid, measures=means, weight=weight, depth=result.shape.get("depth"))
-            )
-    return rows
+    return [
+        CaseMeasures(
+            case=result.nodeid,
+            measures=result.means,
+            weight=WEIGHTS.get(result.complexity or "", 0.0),
+            depth=result.shape.get("depth"),
+        )
+        for result in results
+        if result.scores
+    ]
 
 
 def measure_means(
@@ -138,12 +135,11 @@ def measure_means(
 
 def by_depth(rows: Sequence[CaseMeasures]) -> dict[str, dict[str, float]]:
     """DeepJSONEval's table: mean of its three criteria over cases of depth 3-4 (medium), 5 and more (hard), and all."""
-    groups: dict[str, list[CaseMeasures]] = {"medium": [], "hard": [], "all": []}
-    for row in rows:
-        level = depth_class(row.depth) if row.depth is not None else None
-        groups["all"].append(row)
-        if level is not None:
-            groups[level].append(row)
+    levels = [None if row.depth is None else depth_class(row.depth) for row in rows]
+    groups = {
+        level: [row for row, own in zip(rows, levels, strict=True) if level in (own, "all")]
+        for level in ("medium", "hard", "all")
+    }
     return {
         level: {name: sum(row.measures.get(name, 0.0) for row in group) / len(group) for name in DEEPJSON}
         for level, group in groups.items()

@@ -16,7 +16,7 @@ from itertools import repeat
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from pytest_extract.core.aggregate.extract_bench import Rates, extract_bench_rates
-from pytest_extract.core.aggregate.run import case_rows
+from pytest_extract.core.aggregate.run import CaseMeasures, case_rows
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.mistakes.output import NamingLimit
@@ -107,24 +107,19 @@ def _bin(size: int | None) -> str:
     return f"{low:,} to {_BOUNDS[index]:,}" if index < len(_BOUNDS) else f"{low:,} and more"
 
 
-def _shape_size(name: str) -> Callable[[CaseResult], int | None]:
-    return lambda result: result.shape.get(name)
+def _rounded_mean(sizes: Sequence[int]) -> int | None:
+    return round(sum(sizes) / len(sizes)) if sizes else None
 
 
 def _response_length(result: CaseResult) -> int | None:
-    lengths = [
-        len(output if isinstance(output, str) else json.dumps(output, ensure_ascii=False, default=repr))
-        for attempt in result.attempts
-        if (output := attempt.output) is not None
-    ]
-    return round(sum(lengths) / len(lengths)) if lengths else None
+    outputs = [attempt.output for attempt in result.attempts if attempt.output is not None]
+    texts = (each if isinstance(each, str) else json.dumps(each, ensure_ascii=False, default=repr) for each in outputs)
+    return _rounded_mean([len(text) for text in texts])
 
 
 def _tokens(result: CaseResult) -> int | None:
-    counts = [
-        each.usage.prompt_tokens for each in result.attempts if each.usage and each.usage.prompt_tokens is not None
-    ]
-    return round(sum(counts) / len(counts)) if counts else None
+    counts = [each.usage.prompt_tokens for each in result.attempts if each.usage is not None]
+    return _rounded_mean([count for count in counts if count is not None])
 
 
 def _json_type_of(result: CaseResult, leaf: FieldResult) -> str:
@@ -135,15 +130,6 @@ def _json_type_of(result: CaseResult, leaf: FieldResult) -> str:
 
 def _sized(name: str, doc: str, size: Callable[[CaseResult], int | None]) -> Dimension:
     return Dimension(name=name, doc=doc, of_case=lambda result: _bin(size(result)), size=size)
-
-
-def _depth_of(result: CaseResult) -> str:
-    depth = result.shape.get("depth")
-    return NONE if depth is None else str(depth)
-
-
-def _prompt_of(result: CaseResult) -> str:
-    return result.variant.prompt or result.prompt_file or NONE
 
 
 DIMENSIONS: Final[Mapping[str, Dimension]] = {
@@ -165,16 +151,20 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
         Dimension(
             name="depth",
             doc="the levels of nesting of schema and gold",
-            of_case=_depth_of,
-            size=_shape_size("depth"),
+            of_case=lambda result: str(result.shape.get("depth", NONE)),
+            size=lambda result: result.shape.get("depth"),
         ),
-        _sized("breadth", "the number of fields that the schema declares", _shape_size("fields")),
-        _sized("output-size", "the number of values of the gold", _shape_size("values")),
+        _sized("breadth", "the number of fields that the schema declares", lambda result: result.shape.get("fields")),
+        _sized("output-size", "the number of values of the gold", lambda result: result.shape.get("values")),
         _sized("response-length", "the characters of the output (mean over the repeats)", _response_length),
-        _sized("pages", "the pages of the document, where its text was read", _shape_size("pages")),
+        _sized("pages", "the pages of the document, where its text was read", lambda result: result.shape.get("pages")),
         _sized("tokens", "the tokens of the request (mean over the repeats)", _tokens),
         Dimension(name="modality", doc="text, image or audio", of_case=lambda result: result.modality),
-        Dimension(name="prompt", doc="the file of the prompt", of_case=_prompt_of),
+        Dimension(
+            name="prompt",
+            doc="the file of the prompt",
+            of_case=lambda result: result.variant.prompt or result.prompt_file or NONE,
+        ),
         Dimension(name="origin", doc="sample, correction or synthetic", of_case=lambda result: str(result.origin)),
         Dimension(
             name="complexity",
@@ -244,30 +234,21 @@ def tag_text(tags: Mapping[str, Json], name: str) -> str:
 class Slice:
     """The cases of one slice on one variant, added up.
 
-    `rates`: ExtractBench's, pooled over fields. `values`: their leaf results. `weight`: of the scored cases, by their
-    complexity.
+    `rates`: ExtractBench's, pooled over fields. `values`: their leaf results. `rows`: the measures of the scored cases.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     rates: Rates = field(default_factory=Rates)
     values: FieldCounts = field(default_factory=FieldCounts)
-    scored: int = 0
-    weight: float = 0.0
-    _sums: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    _weighted: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    rows: list[CaseMeasures] = field(default_factory=list)
 
-    def add(self, result: CaseResult, rates: Rates) -> None:
-        """Add a case with its rates."""
+    def add(self, result: CaseResult, rates: Rates, rows: Sequence[CaseMeasures]) -> None:
+        """Add a case with its rates and measures."""
         self.outcomes[result.outcome] += 1
         self.rates += rates
         for leaf in _leaves_of(result):
             self.values.add(leaf, result.nodeid)
-        for row in case_rows([result]):
-            self.scored += 1
-            self.weight += row.weight
-            for name, value in row.measures.items():
-                self._sums[name] += value
-                self._weighted[name] += value * row.weight
+        self.rows += rows
 
     @property
     def cases(self) -> int:
@@ -277,12 +258,20 @@ class Slice:
     @property
     def means(self) -> dict[str, float]:
         """The mean of each measure over the scored cases."""
-        return {name: total / self.scored for name, total in self._sums.items()}
+        return self._means([1.0] * len(self.rows))
 
     @property
     def weighted(self) -> dict[str, float]:
         """The means weighted by complexity; empty where no complexity is known."""
-        return {name: total / self.weight for name, total in self._weighted.items()} if self.weight else {}
+        weights = [row.weight for row in self.rows]
+        return self._means(weights) if any(weights) else {}
+
+    def _means(self, weights: Sequence[float]) -> dict[str, float]:
+        sums: defaultdict[str, float] = defaultdict(float)
+        for weight, row in zip(weights, self.rows, strict=True):
+            for name, value in row.measures.items():
+                sums[name] += weight * value
+        return {name: total / sum(weights) for name, total in sums.items()}
 
 
 def _leaves_of(result: CaseResult) -> Iterable[FieldResult]:
@@ -294,7 +283,7 @@ class SliceTable:
     """A run split by one dimension: (slice, variant's label) -> its numbers; after `sort`, slices are in natural order.
 
     `slices` for a dimension of cases, `values` for one of values, `failures` for `failure`: (kind, variant) -> count.
-    `outputs`: scored outputs by variant. Each result is read once and not kept.
+    `outputs`: scored outputs by variant.
     """
 
     by: Dimension
@@ -316,9 +305,9 @@ class SliceTable:
             for leaf in _leaves_of(result):
                 self.values.setdefault((by.of_value(result, leaf), variant), FieldCounts()).add(leaf, result.nodeid)
         elif by.of_case is not None:
-            rates = extract_bench_rates(result.scores)
-            self.slices.setdefault((by.of_case(result), variant), Slice()).add(result, rates)
-            self._totals.setdefault(variant, Slice()).add(result, rates)
+            rates, rows = extract_bench_rates(result.scores), case_rows([result])
+            self.slices.setdefault((by.of_case(result), variant), Slice()).add(result, rates, rows)
+            self._totals.setdefault(variant, Slice()).add(result, rates, rows)
             size = None if by.size is None else by.size(result)
             if size is not None and rates.pass_rate is not None:
                 self._sizes.append((variant, float(size), rates.pass_rate))

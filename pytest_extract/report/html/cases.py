@@ -34,7 +34,6 @@ from pytest_extract.report.totals import (
     MEASURES,
     NO_VARIANT,
     UncomparedCase,
-    case_means,
     measure_text,
     mostly_empty,
     reason_of,
@@ -151,7 +150,7 @@ def _ordered(results: Iterable[CaseResult], places: Sequence[CasePlace]) -> list
         _ListRow(
             outcome=ORDER.index(result.outcome),
             worse=-len(places[position].worse),
-            rate=case_means(result, ["pass_rate"]).get("pass_rate", 0.0),
+            rate=result.means.get("pass_rate", 0.0),
             name=natural_key(result.nodeid),
             position=position,
         )
@@ -163,7 +162,7 @@ def _ordered(results: Iterable[CaseResult], places: Sequence[CasePlace]) -> list
 
 
 def _row(result: CaseResult, place: CasePlace, columns: Mapping[str, int], filtered: Collection[str]) -> Json:
-    rate = case_means(result, MEASURES[:1]).get("pass_rate")
+    rate = result.means.get("pass_rate")
     names = [name for index, name in enumerate(result.tags) if index < _MOST_TAGS or name in filtered]
     tags = [[short_name(name), short_name(tag_text(result.tags, name))] for name in names]
     return [
@@ -294,7 +293,8 @@ def _facts(result: CaseResult) -> list[Json]:
     facts = [("case", result.nodeid)]
     if result.variant.label:
         facts.append(("model", result.variant.label))
-    facts += [measure_text(name, value) for name, value in case_means(result, MEASURES).items()]
+    means = result.means
+    facts += [measure_text(name, means[name]) for name in MEASURES if name in means]
     seconds = [attempt.latency_s for attempt in result.attempts if attempt.latency_s]
     costs = [attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None and not attempt.recorded]
     if sum(seconds) >= 0.05:

@@ -28,7 +28,15 @@ from pytest_extract.core.values import Json
 from pytest_extract.importers.sob_results import SobRun
 from pytest_extract.regression.ranking import RankedVariant
 from pytest_extract.report.lines import Line, Span, Table, line, percent, plural, safe_prose, score_number
-from pytest_extract.report.slices import COUNT_HEADS, RATES, count_cells, counts_record, rate_cells, rates_record
+from pytest_extract.report.slices import (
+    COUNT_HEADS,
+    RATES,
+    count_cells,
+    counts_record,
+    mean_cell,
+    rate_cells,
+    rates_record,
+)
 from pytest_extract.report.summary import emptiness_lines
 from pytest_extract.report.totals import NO_VARIANT, EmptinessTotals, VariantTotals
 
@@ -46,18 +54,19 @@ _SHAPE: Final = ("fields", "breadth", "depth", "arrays", "array_items", "values"
 
 def variant_report_lines(run: RunAggregate, standing: Standing, *, width: int = 100, verbosity: int = 0) -> list[Line]:
     """Show the aggregates of one variant; with a verbosity, every field pattern and every case."""
-    most = None if verbosity else MOST_FIELDS
+    fields = _pattern_table(run.fields).first(None if verbosity else MOST_FIELDS, "field", _LISTS_ALL)
+    cases = _complexity_table(standing.results).first(None if verbosity else MOST_CASES, "case", _LISTS_ALL)
     parts = (
         [_variant_heading(run, standing)],
-        _measure_table(run, width),
-        _pattern_table(run.fields, width, most),
+        _measure_table(run).lines(width) if run.measures else [],
+        fields.lines(width) if fields.rows else [],
         emptiness_lines(EmptinessTotals.of(standing.results), width=width, verbosity=verbosity),
-        _extract_bench_table(run.rates, width),
-        _sob_table(run, standing, width),
-        _deepjson_table(run, width),
-        _complexity_table(standing.results, width, None if verbosity else MOST_CASES),
+        _extract_bench_table(run.rates).lines(width) if run.rates.documents else [],
+        _sob_lines(run, standing, width),
+        _deepjson_table(run).lines(width) if run.by_depth else [],
+        cases.lines(width) if cases.rows else [],
     )
-    return [each for part in parts if part for each in (*part, line())][:-1]
+    return join_blocks(filter(None, parts))
 
 
 def _variant_heading(run: RunAggregate, standing: Standing) -> Line:
@@ -73,12 +82,10 @@ def _estimate_cells(found: Estimate | None) -> tuple[str, str]:
     return score_number(found.mean), f"{score_number(found.low)} - {score_number(found.high)}"
 
 
-def _measure_table(run: RunAggregate, width: int) -> list[Line]:
-    if not run.measures:
-        return []
+def _measure_table(run: RunAggregate) -> Table:
     found = {name: (means.plain, means.weighted) for name, means in run.measures.items()}
     title = "measures: means over cases; weighted: easy 1, medium 2, hard 3"
-    return _estimate_table(title, "measure", found).lines(width)
+    return _estimate_table(title, "measure", found)
 
 
 def _estimate_table(title: str, what: str, found: Mapping[str, tuple[Estimate, Estimate | None]]) -> Table:
@@ -91,32 +98,26 @@ def _estimate_table(title: str, what: str, found: Mapping[str, tuple[Estimate, E
     return Table((what, "mean", "95 %", *(("weighted", "95 %") if weighted else ())), rows, title)
 
 
-def _pattern_table(counts_of: Mapping[str, FieldCounts], width: int, most: int | None) -> list[Line]:
-    if not counts_of:
-        return []
-    rows = sorted(counts_of.items(), key=lambda row: row[1].mean_score)  # worst first
-    heads = ("field", "score", "precision", "recall", "f1", *COUNT_HEADS)
-    cells = [
+def _pattern_table(counts_of: Mapping[str, FieldCounts]) -> Table:
+    rows = [
         (
             pattern,
             *map(score_number, (counts.mean_score, counts.precision, counts.recall, counts.f1)),
             *count_cells(counts),
         )
-        for pattern, counts in rows
+        for pattern, counts in sorted(counts_of.items(), key=lambda row: row[1].mean_score)
     ]
-    title = "fields, worst first: leaf results over all cases"
-    return Table(heads, cells, title).first(most, "field", _LISTS_ALL).lines(width)
+    heads = ("field", "score", "precision", "recall", "f1", *COUNT_HEADS)
+    return Table(heads, rows, "fields, worst first: leaf results over all cases")
 
 
-def _extract_bench_table(rates: Rates, width: int) -> list[Line]:
-    if not rates.documents:
-        return []
-    kinds = sorted(rates.failures.items(), key=lambda kind: -kind[1])
-    notes = [f"not valid: {', '.join(f'{name} {count:,}' for name, count in kinds)}"] if kinds else []
-    return Table(("outputs", *RATES), [("all", *rate_cells(rates))], _POOLED, notes).lines(width)
+def _extract_bench_table(rates: Rates) -> Table:
+    kinds = ", ".join(f"{name} {count:,}" for name, count in rates.failures.most_common())
+    notes = [f"not valid: {kinds}"] if kinds else []
+    return Table(("outputs", *RATES), [("all", *rate_cells(rates))], _POOLED, notes)
 
 
-def _sob_table(run: RunAggregate, standing: Standing, width: int) -> list[Line]:
+def _sob_lines(run: RunAggregate, standing: Standing, width: int) -> list[Line]:
     summary, row = run.sob, standing.row
     if summary is None or row is None:
         return []
@@ -127,32 +128,28 @@ def _sob_table(run: RunAggregate, standing: Standing, width: int) -> list[Line]:
     return [*_estimate_table("SOB", "category", found).lines(width), overall]
 
 
-def _deepjson_table(run: RunAggregate, width: int) -> list[Line]:
-    if not run.by_depth:
-        return []
+def _deepjson_table(run: RunAggregate) -> Table:
     names = {"medium": "3-4 (medium)", "hard": "5+ (hard)", "all": "all"}
     rows = [(names[level], *(score_number(means[name]) for name in DEEPJSON)) for level, means in run.by_depth.items()]
-    return Table(("depth", *DEEPJSON), rows, "DeepJSONEval: by depth of nesting").lines(width)
+    return Table(("depth", *DEEPJSON), rows, "DeepJSONEval: by depth of nesting")
 
 
-def _complexity_table(results: Sequence[CaseResult], width: int, most: int | None) -> list[Line]:
+def _complexity_table(results: Sequence[CaseResult]) -> Table:
+    """Show the shapes of cases, named by their id, and by file and id where two files have the same id."""
     shaped = [result for result in results if result.shape]
-    if not shaped:
-        return []
-    counts = Counter(result.complexity for result in shaped)
-    classes = ", ".join(f"{counts[name]:,} {name}" for name in WEIGHTS if counts[name])
-    heads = ("case", "class", *(name.replace("_", " ") for name in _SHAPE))
+    classes = Counter(result.complexity for result in shaped)
+    ids = Counter(result.case_id for result in shaped)
     rows = [
-        (name, one.complexity or "", *(f"{one.shape.get(part, 0):,}" for part in _SHAPE))
-        for name, one in zip(_case_names(shaped), shaped, strict=True)
+        (
+            each.case_id if ids[each.case_id] == 1 else f"{each.file}::{each.case_id}",
+            each.complexity or "",
+            *(f"{each.shape.get(part, 0):,}" for part in _SHAPE),
+        )
+        for each in shaped
     ]
-    return Table(heads, rows, f"complexity of the cases: {classes}").first(most, "case", _LISTS_ALL).lines(width)
-
-
-def _case_names(results: Sequence[CaseResult]) -> list[str]:
-    """Name cases by their id, and by file and id where two files have the same id."""
-    ids = Counter(result.case_id for result in results)
-    return [one.case_id if ids[one.case_id] == 1 else f"{one.file}::{one.case_id}" for one in results]
+    heads = ("case", "class", *(name.replace("_", " ") for name in _SHAPE))
+    counts = ", ".join(f"{classes[name]:,} {name}" for name in WEIGHTS if classes[name])
+    return Table(heads, rows, f"complexity of the cases: {counts}")
 
 
 def join_blocks(blocks: Iterable[list[Line]]) -> list[Line]:
@@ -224,7 +221,7 @@ def _place_cells(place: RankedVariant, numbers: Mapping[str, int], variant: Vari
             len(place.tied) > _MOST_TIED
         )
         right = [percent(place.right), f"{100 * place.low:.1f} - {percent(place.high)}", tied]
-    f1 = score_number(variant.means["f1"]) if "f1" in variant.means else "-"
+    f1 = mean_cell(variant.means.get("f1"))
     outcomes = (Outcome.PASSED, Outcome.BROKEN, Outcome.NOT_RUN)
     counts = [f"{count:,}" for count in (variant.outcomes.total(), *(variant.outcomes[each] for each in outcomes))]
     return [
@@ -237,7 +234,7 @@ def _place_cells(place: RankedVariant, numbers: Mapping[str, int], variant: Vari
 
 def _sob_cells(standing: Standing) -> list[str]:
     columns = {} if standing.row is None else standing.row.columns
-    cells = [score_number(columns[each.name]) if each.name in columns else "-" for each in SOB_COLUMNS]
+    cells = [mean_cell(columns.get(each.name)) for each in SOB_COLUMNS]
     return [score_number(standing.overall), percent(standing.coverage), *cells]
 
 

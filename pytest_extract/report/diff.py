@@ -13,6 +13,7 @@ from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.mistakes.output import NamingLimit
 from pytest_extract.core.results import WRONG, Citation, Failure, FieldResult, RuleStatus, ScoreRecord, Status
+from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import MISSING, json_type, pattern_of, places_around
 from pytest_extract.report.findings import (
     FAILED,
@@ -43,7 +44,7 @@ from pytest_extract.report.lines import (
     titled,
     wrap_spans,
 )
-from pytest_extract.report.totals import BY_EMPTINESS, NO_VALUES, EmptyPasses, UncomparedCase, order_text
+from pytest_extract.report.totals import BY_EMPTINESS, NO_VALUES, EmptyPasses, order_text, uncompared_places
 from pytest_extract.report.value_diff import container_difference, first_difference, look_alike_text, value_difference
 from pytest_extract.report.values import WHOLE, show
 from pytest_extract.thresholds import results_without, rule_text
@@ -104,7 +105,7 @@ def case_lines(result: CaseResult, options: DiffOptions, places: Mapping[str, st
                 lines += _breach_lines(attempt.breaches, options)
             lines += _attempt_lines(attempt, result.known, options, places or {})
         if result.uncompared and not options.brief:
-            lines += prose(str(UncomparedCase.of(result)), "warn", indent=2, width=options.width)
+            lines += prose(uncompared_text(*uncompared_places(result)), "warn", indent=2, width=options.width)
     except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the others along
         return prose(render_error("this case", error), "bad", indent=2, width=options.width)
     return lines

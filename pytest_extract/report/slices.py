@@ -11,7 +11,7 @@ from typing import Final
 
 from pytest_extract.core.aggregate.extract_bench import Rates
 from pytest_extract.core.aggregate.lists import BOUNDS, ListRecall, Recall, list_recalls
-from pytest_extract.core.aggregate.slices import DIMENSIONS, Slice, SliceTable
+from pytest_extract.core.aggregate.slices import DIMENSIONS, Kind, Slice, SliceTable
 from pytest_extract.core.aggregate.sob import SOB_COLUMNS
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures.fields import FieldCounts
@@ -37,11 +37,8 @@ def slice_table(table: SliceTable, *, view: str = VIEWS[0], most: int | None = M
     totals: list[tuple[str, ...]] = []
     if table.by.kind == "failure":
         heads, rows = _failure_rows(table)
-    elif table.by.kind == "value":
-        heads, rows = _VALUE_HEADS, [_value_cells(counts) for counts in table.values.values()]
-        rows = [(_row_name(key, table), *cells) for key, cells in zip(table.values, rows, strict=True)]
     else:
-        heads, cells_of = _case_columns(table, view)
+        heads, cells_of = _case_columns(table, view) if table.by.kind == "case" else (_VALUE_HEADS, _value_cells)
         rows = [(_row_name(key, table), *cells_of(each)) for key, each in table.slices.items()]
         totals = [(_row_name((ALL, variant), table), *cells_of(each)) for variant, each in table.totals.items()]
     notes = []
@@ -93,7 +90,8 @@ def _share_text(part: int, whole: int) -> str:
     return percent(part / whole) if whole else "-"
 
 
-def _mean_cell(value: float | None) -> str:
+def mean_cell(value: float | None) -> str:
+    """Write a mean as a cell."""
     return "-" if value is None else score_number(value)
 
 
@@ -111,13 +109,13 @@ def rate_cells(rates: Rates) -> tuple[str, ...]:
 
 
 def _extract_bench_cells(each: Slice) -> tuple[str, ...]:
-    return (*rate_cells(each.rates), _mean_cell(each.means.get("f1")))
+    return (*rate_cells(each.rates), mean_cell(each.means.get("f1")))
 
 
 def _mean_cells(names: Sequence[str], *, weighted: bool = False) -> Callable[[Slice], tuple[str, ...]]:
     def cells(each: Slice) -> tuple[str, ...]:
         means = each.weighted if weighted and each.weighted else each.means
-        return tuple(_mean_cell(means.get(name)) for name in names)
+        return tuple(mean_cell(means.get(name)) for name in names)
 
     return cells
 
@@ -159,7 +157,8 @@ def count_cells(counts: FieldCounts) -> list[str]:
     return [f"{getattr(counts, name):,}" for name in COUNTS]
 
 
-def _value_cells(counts: FieldCounts) -> tuple[str, ...]:
+def _value_cells(each: Slice) -> tuple[str, ...]:
+    counts = each.values
     share = _share_text(counts.match, counts.total)
     return f"{counts.total:,}", share, *count_cells(counts), score_number(counts.mean_score), score_number(counts.f1)
 
@@ -169,7 +168,7 @@ def _failure_rows(table: SliceTable) -> tuple[tuple[str, ...], list[tuple[str, .
         safe_prose(variant) or (NO_VARIANT if len(table.variants) > 1 else "count") for variant in table.variants
     )
     rows = [
-        (label, *(f"{table.failures.get((label, variant), 0):,}" for variant in table.variants))
+        (label, *(f"{table.slices.get((label, variant), Slice()).failures:,}" for variant in table.variants))
         for label in table.labels
     ]
     return heads, [*rows, ("outputs in all", *(f"{table.outputs.get(variant, 0):,}" for variant in table.variants))]
@@ -183,33 +182,30 @@ def slice_record(table: SliceTable) -> dict[str, Json]:
         "rank_correlations": dict(table.correlations),
         "outputs": dict(table.outputs),
         "rows": [
-            *(
-                {"slice": label, "variant": variant, **_slice_numbers(each)}
-                for (label, variant), each in table.slices.items()
-            ),
-            *(
-                {"slice": label, "variant": variant, **counts_record(each)}
-                for (label, variant), each in table.values.items()
-            ),
-            *(
-                {"slice": label, "variant": variant, "count": count}
-                for (label, variant), count in table.failures.items()
-            ),
+            {"slice": label, "variant": variant, **_NUMBERS[table.by.kind](each)}
+            for (label, variant), each in table.slices.items()
         ],
-        "totals": [{"variant": variant, **_slice_numbers(each)} for variant, each in table.totals.items()],
+        "totals": [{"variant": variant, **_case_numbers(each)} for variant, each in table.totals.items()],
     }
 
 
-def _slice_numbers(each: Slice) -> dict[str, Json]:
+def _case_numbers(each: Slice) -> dict[str, Json]:
     return {
         "cases": each.cases,
         **{str(outcome): each.outcomes.get(outcome, 0) for outcome in Outcome},
-        "scored": len(each.rows),
+        "scored": each.scored,
         "extract_bench": rates_record(each.rates),
-        "means": dict(each.means),
-        "weighted": dict(each.weighted),
+        "means": each.means,
+        "weighted": each.weighted,
         "values": counts_record(each.values),
     }
+
+
+_NUMBERS: Final[Mapping[Kind, Callable[[Slice], dict[str, Json]]]] = {
+    "case": _case_numbers,
+    "value": lambda each: counts_record(each.values),
+    "failure": lambda each: {"count": each.failures},
+}
 
 
 def rates_record(rates: Rates) -> dict[str, Json]:

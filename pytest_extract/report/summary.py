@@ -332,11 +332,11 @@ def emptiness_lines(totals: EmptinessTotals, *, width: int, verbosity: int = 0) 
         head = f"{BY_EMPTINESS}, without a value on either side, in {plural(len(named), 'case')}:"
         texts.append(f"{head} {_all_if_verbose(named, verbosity)}")
     if totals.uncompared:
-        cases = totals.uncompared.values()
-        places = sum((Counter(case.places) for case in cases), Counter[str]())
-        total = sum(case.total for case in cases)
+        cases = totals.uncompared
+        places = sum((Counter(places) for places, _ in cases.values()), Counter[str]())
+        total = sum(total for _, total in cases.values())
         texts.append(f"{uncompared_text(places, total)}, in {plural(len(cases), 'case')}")
-        texts += [f"  {case.case_id}: {case}" for case in cases if verbosity > 0]
+        texts += [f"  {case_id}: {uncompared_text(*of)}" for (_, case_id), of in cases.items() if verbosity > 0]
     if totals.cannot_fail:
         count = len(set[tuple[str, str]]().union(*totals.cannot_fail.values()))
         texts.append(f"{cannot_fail_text([*totals.cannot_fail])}, in {plural(count, 'case')}")

@@ -14,7 +14,6 @@ from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome,
 from pytest_extract.core.judges import WITHOUT_JUDGE
 from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
 from pytest_extract.core.spending import Spending
-from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import pattern_of
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
 from pytest_extract.report.lines import percent, plural, safe_prose, score_number, shorten
@@ -150,22 +149,9 @@ def mostly_empty(result: CaseResult) -> EmptyPasses | None:
     return next((passes for passes in map(EmptyPasses.of, read_scores(result)) if passes.is_most), None)
 
 
-class UncomparedCase(NamedTuple):
-    """Gold values of a case that no comparison reaches, counted by pattern; `total`: all gold values of the case."""
-
-    case_id: str
-    places: Mapping[str, int]
-    total: int
-
-    @classmethod
-    def of(cls, result: CaseResult) -> UncomparedCase | None:
-        """Return the uncompared gold values of a case; None if all of them are compared."""
-        if not result.uncompared:
-            return None
-        return cls(result.case_id, result.uncompared, result.shape.get("leaves", 0))
-
-    def __str__(self) -> str:
-        return uncompared_text(self.places, self.total)
+def uncompared_places(result: CaseResult) -> tuple[Mapping[str, int], int]:
+    """Return the gold values of a case that no comparison reaches, by pattern, and the number of all of them."""
+    return result.uncompared, result.shape.get("leaves", 0)
 
 
 @dataclass(slots=True)
@@ -177,7 +163,7 @@ class EmptinessTotals:
     """
 
     passes: dict[str, EmptyPasses] = field(default_factory=dict)
-    uncompared: dict[tuple[str, str], UncomparedCase] = field(default_factory=dict)
+    uncompared: dict[tuple[str, str], tuple[Mapping[str, int], int]] = field(default_factory=dict)
     cannot_fail: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
     drafts: dict[tuple[str, str], None] = field(default_factory=dict)
 
@@ -193,8 +179,8 @@ class EmptinessTotals:
         """Add a case."""
         if (passes := mostly_empty(result)) is not None:
             self.passes[result.nodeid] = passes
-        if (uncompared := UncomparedCase.of(result)) is not None:
-            self.uncompared[result.file, result.case_id] = uncompared
+        if result.uncompared:
+            self.uncompared[result.file, result.case_id] = uncompared_places(result)
         for pattern in result.cannot_fail:
             self.cannot_fail.setdefault(pattern, set()).add((result.file, result.case_id))
         if result.draft:

@@ -12,11 +12,11 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from pytest_extract.core.aggregate.extract_bench import Rates, extract_bench_rates
-from pytest_extract.core.aggregate.run import CaseMeasures, case_rows
+from pytest_extract.core.aggregate.run import case_rows
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.mistakes.output import NamingLimit
@@ -232,23 +232,33 @@ def tag_text(tags: Mapping[str, Json], name: str) -> str:
 
 @dataclass(slots=True)
 class Slice:
-    """The cases of one slice on one variant, added up.
+    """What one slice holds on one variant, added up: cases, or leaf results alone, or failures.
 
-    `rates`: ExtractBench's, pooled over fields. `values`: their leaf results. `rows`: the measures of the scored cases.
+    `rates`: ExtractBench's, pooled over fields. `values`: leaf results. `weight`: of the scored cases, by their
+    complexity.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     rates: Rates = field(default_factory=Rates)
     values: FieldCounts = field(default_factory=FieldCounts)
-    rows: list[CaseMeasures] = field(default_factory=list)
+    failures: int = 0
+    scored: int = 0
+    weight: float = 0.0
+    _sums: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    _weighted: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
 
-    def add(self, result: CaseResult, rates: Rates, rows: Sequence[CaseMeasures]) -> None:
-        """Add a case with its rates and measures."""
+    def add(self, result: CaseResult, rates: Rates) -> None:
+        """Add a case with its rates."""
         self.outcomes[result.outcome] += 1
         self.rates += rates
         for leaf in _leaves_of(result):
             self.values.add(leaf, result.nodeid)
-        self.rows += rows
+        for row in case_rows([result]):
+            self.scored += 1
+            self.weight += row.weight
+            for name, value in row.measures.items():
+                self._sums[name] += value
+                self._weighted[name] += value * row.weight
 
     @property
     def cases(self) -> int:
@@ -258,20 +268,12 @@ class Slice:
     @property
     def means(self) -> dict[str, float]:
         """The mean of each measure over the scored cases."""
-        return self._means([1.0] * len(self.rows))
+        return {name: total / self.scored for name, total in self._sums.items()}
 
     @property
     def weighted(self) -> dict[str, float]:
         """The means weighted by complexity; empty where no complexity is known."""
-        weights = [row.weight for row in self.rows]
-        return self._means(weights) if any(weights) else {}
-
-    def _means(self, weights: Sequence[float]) -> dict[str, float]:
-        sums: defaultdict[str, float] = defaultdict(float)
-        for weight, row in zip(weights, self.rows, strict=True):
-            for name, value in row.measures.items():
-                sums[name] += weight * value
-        return {name: total / sum(weights) for name, total in sums.items()}
+        return {name: total / self.weight for name, total in self._weighted.items()} if self.weight else {}
 
 
 def _leaves_of(result: CaseResult) -> Iterable[FieldResult]:
@@ -282,16 +284,13 @@ def _leaves_of(result: CaseResult) -> Iterable[FieldResult]:
 class SliceTable:
     """A run split by one dimension: (slice, variant's label) -> its numbers; after `sort`, slices are in natural order.
 
-    `slices` for a dimension of cases, `values` for one of values, `failures` for `failure`: (kind, variant) -> count.
-    `outputs`: scored outputs by variant.
+    `outputs`: scored outputs by variant. Each result is read once and not kept.
     """
 
     by: Dimension
-    slices: dict[tuple[str, str], Slice] = field(default_factory=dict)
-    values: dict[tuple[str, str], FieldCounts] = field(default_factory=dict)
-    failures: dict[tuple[str, str], int] = field(default_factory=dict)
+    slices: dict[tuple[str, str], Slice] = field(default_factory=lambda: defaultdict(Slice))
     outputs: Counter[str] = field(default_factory=Counter)
-    _totals: dict[str, Slice] = field(default_factory=dict)
+    _totals: dict[str, Slice] = field(default_factory=lambda: defaultdict(Slice))
     _sizes: list[tuple[str, float, float]] = field(default_factory=list)
 
     def add(self, result: CaseResult) -> None:
@@ -299,15 +298,15 @@ class SliceTable:
         by, variant = self.by, result.variant.label
         self.outputs[variant] += len(result.scores)
         if by.of_score is not None:
-            for key in ((name, variant) for score in result.scores for name in by.of_score(score)):
-                self.failures[key] = self.failures.get(key, 0) + 1
+            for name in chain.from_iterable(map(by.of_score, result.scores)):
+                self.slices[name, variant].failures += 1
         elif by.of_value is not None:
             for leaf in _leaves_of(result):
-                self.values.setdefault((by.of_value(result, leaf), variant), FieldCounts()).add(leaf, result.nodeid)
+                self.slices[by.of_value(result, leaf), variant].values.add(leaf, result.nodeid)
         elif by.of_case is not None:
-            rates, rows = extract_bench_rates(result.scores), case_rows([result])
-            self.slices.setdefault((by.of_case(result), variant), Slice()).add(result, rates, rows)
-            self._totals.setdefault(variant, Slice()).add(result, rates, rows)
+            rates = extract_bench_rates(result.scores)
+            self.slices[by.of_case(result), variant].add(result, rates)
+            self._totals[variant].add(result, rates)
             size = None if by.size is None else by.size(result)
             if size is not None and rates.pass_rate is not None:
                 self._sizes.append((variant, float(size), rates.pass_rate))
@@ -334,7 +333,7 @@ class SliceTable:
     @property
     def labels(self) -> list[str]:
         """Names of the slices, in order, without those of no case."""
-        return list(dict.fromkeys(label for label, _ in (*self.slices, *self.values, *self.failures)))
+        return list(dict.fromkeys(label for label, _ in self.slices))
 
     @property
     def is_known(self) -> bool:
@@ -343,21 +342,20 @@ class SliceTable:
 
     def sort(self) -> None:
         """Put slices in their order: failures by kind and number, fields by wrong values, others by their names."""
+        if self.by.kind == "value":
+            self.slices = {key: each for key, each in self.slices.items() if each.values.records}
         number = Counter[str]()
-        for (label, _), count in self.failures.items():
-            number[label] += count
-        for (label, _), counts in self.values.items() if self.by.name == FIELD else ():
-            number[label] += counts.total - counts.match
+        for (label, _), each in self.slices.items():
+            wrong = each.values.total - each.values.match if self.by.name == FIELD else 0
+            number[label] += each.failures + wrong
         order = (NO_OUTPUT, PARSE_FAILURE, SCHEMA_FAILURE, *_VALUE_FAILURES.values(), WRONG_TYPE, WRONG_VALUE)
-        ranks = {kind: rank for rank, kind in enumerate(order)} if self.by.of_score is not None else {}
+        ranks = {kind: rank for rank, kind in enumerate(order)} if self.by.kind == "failure" else {}
 
-        def place(item: tuple[tuple[str, str], object]) -> tuple[object, ...]:
+        def place(item: tuple[tuple[str, str], Slice]) -> tuple[object, ...]:
             label, variant = item[0]
             return ranks.get(label.partition(":")[0], len(ranks)), -number[label], natural_key(label), variant
 
         self.slices = dict(sorted(self.slices.items(), key=place))
-        self.values = {key: found for key, found in sorted(self.values.items(), key=place) if found.records}
-        self.failures = dict(sorted(self.failures.items(), key=place))
 
 
 def slice_tables(results: Iterable[CaseResult], names: Sequence[str]) -> list[SliceTable]:

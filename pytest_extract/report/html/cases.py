@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from pytest_extract.core.aggregate.slices import natural_key, tag_text
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
+from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, places_around
 from pytest_extract.regression.changes import FieldChange
 from pytest_extract.report.diff import counts_text, finding_notes, inner_difference, output_lines, repeats_text
@@ -33,10 +34,10 @@ from pytest_extract.report.totals import (
     BY_EMPTINESS,
     MEASURES,
     NO_VARIANT,
-    UncomparedCase,
     measure_text,
     mostly_empty,
     reason_of,
+    uncompared_places,
 )
 from pytest_extract.report.value_diff import SideBySide, side_by_side
 from pytest_extract.report.values import show
@@ -308,7 +309,7 @@ def _facts(result: CaseResult) -> list[Json]:
     if (empty := mostly_empty(result)) is not None:
         facts.append((BY_EMPTINESS, str(empty)))
     if result.uncompared:
-        facts.append(("note", str(UncomparedCase.of(result))))
+        facts.append(("note", uncompared_text(*uncompared_places(result))))
     tags = [*result.tags]
     facts += [(name, tag_text(result.tags, name)) for name in tags[:_MOST_TAGS]]
     if len(tags) > _MOST_TAGS:

@@ -72,7 +72,7 @@ def test_the_slices_of_cases_add_up_to_the_run(by):
     runs = [*RUN_BY_DOMAIN, *RUN, broken("x", "no")]
     table = table_of(runs, by)
     assert sum(each.cases for each in table.slices.values()) == len(runs)
-    assert sum(len(each.rows) for each in table.slices.values()) == sum(bool(one.scores) for one in runs)
+    assert sum(each.scored for each in table.slices.values()) == sum(bool(one.scores) for one in runs)
     whole = extract_bench_rates(one for each in runs for one in each.scores)
     for name in ("documents", "valid", "fields", "passed", "valid_fields"):
         assert sum(getattr(each.rates, name) for each in table.slices.values()) == getattr(whole, name)
@@ -147,13 +147,13 @@ def test_sizes_are_binned_in_the_order_of_numbers():
 def test_values_are_split_by_field_and_by_type():
     runs = [tagged("b", wrong(total="x"), None), tagged("c", wrong(vendor=None), None)]
     by_field = table_of(runs, "field")
-    assert by_field.values["total", ""].mismatch == 1
-    assert by_field.values["items[].name", ""].match == 4
+    assert by_field.slices["total", ""].values.mismatch == 1
+    assert by_field.slices["items[].name", ""].values.match == 4
     assert by_field.labels == ["total", "vendor", *sorted({*by_field.labels} - {"total", "vendor"})]
     by_type = table_of(runs, "type")
     assert set(by_type.labels) == {"number", "string"}
-    assert by_type.values["string", ""].omission == 1
-    assert len(by_type.values["number", ""].records) == 2
+    assert by_type.slices["string", ""].values.omission == 1
+    assert len(by_type.slices["number", ""].values.records) == 2
 
 
 def test_failures_count_outputs_and_values():
@@ -167,7 +167,7 @@ def test_failures_count_outputs_and_values():
         scored("e", {**GOLD, "more": 1}),
     ]
     table = table_of(runs, "failure")
-    assert dict(table.failures) == {
+    assert {key: each.failures for key, each in table.slices.items()} == {
         ("no output: empty_response", ""): 1,
         ("no output: refusal", ""): 1,
         ("no JSON could be read: no_json", ""): 1,
@@ -212,7 +212,7 @@ def test_kinds_of_mistakes_are_counted():
     kinds = [each.kind for one in runs for score in one.scores for each in score.mistakes]
     assert len(kinds) == 3
     table = table_of(runs, "mistake")
-    assert {kind: count for (kind, _variant), count in table.failures.items()} == {
+    assert {kind: each.failures for (kind, _variant), each in table.slices.items()} == {
         kind: kinds.count(kind) for kind in kinds
     }
 

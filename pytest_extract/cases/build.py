@@ -470,7 +470,7 @@ def _by_field(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _auto_accept(value: Mapping[str, Any]) -> AutoAccept | None:
     fields = {usual(name): lowest for name, lowest in value.get("fields", {}).items()}
-    return AutoAccept.from_json({**value, "fields": fields})
+    return AutoAccept(**{**value, "fields": fields})
 
 
 def _known_failures(value: Iterable[KnownFailure]) -> tuple[KnownFailure, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_extract.core.results import FieldResult, Status, is_covered
 
@@ -22,11 +22,6 @@ class AutoAccept:
     confidence: float | None = None
     precision: float | None = None
     fields: Mapping[str, float] = field(default_factory=dict)
-
-    @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> AutoAccept:
-        """Read a checked mapping of a case."""
-        return cls(**given)
 
     def accepts(self, leaf: FieldResult) -> bool:
         """Whether the value of a leaf result is taken without a person."""

@@ -9,7 +9,7 @@ from typing import Final
 from pytest_extract.core.extensions import PostSpec, Transformed
 from pytest_extract.core.metrics.base import Param
 from pytest_extract.core.metrics.params import any_list, boolean
-from pytest_extract.core.results import SCORED, STRUCTURE, FieldResult, Status
+from pytest_extract.core.results import COUNTED, SCORED, STRUCTURE, FieldResult, Status
 from pytest_extract.core.values import MISSING, Json
 
 
@@ -27,23 +27,22 @@ def reclassify_nulls(
     def absent(value: Json) -> bool:
         return any(type(value) is type(one) and value == one for one in blank)
 
-    found = []
-    for result in results:
-        if result.status in _ONE_SIDED and absent(None) and (result.gold is None or result.extracted is None):
-            gold, extracted = transformed(result)  # null counts as absent, and what the other side has may as well
-            nothing = gold is None or absent(gold), extracted is None or absent(extracted)
-            nothing = nothing if all(nothing) else (False, False)
-        elif result.status not in SCORED:
-            nothing = False, False
-        elif result.metric == STRUCTURE:
+    def nothing(result: FieldResult) -> tuple[bool, bool]:
+        """Whether gold, and the output, have nothing to compare here."""
+        if result.status not in COUNTED:
+            return False, False
+        if result.metric == STRUCTURE and result.status in SCORED:
             agrees = result.status is Status.MATCH and absent(None)
-            nothing = agrees, agrees
-        else:
-            gold, extracted = transformed(result)
-            known = gold is not MISSING and extracted is not MISSING
-            nothing = known and absent(gold), known and absent(extracted)
-        found.append(_reclassified(result, nothing, skip=skip))
-    return found
+            return agrees, agrees
+        gold, extracted = transformed(result)
+        if result.status in _ONE_SIDED:  # null counts as absent, and what the other side has may as well
+            is_null = absent(None) and (result.gold is None or result.extracted is None)
+            both = is_null and all(value is None or absent(value) for value in (gold, extracted))
+            return both, both
+        known = gold is not MISSING and extracted is not MISSING
+        return known and absent(gold), known and absent(extracted)
+
+    return [_reclassified(result, nothing(result), skip=skip) for result in results]
 
 
 _ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
@@ -51,16 +50,16 @@ _ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
 
 def _reclassified(result: FieldResult, nothing: tuple[bool, bool], *, skip: bool) -> FieldResult:
     match nothing:
-        case (True, True) if skip:
-            return result._replace(status=Status.SKIPPED, score=0.0, passed=False, reason="nothing on either side")
         case (True, True):
-            return result._replace(status=Status.MATCH, score=1.0, passed=True, reason="nothing on either side")
+            status, reason = Status.SKIPPED if skip else Status.MATCH, "nothing on either side"
         case (True, False):
-            return result._replace(status=Status.HALLUCINATION, score=0.0, passed=False, reason="gold has nothing here")
+            status, reason = Status.HALLUCINATION, "gold has nothing here"
         case (False, True):
-            return result._replace(status=Status.OMISSION, score=0.0, passed=False, reason="extracted has nothing here")
+            status, reason = Status.OMISSION, "extracted has nothing here"
         case _:
             return result
+    passed = status is Status.MATCH
+    return result._replace(status=status, score=float(passed), passed=passed, reason=reason)
 
 
 def propagate_batch_errors(

@@ -45,15 +45,12 @@ Metadata: TypeAlias = Mapping[FieldPath, FieldMetadata]
 
 def metadata_at(metadata: Metadata, path: FieldPath) -> FieldMetadata:
     """Return what is reported for a place: its own confidence and citations, else those of the nearest place above."""
-    own = metadata.get(path, NO_METADATA)
-    confidence, citations = own
-    if confidence is not None and citations:
-        return own
-    for place in path.parents:
-        found = metadata.get(place)
-        if found is not None:
-            confidence = found.confidence if confidence is None else confidence
-            citations = citations or found.citations
+    confidence: float | None = None
+    citations: tuple[Citation, ...] = ()
+    for place in (path, *path.parents):
+        found = metadata.get(place, NO_METADATA)
+        confidence = found.confidence if confidence is None else confidence
+        citations = citations or found.citations
     return FieldMetadata(confidence, citations)
 
 

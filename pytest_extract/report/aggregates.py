@@ -27,7 +27,7 @@ from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json
 from pytest_extract.importers.sob_results import SobRun
 from pytest_extract.regression.ranking import RankedVariant
-from pytest_extract.report.lines import Line, Span, Table, line, percent, plural, safe_prose, score_number
+from pytest_extract.report.lines import Line, Span, Table, line, listed, percent, plural, safe_prose, score_number
 from pytest_extract.report.slices import (
     COUNT_HEADS,
     RATES,
@@ -168,7 +168,11 @@ def ranking_table(places: Sequence[RankedVariant], variants: Mapping[str, Varian
         for place in places
     ]
     heads = ("   variant", "fields right", "95 %", "tied with", "f1", *_COUNTS)
-    return Table(heads, rows, ranking_title(places), notes=_ranking_notes(places))
+    note = "fields right: mean over cases; 95 %: for all variants together"
+    if len(places) > 1:
+        note += "; tied: the cases that both ran do not tell the two apart "
+        note += "(permutation tests at 5 % for all pairs together)"
+    return Table(heads, rows, ranking_title(places), [note])
 
 
 def leaderboard_lines(
@@ -199,15 +203,8 @@ def ranking_title(places: Sequence[RankedVariant]) -> str:
         return "fields right: mean over cases"
     if not best.tied:
         return f"{best.variant or NO_VARIANT} is best, beyond noise"
-    tied = [variant or NO_VARIANT for variant in best.tied]
-    more = f" and {len(tied) - _MOST_TIED} more" if len(tied) > _MOST_TIED else ""
-    return f"{best.variant or NO_VARIANT} is first, tied with {', '.join(tied[:_MOST_TIED])}{more}"
-
-
-def _ranking_notes(places: Sequence[RankedVariant]) -> list[str]:
-    note = "fields right: mean over cases; 95 %: for all variants together"
-    tied = "; tied: the cases that both ran do not tell the two apart (permutation tests at 5 % for all pairs together)"
-    return [note + (tied if len(places) > 1 else "")]
+    tied = listed([variant or NO_VARIANT for variant in best.tied], _MOST_TIED)
+    return f"{best.variant or NO_VARIANT} is first, tied with {tied}"
 
 
 def _numbered(number: int, variant: str) -> str:
@@ -217,19 +214,12 @@ def _numbered(number: int, variant: str) -> str:
 def _place_cells(place: RankedVariant, numbers: Mapping[str, int], variant: VariantTotals) -> list[str]:
     right = ["-", "", ""]
     if place.right is not None:
-        tied = ", ".join(str(numbers[variant]) for variant in place.tied[:_MOST_TIED]) + ", ..." * (
-            len(place.tied) > _MOST_TIED
-        )
-        right = [percent(place.right), f"{100 * place.low:.1f} - {percent(place.high)}", tied]
-    f1 = mean_cell(variant.means.get("f1"))
-    outcomes = (Outcome.PASSED, Outcome.BROKEN, Outcome.NOT_RUN)
-    counts = [f"{count:,}" for count in (variant.outcomes.total(), *(variant.outcomes[each] for each in outcomes))]
-    return [
-        *right,
-        f1,
-        *counts,
-        *("-" if value is None else f"{value:.3g}" for value in (place.cost_usd, place.latency_s)),
-    ]
+        tied = [str(numbers[each]) for each in place.tied[:_MOST_TIED]] + ["..."] * (len(place.tied) > _MOST_TIED)
+        right = [percent(place.right), f"{100 * place.low:.1f} - {percent(place.high)}", ", ".join(tied)]
+    outcomes = variant.outcomes
+    counts = (outcomes.total(), outcomes[Outcome.PASSED], outcomes[Outcome.BROKEN], outcomes[Outcome.NOT_RUN])
+    spent = ("-" if value is None else f"{value:.3g}" for value in (place.cost_usd, place.latency_s))
+    return [*right, mean_cell(variant.means.get("f1")), *(f"{count:,}" for count in counts), *spent]
 
 
 def _sob_cells(standing: Standing) -> list[str]:
@@ -264,36 +254,32 @@ def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
             "weighted": None if run.sob_weighted is None else run.sob_weighted.to_dict(),
         },
         "deepjsoneval": {level: dict(means) for level, means in run.by_depth.items()},
-        "complexity": [shape_record(result) for result in standing.results],
-    }
-
-
-def shape_record(result: CaseResult) -> dict[str, Json]:
-    """Return outcome, complexity and shape of one case as JSON."""
-    return {
-        "case": result.nodeid,
-        "outcome": str(result.outcome),
-        "complexity": result.complexity,
-        "modality": result.modality,
-        **result.shape,
+        "complexity": [
+            {
+                "case": result.nodeid,
+                "outcome": str(result.outcome),
+                "complexity": result.complexity,
+                "modality": result.modality,
+                **result.shape,
+            }
+            for result in standing.results
+        ],
     }
 
 
 def standing_record(place: RankedVariant, rank: int, standing: Standing, run: RunAggregate) -> dict[str, Json]:
     """Return one row of the leaderboard as JSON: its rank, SOB's columns, and counts, means and cost of the cases."""
-    spending = Spending.of(standing.results)
-    columns: Mapping[str, float] = {} if standing.row is None else standing.row.columns
-    modalities: Sequence[str] = () if standing.row is None else standing.row.modalities
+    row, spending = standing.row, Spending.of(standing.results)
     return {
         "variant": standing.variant,
         "rank": rank,
         "fields_right": None if place.right is None else {"mean": place.right, "low": place.low, "high": place.high},
         "tied_with": list(place.tied),
         "overall": standing.overall,
-        "raw": None if standing.row is None else standing.row.raw,
+        "raw": None if row is None else row.raw,
         "coverage": standing.coverage,
-        **columns,
-        "modalities": list(modalities),
+        **({} if row is None else row.columns),
+        "modalities": [] if row is None else list(row.modalities),
         "extract_bench": rates_record(run.rates),
         "cases": len(standing.results),
         "passed": sum(result.outcome is Outcome.PASSED for result in standing.results),

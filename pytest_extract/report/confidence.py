@@ -148,15 +148,14 @@ def _without_threshold_text(proposal: ThresholdProposal, precision: float) -> st
 
 def _keys(found: Sequence[ThresholdProposal], precision: float) -> list[Line]:
     """Write the thresholds as the key `auto_accept` of a case file."""
-    lines = [line(Span("for the case files or their defaults:", "dim")), line("auto_accept:", indent=2)]
-    lines.append(line(f"precision: {precision:g}", indent=4))
-    fields = {each.pattern: each.threshold for each in found if each.threshold is not None}
-    if ALL_FIELDS in fields:
-        lines.append(line(f"confidence: {fields.pop(ALL_FIELDS):g}", indent=4))
-    if fields:
-        lines.append(line("fields:", indent=4))
-        lines += [line(safe_prose(f"{json.dumps(name)}: {lowest:g}"), indent=6) for name, lowest in fields.items()]
-    return lines
+    fields = {each.pattern: each.threshold for each in found}
+    for_all = fields.pop(ALL_FIELDS, None)
+    keys = ["auto_accept:", f"  precision: {precision:g}"]
+    keys += [f"  confidence: {for_all:g}"] if for_all is not None else []
+    keys += ["  fields:"] if fields else []
+    keys += [f"    {json.dumps(name)}: {lowest:g}" for name, lowest in fields.items()]
+    head = line(Span("for the case files or their defaults:", "dim"))
+    return [head, *(line(safe_prose(key), indent=2) for key in keys)]
 
 
 def threshold_record(variant: str, proposals: Sequence[ThresholdProposal], precision: float) -> dict[str, Json]:

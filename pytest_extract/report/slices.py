@@ -18,7 +18,7 @@ from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.values import FieldPath, Json, pattern_of
 from pytest_extract.errors import nearest
-from pytest_extract.report.lines import Line, Table, percent, plural, prose, safe_prose, score_number, shorten
+from pytest_extract.report.lines import Line, Table, listed, percent, plural, prose, safe_prose, score_number, shorten
 from pytest_extract.report.totals import NO_VARIANT
 
 MOST_SLICES: Final = 50
@@ -55,13 +55,11 @@ def correlation_text(correlations: Mapping[str, float]) -> str:
     numbers = {variant: f"{each:.2f}" for variant, each in correlations.items()}
     if len(numbers) == 1:
         return next(iter(numbers.values()))
-    variants = [*numbers.items()][:MOST_CORRELATIONS]
-    shown = [
+    named = [
         f"{number} ({shorten(safe_prose(variant), _LONGEST_VARIANT) if variant else 'no model'})"
-        for variant, number in variants
+        for variant, number in numbers.items()
     ]
-    left = len(numbers) - len(shown)
-    return ", ".join([*shown, f"and {left:,} more"] if left else shown)
+    return listed(named, MOST_CORRELATIONS)
 
 
 def slice_lines(

@@ -13,6 +13,7 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -43,31 +44,26 @@ def intervals(
     weights: Sequence[float] | None = None,
     *,
     samples: int = SAMPLES,
-    seed: int | None = None,
     most_own_draws: int = MOST_OWN_DRAWS,
 ) -> dict[str, Estimate]:
     """Estimate the (weighted) mean of every column, in the order given, from one random stream.
 
     Columns are of equal length n, in any unit; `weights`, of length n, makes the mean sum(w·m) / sum(w), 0 where the
-    weights sum to 0; `seed` is by default SOB's (42 plain, 43 weighted). Of more than `most_own_draws` rows, all
-    columns share the draws of the first. Raises ValueError where lengths differ.
+    weights sum to 0. Of more than `most_own_draws` rows, all columns share the draws of the first. Raises ValueError
+    where lengths differ.
     """
-    seed = seed if seed is not None else PLAIN_SEED if weights is None else WEIGHTED_SEED
     size = len(next(iter(columns.values()), ()))
-    if any(len(column) != size for column in (*columns.values(), *(() if weights is None else (weights,)))):
+    if any(len(column) != size for column in (*columns.values(), *([] if weights is None else [weights]))):
         raise ValueError("all columns and the weights must be of one length")
     if size == 0:
         return {name: Estimate(mean=0.0, low=0.0, high=0.0) for name in columns}
     import numpy as np
 
-    draws = _Draws(seed, size, samples)
+    draws = _Draws(PLAIN_SEED if weights is None else WEIGHTED_SEED, size, samples)
     shares = np.ones(size) if weights is None else np.asarray(weights, dtype=float)
     products = [shares * np.asarray(column, dtype=float) for column in columns.values()]
-    drawn = (
-        draws.means(products, shares)
-        if size > most_own_draws
-        else (draws.means([product], shares)[0] for product in products)
-    )
+    together = [products] if size > most_own_draws else [[product] for product in products]
+    drawn = chain.from_iterable(draws.means(part, shares) for part in together)
     low, high = math.floor(0.025 * (samples - 1)), math.ceil(0.975 * (samples - 1))
     found: dict[str, Estimate] = {}
     for (name, column), of_resamples in zip(columns.items(), drawn, strict=True):

@@ -135,8 +135,11 @@ def find_edge(lists: Sequence[FoundRows]) -> Edge | None:
     rng = np.random.default_rng(_SEED)
     if len(lists) > _MOST_LISTS:
         lists = [lists[index] for index in rng.choice(len(lists), _MOST_LISTS, replace=False)]
-    in_rows = _split(_position_counts(lists)), _split(_length_counts(lists, lambda each: each.length))
-    by: By = "position" if in_rows[0].gain >= in_rows[1].gain else "length"
+    in_rows: dict[By, _Split] = {
+        "position": _split(_position_counts(lists)),
+        "length": _split(_length_counts(lists, lambda each: each.length)),
+    }
+    by = max(in_rows, key=lambda each: in_rows[each].gain)
 
     def split(of: Sequence[FoundRows]) -> _Split:
         return _split(_position_counts(of) if by == "position" else _length_counts(of, lambda _: 1))
@@ -153,27 +156,25 @@ def find_edge(lists: Sequence[FoundRows]) -> Edge | None:
     edges = [each for draw in draws if (each := split([lists[index] for index in draw])).gain > 0.0] or [found]
     low = np.quantile([each.last for each in edges], 0.025, method="nearest")
     high = np.quantile([each.first - 1 for each in edges], 0.975, method="nearest")
-    before, after = in_rows[by == "length"].before, in_rows[by == "length"].after
     return Edge(
-        by=by, at=found.last, low=min(int(low), found.last), high=max(int(high), found.last), before=before, after=after
+        by=by,
+        at=found.last,
+        low=min(int(low), found.last),
+        high=max(int(high), found.last),
+        before=in_rows[by].before,
+        after=in_rows[by].after,
     )
 
 
 def _rearranged(lists: Sequence[FoundRows], by: By, rng: np.random.Generator) -> list[FoundRows]:
     """Put the missing rows of each list elsewhere in it, or give the share of one list to another."""
     if by == "position":
-        return [
-            each._replace(missing=tuple(rng.choice(each.length, len(each.missing), replace=False)))
-            if each.missing
-            else each
-            for each in lists
-        ]
-    order = rng.permutation(len(lists)).tolist()
-    shares = [len(lists[index].missing) / lists[index].length for index in order]
-    return [
-        each._replace(missing=tuple(range(round(share * each.length))))
-        for each, share in zip(lists, shares, strict=True)
-    ]
+        elsewhere = (tuple(rng.choice(each.length, len(each.missing), replace=False)) for each in lists)
+    else:
+        shares = [len(each.missing) / each.length for each in lists]
+        others = (shares[index] for index in rng.permutation(len(lists)))
+        elsewhere = (tuple(range(round(share * each.length))) for share, each in zip(others, lists, strict=True))
+    return [each._replace(missing=missing) for each, missing in zip(lists, elsewhere, strict=True)]
 
 
 def _position_counts(lists: Sequence[FoundRows]) -> tuple[Numbers, Numbers, Numbers]:

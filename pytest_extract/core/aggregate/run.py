@@ -216,6 +216,11 @@ class Standing:
         """Coverage-adjusted score, 0.0 without a scored case."""
         return 0.0 if self.row is None else self.row.raw * self.coverage
 
+    @property
+    def value_accuracy(self) -> float:
+        """SOB's column of this name, 0.0 without one."""
+        return 0.0 if self.row is None else self.row.columns.get("value_accuracy", 0.0)
+
 
 def standings(results: Iterable[CaseResult]) -> list[Standing]:
     """Rank variants by overall to four places, then value accuracy, as SOB does, then by pass rate.
@@ -231,32 +236,27 @@ def standings(results: Iterable[CaseResult]) -> list[Standing]:
         case = (result.file, result.case_id)
         if case not in cases or cases[case].complexity is None:  # a case that crashed knows nothing of itself
             cases[case] = result
-    weights = {kind: _weight([case for case in cases.values() if case.modality == kind]) for kind in MODALITIES}
+    weights = {}
+    for kind in MODALITIES:
+        known = [WEIGHTS.get(case.complexity or "", 0.0) for case in cases.values() if case.modality == kind]
+        weights[kind] = sum(known) or float(len(known))
     found = [_standing(variant, members, weights, len(cases)) for variant, members in variants.items()]
-    return sorted(found, key=_rank)
-
-
-def _rank(standing: Standing) -> tuple[float, float, float]:
-    accuracy = 0.0 if standing.row is None else standing.row.columns.get("value_accuracy", 0.0)
-    return -round(standing.overall, 4), -accuracy, -standing.pass_rate
-
-
-def _weight(cases: Sequence[CaseResult]) -> float:
-    return sum(WEIGHTS.get(case.complexity or "", 0.0) for case in cases) or float(len(cases))
+    return sorted(found, key=lambda each: (-round(each.overall, 4), -each.value_accuracy, -each.pass_rate))
 
 
 def _standing(variant: str, results: Sequence[CaseResult], weights: dict[str, float], cases: int) -> Standing:
     by_kind = {kind: case_rows(one for one in results if one.modality == kind) for kind in MODALITIES}
-    scored = sum(len(rows) for rows in by_kind.values())
+    scored = [row for rows in by_kind.values() for row in rows]
     if not scored:
         return Standing(variant=variant, row=None, coverage=0.0, results=tuple(results))
     means = {kind: _means(rows) if rows else None for kind, rows in by_kind.items()}
-    row = sob_leaderboard_row(
-        variant, means, weights=weights, records={kind: len(rows) for kind, rows in by_kind.items()}
-    )
-    rates = [row.measures["pass_rate"] for rows in by_kind.values() for row in rows]
+    records = {kind: len(rows) for kind, rows in by_kind.items()}
     return Standing(
-        variant=variant, row=row, coverage=scored / cases, results=tuple(results), pass_rate=sum(rates) / len(rates)
+        variant=variant,
+        row=sob_leaderboard_row(variant, means, weights=weights, records=records),
+        coverage=len(scored) / cases,
+        results=tuple(results),
+        pass_rate=_mean([row.measures["pass_rate"] for row in scored]),
     )
 
 

@@ -22,10 +22,10 @@ _FENCE: Final = "```json"
 class DeepJsonScore:
     """The published numbers of one answer, each in [0, 1], with the published note."""
 
-    format: int
-    detailed: float
-    strict: int
     note: str
+    format: int = 0
+    detailed: float = 0.0
+    strict: int = 0
 
 
 def deepjson_measures(sides: DocumentPair) -> dict[str, float]:
@@ -65,15 +65,15 @@ def key_match(gold: Json, value: Json | Missing) -> float:
 def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonScore:
     """Score a raw answer by the published protocol: the last ```json block or the bare text, not repaired."""
     if not isinstance(model_output, str):
-        return DeepJsonScore(format=0, detailed=0.0, strict=0, note=NO_PATTERN)
+        return DeepJsonScore(note=NO_PATTERN)
     block = model_output.rpartition(_FENCE)[2].partition("```")[0]
     try:
         value = json.loads(block)
     except (ValueError, RecursionError):
-        return DeepJsonScore(format=0, detailed=0.0, strict=0, note=NO_JSON)
+        return DeepJsonScore(note=NO_JSON)
     measures = deepjson_measures(DocumentPair(gold, value, Validator(schema)))
     if not measures["syntax"]:
-        return DeepJsonScore(format=0, detailed=0.0, strict=0, note=NO_MATCH)
+        return DeepJsonScore(note=NO_MATCH)
     return DeepJsonScore(format=1, detailed=measures["key_match"], strict=int(measures["strict"]), note=SCORED)
 
 

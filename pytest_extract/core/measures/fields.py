@@ -8,6 +8,7 @@ from typing import Final
 
 from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.results import COUNTED, SCORED, WRONG, FieldResult, Status
+from pytest_extract.core.values import Json, Missing, Step
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,48 +81,41 @@ def count_leaves(leaves: Iterable[FieldResult]) -> FieldCounts:
     return counts
 
 
-@dataclass(slots=True)
-class _Row:
-    """What is known of one row of objects: the sides that have it, and whether any of its values is wrong."""
+def row_measures(leaves: Iterable[FieldResult]) -> dict[str, float]:
+    """Return the shares of rows of objects that are right as a whole, by name; 1.0 where there is no row.
 
-    in_gold: bool = False
-    in_output: bool = False
-    wrong: bool = False
-
-
-def _rows_of(leaves: Iterable[FieldResult]) -> list[_Row]:
-    """Return the rows that leaf results lie in; a row inside a row is one more."""
-    rows: dict[tuple[str | int, ...], _Row] = {}
+    The rows are those that leaf results lie in; a row inside a row is one more.
+    """
+    in_gold: set[tuple[Step, ...]] = set()
+    in_output: set[tuple[Step, ...]] = set()
+    wrong: set[tuple[Step, ...]] = set()
     for leaf in leaves:
         if leaf.status not in COUNTED:
             continue
         steps = tuple(leaf.path)
-        for side, value in enumerate((leaf.gold, leaf.extracted) if leaf.status in WRONG else ()):
-            if isinstance(value, list):  # rows of a list that is compared as one
-                places = [(*steps, side, index) for index, item in enumerate(value) if isinstance(item, dict)]
-            else:
-                places = [steps] if isinstance(value, dict) and steps and isinstance(steps[-1], int) else []
-            for place in places:
-                row = rows.setdefault(place, _Row())
-                row.in_gold |= side == 0
-                row.in_output |= side == 1
-                row.wrong = True
-        for end in range(1, len(steps)):
-            if isinstance(steps[end - 1], int) and isinstance(steps[end], str):
-                row = rows.setdefault(steps[:end], _Row())
-                row.in_gold |= leaf.status is not Status.HALLUCINATION
-                row.in_output |= leaf.status is not Status.OMISSION
-                row.wrong |= leaf.status in WRONG
-    return [*rows.values()]
-
-
-def row_measures(leaves: Sequence[FieldResult]) -> dict[str, float]:
-    """Return the shares of rows that are right as a whole, by name; 1.0 where there is no row."""
-    rows = _rows_of(leaves)
-    right = sum(not row.wrong for row in rows)
-    found, wanted = sum(row.in_output for row in rows), sum(row.in_gold for row in rows)
-    precision, recall = right / found if found else 1.0, right / wanted if wanted else 1.0
+        around = [steps[:end] for end in range(1, len(steps)) if _is_row(steps[end - 1 : end + 1])]
+        in_gold.update(around if leaf.status is not Status.HALLUCINATION else ())
+        in_output.update(around if leaf.status is not Status.OMISSION else ())
+        if leaf.status in WRONG:
+            own = _rows_within(steps, leaf.gold, 0), _rows_within(steps, leaf.extracted, 1)
+            in_gold.update(own[0])
+            in_output.update(own[1])
+            wrong.update(around, *own)
+    right = len((in_gold | in_output) - wrong)
+    precision, recall = right / len(in_output) if in_output else 1.0, right / len(in_gold) if in_gold else 1.0
     return {"row_precision": precision, "row_recall": recall, "row_f1": harmonic_mean(precision, recall)}
+
+
+def _is_row(steps: tuple[Step, ...]) -> bool:
+    """Whether two steps are an index and a key below it."""
+    return isinstance(steps[0], int) and isinstance(steps[1], str)
+
+
+def _rows_within(steps: tuple[Step, ...], value: Json | Missing, side: int) -> list[tuple[Step, ...]]:
+    """Return the places of the rows that one side of a result compared as one is, or holds."""
+    if isinstance(value, list):
+        return [(*steps, side, index) for index, item in enumerate(value) if isinstance(item, dict)]
+    return [steps] if isinstance(value, dict) and steps and isinstance(steps[-1], int) else []
 
 
 def _is_invented(leaf: FieldResult) -> bool:

@@ -50,13 +50,8 @@ class CoverageGate:
         return 0.0 if self.mode == "hard" or coverage <= 0.0 else (coverage / self.floor) ** 2
 
 
-_TEXT: Final = CoverageGate(mode="hard", floor=0.95)
-_OTHER: Final = CoverageGate(mode="soft", floor=0.90)
-
-
-def coverage_gate(modality: str) -> CoverageGate:
-    """SOB's coverage gate for a modality."""
-    return _TEXT if modality == "text" else _OTHER
+_FLOORS: Final[Mapping[CoverageMode, float]] = {"hard": 0.95, "soft": 0.90, "off": 0.0}
+"""The floors that go with the modes, unless a case has its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,20 +91,15 @@ class GateConfig:
         return cls(schema=schema, mode=mode, floor=floor, bare=bare, grounded=grounded, rules=rules)
 
     def coverage(self, modality: str) -> CoverageGate:
-        """Return the coverage gate: what the case says, the modality's own for what it leaves open."""
-        own = coverage_gate(modality)
-        if self.mode is None and self.floor is None:
-            return own
-        mode = self.mode or own.mode
-        default = own.floor if mode == own.mode else {"hard": _TEXT, "soft": _OTHER}.get(mode, own).floor
-        return CoverageGate(mode=mode, floor=default if self.floor is None else self.floor)
+        """Return the coverage gate: what the case says, and for what it leaves open what SOB has for the modality."""
+        mode = self.mode or ("hard" if modality == "text" else "soft")
+        return CoverageGate(mode=mode, floor=_FLOORS[mode] if self.floor is None else self.floor)
 
 
 def _coverage(given: Json) -> tuple[CoverageMode | None, float | None]:
-    if given is None or given is True:
-        return None, None
     if given is False:
         return "off", None
+    given = {} if given is None or given is True else given
     if not isinstance(given, Mapping):
         raise ConfigError(
             f"gates.coverage must be a mapping with the keys mode and floor, or false, not {short_repr(given)}"

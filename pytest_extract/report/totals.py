@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -164,7 +164,7 @@ class EmptinessTotals:
 
     passes: dict[str, EmptyPasses] = field(default_factory=dict)
     uncompared: dict[tuple[str, str], tuple[Mapping[str, int], int]] = field(default_factory=dict)
-    cannot_fail: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    cannot_fail: dict[str, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
     drafts: dict[tuple[str, str], None] = field(default_factory=dict)
 
     @classmethod
@@ -182,7 +182,7 @@ class EmptinessTotals:
         if result.uncompared:
             self.uncompared[result.file, result.case_id] = uncompared_places(result)
         for pattern in result.cannot_fail:
-            self.cannot_fail.setdefault(pattern, set()).add((result.file, result.case_id))
+            self.cannot_fail[pattern].add((result.file, result.case_id))
         if result.draft:
             self.drafts[result.file, result.case_id] = None
 
@@ -233,15 +233,15 @@ def order_text(lists: int) -> str:
 class RuleTotals:
     """Rules across fields, by name: the outputs in each status, and the cases in which it does not hold."""
 
-    statuses: dict[str, Counter[RuleStatus]] = field(default_factory=dict)
-    cases: dict[str, list[str]] = field(default_factory=dict)
+    statuses: dict[str, Counter[RuleStatus]] = field(default_factory=lambda: defaultdict(Counter))
+    cases: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, result: CaseResult) -> None:
         """Add a case."""
         for score in result.scores:
             for rule in score.rules:
-                self.statuses.setdefault(rule.name, Counter())[rule.status] += 1
-                named = self.cases.setdefault(rule.name, [])
+                self.statuses[rule.name][rule.status] += 1
+                named = self.cases[rule.name]
                 if rule.status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED) and named[-1:] != [result.case_id]:
                     named.append(result.case_id)
 
@@ -264,8 +264,8 @@ class VariantTotals:
 
     variant: Variant
     outcomes: Counter[Outcome] = field(default_factory=Counter)
-    measures: dict[str, list[float]] = field(default_factory=dict)
-    apart: dict[str, list[float]] = field(default_factory=dict)
+    measures: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    apart: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     spending: Spending = field(default_factory=Spending)
 
     @property
@@ -296,9 +296,7 @@ class RunTotals:
     variants: dict[str, VariantTotals] = field(default_factory=dict)
     fields: dict[str, PatternCounts] = field(default_factory=dict)
     unusable: Counter[str] = field(default_factory=Counter)
-    reasons: Mapping[Outcome, Counter[str]] = field(
-        default_factory=lambda: {Outcome.BROKEN: Counter(), Outcome.NOT_RUN: Counter()}
-    )
+    reasons: Mapping[Outcome, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     without_judge: int = 0
     known: KnownTotals = field(default_factory=KnownTotals)
     emptiness: EmptinessTotals = field(default_factory=EmptinessTotals)
@@ -312,7 +310,7 @@ class RunTotals:
     adjustments: Counter[str] = field(default_factory=Counter)
     slowest: list[tuple[float, str]] = field(default_factory=list)
     repeated: bool = False
-    apart: dict[Origin, Counter[Outcome]] = field(default_factory=dict)
+    apart: dict[Origin, Counter[Outcome]] = field(default_factory=lambda: defaultdict(Counter))
 
     @property
     def cases(self) -> int:
@@ -341,23 +339,25 @@ class RunTotals:
         variant.outcomes[result.outcome] += 1
         variant.spending += Spending.of([result])
         if result.origin is not Origin.SAMPLE:
-            self.apart.setdefault(result.origin, Counter())[result.outcome] += 1
+            self.apart[result.origin][result.outcome] += 1
         values = variant.measures if result.origin is Origin.SAMPLE else variant.apart
         means = result.means
         for name in MEASURES:
             if name in means:
-                values.setdefault(name, []).append(means[name])
+                values[name].append(means[name])
         add_leaf_results(self.fields, result)
         for attempt in result.attempts:
-            if attempt.score is not None and attempt.score.failure is not None:
-                self.unusable[attempt.score.failure.kind] += 1
-            if attempt.score is not None:
-                self.reordered.update(pattern_of(path) for path in attempt.score.reordered)
+            score = attempt.score
+            if score is not None:
+                if score.failure is not None:
+                    self.unusable[score.failure.kind] += 1
+                self.reordered.update(map(pattern_of, score.reordered))
+                self._add_mistakes(score)
             if attempt.latency_s:
                 self.slowest = heapq.nlargest(SLOWEST, [*self.slowest, (attempt.latency_s, result.nodeid)])
         if result.outcome is Outcome.BROKEN and (result.why or "").startswith(WITHOUT_JUDGE):
             self.without_judge += 1
-        elif result.outcome in self.reasons:
+        elif result.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
             self.reasons[result.outcome][shorten(safe_prose(result.why or "?"), _LONGEST_REASON)] += 1
         if result.outcome is Outcome.PASSED and (wrong := _most_wrong(result)):
             self.passed_wrong[result.nodeid] = wrong
@@ -365,21 +365,19 @@ class RunTotals:
         self.emptiness.add(result)
         self.wrapped.add(result)
         self.rules.add(result)
-        self._add_mistakes([attempt.score for attempt in result.attempts if attempt.score and attempt.score.mistakes])
         self.adjustments.update({text for attempt in result.attempts for text in attempt.adjustments})
         self.repeated = self.repeated or len(result.attempts) > 1
 
-    def _add_mistakes(self, scores: Sequence[ScoreRecord]) -> None:
-        """Count the mistakes of the outputs in which some were named."""
-        if not scores:
+    def _add_mistakes(self, score: ScoreRecord) -> None:
+        """Count the mistakes of an output."""
+        if not score.mistakes:
             return
         from pytest_extract.core.mistakes.output import NamingLimit
 
-        for score in scores:
-            self.mistakes.update(mistake.kind for mistake in score.mistakes)
-            limit = NamingLimit.of(score)
-            if limit is not None:
-                self.naming_limit = limit if self.naming_limit is None else self.naming_limit + limit
+        self.mistakes.update(mistake.kind for mistake in score.mistakes)
+        limit = NamingLimit.of(score)
+        if limit is not None:
+            self.naming_limit = limit if self.naming_limit is None else self.naming_limit + limit
 
 
 def _most_wrong(result: CaseResult) -> int:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from pytest_extract import score, score_text
-from pytest_extract.core.gates import GateConfig, check_output, coverage_gate
+from pytest_extract.core.gates import GateConfig, check_output
 from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.table import document_measures
 from pytest_extract.core.parse.output import parse_output
@@ -223,7 +223,7 @@ def test_a_value_too_deep_fails_the_parse_gate():
 def test_no_value_crashes_gates_or_measures(extracted, gold):
     sides = DocumentPair(gold, extracted, ANY)
     checked = check_output(sides, None, "text", GateConfig()).gates
-    assert all(0.0 <= value <= 1.0 for value in document_measures(sides, coverage_gate("text")).values())
+    assert all(0.0 <= value <= 1.0 for value in document_measures(sides, GateConfig().coverage("text")).values())
     assert all(0.0 <= gate.factor <= 1.0 for gate in (checked.parse, checked.root, checked.coverage))
 
 

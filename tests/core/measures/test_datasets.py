@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pytest_extract.core.gates import GateConfig, check_output, coverage_gate
+from pytest_extract.core.gates import GateConfig, check_output
 from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.table import document_measures
 from pytest_extract.core.validate import Validator
@@ -30,7 +30,7 @@ def check(golds):
         validator = Validator(schema)
         assert validator.valid_schema, name
         sides = DocumentPair(gold, gold, validator)
-        measures = document_measures(sides, coverage_gate("text"))
+        measures = document_measures(sides, GateConfig().coverage("text"))
         gates = check_output(sides, None, "text", GateConfig()).gates
         valid = gates.schema.passed
         seen[valid] += 1

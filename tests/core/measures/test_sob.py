@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import score
-from pytest_extract.core.gates import CoverageGate, coverage_gate
+from pytest_extract.core.gates import CoverageGate, GateConfig
 from pytest_extract.core.measures.base import DocumentPair, declare, path_map
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES, sob_measures, token_f1, words
 from pytest_extract.core.validate import Validator
@@ -33,7 +33,7 @@ ALL_ONE = dict.fromkeys(PUBLISHED_NAMES, 1.0)
 
 
 def measure(extracted, gold=GOLD, schema=FLAT, modality="text", coverage=None):
-    return sob_measures(DocumentPair(gold, extracted, Validator(schema)), coverage or coverage_gate(modality))
+    return sob_measures(DocumentPair(gold, extracted, Validator(schema)), coverage or GateConfig().coverage(modality))
 
 
 def test_published_rows():
@@ -43,7 +43,7 @@ def test_published_rows():
         output = record["output"]
         validator = Validator(record["input"].get("json_schema"))
         sides = DocumentPair(output.get("ground_truth"), output.get("candidate_response", MISSING), validator)
-        measures = sob_measures(sides, coverage_gate(vector["modality"]))
+        measures = sob_measures(sides, GateConfig().coverage(vector["modality"]))
         if "error" in vector:
             assert all(0.0 <= value <= 1.0 for value in measures.values())
             continue

@@ -190,7 +190,7 @@ def _schema_gate(sides: DocumentPair, config: GateConfig) -> GateResult:
         return _gate("schema", "switched off (gates: {schema: false})" if config.root else _UNGATED)
     if sides.valid:
         return _gate("schema", "the output satisfies the schema")
-    problem = sides.validator.problem
+    problem = sides.schema.validator.problem
     if problem is not None:
         return _gate("schema", f"the schema itself is invalid: {problem}", 0.0)
     return _gate("schema", f"the output breaks the schema at {sides.violation}", 0.0)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_extract.core.engine.document import Scored
 from pytest_extract.core.gates import OutputCheck, check_output
+from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.fields import field_measures
 from pytest_extract.core.measures.table import document_measures
 from pytest_extract.core.results import (
@@ -28,7 +29,7 @@ from pytest_extract.core.values import MISSING, Json, Missing, writable
 if TYPE_CHECKING:
     from pytest_extract.core.compile.nodes import Program
     from pytest_extract.core.gates import GateConfig
-    from pytest_extract.core.measures.base import DocumentMeasures, DocumentPair
+    from pytest_extract.core.measures.base import DocumentSchema
     from pytest_extract.core.mistakes import FindsValue
     from pytest_extract.core.options import ScoreOptions
     from pytest_extract.core.rules.rule_set import RuleSet
@@ -38,7 +39,7 @@ class ScoredSchema(NamedTuple):
     """What a score needs of a compiled schema."""
 
     program: Program
-    document: DocumentMeasures
+    document: DocumentSchema
     rules: RuleSet
 
 
@@ -98,7 +99,7 @@ class Score:
     def _sides(self) -> DocumentPair:
         if self._schema is None:
             raise TypeError("a score without its schema has been worked out")
-        return self._schema.document.pair(self._gold, self.extracted)
+        return DocumentPair(self._gold, self.extracted, self._schema.document)
 
     @cached_property
     def _values(self) -> dict[str, float]:

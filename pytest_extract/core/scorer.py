@@ -18,7 +18,7 @@ from pytest_extract.core.engine.document import score_values
 from pytest_extract.core.extensions import Extensions, MeasureSpec
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
-from pytest_extract.core.measures.base import DocumentMeasures
+from pytest_extract.core.measures.base import DocumentSchema
 from pytest_extract.core.options import Keywords, ScoreKeywords, ScoreOptions, split_keywords
 from pytest_extract.core.parse.output import parse_output, too_many_bytes, too_many_values
 from pytest_extract.core.parse.text import FitRank, SchemaFit
@@ -67,7 +67,7 @@ class Scorer:
         self.rules: RuleSet = rules
         self.source = source
         self.semantics: str = program.semantics.name
-        self._schema = ScoredSchema(program, DocumentMeasures(source["schema"]), rules)
+        self._schema = ScoredSchema(program, DocumentSchema(source["schema"]), rules)
         self._default_gates = _GATED if gated else _UNGATED
 
     def __reduce__(self) -> tuple[object, ...]:

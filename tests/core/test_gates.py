@@ -7,20 +7,19 @@ from hypothesis import given
 
 from pytest_extract import score, score_text
 from pytest_extract.core.gates import GateConfig, check_output
-from pytest_extract.core.measures.base import DocumentPair
+from pytest_extract.core.measures.base import DocumentPair, DocumentSchema
 from pytest_extract.core.measures.table import document_measures
 from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ConfigError
 from tests.strategies import any_json, json_values, nested
 
 NINE = {f"k{index}": index for index in range(9)}
-ANY = Validator({})
+ANY = DocumentSchema({})
 
 
-def gates(extracted, gold=NINE, validator=ANY, failure=None, modality="text", config=None):
-    return check_output(DocumentPair(gold, extracted, validator), failure, modality, config or GateConfig()).gates
+def gates(extracted, gold=NINE, schema=ANY, failure=None, modality="text", config=None):
+    return check_output(DocumentPair(gold, extracted, schema), failure, modality, config or GateConfig()).gates
 
 
 def test_a_copy_passes_every_gate():
@@ -31,18 +30,18 @@ def test_a_copy_passes_every_gate():
 
 
 @pytest.mark.parametrize(
-    ("extracted", "validator", "failing"),
+    ("extracted", "schema", "failing"),
     [
         (MISSING, ANY, {"parse", "root", "schema", "coverage"}),
         (nested(10_000, []), ANY, {"parse", "root", "schema", "coverage"}),
         ("a bare text", ANY, {"root", "coverage"}),
-        (NINE, Validator({"type": "array"}), {"schema"}),
+        (NINE, DocumentSchema({"type": "array"}), {"schema"}),
         ({}, ANY, {"coverage"}),
     ],
     ids=["no output", "too deep", "bare", "against the schema", "nothing covered"],
 )
-def test_a_gate_that_fails_has_the_factor_0_and_the_others_1(extracted, validator, failing):
-    checked = gates(extracted, validator=validator)
+def test_a_gate_that_fails_has_the_factor_0_and_the_others_1(extracted, schema, failing):
+    checked = gates(extracted, schema=schema)
     every = (checked.parse, checked.root, checked.schema, checked.coverage)
     assert {gate.name for gate in every if not gate.passed} == failing
     assert {gate.name: gate.factor for gate in every} == {gate.name: float(gate.passed) for gate in every}
@@ -181,17 +180,17 @@ def test_a_mistake_in_the_configuration_is_told(given_gates, message):
 
 
 def test_the_schema_gate_names_the_place():
-    validator = Validator({"properties": {"rows": {"items": {"type": "integer"}}}})
-    gate = gates({"rows": [1, "x"]}, gold={"rows": [1, 2]}, validator=validator).schema
+    schema = DocumentSchema({"properties": {"rows": {"items": {"type": "integer"}}}})
+    gate = gates({"rows": [1, "x"]}, gold={"rows": [1, 2]}, schema=schema).schema
     assert not gate.passed
     assert gate.why == 'the output breaks the schema at `rows[1]`: "x" is a string, an integer was expected'
-    off = gates({"rows": ["x"]}, validator=validator, config=GateConfig(schema=False)).schema
+    off = gates({"rows": ["x"]}, schema=schema, config=GateConfig(schema=False)).schema
     assert off.passed
     assert "switched off" in off.why
 
 
 def test_an_unusable_schema_fails_the_schema_gate():
-    gate = gates(NINE, validator=Validator({"type": "strnig"})).schema
+    gate = gates(NINE, schema=DocumentSchema({"type": "strnig"})).schema
     assert not gate.passed
     assert "the schema itself is invalid: at /type" in gate.why
 
@@ -228,10 +227,10 @@ def test_no_value_crashes_gates_or_measures(extracted, gold):
 
 
 def test_breaking_the_schema_is_a_failure_kind_with_its_place():
-    validator = Validator({"properties": {"a": {"type": "integer"}}})
+    integer = DocumentSchema({"properties": {"a": {"type": "integer"}}})
 
     def failure(extracted, known=None, *, schema=True):
-        sides = DocumentPair({"a": 1}, extracted, validator)
+        sides = DocumentPair({"a": 1}, extracted, integer)
         return check_output(sides, known, "text", GateConfig(schema=schema)).failure
 
     assert str(failure({"a": "x"})) == 'schema_violation at a: "x" is a string, an integer was expected'

@@ -78,28 +78,36 @@ def path_map(document: Json | Missing) -> PathMap:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
-    """A schema, ready for SOB's lookups: the Python types that fit at a path, and the required paths in its order."""
+class DocumentSchema:
+    """A schema, ready to be compared with any output as a whole, and for SOB's lookups; thread-safe.
 
-    types_at: Callable[[str], frozenset[type]]
-    required: tuple[str, ...]
+    What SOB does not follow has no type, nor has anything in a schema nested too deeply.
+    """
+
+    def __init__(self, schema: Json) -> None:
+        self.validator = Validator(schema)
+
+    @cached_property
+    def _followed(self) -> Json:
+        return {} if too_deep(self.validator.schema) else self.validator.schema
+
+    @cached_property
+    def _types_at(self) -> Callable[[str], frozenset[type]]:
+        return lru_cache(4096)(partial(_types_at, self._followed))
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """The required paths in the schema's order."""
+        return (*_required(self._followed, ""),)
 
     def count_typed(self, found: PathMap) -> int:
         """Count the values that have the type that the schema declares at their path."""
-        return sum([type(value) in self.types_at(found.first_rows[path]) for path, value in found.values.items()])
+        return sum([type(value) in self._types_at(found.first_rows[path]) for path, value in found.values.items()])
 
     def missing(self, found: PathMap) -> list[str]:
         """List the required paths (`items[].name`) that a document has nowhere, sorted."""
         there = {_INDEX.sub("[]", place) for place in found.places}
         return sorted({path for path in self.required if path not in there})
-
-
-def declare(schema: Json) -> Declared:
-    """Read a schema of any kind; what SOB does not follow has no type, nor has anything in one nested too deeply."""
-    if too_deep(schema):
-        schema = {}
-    return Declared(types_at=lru_cache(4096)(partial(_types_at, schema)), required=(*_required(schema, ""),))
 
 
 def _types_at(schema: Json, path: str) -> frozenset[type]:
@@ -139,39 +147,20 @@ def _required(schema: Json, path: str) -> Iterator[str]:
             yield from _required(members.get(name) if isinstance(members, dict) else None, place)
 
 
-class DocumentMeasures:
-    """What one schema asks of any output as a whole; thread-safe."""
-
-    def __init__(self, schema: Json) -> None:
-        self.validator = Validator(schema)
-
-    @cached_property
-    def _declared(self) -> Declared:
-        return declare(self.validator.schema)
-
-    def pair(self, gold: Json, extracted: Json | Missing) -> DocumentPair:
-        """Return gold and output side by side."""
-        return DocumentPair(gold, extracted, self.validator, self._declared)
-
-
 class DocumentPair:
     """One comparison.
 
     extracted: MISSING without JSON, and where either side is nested too deeply to be walked (`deep`).
     structured: whether the extracted value is an object or an array, which is what SOB calls parsed.
-    declared: types and required keys of the schema, as SOB reads them. wanted, found: the values of gold and of the
-    output by path; shared: the number of paths of both.
+    wanted, found: the values of gold and of the output by path; shared: the number of paths of both.
     coverage: SOB's `path_set_f1` before hardening: F1 of the two path sets, 0 when either is empty.
     equal: Python equality of the whole values: 1, 1.0 and true are one, as in DeepJSONEval's `strict`.
     valid: whether the schema, under its declared draft, admits the extracted value.
     """
 
-    def __init__(
-        self, gold: Json, extracted: Json | Missing, validator: Validator, declared: Declared | None = None
-    ) -> None:
+    def __init__(self, gold: Json, extracted: Json | Missing, schema: DocumentSchema) -> None:
         self.gold = gold
-        self.validator = validator
-        self.declared = declared or declare(validator.schema)
+        self.schema = schema
         self.deep = too_deep(gold) or too_deep(extracted)
         self.extracted = MISSING if self.deep else extracted
         self.wanted, self.found = path_map(MISSING if self.deep else gold), path_map(self.extracted)
@@ -180,24 +169,24 @@ class DocumentPair:
         self.coverage = 2 * self.shared / both if both else 0.0
         self.structured = isinstance(self.extracted, CONTAINERS)
         self.equal = self.extracted is not MISSING and bool(gold == self.extracted)
-        self.valid = self.extracted is not MISSING and validator.is_valid(self.extracted)
+        self.valid = self.extracted is not MISSING and schema.validator.is_valid(self.extracted)
 
     @property
     def valid_draft7(self) -> bool:
         """SOB's `schema_compliance`: an object or array that satisfies the schema under Draft 7."""
-        return self.structured and self.validator.is_valid_draft7(self.extracted)
+        return self.structured and self.schema.validator.is_valid_draft7(self.extracted)
 
     @cached_property
     def violation(self) -> Violation | None:
         """First place where the extracted value breaks the schema."""
-        return None if self.valid or self.extracted is MISSING else self.validator.first_error(self.extracted)
+        return None if self.valid or self.extracted is MISSING else self.schema.validator.first_error(self.extracted)
 
     @property
     def missing_required(self) -> list[str]:
         """Required paths that the output lacks: sorted, or all in schema order where nothing could be looked up."""
-        if not self.structured or not self.validator.valid_schema_draft7:
-            return [*self.declared.required]
-        return self.declared.missing(self.found)
+        if not self.structured or not self.schema.validator.valid_schema_draft7:
+            return [*self.schema.required]
+        return self.schema.missing(self.found)
 
     @property
     def identical(self) -> bool:

@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.core.measures.base import DocumentPair, Measure
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.measures.base import DocumentPair, DocumentSchema, Measure
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
 
 NO_PATTERN: Final = "No markdown style JSON Pattern found"
@@ -71,7 +70,7 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
         value = json.loads(block)
     except (ValueError, RecursionError):
         return DeepJsonScore(note=NO_JSON)
-    measures = deepjson_measures(DocumentPair(gold, value, Validator(schema)))
+    measures = deepjson_measures(DocumentPair(gold, value, DocumentSchema(schema)))
     if not measures["syntax"]:
         return DeepJsonScore(note=NO_MATCH)
     return DeepJsonScore(format=1, detailed=measures["key_match"], strict=int(measures["strict"]), note=SCORED)

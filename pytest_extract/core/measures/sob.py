@@ -26,7 +26,7 @@ def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
     json_pass = 1.0 if sides.valid_draft7 else 0.0
     content = json_pass * gate.factor(sides.coverage)
     equal = sum([one == other for one, other in pairs])
-    required = len({*sides.declared.required})
+    required = len({*sides.schema.required})
     key_recall = 1.0 - len(sides.missing_required) / required if required else 1.0
     tokens = sum([token_f1(one, None if other is MISSING else other) for one, other in pairs])
     return {
@@ -36,9 +36,9 @@ def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
         "faithfulness": content * (tokens / len(wanted) if wanted else 1.0),
         "path_recall": json_pass * (sides.shared / len(wanted) if wanted else 0.0),
         "structure_coverage": json_pass * sides.coverage,
-        "type_safety": json_pass * (sides.declared.count_typed(sides.found) / len(found) if found else 0.0),
+        "type_safety": json_pass * (sides.schema.count_typed(sides.found) / len(found) if found else 0.0),
         "perfect": 1.0 if sides.identical else 0.0,
-        "required_key_recall": key_recall if sides.structured and sides.validator.valid_schema_draft7 else 0.0,
+        "required_key_recall": key_recall if sides.structured and sides.schema.validator.valid_schema_draft7 else 0.0,
     }
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 from pytest_extract.core.gates import GateConfig, check_output
-from pytest_extract.core.measures.base import DocumentPair
+from pytest_extract.core.measures.base import DocumentPair, DocumentSchema
 from pytest_extract.core.measures.table import document_measures
-from pytest_extract.core.validate import Validator
 from tests.shared_data import jsonl, shared
 
 
@@ -27,9 +26,9 @@ def check(golds):
     """Return the share of golds that break their schema; a copy is perfect either way."""
     seen = {True: 0, False: 0}
     for name, schema, gold in golds:
-        validator = Validator(schema)
-        assert validator.valid_schema, name
-        sides = DocumentPair(gold, gold, validator)
+        whole = DocumentSchema(schema)
+        assert whole.validator.valid_schema, name
+        sides = DocumentPair(gold, gold, whole)
         measures = document_measures(sides, GateConfig().coverage("text"))
         gates = check_output(sides, None, "text", GateConfig()).gates
         valid = gates.schema.passed

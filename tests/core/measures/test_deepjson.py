@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from pytest_extract.core.measures import deepjson
-from pytest_extract.core.measures.base import DocumentPair
+from pytest_extract.core.measures.base import DocumentPair, DocumentSchema
 from pytest_extract.core.measures.deepjson import (
     NO_JSON,
     NO_MATCH,
@@ -18,7 +18,6 @@ from pytest_extract.core.measures.deepjson import (
     deepjson_measures,
     deepjson_text,
 )
-from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, canonical_json
 from tests.shared_data import jsonl
 from tests.strategies import json_values
@@ -150,16 +149,16 @@ def test_the_published_text_protocol(text, note):
 
 @pytest.mark.parametrize("schema", [{"$ref": "#/nowhere"}, {"type": "strnig"}, None])
 def test_a_schema_that_cannot_be_used_scores_nothing(schema):
-    measures = deepjson_measures(DocumentPair({"a": 1}, {"a": 1}, Validator(schema)))
+    measures = deepjson_measures(DocumentPair({"a": 1}, {"a": 1}, DocumentSchema(schema)))
     assert measures == {"syntax": 0.0, "key_match": 0.0, "strict": 0.0}
 
 
 def test_no_output_scores_nothing():
-    assert set(deepjson_measures(DocumentPair({}, MISSING, Validator({}))).values()) == {0.0}
+    assert set(deepjson_measures(DocumentPair({}, MISSING, DocumentSchema({}))).values()) == {0.0}
 
 
 @given(json_values, json_values)
 def test_measures_stay_between_0_and_1(gold, value):
-    measures = deepjson_measures(DocumentPair(gold, value, Validator({})))
+    measures = deepjson_measures(DocumentPair(gold, value, DocumentSchema({})))
     assert all(0.0 <= score <= 1.0 for score in measures.values())
     assert measures["strict"] == (gold == value)

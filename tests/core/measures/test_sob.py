@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from pytest_extract import score
 from pytest_extract.core.gates import CoverageGate, GateConfig
-from pytest_extract.core.measures.base import DocumentPair, declare, path_map
+from pytest_extract.core.measures.base import DocumentPair, DocumentSchema, path_map
 from pytest_extract.core.measures.sob import PUBLISHED_NAMES, sob_measures, token_f1, words
-from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING
 from tests.shared_data import jsonl
 from tests.strategies import json_values, nested
@@ -33,7 +32,9 @@ ALL_ONE = dict.fromkeys(PUBLISHED_NAMES, 1.0)
 
 
 def measure(extracted, gold=GOLD, schema=FLAT, modality="text", coverage=None):
-    return sob_measures(DocumentPair(gold, extracted, Validator(schema)), coverage or GateConfig().coverage(modality))
+    return sob_measures(
+        DocumentPair(gold, extracted, DocumentSchema(schema)), coverage or GateConfig().coverage(modality)
+    )
 
 
 def test_published_rows():
@@ -41,8 +42,8 @@ def test_published_rows():
     for vector in jsonl("vectors/sob.jsonl"):
         record = vector["record"]
         output = record["output"]
-        validator = Validator(record["input"].get("json_schema"))
-        sides = DocumentPair(output.get("ground_truth"), output.get("candidate_response", MISSING), validator)
+        whole = DocumentSchema(record["input"].get("json_schema"))
+        sides = DocumentPair(output.get("ground_truth"), output.get("candidate_response", MISSING), whole)
         measures = sob_measures(sides, GateConfig().coverage(vector["modality"]))
         if "error" in vector:
             assert all(0.0 <= value <= 1.0 for value in measures.values())
@@ -118,7 +119,7 @@ def test_the_case_may_choose_its_coverage_gate():
     ],
 )
 def test_declared_types(schema, value, typed):
-    assert declare(schema).count_typed(path_map(value)) == typed
+    assert DocumentSchema(schema).count_typed(path_map(value)) == typed
 
 
 @pytest.mark.parametrize(
@@ -268,7 +269,7 @@ values = st.recursive(
 
 @given(schema=schemas, value=values)
 def test_required_keys_are_missed_one_by_one(schema, value):
-    declared = declare(schema)
+    declared = DocumentSchema(schema)
     missing = sorted({path for path in declared.required if not exists(value, re.findall(r"\[\]|\w+", path))})
     assert declared.missing(path_map(value)) == missing
 
@@ -300,14 +301,14 @@ A_ROW = {"type": "object", "required": ["a"], "properties": {"a": {}}}
     ],
 )
 def test_a_valid_value_may_lack_required_keys(schema, value, missing):
-    sides = DocumentPair({}, value, Validator({**schema, "definitions": {"any": {}}}))
+    sides = DocumentPair({}, value, DocumentSchema({**schema, "definitions": {"any": {}}}))
     assert sides.valid
     assert sides.missing_required == missing
 
 
 def test_a_required_key_named_like_a_row_is_found_among_the_rows():
     schema = {"type": "object", "properties": {"a": {"type": "array"}, "a[]": {}}, "required": ["a[]", ""]}
-    assert DocumentPair({}, {"a": [1], "": 1}, Validator(schema)).missing_required == [""]
+    assert DocumentPair({}, {"a": [1], "": 1}, DocumentSchema(schema)).missing_required == [""]
 
 
 @pytest.mark.parametrize("schema", [None, [], "{}", {"type": "strnig"}], ids=str)

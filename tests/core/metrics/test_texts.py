@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.gates import GateConfig
-from pytest_extract.core.measures.base import DocumentPair
+from pytest_extract.core.measures.base import DocumentPair, DocumentSchema
 from pytest_extract.core.measures.sob import sob_measures
 from pytest_extract.core.metrics import METRICS
-from pytest_extract.core.validate import Validator
 from tests.core.metrics.helpers import bound
 from tests.strategies import scalars
 
@@ -147,7 +146,7 @@ def test_instructions_reach_the_judge():
 
 @given(gold=scalars | st.text("a the.-X", max_size=20), extracted=scalars | st.text("a the.-X", max_size=20))
 def test_token_f1_is_the_faithfulness_of_a_single_leaf(gold, extracted):
-    pair = DocumentPair({"leaf": gold}, {"leaf": extracted}, Validator({"type": "object"}))
+    pair = DocumentPair({"leaf": gold}, {"leaf": extracted}, DocumentSchema({"type": "object"}))
     measures = sob_measures(pair, GateConfig().coverage("text"))
     assert bound("token_f1").compare(gold, extracted) == pytest.approx(measures["faithfulness"], abs=1e-12)
 

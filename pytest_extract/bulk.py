@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from pytest_extract.cases.patterns import unknown_field, without_score
 from pytest_extract.core import arguments
 from pytest_extract.core.arguments import NotJson, json_argument, plain_json
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
@@ -61,7 +62,8 @@ class BulkScorer:
     scorer: what scores the records without a `schema` of their own; None where each has one.
     name: what the table is called in results, where the path of a case file stands else.
     options: arguments of `compile_schema` for the schemas of records; by default those that `scorer` was made with.
-    thresholds, gates, modality: as in a case; a record's own `modality` comes before.
+    thresholds, gates, modality: as in a case; a record's own `modality` comes before. Each field with a bound is one
+    that the schema declares.
     confidence: the shape in which outputs hold values with their confidence, as in a case.
     judge: who answers what only a judge can decide; a record that stays undecided is broken.
     """
@@ -86,6 +88,8 @@ class BulkScorer:
         object.__setattr__(self, "_options", options)
         bounds = Requirements(thresholds=thresholds, absent={}, rules=options.rules_gate)
         object.__setattr__(self, "_bounds", bounds)
+        if self.scorer is not None:
+            self._check_fields(self.scorer)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _unpickled_scorer, ({each.name: getattr(self, each.name) for each in fields(self) if each.init},)
@@ -142,6 +146,8 @@ class BulkScorer:
         tags = _tags(record.get("tags"))
         gold = _value_of("gold", record["gold"])
         scorer = self._scorer_for(record.get("schema"))
+        if (problem := scorer.gold_problem(gold, options)) is not None:
+            raise ConfigError(problem)
         score = scorer.score_text(gold, record["output"], options)
         score = with_bounded_measures(score, gold, self._bounds.thresholds)
         if score.failure is not None and score.failure.kind is FailureKind.EXTRACTOR_ERROR:
@@ -183,7 +189,16 @@ class BulkScorer:
             options = {name: value for name, value in self.scorer.source.items() if name != "schema"}
         if isinstance(schema, str):
             schema = _value_of("schema", schema)
-        return compile_schema(schema, **(options or {}))
+        scorer = compile_schema(schema, **(options or {}))
+        self._check_fields(scorer)
+        return scorer
+
+    def _check_fields(self, scorer: Scorer) -> None:
+        """Refuse bounds on fields that have no score: they would pass whatever is extracted."""
+        for place in self._bounds.thresholds.fields:
+            problem = unknown_field(place, scorer.program, None) or without_score(place, scorer.program)
+            if problem is not None:
+                raise ConfigError(f"thresholds.fields: {problem}")
 
 
 def _unpickled_scorer(arguments: Mapping[str, Any]) -> BulkScorer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from pytest_extract.core.case_result import Breach
 from pytest_extract.core.judges import NO_JUDGE
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from pytest_extract.extraction.base import Extraction
 
 __all__ = ["Gold", "assert_extraction"]
-
-_MOST_VIOLATIONS: Final = 3
-"""Places told of where a gold breaks its schema."""
 
 
 def assert_extraction(
@@ -111,9 +108,8 @@ class Gold:
         problems = [f"{problem.pointer}: {problem.message}" for problem in validator.problems]
         problems = problems or [f"{each.pointer}: {each.message}" for each in dangling(schema)]
         yield from (f"the schema at {problem}" for problem in problems)
-        if not problems and not validator.is_valid(self.value):
-            places = "; ".join(map(str, validator.errors(self.value, limit=_MOST_VIOLATIONS)))
-            yield f"the gold does not satisfy its schema: {places}. Mend it, or pass gates={{'schema': False}}"
+        if not problems and (problem := self._scorer.gold_problem(self.value, self._options)) is not None:
+            yield problem
 
     def __repr__(self) -> str:
         return f"Gold({self.value!r})"

@@ -138,6 +138,14 @@ def test_thresholds_gates_and_modality_are_those_of_a_case():
         ({"gates": {"bear": True}}, "gates has no key 'bear'"),
         ({"modality": "txt"}, "no modality 'txt'"),
         ({"scorer": INVOICE}, "scorer must be a Scorer, made by compile_schema"),
+        (
+            {"scorer": compile_schema(INVOICE), "thresholds": {"fields": {"totl": 1}}},
+            "thresholds.fields: the schema has no field 'totl'; did you mean 'total'",
+        ),
+        (
+            {"scorer": compile_schema(INVOICE), "thresholds": {"fields": {"lines[]": 1}}},
+            r"thresholds.fields: 'lines\[\]' has no score of its own; bound what is in it",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused_before_any_record(arguments, message):
@@ -179,6 +187,29 @@ def test_a_record_without_a_schema_of_its_own_needs_a_scorer():
     scorer = BulkScorer(options={"nulls": "value"})
     assert "has no scorer" in scorer.score(record(0)).why
     assert scorer.score(record(0, schema=INVOICE)).outcome is Outcome.PASSED
+
+
+def test_a_bounded_field_is_one_of_the_records_own_schema():
+    result = BulkScorer(thresholds={"fields": {"vendor": 1}}).score(record(0, schema=NOTE, gold={"text": "x"}))
+    assert (result.outcome, result.why.partition(";")[0]) == (
+        Outcome.BROKEN, "thresholds.fields: the schema has no field 'vendor'",
+    )  # fmt: skip
+
+
+def test_a_gold_that_breaks_its_schema_is_no_failure_of_the_model():
+    wrong = record(0, gold={"vendor": 5}, output={"vendor": 5})
+    assert SCORER.score(wrong).outcome is Outcome.BROKEN
+    assert SCORER.score(wrong).why == (
+        "the gold does not satisfy its schema: `vendor`: 5 is an integer, a string was expected. "
+        "Mend it, or pass gates={'schema': False}"
+    )
+    assert BulkScorer(scorer=SCORER.scorer, gates={"schema": False}).score(wrong).outcome is Outcome.PASSED
+    published = BulkScorer(scorer=compile_schema(INVOICE, semantics="extract-bench"))
+    assert published.score(wrong).outcome is Outcome.PASSED
+    no_schema = SCORER.score(record(0, schema={"type": "strng"}, gold="5", output="5"))
+    assert (no_schema.outcome, no_schema.why.partition(":")[0]) == (
+        Outcome.BROKEN, "the schema is no valid JSON Schema at /type",
+    )  # fmt: skip
 
 
 def test_schemas_of_records_are_compiled_as_the_scorer_was():

@@ -49,6 +49,8 @@ MOST_ROUNDS: Final = 12
 UNDECIDED: Final = "the judge was not asked: alignments are nested too deep"
 MOST_SCORERS: Final = 64
 """Compiled schemas that are kept for those who compile equal ones."""
+_MOST_VIOLATIONS: Final = 3
+"""Places told of where a gold breaks its schema."""
 _GATED: Final = GateConfig()
 _UNGATED: Final = GateConfig(root=False, schema=False)
 _NULLS: Final = ("absent", "value")
@@ -188,6 +190,16 @@ class Scorer:
     def failed(self, gold: Json, failure: Failure, options: ScoreOptions | None = None) -> Score:
         """Return the score of an output that could not be read: every field failed, every measure 0."""
         return self._failed(json_argument("gold", gold), failure, options or ScoreOptions())
+
+    def gold_problem(self, gold: Json, options: ScoreOptions) -> str | None:
+        """Say why no output can be right by the schema: the gold breaks it, or it is none; None where one can."""
+        validator = self._schema.document.validator
+        if not self._gates(options).schema or validator.is_valid(gold):
+            return None
+        if validator.problem is not None:
+            return f"the schema is no valid JSON Schema {validator.problem}"
+        places = "; ".join(map(str, validator.errors(gold, limit=_MOST_VIOLATIONS)))
+        return f"the gold does not satisfy its schema: {places}. Mend it, or pass gates={{'schema': False}}"
 
     def _gates(self, options: ScoreOptions) -> GateConfig:
         return options.gates if isinstance(options.gates, GateConfig) else self._default_gates

@@ -110,7 +110,8 @@ class BulkScorer:
         """Score a batch: a table of Arrow gives one of Arrow, a pandas frame gives a frame.
 
         The result has the columns of `result_schema()`. This is what `ray.data.Dataset.map_batches` (with
-        `batch_format="pyarrow"`) and Dask's `map_partitions` call.
+        `batch_format="pyarrow"`) and Dask's `map_partitions` call. Raises ConfigError without a column of
+        golds or outputs.
         """
         found = table_of(map(self.score, _records_in(batch)))
         return found.to_pandas() if _is_frame(batch) else found
@@ -126,9 +127,9 @@ class BulkScorer:
         return CaseResult(**self._identity(record), outcome=Outcome.BROKEN, why=why, attempts=(attempt,))
 
     def _identity(self, record: Record) -> dict[str, Any]:
-        variant = Variant(**{name: None if record.get(name) is None else str(record[name]) for name in _VARIANT})
+        variant = Variant(**{name: None if record.get(name) is None else _text_of(record[name]) for name in _VARIANT})
         given = record.get("id")
-        name = _unnamed(record) if given is None or given == "" else str(given)
+        name = _unnamed(record) if given is None or given == "" else _text_of(given)
         nodeid = f"{self.name}::{name}" + (f"[{variant.label}]" if variant.label else "")
         return {"nodeid": nodeid, "case_id": name, "file": self.name, "variant": variant}
 
@@ -208,9 +209,14 @@ def _unpickled_scorer(arguments: Mapping[str, Any]) -> BulkScorer:
 _VARIANT: Final = ("model", "prompt", "revision")
 
 
+def _text_of(given: object) -> str:
+    """Write what names a record: a frame holds whole numbers as floats where some row has none."""
+    return str(int(given) if isinstance(given, float) and given.is_integer() else given)
+
+
 def _unnamed(record: Record) -> str:
     """Name a record without an id by its content: the name is the same whatever scores it."""
-    content = [str(record.get(name)) for name in ("gold", "output", "schema", _UNREADABLE)]
+    content = [_text_of(record.get(name)) for name in ("gold", "output", "schema", _UNREADABLE)]
     return f"no-id-{text_digest(json.dumps(content))[:12]}"
 
 
@@ -251,6 +257,12 @@ def _is_frame(batch: Table) -> bool:
     return type(batch).__module__.partition(".")[0] == "pandas"
 
 
+def _lacking(names: Iterable[str]) -> str:
+    """Say which needed column a table has not; "" where it has all."""
+    lacking = [name for name in _NEEDED if name not in names]
+    return f"has no column {lacking[0]!r}; needed are id, gold and output" if lacking else ""
+
+
 def _records_in(batch: Table) -> Iterator[Record]:
     if _is_frame(batch):
         names = [name for name in batch.columns if name in COLUMNS]
@@ -259,6 +271,8 @@ def _records_in(batch: Table) -> Iterator[Record]:
     else:
         names = [name for name in batch.schema.names if name in COLUMNS]
         columns = [batch.column(name).to_pylist() for name in names]
+    if len(batch) and (lacking := _lacking(names)):  # an engine may hand over no rows without any columns
+        raise ConfigError(f"the batch {lacking}")
     return (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
 
 
@@ -325,8 +339,8 @@ def read_table(path: Path | str) -> Iterator[Record]:
         if path.suffix.lower() == ".parquet":
             pa = import_pyarrow()
             with pa.parquet.ParquetFile(path) as file:
-                if lacking := [name for name in _NEEDED if name not in file.schema_arrow.names]:
-                    raise StoreError(f"{path}: has no column {lacking[0]!r}; needed are id, gold and output")
+                if lacking := _lacking(file.schema_arrow.names):
+                    raise StoreError(f"{path}: {lacking}")
                 names = [name for name in file.schema_arrow.names if name in COLUMNS]
                 for batch in file.iter_batches(ROWS_AT_ONCE, columns=names):
                     yield from _records_in(batch)

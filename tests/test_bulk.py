@@ -110,6 +110,25 @@ def test_results_are_the_same_whatever_scores(engine):
     ]
 
 
+def test_whole_numbers_name_records_alike_whatever_holds_them():
+    pandas = pytest.importorskip("pandas")
+    rows = [record(0, id=number, revision=number) for number in (1, 2, None)]
+    frame = pandas.DataFrame(rows)
+    assert frame["id"].dtype == float
+    expected = [result.nodeid for result in in_one_process(SCORER, rows)]
+    assert [*SCORER.score_batch(frame)["nodeid"]] == expected
+    assert expected[0] == "invoices::1[m0-1]"
+
+
+def test_a_batch_without_golds_or_outputs_is_refused():
+    pa, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    rows = [{"doc_id": 1, "expected": "{}", "text": "{}"}]
+    for batch in (pandas.DataFrame(rows), pa.Table.from_pylist(rows)):
+        with pytest.raises(ConfigError, match="the batch has no column 'gold'; needed are id, gold and output"):
+            SCORER.score_batch(batch)
+    assert len(SCORER.score_batch(pandas.DataFrame())) == 0
+
+
 def test_a_record_is_scored_as_a_case_is():
     result = SCORER.score(record(1))
     score = compile_schema(INVOICE).score_text(GOLD, record(1)["output"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_extract.cases.review_file import (
@@ -26,7 +26,7 @@ from pytest_extract.extraction.judge.audit import Agreement, JudgedPair, audit
 from pytest_extract.extraction.judge.cache import stored_answers
 from pytest_extract.extraction.judge.overrides import load_overrides
 from pytest_extract.extraction.recordings.store import DEFAULT_FOLDER, JUDGE_FOLDER
-from pytest_extract.golds.review import differing_fields
+from pytest_extract.golds.review import differing_fields, with_disputes
 from pytest_extract.report.lines import percent, plural, safe_prose
 
 SUFFIXES = (".json", ".yaml", ".yml")
@@ -48,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     golds = parser.add_argument_group("golds")
     golds.add_argument("--schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     golds.add_argument(
-        "--dispute", action="store_true", help="mark what they disagree on as open in A's reviews, with both values"
+        "--dispute",
+        action="store_true",
+        help="open in A's reviews what they disagree on, with both values, and close what they no longer do",
     )
     golds.add_argument("--json", action="store_true", help="print JSON")
     verdicts = parser.add_argument_group("verdicts")
@@ -90,23 +92,30 @@ def _compare_golds(args: argparse.Namespace) -> int:
         raise ConfigError(f"{args.first} and {args.second} have no gold of the same name")
     for path in unpaired:
         print_note("agree", f"{path}: the other reviewer has no gold of this name; it is not compared")
-    agreement = _agreement(scorer, pairs, (str(args.first), str(args.second)))
+    names = str(args.first), str(args.second)
+    agreement = _agreement(scorer, pairs, names)
+    if not agreement.compared:
+        raise ConfigError(f"{args.first} and {args.second} have no value that {args.schema} compares: give other golds")
     if args.dispute:
         for path, fields in agreement.disputed.items():
             review = read_reviews(review_path(path)).get(WHOLE_FILE, REVIEWED)
-            if fields:
-                write_review(path, WHOLE_FILE, replace(review, reviewed=False, open={**review.open, **fields}))
+            if (disputed := with_disputes(review, fields, names)) != review:
+                write_review(path, WHOLE_FILE, disputed)
     if args.json:
         write_json(_record(agreement), None)
     else:
         print_text(_text(agreement, len(pairs)))
-    return 1 if any(agreement.disputed.values()) else 0
+    return 1 if agreement.agreed != agreement.compared or any(agreement.disputed.values()) else 0
 
 
 def _pairs(first: Path, second: Path) -> tuple[list[tuple[Path, Path]], list[Path]]:
     """Return the golds that are compared, and those that only one of them has."""
     if first.is_file() and second.is_file():
         return [(first, second)], []
+    for path in (first, second):
+        if not path.is_dir():
+            what = "is no folder" if path.exists() else "is not there"
+            raise ConfigError(f"{path} {what}: give two golds, or two folders of golds")
     one, other = _golds_below(first), _golds_below(second)
     pairs = [(path, other[name]) for name, path in one.items() if name in other]
     return pairs, [
@@ -116,10 +125,9 @@ def _pairs(first: Path, second: Path) -> tuple[list[tuple[Path, Path]], list[Pat
 
 def _golds_below(folder: Path) -> dict[Path, Path]:
     """Return the golds of a folder by their names in it, sorted."""
-    found = sorted(folder.rglob("*")) if folder.is_dir() else []
     return {
         path.relative_to(folder): path
-        for path in found
+        for path in sorted(folder.rglob("*"))
         if path.suffix in SUFFIXES and not path.name.endswith(REVIEW_SUFFIX) and path.is_file()
     }
 
@@ -138,9 +146,9 @@ def _agreement(scorer: Scorer, pairs: Iterable[tuple[Path, Path]], names: tuple[
 def _text(agreement: GoldAgreement, golds: int) -> str:
     compared, agreed = agreement.compared, agreement.agreed
     total = compared.total()
-    share = percent(agreed.total() / max(total, 1))
+    share = percent(agreed.total() / total)
     lines = [f"{plural(golds, 'gold')}: {agreed.total():,} of {total:,} values agree ({share})"]
-    wide = max((len(safe_prose(name)) for name in compared), default=0)
+    wide = max(len(safe_prose(name)) for name in compared)
     for name in sorted(compared, key=lambda each: (agreed[each] / compared[each], each)):
         share = percent(agreed[name] / compared[name])
         lines.append(f"  {safe_prose(name):<{wide}}  {agreed[name]:>6,} of {compared[name]:>6,}  {share:>7}")

@@ -17,12 +17,13 @@ from pytest_extract.cases.model import Case
 from pytest_extract.cases.review_file import (
     Candidate,
     FieldDecision,
+    GoldReview,
     OpenField,
     review_path,
     write_review,
 )
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.core.results import is_covered
+from pytest_extract.core.results import Status, is_covered
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, value_at
@@ -46,6 +47,7 @@ _ROW_WIDTH: Final = 40
 _MOST_TOLD: Final = 3
 """Values that name a row."""
 DISPUTED: Final = "disputed by a reviewer"
+_DISAGREE: Final = "two reviewers disagree"
 
 
 class ReviewError(ExtractError):
@@ -507,7 +509,7 @@ def differing_fields(
 ) -> tuple[dict[str, OpenField], list[tuple[str, bool]]]:
     """Compare two golds of one document: the fields on which they differ, and for each compared one if they agree."""
     score = scorer.score(first, second)
-    compared = [(result.pattern, result.passed) for result in score.leaves]
+    compared = [(result.pattern, result.passed) for result in score.leaves if result.status is not Status.SKIPPED]
     proposal = propose(first, second, score.record(), mode="fix", locate=lambda _value: None, force=True)
     found: dict[str, OpenField] = {}
     for path, change in _placed(proposal.changes, first):
@@ -515,5 +517,23 @@ def differing_fields(
             Candidate(value=change.old, sources=(names[0],)),
             Candidate(value=change.new, sources=(names[1],)),
         )
-        found[path_text(path)] = OpenField(why="two reviewers disagree", candidates=candidates)
+        found[path_text(path)] = OpenField(why=_DISAGREE, candidates=candidates)
     return found, compared
+
+
+def with_disputes(review: GoldReview, fields: Mapping[str, OpenField], names: tuple[str, str]) -> GoldReview:
+    """Return a review with what two reviewers dispute now in place of what they disputed before.
+
+    A gold on which they come to agree is reviewed again, but for a draft that nobody has accepted.
+    """
+    sources = [(name,) for name in names]
+    others = {
+        path: each
+        for path, each in review.open.items()
+        if each.why != _DISAGREE or [candidate.sources for candidate in each.candidates] != sources
+    }
+    if not fields and len(others) == len(review.open):
+        return review
+    found = {**others, **fields}
+    accepted = not review.sources or "$" in review.decisions
+    return replace(review, reviewed=accepted and not found, open=found)

@@ -383,7 +383,57 @@ def test_agreement_field_by_field_and_disputes(folder: Path, capsys: pytest.Capt
     assert review.reviewed is False
     assert {each.why for each in review.open.values()} == {"two reviewers disagree"}
     assert main(["agree", "A", "A", "--schema", "s.json"]) == 0
-    assert main(["agree", "A", "nowhere", "--schema", "s.json"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ("golds", "nowhere", "nowhere is not there: give two golds, or two folders of golds"),
+        ("golds", "golds/one.json", "golds/one.json is no folder: give two golds, or two folders of golds"),
+        ("golds/one.json", "golds/one.json", "have no value that s.json compares: give other golds"),
+    ],
+)
+def test_where_there_is_nothing_to_compare(
+    folder: Path, capsys: pytest.CaptureFixture[str], first: str, second: str, message: str
+) -> None:
+    (folder / "golds").mkdir()
+    (folder / "golds" / "one.json").write_text("{}", "utf-8")
+    assert main(["agree", first, second, "--schema", "s.json"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_values_of_one_gold_alone_and_skipped_ones(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "x-eval-nulls": "absent"}
+    schema["properties"]["a"]["x-eval-compare"], schema["properties"]["b"]["x-eval-skip"] = "exact", True
+    (folder / "s.json").write_text(json.dumps(schema), "utf-8")
+    for name, gold in (("A", {"a": "x", "b": "1"}), ("B", {"a": "x", "b": "2"}), ("C", {"a": "x", "c": "x"})):
+        (folder / f"{name}.json").write_text(json.dumps(gold), "utf-8")
+    assert main(["agree", "A.json", "B.json", "--schema", "s.json"]) == 0
+    assert capsys.readouterr().out.startswith("1 gold: 1 of 1 values agree")
+    assert main(["agree", "A.json", "C.json", "--schema", "s.json"]) == 1
+    assert capsys.readouterr().out.startswith("1 gold: 1 of 2 values agree")
+
+
+def test_what_reviewers_no_longer_dispute_is_closed(folder: Path) -> None:
+    for name, vendor, total in (("A", "ACME", 1), ("B", "Acme", 2), ("C", "ACME", 3)):
+        (folder / name).mkdir()
+        (folder / name / "one.json").write_text(json.dumps({"vendor": vendor, "total": total}), "utf-8")
+    gold, path = folder / "A" / "one.json", folder / "A" / "one.review.json"
+
+    def disputed(total: float, vendor: str, other: str = "B") -> tuple[bool, list[str]]:
+        gold.write_text(json.dumps({"vendor": vendor, "total": total}), "utf-8")
+        main(["agree", "A", other, "--schema", "s.json", "--dispute"])
+        review = read_reviews(path)["$"]
+        return review.reviewed, [*review.open]
+
+    assert disputed(1, "ACME") == (False, ["vendor", "total"])
+    assert disputed(2, "ACME") == (False, ["vendor"])
+    assert disputed(2, "Acme", "C") == (False, ["vendor", "total"])  # those with C stand beside those with B
+    assert disputed(2, "Acme") == (False, ["vendor", "total"])
+    assert disputed(3, "ACME", "C") == (True, [])
+    write_review(gold, "$", GoldReview(reviewed=False, sources=("m1", "m2"), agreed=2))
+    assert disputed(1, "ACME", "C") == (False, ["total"])
+    assert disputed(3, "ACME", "C") == (False, [])  # still a draft
 
 
 def test_texts_for_a_judge_are_disputed_and_golds_of_one_reviewer_named(

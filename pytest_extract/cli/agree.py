@@ -151,7 +151,7 @@ def _text(agreement: GoldAgreement, golds: int) -> str:
     wide = max(len(safe_prose(name)) for name in compared)
     for name in sorted(compared, key=lambda each: (agreed[each] / compared[each], each)):
         share = percent(agreed[name] / compared[name])
-        lines.append(f"  {safe_prose(name):<{wide}}  {agreed[name]:>6,} of {compared[name]:>6,}  {share:>7}")
+        lines.append(f"  {safe_prose(name):<{wide}}  {agreed[name]:>6,} of {compared[name]:>6,}  {share:>8}")
     for path, fields in agreement.disputed.items():
         if fields:
             lines.append(f"{safe_prose(str(path))}: {safe_prose(', '.join(fields))}")
@@ -191,7 +191,7 @@ def _audit_lines(agreements: tuple[Agreement, ...], unmet: int) -> Iterator[str]
         kappa = "undefined (all verdicts alike)" if agreement.kappa is None else f"{agreement.kappa:.3f}"
         yield (
             f"{agreement.judge} (prompt {agreement.prompt_version}): {agreement.agreed} of {count} verdicts agree "
-            f"({agreement.rate:.1%}), Cohen's kappa {kappa}"
+            f"({percent(agreement.rate)}), Cohen's kappa {kappa}"
         )
         yield from (_disagreement_line(item) for item in agreement.comparisons if not item.agree)
     if unmet:

@@ -21,7 +21,7 @@ from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
-from pytest_extract.report.lines import plural, safe, safe_prose, shorten
+from pytest_extract.report.lines import plural, safe, safe_prose, score_number, shorten
 from pytest_extract.report.values import show
 from pytest_extract.systems import ENGINES, SYSTEMS, SystemColumn, compare_systems
 from pytest_extract.thresholds import rule_text
@@ -119,10 +119,10 @@ def _document_report_record(report: DocumentReport) -> dict[str, Json]:
 def _document_report_lines(report: DocumentReport) -> list[str]:
     confusion, coverage, judged = report.confusion, report.coverage, report.judged
     cells = ", ".join(f"{name} {getattr(confusion, name)}" for name in ("tp", "fp", "fn", "tn"))
-    rates = ", ".join(f"{name} {getattr(confusion, name):.4g}" for name in ("precision", "recall", "f1"))
+    rates = ", ".join(f"{name} {score_number(getattr(confusion, name))}" for name in ("precision", "recall", "f1"))
     passed = f"{report.passed} of {plural(report.evaluated, 'field')} passed"
     lines = [
-        f"{passed}: pass rate {report.pass_rate:.4g}, score {report.score:.4g}",
+        f"{passed}: pass rate {score_number(report.pass_rate)}, score {score_number(report.score)}",
         f"confusion        {cells}; {rates}",
     ]
     if coverage is not None:
@@ -138,7 +138,8 @@ def _document_report_lines(report: DocumentReport) -> list[str]:
         lines += [f"{title:<16} {safe(name)}: {count}" for name, count in counts.items()]
     if judged is not None:
         buckets = ", ".join(f"{name}: {count}" for name, count in judged.buckets.items() if count)
-        lines.append(f"judged           {judged.count}: mean {judged.mean:.4g}, median {judged.median:.4g} ({buckets})")
+        mean, median = score_number(judged.mean), score_number(judged.median)
+        lines.append(f"judged           {judged.count}: mean {mean}, median {median} ({buckets})")
     return lines
 
 
@@ -201,10 +202,15 @@ def _array_lines(score: Score, args: argparse.Namespace) -> list[str]:
     lines = [f"{len(arrays)} of {len(score.arrays)} arrays are not right"] if score.arrays else []
     for array in arrays if args.all else arrays[:_MOST_ROWS]:
         rows = f"{len(array.pairs)} rows paired, {len(array.missing)} missing, {len(array.extra)} extra"
-        pairs = f"precision {array.precision:.3g}  recall {array.recall:.3g}  f1 {array.f1:.3g}"
-        sets = f"precision {array.set_precision:.3g}  recall {array.set_recall:.3g}  f1 {array.set_f1:.3g}"
+        pairs = _rates(array.precision, array.recall, array.f1)
+        sets = _rates(array.set_precision, array.set_recall, array.set_f1)
         lines.append(f"  {padded_path(str(array.path))}  {rows}; by pair scores: {pairs}; by rows: {sets}")
     return lines
+
+
+def _rates(*rates: float) -> str:
+    named = zip(("precision", "recall", "f1"), rates, strict=True)
+    return "  ".join(f"{name} {score_number(rate)}" for name, rate in named)
 
 
 _PATH_WIDTH: Final = 44

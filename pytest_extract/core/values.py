@@ -219,9 +219,17 @@ def short_repr(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def text_below(value: float, bound: float, style: Literal["f", "g"]) -> str:
-    """Write a value that misses a bound with as many digits, three or more, as it takes to read as below the bound."""
-    for digits in range(3, 17):
+def nearly(share: float, whole: float = 100, digits: int = 1) -> str:
+    """Write a share that rounding, as a part of `whole`, takes for none or all: `< 0.1`, `> 99.9`; "" for any other."""
+    rounded, least = round(share * whole, digits), 10**-digits
+    if not 0 < share < 1 or rounded not in (0, whole):
+        return ""
+    return f"> {whole - least:.{digits}f}" if rounded else f"< {least:.{digits}f}"
+
+
+def text_below(value: float, bound: float, style: Literal["f", "g"], least: int = 3) -> str:
+    """Write a value that misses a bound with as many digits, at `least`, as it takes to read as below the bound."""
+    for digits in range(least, 17):
         text = f"{value:.{digits}{style}}"
         if float(text) < bound:
             return text

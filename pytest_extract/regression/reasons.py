@@ -7,6 +7,7 @@ from typing import Final
 
 from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.stats.runs import Bounds, mcnemar
+from pytest_extract.core.values import nearly
 from pytest_extract.errors import nearest
 from pytest_extract.regression.changes import Change, FieldChange, RuleChange, VariantComparison
 from pytest_extract.regression.collapse import Collapse, Weight
@@ -177,7 +178,7 @@ def rule_texts(facts: Facts) -> list[str]:
     for change in facts.calls:
         limit = limits[change.what]
         if limit is not None and change.after > change.before * (1 + limit) + 1e-12:
-            reasons.append(f"rule: {call_text(change)}, at most +{_whole_percent(limit)} allowed")
+            reasons.append(f"rule: {call_text(change)}, at most +{100 * limit:g} % allowed")
     return reasons
 
 
@@ -552,11 +553,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _percent_text(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _whole_percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{nearly(share) or f'{100 * share:.1f}'} %"
 
 
 def _points_text(share: float) -> str:

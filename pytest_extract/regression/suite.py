@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, counted
+from pytest_extract.core.values import nearly, text_below
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.snapshots import case_state
 
@@ -47,7 +48,8 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
             mean = statistics.fmean(values)
             passed = mean >= bound - 1e-12  # a rounding error in the last digits does not miss it
             how = f"reaches {bound:g}" if passed else f"< {bound:g} over {len(values)} cases"
-            found.append((passed, f"{label}{measure} {mean:.4f} {how}"))
+            shown = nearly(mean, 1, 4) or f"{mean:.4f}" if passed else text_below(mean, bound, "f", 4)
+            found.append((passed, f"{label}{measure} {shown} {how}"))
     return sorted(found, key=lambda each: not each[0])
 
 

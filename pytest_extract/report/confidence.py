@@ -17,7 +17,7 @@ from pytest_extract.core.aggregate.confidence import (
     Shown,
     ThresholdProposal,
 )
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, nearly
 from pytest_extract.report.lines import (
     Line,
     Span,
@@ -71,7 +71,9 @@ def auto_accept_text(decision: AutoAcceptDecision) -> str:
 def share_text(share: float, *, down: bool = False) -> str:
     """Write a share as percent with a decimal place; `down`: never more than it is."""
     tenths = share * 1000
-    return f"{(int(tenths + 1e-9) if down else round(tenths, 1)) / 10:g} %"
+    if down:
+        return f"{int(tenths + 1e-9) / 10:g} %"
+    return f"{nearly(share, digits=2) or f'{round(tenths, 1) / 10:g}'} %"
 
 
 def auto_accept_lines(decisions: Sequence[AutoAcceptDecision], *, width: int) -> list[Line]:
@@ -208,11 +210,11 @@ def _calibration_cells(part: Calibration) -> tuple[str, ...]:
 
 
 def _three(value: float) -> str:
-    return number_text(round(value, 3))
+    return nearly(value, 1, 3) or number_text(round(value, 3))
 
 
 def _between(estimate: Estimate) -> str:
-    return f"{_three(estimate.low)} - {_three(estimate.high)}"
+    return " - ".join(number_text(round(bound, 3)) for bound in (estimate.low, estimate.high))
 
 
 def calibration_record(variant: str, parts: Mapping[str, Calibration]) -> dict[str, Json]:

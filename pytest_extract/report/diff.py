@@ -31,13 +31,13 @@ from pytest_extract.report.lines import (
     left_part,
     line,
     listed,
-    number_text,
     padded,
     plural,
     prose,
     render_error,
     safe,
     safe_prose,
+    score_number,
     shorten,
     text_of,
     text_width,
@@ -439,7 +439,7 @@ def finding_notes(finding: Finding, difference: Line, *, seen: bool, cite: bool,
     if said:
         parts.append(line(Span(shorten(safe_prose(said), width), "mark")))
     if 0 < item.score < 1:
-        parts.append(line(f"score {number_text(item.score)}"))
+        parts.append(line(f"score {score_number(item.score)}"))
     if (
         item.status in {Status.MISMATCH, Status.JUDGE_ERROR}
         and item.reason
@@ -447,7 +447,7 @@ def finding_notes(finding: Finding, difference: Line, *, seen: bool, cite: bool,
     ):
         parts.append(line(Span(shorten(safe_prose(item.reason), width), "dim")))
     if item.confidence is not None:
-        parts.append(line(Span(f"confidence {number_text(item.confidence)}", "dim")))
+        parts.append(line(Span(f"confidence {score_number(item.confidence)}", "dim")))
     if cite:
         cited = [citation_text(each) for each in item.citations[:_MOST_CITATIONS]]
         parts += [line(Span(f"cited {safe_prose(text)}", "dim")) for text in cited]

@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
+from pytest_extract.core.values import nearly
 from pytest_extract.lazy import lazy_pattern
 
 Style: TypeAlias = Literal["plain", "head", "bad", "good", "warn", "dim", "mark"]
@@ -230,13 +231,13 @@ def number_text(value: float) -> str:
 
 
 def score_number(value: float) -> str:
-    """Write a score or a mean of scores, with at most four decimal places: `0.9474`."""
-    return number_text(round(value, 4))
+    """Write a score or a mean of scores, with at most four decimal places: `0.9474`. Only 0 is `0`, and only 1 `1`."""
+    return nearly(value, 1, 4) or number_text(round(value, 4))
 
 
 def percent(value: float) -> str:
-    """Write a share as a percentage: `83.3 %`."""
-    return f"{number_text(round(value * 100, 1))} %"
+    """Write a share as a percentage: `83.3 %`. Only none is `0 %`, and only all `100 %`: else `< 0.1 %`, `> 99.9 %`."""
+    return f"{nearly(value) or number_text(round(value * 100, 1))} %"
 
 
 def plural(count: int, noun: str, nouns: str | None = None) -> str:

@@ -279,7 +279,7 @@ def judge_agreement(folder: Path) -> tuple[bool, str]:
         command, cwd=folder, env=quiet_env(), capture_output=True, text=True, check=False, timeout=120
     )
     fooled = "4 passed" in done.stdout
-    found = audit.returncode == 1 and "1 of 4 verdicts agree (25.0%)" in audit.stdout
+    found = audit.returncode == 1 and "1 of 4 verdicts agree (25 %)" in audit.stdout
     return fooled and found, f"{done.stdout}\n{audit.stdout}{audit.stderr}exit status {audit.returncode}"
 
 

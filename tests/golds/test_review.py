@@ -414,6 +414,16 @@ def test_values_of_one_gold_alone_and_skipped_ones(folder: Path, capsys: pytest.
     assert capsys.readouterr().out.startswith("1 gold: 1 of 2 values agree")
 
 
+def test_nearly_all_is_told_from_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"name": f"n{number}"} for number in range(2_999)]
+    for name, vendor in (("A", "x"), ("B", "y")):
+        (folder / f"{name}.json").write_text(json.dumps({"vendor": vendor, "items": rows}), "utf-8")
+    assert main(["agree", "A.json", "B.json", "--schema", "s.json"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "1 gold: 2,999 of 3,000 values agree (> 99.9 %)"
+    assert [line.split(maxsplit=4)[4] for line in lines[1:3]] == ["0 %", "100 %"]
+
+
 def test_what_reviewers_no_longer_dispute_is_closed(folder: Path) -> None:
     for name, vendor, total in (("A", "ACME", 1), ("B", "Acme", 2), ("C", "ACME", 3)):
         (folder / name).mkdir()

@@ -17,9 +17,10 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.stats.runs import mcnemar
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.compare import compare
-from pytest_extract.regression.effects import tag_effects
+from pytest_extract.regression.effects import Effect, tag_effects
 from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, exit_status
 from pytest_extract.regression.multiple_testing import Subject, run_tests
+from pytest_extract.regression.reasons import level_text
 from pytest_extract.regression.rules import Rules, read_rule
 from pytest_extract.regression.snapshots import case_state, snapshot
 from pytest_extract.report.gate import gate_lines
@@ -456,6 +457,14 @@ def test_small_losses_that_fewer_whole_failures_make_up_for_are_a_note():
     assert found.answer is Answer.PASS
     assert any("beyond noise, but fewer answers failed as a whole" in note for note in found.notes)
     assert verdict(before[:196], after[:196]).answer is Answer.WORSE  # two fewer may be chance
+
+
+def test_nearly_all_is_told_from_all():
+    effect = Effect(
+        variant="", measure="fields right", cases=50, before=1.0, after=0.9998, bounds=None, runs=((1, 1), (1, 1))
+    )
+    assert level_text(effect) == "fields right > 99.9 %, was 100.0 %"
+    assert level_text(replace(effect, after=0.0002, before=0.5)) == "fields right < 0.1 %, was 50.0 %"
 
 
 def test_pass_is_not_said_of_a_field_that_fell_with_nothing_against_it():

@@ -38,6 +38,14 @@ def test_rounding_does_not_miss_a_bound():
     assert check_suite(results, {"pass_rate": 0.1})[0][0]
 
 
+def test_nearly_all_is_told_from_all():
+    results = [result(str(number), {"n": True}) for number in range(10)]
+    for one in results:
+        one.attempts[0].score.measures["pass_rate"] = 0.99997
+    assert check_suite(results, {"pass_rate": 1.0}) == [(False, "pass_rate 0.99997 < 1 over 10 cases")]
+    assert check_suite(results, {"pass_rate": 0.9}) == [(True, "pass_rate > 0.9999 reaches 0.9")]
+
+
 def test_outages_take_no_part():
     found = check_suite([*half_right(), broken("c"), not_run("d")], {"pass_rate": 0.6})
     assert found == [(True, "pass_rate 0.6250 reaches 0.6")]

@@ -173,7 +173,7 @@ def _row(result: CaseResult, place: CasePlace, columns: Mapping[str, int], filte
         place.variant,
         len(place.worse),
         "" if result.outcome is Outcome.PASSED else message(reason_of(result), _GIST),
-        None if rate is None else round(rate, 4),
+        None if rate is None else round(rate, 6),
         tags,
         "".join(_heat(result, columns)),
         list(place.rows),

@@ -60,7 +60,11 @@ const path = (name) => make("code", { class: "path" }, name.split(/(?<=[._])/).f
 const cut = (points, from, to) => points.slice(from, to).join("");
 
 const count = (number) => number.toLocaleString("en");
-const percent = (share) => `${Math.round(share * 1000) / 10} %`;
+const percent = (share) => {
+  const tenths = Math.round(share * 1000);
+  const nearly = share > 0 && tenths === 0 ? "< 0.1" : share < 1 && tenths === 1000 ? "> 99.9" : "";
+  return `${nearly || tenths / 10} %`;
+};
 
 // the verdict, and the sections of the page: each part is [kind, content]
 

@@ -129,7 +129,11 @@ def run_plot(variants: Mapping[str, VariantTotals], runs: Sequence[str]) -> list
         for name in MEASURES
     ]
     first, last = (variants[label].means.get(MEASURES[0]) for label in (shown[0], shown[-1]))
-    change = "" if first is None or last is None else f"; {MEASURES[0]} {first:.3g} at first, {last:.3g} at last"
+    change = (
+        ""
+        if first is None or last is None
+        else f"; {MEASURES[0]} {score_number(first)} at first, {score_number(last)} at last"
+    )
     plot = {
         "title": "Score over runs",
         "text": f"{plural(len(shown), 'run')}, the first on the left{change}.",

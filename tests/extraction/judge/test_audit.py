@@ -70,7 +70,7 @@ def command(folder, *more):
 def test_the_command_prints_agreement_kappa_and_differences(folder, capsys):
     assert command(folder) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "openai/x (prompt 1): 4 of 5 verdicts agree (80.0%), Cohen's kappa 0.545",
+        "openai/x (prompt 1): 4 of 5 verdicts agree (80 %), Cohen's kappa 0.545",
         "  gold 'a3', extracted 'b3': judge 0.9 (so I think), anna 0 (other firm)",
         "1 of the people's verdicts are about pairs that no judge was asked about",
     ]

@@ -570,6 +570,17 @@ def test_the_place_of_a_parse_error_is_marked_in_the_output(show: Open) -> None:
     assert one(browser, ".raw .fault").text == ","
 
 
+def test_nearly_all_is_told_from_all(show: Open) -> None:
+    rates = {"a": 1.0, "b": 0.99997, "c": 0.0002, "d": 0.0}
+    attempts = {
+        name: Attempt(index=0, outcome=Outcome.PASSED, score=score_record(measures={"pass_rate": rate}))
+        for name, rate in rates.items()
+    }
+    browser = show([case(name, Outcome.PASSED, attempt) for name, attempt in attempts.items()])
+    shown = {each.text for each in browser.find_elements("css selector", "#list .num")}
+    assert shown == {"100 %", "> 99.9 %", "< 0.1 %", "0 %"}
+
+
 def test_without_scripts_the_failures_can_be_read(show: Open, browser: Any) -> None:
     browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     show([scored("typo", wrong(vendor="ACME Gmbh")), scored("fine", GOLD)], scripts=False)

@@ -366,7 +366,7 @@ def test_sizes_and_runs_are_plotted() -> None:
     runs = [scored("a", wrong(total=1), model="m (one)"), scored("a", GOLD, model="m (two)")]
     (plot,) = page_data(shown(*runs, runs=["m (one)", "m (two)"])).parts("plots", "plot")
     assert plot["title"] == "Score over runs"
-    assert "pass_rate 0.667 at first, 1 at last" in plot["text"]
+    assert "pass_rate 0.6667 at first, 1 at last" in plot["text"]
     assert page_data(shown(*runs)).parts("plots", "plot") == []
 
 

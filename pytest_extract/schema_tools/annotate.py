@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.arguments import json_argument, mapping, one_of, schema_argument
 from pytest_extract.core.metrics import METRICS, PRESETS
-from pytest_extract.core.metrics.base import check_params
+from pytest_extract.core.metrics.amounts import money_reader
+from pytest_extract.core.metrics.base import Params, check_params, with_defaults
+from pytest_extract.core.metrics.dates import date_reader
 from pytest_extract.core.mistakes.dates import reads_as_date
 from pytest_extract.core.schema.source import escape, map_children
 from pytest_extract.core.values import Json, json_type
@@ -30,6 +32,9 @@ _MONEY = re.compile(rf"{_CURRENCY}\s?{_NUMBER}|{_NUMBER}\s?{_CURRENCY}")
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 _URL = re.compile(r"https?://\S+")
 _CODE = re.compile(r"[A-Z]{1,3}")
+_DATES: Final[Sequence[Params]] = ({}, {"order": "DMY"}, {"order": "MDY"})
+_AMOUNTS: Final[Sequence[Params]] = ({}, {"locale": "de"}, {"locale": "fr"}, {"locale": "de-CH"}, {"locale": "en-IN"})
+"""Parameters in the order in which they are tried: a metric is proposed with the first that read all values."""
 _LABEL_REPEATS: Final = 3
 """How often words occur on average that are labels of a list which the schema does not give."""
 
@@ -38,20 +43,21 @@ _LABEL_REPEATS: Final = 3
 class AnnotationProposals:
     """What golds propose, by JSON pointer of the subschema: the metrics of texts, and the keys of arrays of objects."""
 
-    metrics: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, Json] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
 
 
 def propose_annotations(schema: dict[str, Json], golds: Iterable[Json]) -> AnnotationProposals:
     """Return the proposals for the places of a schema at which golds have values.
 
-    Texts: `date`, `money`, `email` and `url` where every value is one, `semantic` for free text, `exact` for
+    Texts: `date`, `money` (with the order or locale that they are read in), `email` and `url` where every value is one,
+    `semantic` for free text, `exact` for
     identifiers, labels that recur and what the schema lists, `fuzzy` for the rest, which are names and short
     descriptions. Keys: the first property of identifiers that every row has and no two rows of a list share.
     """
     places = _Places(schema)
     places.visit("", list(golds), frozenset())
-    metrics: dict[str, str] = {}
+    metrics: dict[str, Json] = {}
     keys: dict[str, str] = {}
     for pointer, values in places.values.items():
         node = places.nodes[pointer]
@@ -64,18 +70,34 @@ def propose_annotations(schema: dict[str, Json], golds: Iterable[Json]) -> Annot
     return AnnotationProposals(metrics, keys)
 
 
-def _text_metric(texts: Sequence[str]) -> str:
+def _text_metric(texts: Sequence[str]) -> Json:
     """Return the metric that all of some texts fit."""
     stripped = [text.strip() for text in texts]
-    for metric, pattern in (("email", _EMAIL), ("url", _URL), ("money", _MONEY)):
+    for metric, pattern in (("email", _EMAIL), ("url", _URL)):
         if all(pattern.fullmatch(text) for text in stripped):
             return metric
-    if all(reads_as_date(text) for text in stripped):
-        return "date"
+    found: Json = None
+    if all(_MONEY.fullmatch(text) for text in stripped):
+        found = _reading("money", money_reader, _AMOUNTS, stripped)
+    elif all(reads_as_date(text) for text in stripped):
+        found = _reading("date", date_reader, _DATES, stripped)
+    if found is not None:
+        return found
     if all(_is_identifier(text) for text in stripped) or _are_labels(stripped):
         return "exact"
     long = sum(len(text.split()) > _TEXT_WORDS or len(text) > _TEXT_CHARACTERS for text in stripped)
     return "semantic" if 2 * long >= len(stripped) else "fuzzy"
+
+
+def _reading(
+    name: str, reader: Callable[[Params], Callable[[Json], object]], tried: Sequence[Params], texts: Sequence[str]
+) -> Json:
+    """Return a metric with the first parameters by which it reads all of some texts; None where none do."""
+    for params in tried:
+        read = reader(with_defaults(params, METRICS[name].params))
+        if all(read(text) is not None for text in texts):
+            return {name: {**params}} if params else name
+    return None
 
 
 def _is_identifier(text: str) -> bool:
@@ -284,7 +306,7 @@ def _annotated(
 
 
 def _x_eval(
-    node: Mapping[str, Json], kind: str, key: str | None, metric: str | None, default: Json, *, is_leaf: bool
+    node: Mapping[str, Json], kind: str, key: str | None, metric: Json, default: Json, *, is_leaf: bool
 ) -> dict[str, Json]:
     """Return the comparator of a leaf, or the key of a list of objects."""
     if is_leaf:
@@ -295,14 +317,14 @@ def _x_eval(
 
 
 def _evaluation_config(
-    node: Mapping[str, Json], kind: str, key: str | None, metric: str | None, default: Json, *, is_leaf: bool
+    node: Mapping[str, Json], kind: str, key: str | None, metric: Json, default: Json, *, is_leaf: bool
 ) -> dict[str, Json]:
     """Return the configuration of a leaf or an array."""
     if _in_x_eval(node) or (not is_leaf and (kind != "array" or "$ref" in node)):
         return {}
     if key is not None:
         return {"evaluation_config": {"align": "key", "key": key}}
-    name, params = _name_and_params(_PRESET_OF.get(metric, metric) if metric else default)
+    name, params = _name_and_params(_PRESET_OF.get(metric, metric) if isinstance(metric, str) else metric or default)
     if name in PRESETS and not params:
         return {"evaluation_config": name}
     return {

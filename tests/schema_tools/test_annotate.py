@@ -217,9 +217,20 @@ def test_a_schema_annotated_by_golds_compiles_and_stays(dialect):
         (["company", "segment"], "fuzzy"),
         (["ACME GmbH", "ACME GmbH", "ACME GmbH"], "fuzzy"),
         (["https://a.example/b"], "url"),
-        (["5 January 2026", "2026-02-01"], "date"),
+        (["2026-02-01", "2026-02"], "date"),
+        (["5 January 2026", "2026-02-01"], {"date": {"order": "DMY"}}),
+        (["15.03.2024", "2024-03-16"], {"date": {"order": "DMY"}}),
+        (["03/15/2024", "03/04/2024"], {"date": {"order": "MDY"}}),
+        (["03/15/2024", "15/03/2024"], "exact"),
+        (["15.03.24"], "exact"),
         (["5 January 2026", "soon"], "fuzzy"),
         (["$ 5.00", "USD 7"], "money"),
+        (["1.234,50 \u20ac", "2 \u20ac"], {"money": {"locale": "de"}}),
+        (["1\u202f234,50 \u20ac"], {"money": {"locale": "fr"}}),
+        (["CHF 1'234.50"], {"money": {"locale": "de-CH"}}),
+        (["\u20b9 1,23,456.50"], {"money": {"locale": "en-IN"}}),
+        (["\u20ac 1,234.50", "1.234,50 \u20ac"], "fuzzy"),
+        (["FYQ 2025"], "exact"),
         ([" ", ""], "exact"),
         (["A-1", 7], "exact"),
     ],
@@ -228,3 +239,9 @@ def test_a_text_s_metric_fits_all_its_values(texts, metric):
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
     done = annotate_schema(schema, golds=[{"a": text} for text in texts])
     assert done["properties"]["a"]["x-eval-compare"] == metric
+    if isinstance(metric, dict):
+        other = annotate_schema(schema, dialect="evaluation_config", golds=[{"a": text} for text in texts])
+        ((name, params),) = metric.items()
+        expected = {"metrics": [{"metric_id": name, "params": params}]}
+        assert other["properties"]["a"]["evaluation_config"] == expected
+    compile_schema(done)

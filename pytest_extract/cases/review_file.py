@@ -7,7 +7,7 @@ without such an entry counts as reviewed: whoever wrote it by hand has seen it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -149,8 +149,16 @@ def read_reviews(path: Path) -> dict[str, GoldReview]:
 
 def write_review(gold_path: Path, name: str, review: GoldReview) -> None:
     """Write the review of one gold; those of others in the file stay. Raises CaseFileError, StoreError."""
+    change_reviews(gold_path, (name,), lambda _: review)
+
+
+def change_reviews(gold_path: Path, names: Iterable[str], change: Callable[[GoldReview], GoldReview]) -> None:
+    """Change the review that a gold has under each name; `change` returns one that stays. Raises as `write_review`."""
     path = review_path(gold_path)
-    reviews = {**read_reviews(path), name: review}
+    before = read_reviews(path)
+    reviews = {**before, **{name: change(before.get(name, REVIEWED)) for name in names}}
+    if all(each is before.get(name, REVIEWED) for name, each in reviews.items()):
+        return
     try:
         text = json.dumps(
             {"golds": {key: each.to_dict() for key, each in reviews.items()}}, indent=2, ensure_ascii=True

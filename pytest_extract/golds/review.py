@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -19,8 +19,8 @@ from pytest_extract.cases.review_file import (
     FieldDecision,
     GoldReview,
     OpenField,
+    change_reviews,
     review_path,
-    write_review,
 )
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.results import Status, is_covered
@@ -30,7 +30,7 @@ from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canoni
 from pytest_extract.errors import ExtractError
 from pytest_extract.files import write_bytes_atomic
 from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, replaced
-from pytest_extract.golds.rows import MovedRow, follow_row, gold_name, review_of
+from pytest_extract.golds.rows import MovedRow, follow_row, gold_name, review_of, same_gold
 from pytest_extract.report.evidence import locator
 from pytest_extract.report.lines import plural, safe_controls
 from pytest_extract.report.values import show
@@ -105,7 +105,7 @@ def open_items(cases: Sequence[Case]) -> Iterator[ReviewItem]:
         review = review_of(case)
         for text, found in review.open.items():
             yield ReviewItem(case, names[case.path, case.id], FieldPath.parse(text), found.why, found.candidates)
-        if not review.reviewed:
+        if not review.reviewed and (review.sources or not review.open):
             outputs = "1 output" if len(review.sources) == 1 else f"{len(review.sources)} outputs"
             why = f"{plural(review.agreed, 'value')} on which {outputs} agree: accept, and the gold is reviewed"
             yield ReviewItem(case, names[case.path, case.id], FieldPath(), why, is_rest=True)
@@ -113,9 +113,10 @@ def open_items(cases: Sequence[Case]) -> Iterator[ReviewItem]:
 
 def merged_items(items: Iterable[ReviewItem]) -> list[ReviewItem]:
     """Return the items with those of one place as one, which has the candidates of all."""
-    found: dict[tuple[Path, str, FieldPath, bool], ReviewItem] = {}
+    found: dict[tuple[Path, Steps, int, FieldPath, bool], ReviewItem] = {}
     for item in items:
-        first = found.setdefault((item.case.gold_path, gold_name(item.case), item.path, item.is_rest), item)
+        case = item.case
+        first = found.setdefault((case.gold_path, case.gold_steps, case.gold_line, item.path, item.is_rest), item)
         if first is item:
             continue
         first.why = first.why if item.why in first.why else f"{first.why}; {item.why}"
@@ -271,7 +272,7 @@ class Reviewer:
         """Return the cases that have the gold of an item, its own first."""
         others = {(case.path, case.id): case for case in (*self.cases, *(other.case for other in self.items))}
         others.pop((item.case.path, item.case.id), None)
-        return [item.case, *(case for case in others.values() if _same_gold(case, item.case))]
+        return [item.case, *(case for case in others.values() if same_gold(case, item.case))]
 
     def undo(self) -> ReviewItem:
         """Take the last decision back, and return its item. Raises ReviewError, StoreError where that is impossible."""
@@ -297,21 +298,17 @@ class Reviewer:
         if item.is_rest:
             if action not in ("accept", "keep"):
                 raise ReviewError("the rest of a draft can only be accepted; decide single fields by their own items")
-            if any(other is not item and not other.done and _same_gold(other.case, case) for other in self.items):
+            if any(other is not item and not other.done and same_gold(other.case, case) for other in self.items):
                 raise ReviewError("fields of this gold are still open: decide them first")
-            review = review_of(case)
-            decided = {**review.decisions, "$": self._decision("accept")}
-            write_review(case.gold_path, gold_name(case), replace(review, reviewed=True, decisions=decided))
+            decided = {"$": self._decision("accept")}
+            self._change_review(
+                item, lambda review: replace(review, reviewed=True, decisions={**review.decisions, **decided})
+            )
             item.done = "reviewed"
             return item.done
         if action == "dispute":
-            review = review_of(case)
-            field = OpenField(why=DISPUTED, candidates=item.candidates)
-            write_review(
-                case.gold_path,
-                gold_name(case),
-                replace(review, reviewed=False, open={**review.open, path_text(path): field}),
-            )
+            disputed = {path_text(path): OpenField(why=DISPUTED, candidates=item.candidates)}
+            self._change_review(item, lambda review: replace(review, reviewed=False, open={**review.open, **disputed}))
             item.done = "disputed"
             return item.done
         if action == "also":
@@ -351,7 +348,7 @@ class Reviewer:
         """Move what names rows behind one that has moved; what is inside a removed row is gone with it."""
         follow_row(self._cases_of(item), row)
         for other in self.items:
-            if other.gone or not _same_gold(other.case, item.case):
+            if other.gone or not same_gold(other.case, item.case):
                 continue
             path = row.path(tuple(other.path))
             if path is not None:
@@ -373,15 +370,23 @@ class Reviewer:
         return "accepted beside the gold"
 
     def _close(self, item: ReviewItem, action: Action) -> None:
-        review = review_of(item.case)
         text = path_text(tuple(item.path))
         decided = {text: self._decision(action)}
-        if item.gone:  # what is known of that place now is about the row behind it
-            review = replace(review, decisions=decided | dict(review.decisions))
-        else:
-            review = replace(review.without_open(text), decisions=dict(review.decisions) | decided)
-        write_review(item.case.gold_path, gold_name(item.case), review)
+
+        def closed(review: GoldReview) -> GoldReview:
+            if item.gone:  # what is known of that place now is about the row behind it
+                review = replace(review, decisions=decided | dict(review.decisions))
+            else:
+                review = replace(review.without_open(text), decisions=dict(review.decisions) | decided)
+            is_only_disputed = not review.sources  # so nobody has to accept the rest of a draft
+            return replace(review, reviewed=review.reviewed or (is_only_disputed and not review.open))
+
+        self._change_review(item, closed)
         item.done = item.done or _DONE[action]
+
+    def _change_review(self, item: ReviewItem, change: Callable[[GoldReview], GoldReview]) -> None:
+        """Change the review of an item's gold; where cases share a part of a file, each has a review of it."""
+        change_reviews(item.case.gold_path, map(gold_name, self._cases_of(item)), change)
 
     def _decision(self, action: Action) -> FieldDecision:
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
@@ -419,7 +424,7 @@ def gold_values(reviewer: Reviewer, item: ReviewItem) -> list[GoldValue]:
     items = {
         tuple(other.path): number
         for number, other in enumerate(reviewer.items)
-        if not other.is_rest and not other.gone and _same_gold(other.case, item.case)
+        if not other.is_rest and not other.gone and same_gold(other.case, item.case)
     }
     drafted = not review_of(item.case).reviewed
     lines: list[GoldValue] = []
@@ -449,10 +454,6 @@ def row_text(gold: Json, path: FieldPath) -> str:
     known = [(name, value) for name, value in row.items() if isinstance(value, str | int | float) and value != ""]
     told = ", ".join(f"{name} {show(value, _ROW_WIDTH)}" for name, value in known[:_MOST_TOLD])
     return f"{path_text(steps[: (at or 0) + 1])}: {told}" if told else ""
-
-
-def _same_gold(one: Case, other: Case) -> bool:
-    return (one.gold_path, gold_name(one)) == (other.gold_path, gold_name(other))
 
 
 def _changed(gold: Json, path: Steps, new: Json | Missing) -> tuple[Json, MovedRow | None]:

@@ -9,7 +9,14 @@ from typing import Final, NamedTuple, TypeAlias, TypeVar
 from pytest_extract.cases.edit import change_keys
 from pytest_extract.cases.json_text import Steps
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.review_file import REVIEWED, GoldReview, read_reviews, review_name, review_path, write_review
+from pytest_extract.cases.review_file import (
+    REVIEWED,
+    GoldReview,
+    change_reviews,
+    read_reviews,
+    review_name,
+    review_path,
+)
 from pytest_extract.core.values import FieldStep, Json, field_text, parse_field
 
 T = TypeVar("T")
@@ -61,15 +68,22 @@ def review_of(case: Case) -> GoldReview:
     return read_reviews(review_path(case.gold_path)).get(gold_name(case), REVIEWED)
 
 
+def same_gold(one: Case, other: Case) -> bool:
+    """Whether two cases have one gold: by a file, by a place in a file, or by `defaults`."""
+    return (one.gold_path, one.gold_steps, one.gold_line) == (other.gold_path, other.gold_steps, other.gold_line)
+
+
 def follow_row(cases: Sequence[Case], row: MovedRow) -> None:
     """Change what names rows of a gold, in its review and in the keys of the `cases` that have it.
 
     What keys of several cases say, those of `defaults` and `documents`, stays. Raises CaseFileError, StoreError.
     """
-    review = review_of(cases[0])
-    moved = replace(review, open=row.names(review.open), decisions=row.names(review.decisions))
-    if moved != review:
-        write_review(cases[0].gold_path, gold_name(cases[0]), moved)
+
+    def moved(review: GoldReview) -> GoldReview:
+        new = replace(review, open=row.names(review.open), decisions=row.names(review.decisions))
+        return review if new == review else new
+
+    change_reviews(cases[0].gold_path, map(gold_name, cases), moved)
     for case in {(case.path, case.line, case.steps): case for case in cases}.values():  # altered ones have no own keys
         change_keys(case, lambda keys: _renamed(keys, row))
 

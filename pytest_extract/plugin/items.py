@@ -172,7 +172,10 @@ class ExtractItem(pytest.Item):
             pytest.skip(f"not run: {self.result.why}")
         if self.runner.gold_writer is not None:
             several = len(cast("ExtractModule", self.parent).variants) > 1
-            self.gold_change = self.runner.gold_writer.write(self.case, self.result, self.owned, several=several)
+            cases = (item.case for item in self.session.items if isinstance(item, ExtractItem))
+            self.gold_change = self.runner.gold_writer.write(
+                self.case, self.result, self.owned, several=several, cases=cases
+            )
             if (
                 self.gold_change.kind not in {"kept", "unchanged"} and self.error is None
             ):  # red under every gate: nobody has reviewed the gold

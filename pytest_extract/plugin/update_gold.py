@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -23,7 +23,7 @@ from pytest_extract.errors import ExtractError
 from pytest_extract.files import display_path
 from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, output_value, propose
 from pytest_extract.golds.consensus import accept_labels, draft_gold, open_paths
-from pytest_extract.golds.rows import MovedRow, follow_row
+from pytest_extract.golds.rows import MovedRow, follow_row, same_gold
 from pytest_extract.redact.secrets import Owned, current, withheld
 from pytest_extract.report.evidence import locator, stands_exactly
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
@@ -92,10 +92,13 @@ class GoldWriter:
         self._written: dict[tuple[str, Steps, int], _WrittenGold] = {}
         self._outputs: dict[Path, tuple[Case, dict[str, Json]]] = {}
 
-    def write(self, case: Case, result: CaseResult, owned: Owned | None, *, several: bool) -> GoldChange:
+    def write(
+        self, case: Case, result: CaseResult, owned: Owned | None, *, several: bool, cases: Iterable[Case]
+    ) -> GoldChange:
         """Change the gold by the first repeat that can be used; without one, the gold stays as it is.
 
-        `several`: the case has several variants, which only drafts can have.
+        `several`: the case has several variants, which only drafts can have. `cases`: those of the run, of which some
+        may share the gold.
         """
         output, score, problem = self._usable_output(case, result)
         if score is None:
@@ -117,9 +120,9 @@ class GoldWriter:
         refusal = withheld(proposal.value, owned)
         if refusal is not None:
             return GoldChange("kept", refusal)
-        return self._write(case, result.nodeid, proposal)
+        return self._write(case, result.nodeid, proposal, cases)
 
-    def _write(self, case: Case, nodeid: str, proposal: GoldProposal) -> GoldChange:
+    def _write(self, case: Case, nodeid: str, proposal: GoldProposal, cases: Iterable[Case]) -> GoldChange:
         place = os.path.realpath(case.gold_path), case.gold_steps, case.gold_line
         text = canonical_json(proposal.value)
         before = self._written.get(place, _WrittenGold(text, nodeid, changed=False))
@@ -130,8 +133,10 @@ class GoldWriter:
         try:
             changed = update_gold(case, proposal.value, proposal.removed)
             is_first = changed and place not in self._written  # a rerun removes the same rows of the gold as collected
-            for *array, index in proposal.removed if is_first else ():
-                follow_row([case], MovedRow(tuple(array), int(index), None))
+            if is_first and proposal.removed:
+                sharing = [case, *(other for other in cases if same_gold(other, case))]
+                for *array, index in proposal.removed:
+                    follow_row(sharing, MovedRow(tuple(array), int(index), None))
         except ExtractError as error:
             return GoldChange("kept", str(error))
         # A rerun of the case finds what it wrote before: what it changed is what differs from the gold as collected.

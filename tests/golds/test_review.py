@@ -16,7 +16,7 @@ from pytest_extract.cli import main
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.base import Extraction
-from pytest_extract.golds.review import Reviewer, open_items
+from pytest_extract.golds.review import Reviewer, merged_items, open_items
 from pytest_extract.results import dump_result
 from pytest_extract.run_case import run_case
 
@@ -106,6 +106,20 @@ def test_what_is_skipped_or_disputed_stays_open(folder: Path, answer: Callable[.
     assert (folder / "a.json").read_text("utf-8") == GOLD
 
 
+def test_a_gold_that_is_no_draft_is_reviewed_when_what_was_disputed_is_decided(folder: Path) -> None:
+    write_review(folder / "a.json", "$", GoldReview(open={"total": TOTAL, "items[0]": ROW}))
+    reviewer = _reviewer(folder)
+    total, row = reviewer.items
+    for item in (total, row):
+        reviewer.decide(item, "dispute")
+    assert [item.title for item in _reviewer(folder).items] == ["a  total", "a  items[0]"]
+    reviewer.decide(total, "keep")
+    assert read_reviews(folder / "a.review.json")["$"].reviewed is False
+    reviewer.decide(row, "absent")
+    assert read_reviews(folder / "a.review.json")["$"].reviewed is True
+    assert _reviewer(folder).items == []
+
+
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [("7.5", 7.5), ("x7", None), ('"x"', None)],
@@ -185,6 +199,30 @@ def test_what_names_a_removed_row_goes_and_what_names_later_rows_moves(folder: P
     reviewer.undo()
     assert rows_of(folder) == ["Bolt", "Nut", "Zinc"]
     assert (str(zinc.path), nut_name.done, nut_name.gone) == ("items[2]", "", False)
+
+
+@pytest.mark.parametrize(
+    "gold", ["golds.json#/acme", "{vendor: ACME, items: [{name: Bolt}, {name: Nut}, {name: Zinc}]}"]
+)
+def test_a_gold_that_cases_share_by_a_place_in_a_file_is_one(folder: Path, gold: str) -> None:
+    (folder / "golds.json").write_text(f'{{"acme": {GOLD}}}', "utf-8")
+    path = folder / "a.extract.yaml"
+    head = f"defaults: {{schema: s.json, text: x, gold: {gold}}}\n"
+    path.write_text(f"{head}cases: [{{id: a}}, {{id: b, accept: {{'items[2].name': [Z]}}}}]\n", "utf-8")
+    cases = load_cases(path, SchemaCache()).cases
+    name = OpenField(why="outputs disagree", candidates=(Candidate(value="Zincs"),))
+    for case, found in zip(cases, ({"items[0]": ROW}, {"items[2].name": name}), strict=True):
+        write_review(case.gold_path, case.id, GoldReview(reviewed=False, open=found))
+    reviewer = Reviewer("Ada", merged_items(open_items(cases)), cases)
+    bolt, zinc = reviewer.items
+    reviewer.decide(bolt, "absent")
+    assert [*read_reviews(review_path(cases[0].gold_path))["b"].open] == ["items[1].name"]
+    assert reviewer.decide(zinc, "accept") == 'accepted: "Zinc" -> "Zincs"'
+    reviews = read_reviews(review_path(cases[0].gold_path))
+    assert [(each.reviewed, dict(each.open)) for each in reviews.values()] == [(True, {}), (True, {})]
+    _, second = load_cases(path, SchemaCache()).cases
+    assert second.gold["items"] == [{"name": "Nut"}, {"name": "Zincs"}]
+    assert dict(second.accept) == {"items[1].name": ("Z",)}
 
 
 def test_added_rows_stand_behind_those_that_are_there_in_the_order_of_their_decisions(folder: Path) -> None:

@@ -493,6 +493,22 @@ def test_fix_removes_rows_inside_rows_and_moves_what_the_case_says_of_later_ones
     assert json.loads(path.read_text(encoding="utf-8")) == {**case, "accept": {"rows[2].k": ["d"]}}
 
 
+def test_what_cases_that_share_a_gold_say_of_later_rows_moves_in_each(pytester: pytest.Pytester) -> None:
+    key = {"ordered": False, "match_by": "key_field", "key": "k"}
+    row: dict[str, Any] = {"type": "object", "properties": {"k": {"type": "string", "x-eval-compare": "exact"}}}
+    rows = {"type": "array", "x-eval-align": key, "items": row}
+    pytester.makeconftest(CONFTEST)
+    Path("output.json").write_text(json.dumps({"rows": [{"k": "b"}]}), "utf-8")
+    Path("golds.json").write_text(json.dumps({"acme": {"rows": [{"k": "a"}, {"k": "b"}]}}), "utf-8")
+    case = {"text": "b", "schema": {"type": "object", "properties": {"rows": rows}}, "gold": "golds.json#/acme"}
+    for name in ("one", "two"):
+        Path(f"{name}.extract.yaml").write_text(json.dumps({**case, "accept": {"rows[1].k": ["c"]}}), "utf-8")
+    pytester.runpytest("--extract-update-gold=fix", "--extract-force")
+    assert json.loads(Path("golds.json").read_text("utf-8")) == {"acme": {"rows": [{"k": "b"}]}}
+    for name in ("one", "two"):
+        assert json.loads(Path(f"{name}.extract.yaml").read_text("utf-8"))["accept"] == {"rows[0].k": ["c"]}
+
+
 def test_a_row_that_a_model_loses_stays(pytester: pytest.Pytester, extracted: Callable[..., Path]) -> None:
     gold = extracted({**RIGHT, "items": [GOLD["items"][1]]}, RIGHT, gates={"coverage": False})
     result = pytester.runpytest("--extract-update-gold=fix")

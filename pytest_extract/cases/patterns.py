@@ -27,9 +27,22 @@ def unknown_field(text: str, program: Program, gold: Json) -> str | None:
     return f"the schema has no field {text!r}{nearest(field_text(steps), program.patterns)}"
 
 
+def is_further_key(text: str, program: Program) -> bool:
+    """Whether a field leads to a key that the schema does not declare beside those that it does."""
+    steps = parse_field(text) or ()
+    known = _declared_steps(steps, program)
+    around = list(nodes_at(program.root, steps[:known]))
+    return known < len(steps) and all(isinstance(plan, Object) and plan.names for plan in around)
+
+
+def _declared_steps(steps: tuple[FieldStep, ...], program: Program) -> int:
+    """Return how many steps of a path the schema declares."""
+    return next((end for end in range(len(steps)) if not any(nodes_at(program.root, steps[: end + 1]))), len(steps))
+
+
 def _within(text: str, steps: tuple[FieldStep, ...], program: Program) -> str | None:
     """Say which value a field that only the gold has is compared in; None where it is compared by itself."""
-    known = next(end for end in range(len(steps)) if not any(nodes_at(program.root, steps[: end + 1])))
+    known = _declared_steps(steps, program)
     around = list(nodes_at(program.root, steps[:known]))
     if all(isinstance(plan, Skip) for plan in around):
         return f"{text!r} is inside a field that is skipped"

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.json_text import pointer_advice
 from pytest_extract.cases.keys import checked_value
-from pytest_extract.cases.sources import read_value
+from pytest_extract.cases.patterns import is_further_key
+from pytest_extract.cases.sources import SourceFile, errors_of, is_file, path_and_pointer
 from pytest_extract.core.case_result import Origin
-from pytest_extract.core.values import FieldPath, Json, Step, canonical_json, copied, iter_leaves
-from pytest_extract.errors import CaseFileError, CaseFileErrors, nearest
+from pytest_extract.core.metrics.equality import same
+from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.values import MISSING, ROOT, FieldPath, Json, Step, copied, iter_leaves, value_at
+from pytest_extract.errors import CaseFileError, CaseFileErrors, SchemaError, nearest
 from pytest_extract.importers.files import (
     Imported,
     ImportFolder,
@@ -30,16 +36,18 @@ _MOST_NAMED: Final = 5
 def import_corrections(source: Path, target: ImportFolder) -> Imported:
     """Write one dataset, a case a correction, each with `origin: correction`.
 
-    A line has `document` (a path from the file) or `text`; `schema` (a path from the file, or the schema itself); the
-    `output`; and either `corrected`, the right value as a whole, or `corrections`, right values by field path. `id`,
-    `by`, `at`, `tags` and `question` are optional. Raises CaseFileErrors with the line of each that cannot be used.
+    A line has `document` (a path from the file) or `text`; `schema` (a path from the file, which may end in `#` and a
+    JSON pointer, or the schema itself); the `output`; and either `corrected`, the right value as a whole, or
+    `corrections`, right values by field path. `id`, `by`, `at`, `tags` and `question` are optional. Raises
+    CaseFileErrors with the line of each that cannot be used.
     """
     records: list[Record] = []
     mistakes: list[CaseFileError] = []
+    cache = SchemaCache()
     lines: dict[Json, int] = {}
     for number, row in json_objects(source):
         try:
-            records.append(_record(source, number, row))
+            records.append(_record(source, number, row, cache))
         except CaseFileError as mistake:
             mistakes.append(mistake)
             continue
@@ -55,7 +63,7 @@ def import_corrections(source: Path, target: ImportFolder) -> Imported:
     moved = [
         record._replace(
             keys={
-                key: Path(root, value).as_posix() if key in ("document", "schema") and isinstance(value, str) else value
+                key: _path_from(root, value) if key in ("document", "schema") and isinstance(value, str) else value
                 for key, value in record.keys.items()
             }
         )
@@ -64,7 +72,12 @@ def import_corrections(source: Path, target: ImportFolder) -> Imported:
     return write_datasets(target, NAME, moved, heading=heading)
 
 
-def _record(path: Path, number: int, row: Mapping[str, Any]) -> Record:
+def _path_from(root: str, given: str) -> str:
+    file, mark, pointer = given.partition("#/")
+    return f"{Path(root, file).as_posix()}{mark}{pointer}"
+
+
+def _record(path: Path, number: int, row: Mapping[str, Any], cache: SchemaCache) -> Record:
     def wrong(message: str) -> CaseFileError:
         return CaseFileError(message, path=path, line=number)
 
@@ -78,19 +91,24 @@ def _record(path: Path, number: int, row: Mapping[str, Any]) -> Record:
     for key in row.keys() & {"id", "question", "schema", "tags"}:
         for mistake in checked_value(key, row[key], (key,))[1]:
             raise wrong(mistake.text())
-    for file in (row.get("document"), row["schema"]):
-        if isinstance(file, str) and not (path.parent / file).is_file():
+    schema, pointer = row["schema"], ""
+    if isinstance(schema, str):
+        schema, pointer = path_and_pointer(schema, lambda name: is_file(path.parent / name))
+    for file in (row.get("document"), schema):
+        if isinstance(file, str) and not is_file(path.parent / file):
             raise wrong(f"{file} is no file beside {path.name}")
-    schema = read_value(path.parent / row["schema"]) if isinstance(row["schema"], str) else row["schema"]
     output = row.get("output")
     try:
-        gold = row["corrected"] if "corrected" in row else _corrected(output, row["corrections"])
+        if isinstance(schema, str):
+            schema = _schema_in(cache.source(str(path.parent / schema)), pointer, cache)
+        gold = row["corrected"] if "corrected" in row else _corrected(output, row["corrections"], schema)
     except ValueError as error:
         raise wrong(str(error)) from None
-    if canonical_json(output) == canonical_json(gold):
+    if same(output, gold):
         raise wrong("the correction changes nothing: the output is the corrected value")
     one, other = (dict(iter_leaves(side)) for side in (output, gold))
-    changed = [str(path) for path in one | other if path not in one or path not in other or one[path] != other[path]]
+    differing = (path for path in one | other if not same(one.get(path, MISSING), other.get(path, MISSING)))
+    changed = [*map(str, differing)] or [ROOT]  # an empty list or object has no leaf
     more = f" and {len(changed) - _MOST_NAMED} more" if len(changed) > _MOST_NAMED else ""
     tags = {"corrected": ", ".join(changed[:_MOST_NAMED]) + more} | {
         f"corrected_{key}": str(row[key]) for key in ("by", "at") if row.get(key) is not None
@@ -105,19 +123,47 @@ def _record(path: Path, number: int, row: Mapping[str, Any]) -> Record:
     return checked(keys, schema, gold)
 
 
-def _corrected(output: Json, corrections: Json) -> Json:
-    """Return an output with right values put in by field path; ValueError for a path that it has no place for."""
+def _schema_in(source: SourceFile, pointer: str, cache: SchemaCache) -> Json:
+    """Return the schema at a place of a file; raises CaseFileError for a broken file, ValueError for no such place."""
+    if source.mistakes:
+        raise errors_of(source.mistakes, source.path)[0]
+    place = cache.schema_in(source, pointer)
+    if place is None:
+        advice = pointer_advice(source.value, pointer)
+        raise ValueError(f"`schema`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}")
+    return place.value
+
+
+def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
+    """Return an output with right values put in by field path.
+
+    Raises ValueError for a path that it has no place for, or that has a key which neither it nor the schema has.
+    """
     if not isinstance(corrections, dict) or not corrections:
         raise ValueError("`corrections` must be an object of field paths and their right values")
     value = copied(output)
     for text, right in corrections.items():
+        path = FieldPath.parse(text)
+        if value_at(output, path) is MISSING:
+            _check_declared(text, schema)
         try:
-            value = _put(value, FieldPath.parse(text), right)
+            value = _put(value, path, right)
         except LookupError:
             raise ValueError(
                 f"`corrections`: the output has no place {text}; write the whole value as `corrected`"
             ) from None
     return value
+
+
+def _check_declared(text: str, schema: Json) -> None:
+    """Raise ValueError for a key that the schema does not declare; what is wrong with that, `check` says."""
+    with suppress(SchemaError):
+        program = compile_schema(schema).program
+        if is_further_key(text, program):
+            raise ValueError(
+                f"`corrections`: neither the output nor the schema has {text}; if it is right, write the whole value "
+                f"as `corrected`{nearest(text, program.patterns)}"
+            )
 
 
 def _put(node: Json, steps: Sequence[Step], right: Json) -> Json:

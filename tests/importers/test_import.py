@@ -495,8 +495,16 @@ def test_corrections_become_regression_tests(tmp_path, capsys):
         ({**BY_FIELD, "document": "docs/1.txt"}, "docs/1.txt is no file beside fixed.jsonl"),
         ({**BY_FIELD, "corrections": {"total.net": 1}}, "the output has no place total.net; write the whole value as"),
         ({**BY_FIELD, "corrections": {"items[9]": "z"}}, "the output has no place items[9]; write the whole value as"),
+        (
+            {**BY_FIELD, "corrections": {"totl": 9}},
+            "has totl; if it is right, write the whole value as `corrected`; did",
+        ),
         ({**BY_FIELD, "corrections": []}, "must be an object of field paths and their right values"),
-        ({**BY_FIELD, "corrections": {"total": 7}}, "the correction changes nothing"),
+        ({**BY_FIELD, "corrections": {"total": 7.0}}, "the correction changes nothing"),
+        (
+            {**BY_FIELD, "schema": "invoice.schema.json#/$defs/x"},
+            "nothing stands at the pointer '/$defs/x' of invoice.sch",
+        ),
         ({**AS_A_WHOLE, "tags": ["q"]}, "`tags` must be "),
         ({**AS_A_WHOLE, "id": ["q"]}, "`id` must be "),
         ({**AS_A_WHOLE, "schema": 5}, "`schema` must be "),
@@ -545,6 +553,15 @@ def test_a_correction_gives_what_the_output_left_out(tmp_path):
     assert corrections(tmp_path, row) == 0
     (case,) = loaded(tmp_path / "cases" / "corrections.extract.yaml")
     assert case.gold == {"vendor": {"name": "ACME"}, "lines": [{"qty": 2}, {"qty": 3}]}
+
+
+def test_a_correction_takes_its_schema_from_a_place_in_a_file(tmp_path):
+    put(tmp_path / "in" / "all.json", {"schemas/": {"invoice": INVOICE}})
+    row = {**BY_FIELD, "schema": "all.json#/schemas~1/invoice", "output": {"total": 1, "items": ["a"], "extra": 1}}
+    row["corrections"] = {"total": True, "items[1]": [], "extra": 2}
+    assert corrections(tmp_path, row) == 0
+    (case,) = loaded(tmp_path / "cases" / "corrections-broken-golds.extract.yaml")
+    assert (case.schema, case.tags["corrected"]) == (INVOICE, "total, extra")
 
 
 LLAMA = {

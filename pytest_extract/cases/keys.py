@@ -367,11 +367,18 @@ def _confidence(value: Json) -> Any:
 def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
     from pytest_extract.core.results import Citation
 
-    def place(given: dict[str, Any]) -> Citation:
-        box = given.get("box")
-        return Citation(page=given["page"], box=None if box is None else (box[0], box[1], box[2], box[3]))
+    def place(given: dict[str, Any], *steps: str | int) -> Citation:
+        if "box" not in given:
+            return Citation(page=given["page"])
+        left, top, right, bottom = given["box"]
+        if left >= right or top >= bottom:
+            raise _wrong(f"must be left, top, right and bottom, each side before the other, not {given['box']}", *steps)
+        return Citation(page=given["page"], box=(left, top, right, bottom))
 
-    return {usual(name): tuple(map(place, places)) for name, places in value.items()}
+    return {
+        usual(name): tuple(place(given, name, index, "box") for index, given in enumerate(places))
+        for name, places in value.items()
+    }
 
 
 def _listed(value: Json) -> tuple[Json, ...]:

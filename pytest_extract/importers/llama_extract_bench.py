@@ -121,7 +121,8 @@ def _places(rule: Mapping[str, Any]) -> list[Json]:
         place: dict[str, Json] = {"page": page}
         if isinstance(box, list) and len(box) == 4:
             left, top, wide, high = map(float, box)
-            place["box"] = [min(max(side, 0.0), 1.0) for side in (left, top, left + wide, top + high)]
+            box = [min(max(side, 0.0), 1.0) for side in (left, top, left + wide, top + high)]
+            place |= {"box": box} if box[0] < box[2] and box[1] < box[3] else {}
         if place not in places:
             places.append(place)
     return places

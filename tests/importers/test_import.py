@@ -579,7 +579,7 @@ LLAMA = {
         "name": {
             "evidence": [
                 {"page": 1, "bbox": [0.1, 0.2, 0.3, 0.1], "value": "Ada", "layer": "word"},
-                {"page": 2, "value": "A. Lovelace"},
+                {"page": 2, "bbox": [0.1, 0.2, 0.3, 0.0], "value": "A. Lovelace"},
             ]
         },
         "rows[0].n": {

@@ -269,7 +269,14 @@ class _Loader:
         if "variants" in settings.values and not self._cache.updates_golds:
             from pytest_extract.cases.altered import altered_cases
 
-            yield from altered_cases(case, settings.values["variants"])
+            layer = settings.layer_of("variants")
+            for altered in altered_cases(case, settings.values["variants"]):
+                if altered.id in self._ids:
+                    message = f"the id {altered.id!r} is taken; keep one of the variants, or cases, that have it"
+                    self.mistakes.append(Mistake(layer.source, (*layer.steps, "variants"), message))
+                    continue
+                self._ids[altered.id] = (case.line, (*case.steps, "variants"))
+                yield altered
 
     def _case_of_each(self, settings: CaseSettings, line: int) -> Iterator[Case]:
         """Yield a case for each document that the patterns of `documents` match."""

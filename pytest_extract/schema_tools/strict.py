@@ -401,7 +401,7 @@ def _layer(direct: Sequence[tuple[dict[str, Any], str]], at: str, drop: Callable
             layer.types = types if layer.types is None else _common_types(layer.types, types)
         layer.meant += own.get(_MEANT, ())
         layer.nullable = layer.nullable or own.get("nullable") is True
-        for values in [own["enum"]] if "enum" in own else [[own["const"]]] if "const" in own else []:
+        for values in (*([own["enum"]] if "enum" in own else []), *([[own["const"]]] if "const" in own else [])):
             keys = {*map(same_key, values)}
             layer.values = values if layer.values is None else [each for each in layer.values if same_key(each) in keys]
         _add_properties(layer, own, where, drop)

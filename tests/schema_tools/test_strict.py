@@ -45,7 +45,7 @@ STRICT = {
         closed(a={"anyOf": [STRING, NULL]}, b={"type": ["number", "null"]}),
     ),
     "enum and const": (
-        open_object("b", a={"enum": ["x", "y"]}, b={"const": 3}),
+        open_object("b", a={"enum": ["x", "y"]}, b={"const": 3, "enum": [3, 4]}),
         closed(a={"type": ["string", "null"], "enum": ["x", "y", None]}, b={"type": "integer", "enum": [3]}),
     ),
     "notes stay, and others go": (

@@ -388,7 +388,10 @@ def add_accepted(case: Case, field: str, value: Json) -> None:
 
     def add(keys: dict[str, Json]) -> Json:
         accepted = dict(keys.get("accept") or {})
-        return {**keys, "accept": {**accepted, field: [*accepted.get(field, ()), value]}}
+        values = accepted.get(field, [])
+        if any(canonical_json(each) == canonical_json(value) for each in values):
+            return keys
+        return {**keys, "accept": {**accepted, field: [*values, value]}}
 
     if not change_keys(case, add):
         raise StoreError(f"{case.path}: `accept` of {case.id} would hold for its other cases too; write it by hand")

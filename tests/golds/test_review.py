@@ -278,7 +278,8 @@ def test_also_accept_goes_into_the_case_itself(folder: Path, cases: str) -> None
         write_review(case.gold_path, case.id, GoldReview(open={"total": field, "vendor": field}))
     reviewer = Reviewer("Ada", [*open_items(loaded)])
     reviewer.decide(reviewer.items[0], "accept")
-    reviewer.decide(reviewer.items[3], "also")
+    for _ in range(2):
+        reviewer.decide(reviewer.items[3], "also")
     first, second = load_cases(folder / "a.extract.yaml", SchemaCache()).cases
     assert (first.gold, dict(first.accept)) == ({"vendor": "A", "total": 3}, {})
     assert (second.gold, dict(second.accept)) == ({"vendor": "B"}, {"vendor": (3,)})

@@ -57,13 +57,13 @@ def with_value(source: SourceFile, steps: Steps, value: Json, removed: Collectio
     Raises StoreError when the value is no JSON (NaN), or the text cannot be changed so that it reads back as wanted.
     """
     old = reached(source.value, steps)
-    spans = ranges_of(source)
+    spans, style = ranges_of(source), _JsonStyle.of(source.text)
     if steps not in spans:
         raise StoreError(f"{source.path}: the value stands behind a YAML alias and cannot be written; write it out")
     new = _ordered_like(old, value)
     for by_part in (True, False):
         try:
-            text = _Editor(source, spans, by_part, frozenset(removed)).text(steps, old, new)
+            text = _Editor(source, spans, style, by_part, frozenset(removed)).text(steps, old, new)
         except ValueError as error:
             raise StoreError(f"{source.path}: the value is no JSON: {error}") from None
         if _is_right(source, text, steps, value):
@@ -100,21 +100,44 @@ def _emptied(whole: Json, steps: Steps) -> Json:
     return copy
 
 
+class _JsonStyle(NamedTuple):
+    """How a JSON text is written; `is_tight`: without a space behind the colons of keys."""
+
+    indent: str | None
+    is_tight: bool
+    ascii_only: bool
+
+    @classmethod
+    def of(cls, text: str) -> _JsonStyle:
+        indent = _INDENT.search(text)
+        is_tight = '": ' not in text and '":' in text
+        return cls(indent and indent.group(1), is_tight, text.isascii() and "\\u" in text)
+
+    def text(self, value: Json, base: str | None) -> str:
+        """Write a value in this style; `base`: the indentation of its line where it may have several."""
+        if isinstance(value, (dict, list)) and self.indent is not None and base is not None:
+            return _dumped(value, indent=self.indent, ascii_only=self.ascii_only).replace("\n", "\n" + base)
+        return _dumped(value, separators=(",", ":") if self.is_tight else None, ascii_only=self.ascii_only)
+
+
 @dataclass(frozen=True, slots=True)
 class _Editor:
     """Finds the smallest parts of a text that have to be written anew; `by_part`: also what is gained and lost."""
 
     source: SourceFile
     spans: Mapping[Steps, TextRange]
+    style: _JsonStyle
     by_part: bool
     removed: frozenset[Steps]
 
     def text(self, steps: Steps, old: Json, new: Json) -> str:
         text = self.source.text
+        parts, end = [], len(text)  # from the end to the start
         # the stable order puts what is added to an inner block before what is added, at the same place, to the outer
         for edit in sorted(self._edits(steps, old, new), key=lambda edit: edit.span.start, reverse=True):
-            text = text[: edit.span.start] + edit.text + text[edit.span.end :]
-        return text
+            parts += [text[edit.span.end : end], edit.text]
+            end = edit.span.start
+        return "".join((text[:end], *reversed(parts)))
 
     def _edits(self, steps: Steps, old: Json, new: Json) -> Iterator[_Edit]:
         if type(old) is type(new) and canonical_json(old) == canonical_json(new):
@@ -126,13 +149,27 @@ class _Editor:
             is_block = isinstance(old, list) and self.source.text.startswith("-", span.start)
             is_below = is_block and steps and span.column == self.spans[steps[:-1]].column
             shift = 2 if is_below and not (isinstance(new, list) and new) else 0
-            text = _rendered(self.source, span._replace(column=span.column + shift), new, old)
+            text = self._rendered(span._replace(column=span.column + shift), new, old)
             yield _Edit(span, " " * shift + text)
             return
         yield from self._lost(steps, _keys(old), {before for before, _ in kept})
         yield from self._gained(steps, new, kept)
         for before, after in kept:
             yield from self._edits((*steps, before), old[before], new[after])
+
+    def _rendered(self, span: TextRange, new: Json, old: Json) -> str:
+        whole = self.source.text
+        text = whole[span.start : span.end]
+        gap = " " if not text and span.start and not whole[span.start - 1].isspace() else ""
+        if self.source.language == "json":
+            line = whole[whole.rfind("\n", 0, span.start) + 1 : span.start]
+            in_lines = "\n" in text or text[:1] not in "[{"
+            return gap + self.style.text(new, line[: len(line) - len(line.lstrip())] if in_lines else None)
+        if isinstance(new, (dict, list)):
+            if new and isinstance(old, (dict, list)) and text[:1] not in "[{*&!":
+                return _as_block(new, span.column)
+            return gap + _dumped(new)
+        return gap + _scalar(new, text)
 
     def _kept(self, steps: Steps, old: Any, new: Any) -> list[tuple[Any, Any]] | None:
         """Return old and new key, or index, of each part that stays, where only parts need an edit; else None."""
@@ -210,12 +247,11 @@ class _Editor:
         span = self.spans[last]
         before = self.source.text[self._line_start(last) : span.entry]
         base = None if before.strip() else before
-        colon, comma = (":", ",") if _is_tight(self.source.text) else (": ", ", ")
+        colon, comma = (":", ",") if self.style.is_tight else (": ", ", ")
         comma = comma if base is None else f",\n{base}"
         pairs = added.items() if is_mapping else ((None, part) for part in added)
         parts = (
-            ("" if key is None else _as_json(self.source.text, key, None) + colon)
-            + _as_json(self.source.text, part, base)
+            ("" if key is None else self.style.text(key, None) + colon) + self.style.text(part, base)
             for key, part in pairs
         )
         yield _Edit(TextRange(span.end, span.end, 0, span.end), "".join(f"{comma}{part}" for part in parts))
@@ -235,35 +271,6 @@ def _ordered_like(old: Json, new: Json) -> Json:
         rows = [*old, *([old[-1]] * (len(new) - len(old)) if old else [None] * len(new))]
         return [_ordered_like(row, part) for row, part in zip(rows, new, strict=False)]
     return new
-
-
-def _rendered(source: SourceFile, span: TextRange, new: Json, old: Json) -> str:
-    text = source.text[span.start : span.end]
-    gap = " " if not text and span.start and not source.text[span.start - 1].isspace() else ""
-    if source.language == "json":
-        whole = source.text
-        line = whole[whole.rfind("\n", 0, span.start) + 1 : span.start]
-        in_lines = "\n" in text or text[:1] not in "[{"
-        return gap + _as_json(whole, new, line[: len(line) - len(line.lstrip())] if in_lines else None)
-    if isinstance(new, (dict, list)):
-        if new and isinstance(old, (dict, list)) and text[:1] not in "[{*&!":
-            return _as_block(new, span.column)
-        return gap + _dumped(new)
-    return gap + _scalar(new, text)
-
-
-def _as_json(whole: str, new: Json, base: str | None) -> str:
-    """Write a value in the style of a JSON text; `base`: the indentation of its line where it may have several."""
-    plain = whole.isascii() and "\\u" in whole
-    indent = _INDENT.search(whole)
-    if isinstance(new, (dict, list)) and indent is not None and base is not None:
-        return _dumped(new, indent=indent.group(1), ascii_only=plain).replace("\n", "\n" + base)
-    return _dumped(new, separators=(",", ":") if _is_tight(whole) else None, ascii_only=plain)
-
-
-def _is_tight(whole: str) -> bool:
-    """Whether a JSON text has no space behind the colons of keys."""
-    return '": ' not in whole and '":' in whole
 
 
 def _dumped(

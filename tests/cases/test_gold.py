@@ -15,6 +15,7 @@ from pytest_extract.cases.edit import update_gold, with_value
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.sources import parse_source
 from pytest_extract.errors import StoreError
+from tests.cpu_time import cpu_seconds
 from tests.strategies import json_values
 
 HERE = Path("gold.json")
@@ -210,6 +211,14 @@ def test_a_row_of_which_it_is_known_that_it_is_gone_is_taken_out_alone(text, gon
 
 def test_a_text_whose_lines_are_not_its_own_is_written_anew():
     assert _edited("a: |+\n  x\n\n", {"a": "x\n\n", "d": 3}, "yaml", ()) == 'a: "x\\n\\n"\nd: 3\n\n'
+
+
+def test_the_work_grows_no_faster_than_the_changes():
+    def seconds(rows: int) -> float:
+        source = parse_source(HERE, json.dumps(["a" * 200] * rows, indent=1), "json")
+        return cpu_seconds(lambda: with_value(source, (), ["b" * 200] * rows))
+
+    assert seconds(8_000) < 24 * seconds(1_000)
 
 
 @given(json_values, json_values, st.sampled_from([None, 1, "\t"]), st.booleans())

@@ -138,14 +138,14 @@ def _bound_depth(text: str, first_line: int) -> None:
         part = match.group()
         depth += 1 if part in "[{" else -1 if part in "]}" else 0
         if depth > MAX_DEPTH:
-            place = _Lines(text, first_line).place(match.start())
+            place = Lines(text, first_line).place(match.start())
             raise TextError(f"nested deeper than {MAX_DEPTH} levels", place)
 
 
 def find_in_json(text: str, targets: Collection[TextTarget], first_line: int = 1) -> dict[TextTarget, SourcePosition]:
     """Return the places of those targets that are there; of a duplicate key the last."""
     wanted = set(targets)
-    lines = _Lines(text, first_line)
+    lines = Lines(text, first_line)
     return {token.target: lines.place(token.offset) for token in _walk(text) if token.target in wanted}
 
 
@@ -169,7 +169,7 @@ def _in_range(text: str) -> Json:
 
 def _problems(text: str, first_line: int) -> Iterator[TextProblem]:
     seen: set[TextTarget] = set()
-    lines = _Lines(text, first_line)
+    lines = Lines(text, first_line)
     for target, offset, part in _walk(text):
         if target.on_key and target in seen:
             yield TextProblem(target.steps[:-1], f"duplicate key {target.steps[-1]!r}", lines.place(offset))
@@ -240,15 +240,16 @@ def value_spans(text: str) -> Iterator[tuple[Steps, int, int, int]]:
         closing = next(ends, None)
 
 
-class _Lines:
+class Lines:
     """Offsets to lines and columns; offsets are asked for in rising order, so each is found from the one before."""
 
-    def __init__(self, text: str, first_line: int) -> None:
+    def __init__(self, text: str, first_line: int = 1) -> None:
         self._text = text
         self._line = first_line
         self._start = 0
 
     def place(self, offset: int) -> SourcePosition:
+        """Return the line and column of an offset."""
         newline = self._text.find("\n", self._start, offset)
         while newline >= 0:
             self._line += 1

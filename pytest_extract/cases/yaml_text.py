@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from pytest_extract.cases.json_text import (
     MAX_DEPTH,
+    Lines,
     ParsedFile,
     SourcePosition,
     Steps,
@@ -42,8 +43,8 @@ _CONTAINER_TAGS: Final = frozenset((None, "!", f"{_TAG}map", f"{_TAG}seq"))
 
 def read_yaml(text: str) -> ParsedFile:
     """Read one YAML document; an empty text is null. Raises TextError where there is no reading on."""
-    builder = _Builder()
-    builder.run(text)
+    builder = _Builder(text)
+    builder.run()
     return ParsedFile(builder.root, tuple(builder.problems), builder.rows)
 
 
@@ -100,9 +101,9 @@ def _text_error(error: Any, text: str) -> TextError:
         place = _place_of(text, found) if found >= 0 else None
         return TextError(f"not YAML: the character U+{error.character:04X} must be escaped", place)
     if "nesting depth" in str(error.problem):  # a limit of libyaml's, which looks ahead of what is read here
-        return _too_deep(text, SourcePosition(mark.line + 1, mark.column + 1))
+        return _too_deep(text, _place_of(text, mark.index))
     words = (str(part) for part in (error.problem, error.context) if part)
-    return TextError(f"not YAML: {' '.join(words)}", SourcePosition(mark.line + 1, mark.column + 1))
+    return TextError(f"not YAML: {' '.join(words)}", _place_of(text, mark.index))
 
 
 def _too_deep(text: str, place: SourcePosition) -> TextError:
@@ -114,19 +115,14 @@ def _too_deep(text: str, place: SourcePosition) -> TextError:
             depth += kind in ("SequenceStartEvent", "MappingStartEvent")
             depth -= kind in ("SequenceEndEvent", "MappingEndEvent")
             if depth > MAX_DEPTH:
-                place = _place(event)
+                place = _place_of(text, event.start_mark.index)
                 break
     return TextError(f"nested deeper than {MAX_DEPTH} levels", place)
 
 
 def _place_of(text: str, offset: int) -> SourcePosition:
-    before = text[:offset]
-    return SourcePosition(before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1)
-
-
-def _place(event: Any) -> SourcePosition:
-    mark = event.start_mark
-    return SourcePosition(mark.line + 1, mark.column + 1)
+    """Return the line and column of an offset; those of libyaml's marks also count U+0085, U+2028 and U+2029."""
+    return Lines(text).place(offset)
 
 
 def _ignore(_: Any) -> None:
@@ -136,20 +132,22 @@ def _ignore(_: Any) -> None:
 class _Builder:
     """Builds the value of one text from its events, without recursion."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         self.root: Json = None
         self.problems: list[TextProblem] = []
         self.rows: dict[str, list[int]] = {}
         self._parents: list[tuple[Any, str | None]] = []
         self._here: Any = None  # the container being filled
         self._key: str | None = None  # the key whose value comes next
+        self._text = text
+        self._lines = Lines(text)
         self._documents = 0
         self._anchors: dict[str, Json] = {}
         self._open: dict[str, int] = {}  # anchors of containers that are not closed yet: their depth
         self._aliased = 0
         self._merging: list[dict[str, Json]] = []
 
-    def run(self, text: str) -> None:
+    def run(self) -> None:
         """Read all events; keys and texts of mappings, most of a file, are dealt with on the spot."""
         events = pyyaml().events
         scalar = events.ScalarEvent
@@ -161,7 +159,7 @@ class _Builder:
             events.AliasEvent: self._alias,
             events.DocumentStartEvent: self._document,
         }.get
-        next_event = _parser(text).get_event
+        next_event = _parser(self._text).get_event
         try:
             while (event := next_event()) is not None:
                 kind = event.__class__
@@ -179,14 +177,14 @@ class _Builder:
                 else:
                     self._scalar(event)
         except pyyaml().YAMLError as error:
-            raise _text_error(error, text) from None
+            raise _text_error(error, self._text) from None
         for merged in self._merging:
             merged.pop("<<", None)  # told; nobody needs to hear of it again as an unknown key
 
     def _document(self, event: Any) -> None:
         self._documents += 1
         if self._documents > 1:
-            raise TextError("a second YAML document begins; expected one a file", _place(event))
+            raise TextError("a second YAML document begins; expected one a file", self._place(event))
 
     def _scalar(self, event: Any) -> None:
         here = self._here
@@ -250,7 +248,7 @@ class _Builder:
     def _start(self, container: Any, event: Any) -> None:
         here, depth = self._here, len(self._parents)
         if depth >= MAX_DEPTH:
-            raise TextError(f"nested deeper than {MAX_DEPTH} levels", _place(event))
+            raise TextError(f"nested deeper than {MAX_DEPTH} levels", self._place(event))
         if event.tag not in _CONTAINER_TAGS:
             self._tell(f"the tag {event.tag!r} is no JSON type; leave it out", event)
         if event.anchor is not None:
@@ -259,7 +257,7 @@ class _Builder:
         self._parents.append((here, self._key))
         if here.__class__ is dict:
             if self._key is None:
-                raise TextError("a key must be a text, not a mapping or a list", _place(event))
+                raise TextError("a key must be a text, not a mapping or a list", self._place(event))
             here[self._key] = container
         elif here is None:
             self.root = container
@@ -267,7 +265,7 @@ class _Builder:
             if depth == 2 and self._parents[1][1] is not None:  # an item of a list of the root mapping
                 rows = self.rows.setdefault(self._parents[1][1], [])
                 rows.extend([0] * (len(here) - len(rows)))  # scalars among the items
-                rows.append(event.start_mark.line + 1)
+                rows.append(self._place(event).line)
             here.append(container)
         self._here = container
         self._key = None
@@ -293,7 +291,7 @@ class _Builder:
         if here.__class__ is dict:
             if self._key is None:
                 if not isinstance(value, str):
-                    raise TextError("a key must be a text", _place(event))
+                    raise TextError("a key must be a text", self._place(event))
                 if value in here:
                     self._tell(f"duplicate key {value!r}", event)
                 self._key = value
@@ -306,17 +304,20 @@ class _Builder:
     def _copied(self, value: Json, event: Any, depth: int) -> Json:
         self._aliased += 1
         if self._aliased > MAX_ALIASED:
-            raise TextError(f"the aliases stand for more than {MAX_ALIASED} values", _place(event))
+            raise TextError(f"the aliases stand for more than {MAX_ALIASED} values", self._place(event))
         if depth > MAX_DEPTH:
-            raise TextError(f"nested deeper than {MAX_DEPTH} levels", _place(event))
+            raise TextError(f"nested deeper than {MAX_DEPTH} levels", self._place(event))
         if isinstance(value, dict):
             return {key: self._copied(part, event, depth + 1) for key, part in value.items()}
         if isinstance(value, list):
             return [self._copied(part, event, depth + 1) for part in value]
         return value
 
+    def _place(self, event: Any) -> SourcePosition:
+        return self._lines.place(event.start_mark.index)
+
     def _tell(self, message: str, event: Any) -> None:
-        self.problems.append(TextProblem(self._steps(), message, _place(event)))
+        self.problems.append(TextProblem(self._steps(), message, self._place(event)))
 
     def _steps(self) -> Steps:
         """Path of the container being filled, and of the key or index that comes next."""
@@ -340,6 +341,12 @@ def find_in_yaml(text: str, targets: Collection[TextTarget]) -> dict[TextTarget,
     wanted = set(targets)
     found: dict[TextTarget, SourcePosition] = {}
     frames: list[tuple[bool, Step | None]] = []  # is it a mapping, and the key or index whose value comes next
+    lines = Lines(text)
+
+    def note(target: TextTarget, event: Any) -> None:
+        if target in wanted and target not in found:
+            found[target] = lines.place(event.start_mark.index)
+
     events = pyyaml().events
     for event in events_of(text):
         if isinstance(event, events.CollectionEndEvent):
@@ -350,20 +357,15 @@ def find_in_yaml(text: str, targets: Collection[TextTarget]) -> dict[TextTarget,
             if frames and frames[-1][1] is None:
                 name = getattr(event, "value", getattr(event, "anchor", ""))
                 frames[-1] = (True, name)
-                _note(found, wanted, TextTarget((*steps, name), on_key=True), event)
+                note(TextTarget((*steps, name), on_key=True), event)
                 continue
-            _note(found, wanted, TextTarget(steps), event)
+            note(TextTarget(steps), event)
             if isinstance(event, events.CollectionStartEvent):
                 is_mapping = isinstance(event, events.MappingStartEvent)
                 frames.append((is_mapping, None if is_mapping else 0))
             else:
                 _advance(frames)
     return found
-
-
-def _note(found: dict[TextTarget, SourcePosition], wanted: set[TextTarget], target: TextTarget, event: Any) -> None:
-    if target in wanted and target not in found:
-        found[target] = _place(event)
 
 
 def _advance(frames: list[tuple[bool, Step | None]]) -> None:

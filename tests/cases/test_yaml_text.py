@@ -231,6 +231,17 @@ def test_places_of_keys_and_values():
     assert find_in_yaml(text, [*wanted, TextTarget(("b", "nowhere"))]) == wanted
 
 
+@pytest.mark.parametrize("mark", ["\x85", "\u2028", "\u2029"])
+def test_lines_are_those_of_editors(mark):
+    head = f'a: "x{mark}y"  # {mark}\nb:\n- c: 1\n'
+    read = read_yaml(f"{head}  c: 2\n")
+    assert (read.rows, [problem.place for problem in read.problems]) == ({"b": [3]}, [SourcePosition(4, 3)])
+    assert find_in_yaml(head, [TextTarget(("b", 0, "c"))]) == {TextTarget(("b", 0, "c")): SourcePosition(3, 6)}
+    with pytest.raises(TextError) as caught:
+        read_yaml(f"{head}]")
+    assert caught.value.place == SourcePosition(4, 1)
+
+
 @given(json_values)
 def test_every_value_has_a_place(value):
     text = _as_yaml({"a": value}, indent=1)

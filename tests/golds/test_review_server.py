@@ -359,6 +359,34 @@ def test_a_review_by_touch_alone_on_a_narrow_screen(browser, drafted: Reviewer, 
     assert gold() == {"vendor": "ACME", "items": [{"name": "Bolt", "price": 1}, {"name": "Nut", "price": 2.5}]}
 
 
+def test_of_a_large_gold_the_values_around_the_field_are_shown_and_the_rest_on_demand(browser, tmp_path: Path) -> None:
+    (tmp_path / "g.json").write_text(json.dumps({"rows": [*range(1000)]}), "utf-8")
+    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": {"type": "integer"}}}}
+    case = {"id": "acme", "text": "x", "schema": schema, "gold": "g.json"}
+    (tmp_path / "a.extract.yaml").write_text(json.dumps(case), "utf-8")
+    write_review(tmp_path / "g.json", "$", GoldReview(open={"rows[500]": OpenField(why="w")}))
+    (loaded,) = load_cases(tmp_path / "a.extract.yaml", SchemaCache()).cases
+
+    def rows() -> list[str]:
+        return browser.execute_script("return [...document.querySelectorAll('#gold li')].map((each) => each.innerText)")
+
+    def press(name: str, count: int) -> None:
+        button = browser.find_element("xpath", f"//*[@id='gold']//button[. = '{name}']")
+        browser.execute_script("arguments[0].click()", button)
+        until(browser, lambda: len(rows()) == count)
+
+    with serve(Reviewer("Ada", [*open_items([loaded])])) as server:
+        browser.get(server.address)
+        until(browser, lambda: len(rows()) == 202)
+        assert (rows()[0], rows()[101], rows()[-1]) == ("400 values before", "rows[500]: 500 open", "400 values after")
+        browser.execute_script("document.querySelector('#whole').open = false")
+        until(browser, lambda: not rows())
+        browser.execute_script("document.querySelector('#whole').open = true")
+        until(browser, lambda: len(rows()) == 202)
+        press("400 values after", 601)
+        press("400 values before", 1000)
+
+
 def test_a_text_is_searched_in_the_document(browser, drafted: Reviewer) -> None:
     with serve(drafted) as server:
         browser.get(server.address)

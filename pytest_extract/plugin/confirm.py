@@ -49,13 +49,18 @@ from pytest_extract.regression.multiple_testing import run_tests
 from pytest_extract.regression.reasons import advice_texts
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, snapshot
-from pytest_extract.report.lines import render_error
+from pytest_extract.report.lines import plural, render_error
 from pytest_extract.run_case import digests_of
 
 _STORE_MORE: Final = (
     "store a baseline of three runs where it is made (--extract-repeat=3 --extract-update-baseline), of which the "
     "first chooses the cases and the others are compared, or compare with a revision (--extract-base-ref)"
 )
+
+
+_OTHER_INPUTS: Final = f"as they were before: git has other prompts or schemas than the baseline says; {_STORE_MORE}"
+_OTHER_PROMPT: Final = "as they were called: this run has another prompt; give --extract-prompt as that run had it"
+_OTHER_FILE: Final = "any more: their files have changed since they ran; run them again"
 
 
 class _Unconfirmed(Exception):
@@ -298,7 +303,10 @@ def _announce(config: pytest.Config, plans: Sequence[VariantPlan]) -> None:
 
 @contextmanager
 def _items_of(session: pytest.Session, cases: Iterable[str]) -> Iterator[Mapping[CaseKey, ExtractItem]]:
-    """Give the items of some cases, by case and variant; under xdist, only the workers have collected any."""
+    """Give the items of some cases, by case and variant; under xdist, only the workers have collected any.
+
+    The run has selected these cases: no plugin selects among them once more (`--lf` knows by now that most passed).
+    """
     own = [item for item in session.items if isinstance(item, ExtractItem)] if session.items else []
     if own:
         yield _by_key(own)
@@ -310,17 +318,30 @@ def _items_of(session: pytest.Session, cases: Iterable[str]) -> Iterator[Mapping
     mistakes = [*hooks.collection_errors]
     stats = {} if reporter is None else {name: [*reports] for name, reports in reporter.stats.items()}
     config.option.verbose = -1  # the reporter would tell of the items
+    keep_all = _KeepAll()
+    config.pluginmanager.register(keep_all)
     try:
         session.perform_collect(sorted({str(config.rootpath / name.partition("::")[0]) for name in cases}))
         config.option.verbose = verbose
         yield _by_key(item for item in session.items if isinstance(item, ExtractItem))
     finally:
+        config.pluginmanager.unregister(keep_all)
         session.items, (session.testscollected, session.testsfailed) = items, counts
         config.option.verbose = verbose
         hooks.collection_errors[:] = mistakes  # the workers have told of the mistakes in these files
         if reporter is not None:
             reporter.stats.clear()
             reporter.stats.update(stats)
+
+
+class _KeepAll:
+    """Keeps the items that other plugins would deselect."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        collected = [*items]
+        yield
+        items[:] = collected
 
 
 def _by_key(items: Iterable[ExtractItem]) -> dict[CaseKey, ExtractItem]:
@@ -332,29 +353,32 @@ def _fresh_runs(
 ) -> list[_FreshRun]:
     """Return the items to run, both sides of a case in turn; those that variants share only once."""
     runs: dict[tuple[CaseKey, bool], _FreshRun] = {}
-    missing = 0
+    missing: Counter[str] = Counter()
     for plan in plans:
         for name in plan.cases:
             now = items.get(CaseKey(name, plan.after))
-            then: ExtractItem | None = None
-            if now is not None and not plan.held:
-                pair = sides.pairs[plan.before, plan.after][name]
-                then = _earlier_item(session, items, now, plan, name, pair, sides)
-            if now is None or (then is None and not plan.held):
-                missing += 1
+            if now is None:
+                missing[_OTHER_FILE] += 1
                 continue
+            pair = sides.pairs[plan.before, plan.after][name]
             wanted = [(CaseKey(name, plan.after), False, now)]
-            if then is not None:
+            if not plan.held:
+                then = _earlier_item(session, items, now, plan, name, pair, sides)
+                if then is None:
+                    missing[_OTHER_INPUTS] += 1
+                    continue
                 wanted.insert(0, (CaseKey(name, plan.before), True, then))
+            states = {True: pair.before, False: pair.after}
+            if not all(_has_inputs(item.case, states[earlier], ["prompt"]) for _, earlier, item in wanted):
+                missing[_OTHER_PROMPT] += 1
+                continue
             for key, earlier, item in wanted:
                 known = runs.get((key, earlier))
                 count = max(plan.runs, 0 if known is None else known.item.fresh_runs)
                 runs[key, earlier] = _FreshRun(key, earlier, _fresh_item(item, count))
     if not runs:
-        raise _Unconfirmed(
-            f"{missing} cases cannot be called as they were before: git has other prompts or schemas than the baseline "
-            f"says; {_STORE_MORE}"
-        )
+        ((why, _),) = missing.most_common(1)
+        raise _Unconfirmed(f"{plural(missing.total(), 'case')} cannot be called {why}")
     return [*runs.values()]
 
 
@@ -382,16 +406,18 @@ def _earlier_item(
     cases = [now.case]
     if sides.commit is not None:
         cases += [case for case in [_case_at(session, now, sides.commit)] if case is not None]
-    names = ("document", "schema", "prompt")
     for case in cases:
-        digests = digests_of(case)
-        if all(
-            digests.get(each, "").startswith(pair.before.digests.get(each, ""))
-            and (each in digests) == (each in pair.before.digests)
-            for each in names
-        ):
+        if _has_inputs(case, pair.before, ["document", "schema", "prompt"]):
             return _fresh_item(now, plan.runs, case=case, variant=variant, suffix="[baseline]")
     return None
+
+
+def _has_inputs(case: Case, state: CaseState, names: Iterable[str]) -> bool:
+    """Whether a case has the inputs of a result, of which a baseline keeps the beginning of each digest only."""
+    digests, known = digests_of(case), state.digests
+    return all(
+        (name in digests) == (name in known) and digests.get(name, "").startswith(known.get(name, "")) for name in names
+    )
 
 
 def _case_at(session: pytest.Session, item: ExtractItem, ref: str) -> Case | None:

@@ -22,6 +22,8 @@ def extractor():
         gold = json.loads(document.text)
         calls = (HERE / "log").read_text().split("\\n").count(f"{case.id} {prompt.strip()}")
         wrong = json.loads((HERE / "wrong.json").read_text()).get(prompt.strip(), {})
+        if gold["n"] in wrong.get("down", []):
+            raise ConnectionError("the model is down")
         fails = gold["n"] in wrong.get("always", []) or (gold["n"] in wrong.get("first", []) and calls == 1)
         output = {name: None for name in gold} if fails else gold
         return Extraction(json.dumps(output), cost_usd=0.01)
@@ -249,6 +251,26 @@ def test_a_past_run_can_be_confirmed(pytester, project):
     result = project(GATE, BASELINE, CONFIRM, "--extract-from=run.jsonl", prompt="two", always=DEAD)
     result.stdout.fnmatch_lines(["WORSE. *", "  confirmed by fresh runs of 4 documents*"])
     assert len((pytester.path / "log").read_text().splitlines()) == 8
+
+
+def test_a_past_run_is_called_again_with_its_own_prompt_only(pytester, project):
+    project(UPDATE, BASELINE, "--extract-repeat=3")
+    (pytester.path / "q.md").write_text("two\n")
+    project("--extract-report=run.jsonl", "--extract-prompt=q.md", always=DEAD)
+    past = (GATE, BASELINE, CONFIRM, "--extract-from=run.jsonl")
+    other = project(*past, always=DEAD)
+    other.stdout.fnmatch_lines(["WORSE. *", "*not confirmed: 4 cases cannot be called *; give --extract-prompt as *"])
+    assert not (pytester.path / "log").exists()
+    same = project(*past, "--extract-prompt=q.md", always=DEAD)
+    same.stdout.fnmatch_lines(["WORSE. *", "  confirmed by fresh runs of 4 documents*"])
+
+
+def test_the_cases_that_failed_last_are_confirmed_under_xdist_though_they_pass_now(pytester, project):
+    project(UPDATE, BASELINE, "--extract-repeat=3")
+    project("--extract-gate=case", prompt="two", always=[*range(12)], down=[20], in_process=False)
+    result = project(GATE, BASELINE, CONFIRM, "-n2", "--lf", prompt="two", always=DEAD[:3], down=[20], in_process=False)
+    result.stdout.fnmatch_lines(["*confirmed by fresh runs of 3 documents *"])
+    result.stdout.no_fnmatch_line("*cannot be called*")
 
 
 def test_the_number_bounds_the_cases(pytester, project):

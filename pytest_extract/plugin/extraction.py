@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
@@ -97,12 +97,16 @@ class ResultsReplay:
 
     def repeats_of(self, item: ExtractItem) -> int | None:
         """Return how often that run repeated the case, where that is more often than the case itself asks for."""
-        result = self._results.get(_case_key(item))
+        result = self.result_of(item)
         return len(result.attempts) if result is not None and len(result.attempts) > item.case.repeat.of else None
+
+    def result_of(self, item: ExtractItem) -> CaseResult | None:
+        """Return the result of a case in that run."""
+        return self._results.get(_case_key(item))
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of a repeat; NotRun where that run has none for this document."""
-        result = self._results.get(_case_key(item))
+        result = self.result_of(item)
         if result is None:
             raise NotRun(f"{self.path.name} has no result of this case")
         if index >= len(result.attempts):
@@ -251,7 +255,7 @@ class ExtractionService:
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of repeat `index`; raises what the extractor raises, NotRecorded and NotRun."""
-        replays = self._replay_for(item) is not None
+        replays = self.replay_for(item) is not None
         if replays or self._mode(item) == "off":
             return self.extraction_with(item, index, None if replays else self.extractor_for(item))
         extractor, error = self._extractor_or_error(item)
@@ -259,14 +263,14 @@ class ExtractionService:
 
     def extraction_with(self, item: ExtractItem, index: int, extractor: object) -> Extraction:
         """Return the output of repeat `index` by an extractor that exists already; safe in any thread."""
-        replay = self._replay_for(item)
+        replay = self.replay_for(item)
         if replay is not None:
             return self._replayed(item, replay.extraction(item, index))
         if self._mode(item) == "off":
             return self._call(item, extractor)
         return self._recorded(item, index, extractor, None)
 
-    def _replay_for(self, item: ExtractItem) -> ResultsReplay | None:
+    def replay_for(self, item: ExtractItem) -> ResultsReplay | None:
         """Return the past run that has the outputs of an item; a fresh run of a case has none."""
         return None if item.fresh_runs else self.replay
 
@@ -420,8 +424,7 @@ class ExtractionService:
         model = item.variant.model
         if model is None:
             return None
-        modes = self._settings.mode
-        key = model, next((mode for mode in modes if mode == item.variant.mode), modes[0])
+        key = model, cast("Mode", item.variant.mode or self._settings.mode[0])
         if key not in self._built_in_extractors:
             from pytest_extract.extraction.litellm import LitellmExtractor
             from pytest_extract.extraction.llm.client import Retry

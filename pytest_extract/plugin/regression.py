@@ -16,6 +16,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults
+from pytest_extract.plugin.session import session_of
 from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, update_baseline
 from pytest_extract.regression.gate import Answer, GateDecision, evaluate_base, evaluate_run, exit_status
 from pytest_extract.regression.reasons import resolution_text
@@ -120,23 +121,24 @@ def only_drafts_text(count: int) -> str:
 
 
 def base_label(config: pytest.Config, run_results: RunResults) -> str | None:
-    """Return the label of the variant that the others are compared with; None for a run of one variant."""
+    """Return the label of the variant that the others are compared with; None for a run of one variant.
+
+    It is the first that the options name, of a past run the first that it has, and of a revision if there is one.
+    """
     settings = run_results.settings
     variants = {label: totals.variant for label, totals in run_results.totals.variants.items()}
     if len(variants) < 2:
         return None
-    if settings.base_ref is not None:
-        return next(
-            (label for label, variant in variants.items() if variant.revision is not None), next(iter(variants))
-        )
     # Not the first result's: pytest-randomly shuffles.
     prompts = settings.prompt_names(config.rootpath)
-    orders = ([*run_results.params], settings.model, [*prompts], settings.mode)
+    past = () if settings.from_results is None else session_of(config).variants
+    orders: Sequence[Sequence[object]] = ([*run_results.params], settings.model, [*prompts], settings.mode, past)
 
-    def position(label: str) -> tuple[int, ...]:
+    def position(label: str) -> tuple[object, ...]:
         variant = variants[label]
-        parts = (variant.param, variant.model, variant.prompt, variant.mode)
-        return tuple(order.index(part) if part in order else -1 for order, part in zip(orders, parts, strict=True))
+        parts = (variant.param, variant.model, variant.prompt, variant.mode, variant)
+        places = (order.index(part) if part in order else -1 for order, part in zip(orders, parts, strict=True))
+        return variant.revision is None, *places
 
     return min(variants, key=lambda label: (position(label), label))
 

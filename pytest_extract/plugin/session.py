@@ -337,6 +337,16 @@ class ExtractSession:
         before, self._judge_spending = self._judge_spending, self._judges.spent()
         item.judge_spending = self._judge_spending - before
         self.extraction_service.pay_judge(item.judge_spending)
+        return self._with_origin(item, result)
+
+    def _with_origin(self, item: ExtractItem, result: CaseResult) -> CaseResult:
+        """Return a result with what its outputs were made from: those of a past run with the prompt of that run."""
+        replay = self.extraction_service.replay_for(item)
+        past = None if replay is None else replay.result_of(item)
+        if past is not None:
+            prompt = {name: digest for name, digest in past.digests.items() if name == "prompt"}
+            others = {name: digest for name, digest in result.digests.items() if name != "prompt"}
+            result = replace(result, digests=others | prompt, prompt_file=past.prompt_file)
         return replace(result, digests={**result.digests, **self._digests_of(item, result)})
 
     def _digests_of(self, item: ExtractItem, result: CaseResult) -> dict[str, str]:

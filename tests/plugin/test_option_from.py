@@ -95,6 +95,28 @@ def test_a_case_runs_on_the_variants_that_it_had(pytester: pytest.Pytester, writ
     assert again.ret == 0
 
 
+def test_the_prompt_of_the_past_run_stays_the_prompt_of_its_outputs(
+    pytester: pytest.Pytester, write_case: Write
+) -> None:
+    for name in ("p.md", "q.md"):
+        (pytester.path / name).write_text(name, encoding="utf-8")
+    write_case("good", prompt="p.md")
+    pytester.makeconftest(ECHO.replace("model=None", "prompt"))
+    pytester.runpytest("-k", "good", "--extract-prompt=q.md", "--extract-report=q.jsonl")
+    pytester.runpytest("-k", "good", "--extract-from=q.jsonl", "--extract-report=again.jsonl")
+    (past,), (again,) = (read_results(pytester.path / name).results for name in ("q.jsonl", "again.jsonl"))
+    assert (again.digests, again.prompt_file) == (past.digests, past.prompt_file)
+    assert past.prompt_file == "q.md"
+
+
+@pytest.mark.parametrize("args", [(), ("-n1",)], ids=["plain", "n1"])
+def test_the_first_variant_of_the_past_run_is_the_base(pytester: pytest.Pytester, args: tuple[str, ...]) -> None:
+    pytester.makeconftest(ECHO)
+    pytester.runpytest("--extract-model=b", "--extract-model=a", "--extract-gate=none", "--extract-report=two.jsonl")
+    result = pytester.runpytest("--extract-from=two.jsonl", "--extract-gate=none", *args)
+    result.stdout.fnmatch_lines(["*[[]b -> a[]]*"])
+
+
 def test_an_extractor_that_had_raised_is_broken_again(pytester: pytest.Pytester) -> None:
     pytester.runpytest("--extract-report=broken.jsonl")
     pytester.makeconftest(

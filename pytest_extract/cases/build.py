@@ -328,16 +328,19 @@ class CaseBuilder:
         self._mistakes.append(Mistake(schema.source, schema.steps_to(steps), f"the schema {where}{error.message}"))
 
     def _check_fields(self, scorer: Scorer, gold: Json) -> None:
+        scored = not self._cache.structure_only
         for layer in (self._settings.defaults, self._settings.own):
             if layer is None:
                 continue
             for field, steps in named_fields(layer.raw):
-                problem = self._cache.field_problem(field, scorer, gold, bounded=steps[0] == "thresholds")
+                bounded = scored and steps[0] == "thresholds"
+                problem = self._cache.field_problem(field, scorer, gold, bounded=bounded)
                 if problem is not None:
                     where = Mistake(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")
                     self._mistakes.append(where)
-            self._check_measures(layer, scorer)
-        if len(self._mistakes) == self._begin:
+            if scored:
+                self._check_measures(layer, scorer)
+        if scored and len(self._mistakes) == self._begin:
             self._check_absent(scorer, gold)
 
     def _check_measures(self, layer: CheckedKeys, scorer: Scorer) -> None:
@@ -384,7 +387,8 @@ class CaseBuilder:
     def _uncompared(self, scorer: Scorer, gold: _Gold) -> Uncompared | None:
         """Return the gold values that no comparison reaches; a mistake where they are most of the gold."""
         found = find_uncompared(scorer.program, gold.value)
-        if found is not None and found.is_most and self._values.get("uncompared") != "allow":
+        allowed = self._cache.structure_only or self._values.get("uncompared") == "allow"
+        if found is not None and found.is_most and not allowed:
             where = (*gold.steps, *found.first)
             self._mistakes.append(Mistake(gold.source, where, f"{found}; {ALLOW_UNCOMPARED}", on_key=True))
         return found

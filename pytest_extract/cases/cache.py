@@ -64,6 +64,7 @@ class SchemaCache:
 
     `compile_schema` is called with (schema, semantics=, nulls=, overrides=, post_process=, as_published=); a project's
     own metrics are bound in it.
+    `structure_only`: how fields are scored is not known, so that nothing in a case can be a mistake by it.
     `updates_golds`: the run writes golds, so that one may break its schema; with `new`, its file need not be there.
     """
 
@@ -71,6 +72,7 @@ class SchemaCache:
         self, compile_schema: Callable[..., Scorer] | None = None, *, updates_golds: Literal["new", "fix"] | None = None
     ) -> None:
         self.updates_golds = updates_golds
+        self.structure_only = compile_schema is compile_structure
         self.repeat = Repeat()
         self.thresholds = Thresholds()
         self.gates = GateConfig()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from pytest_extract.cases.cache import SchemaCache, compile_structure, without_annotations
 from pytest_extract.cases.load import load_cases
 from tests.core.test_complexity import nested
@@ -37,6 +39,22 @@ def test_own_metrics_are_no_mistake_and_unknown_fields_are(tmp_path):
     path.write_text(json.dumps({**case, "absent": {"b": "must"}}), encoding="utf-8")
     (error,) = load_cases(path, SchemaCache(compile_structure)).errors
     assert "'b'" in error.message
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"thresholds": {"measures": {"mine": 0.5}}},
+        {"thresholds": {"fields": {"o": 0.5}}},
+        {"absent": {"o": "either"}},
+    ],
+    ids=["measure", "field", "absent"],
+)
+def test_what_only_scoring_knows_is_no_mistake(tmp_path, keys):
+    schema = {"type": "object", "properties": {"o": {"type": "object", "properties": {"b": {"type": "integer"}}}}}
+    path = tmp_path / "a.extract.yaml"
+    path.write_text(json.dumps({"text": "x", "schema": schema, "gold": {"o": {"b": 1}}, **keys}), encoding="utf-8")
+    assert load_cases(path, SchemaCache(compile_structure)).errors == ()
 
 
 def test_a_deep_schema_does_not_crash():

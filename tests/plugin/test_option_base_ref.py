@@ -114,6 +114,23 @@ def test_only_what_changed_is_called_and_the_rest_replayed(pytester, repository)
     )
 
 
+def test_a_bound_of_the_project_s_own_measure_is_no_mistake_at_a_revision(pytester, repository):
+    pytester.makeconftest(
+        f"{CONFTEST}\nfrom pytest_extract import extend\n\n@extend.measure()\ndef mine(gold, extracted):\n    return 1.0\n"
+    )
+    path = repository / "a.extract.yaml"
+    content = json.loads(path.read_text())
+    content["defaults"]["thresholds"] = {"measures": {"mine": 0.5}}
+    path.write_text(json.dumps(content))
+    git(repository, "commit", "-qam", "measure")
+    pytester.runpytest_subprocess("--extract-record=once").assert_outcomes(passed=3)
+    called(repository)
+    pytester.runpytest_subprocess("--extract-changed=HEAD").assert_outcomes(passed=3)
+    assert called(repository) == []
+    result = pytester.runpytest_subprocess("--extract-base-ref=HEAD", "--extract-gate=regression")
+    result.stdout.fnmatch_lines(["PASS. *"])
+
+
 def test_a_renamed_case_is_replayed_from_what_it_was_recorded_as(pytester, repository):
     pytester.runpytest("--extract-record=once").assert_outcomes(passed=3)
     called(repository)

@@ -202,6 +202,22 @@ def test_thresholds(new_case: NewCase, thresholds: dict[str, Any], changed: dict
     assert result.outcome is (Outcome.FAILED if missed else Outcome.PASSED)
 
 
+@pytest.mark.parametrize(
+    ("thresholds", "extracted"),
+    [
+        ({"f1": 0.75}, dict.fromkeys("abc", "x")),
+        ({"max_cost_usd": 0.3, "max_latency_s": 0.3}, dict.fromkeys("abcde", "x")),
+    ],
+    ids=["measure", "cost-and-latency"],
+)
+def test_a_rounding_error_misses_no_bound(
+    new_case: NewCase, thresholds: dict[str, Any], extracted: dict[str, Any]
+) -> None:
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in "abcde"}}
+    case = new_case(schema=schema, gold=dict.fromkeys("abcde", "x"), thresholds=thresholds)
+    assert run(case, Extraction(extracted, cost_usd=0.1 + 0.2, latency_s=0.1 + 0.2)).breaches == ()
+
+
 def test_a_value_just_below_its_bound_never_reads_like_the_bound(new_case: NewCase) -> None:
     result = run(new_case(thresholds={"mean_score": 0.66667}), {**GOLD, "a": "y"})
     assert result.breaches[0].message.startswith("mean_score 0.666667 is below 0.66667")

@@ -195,7 +195,7 @@ class ExtractItem(pytest.Item):
         """Whether the case is a regression test, or an xfail mark announces that it fails: an `x`, never passed."""
         if self.case.origin is Origin.CORRECTION:
             return True
-        xfail = None if self.config.option.runxfail else evaluate_xfail_marks(self)
+        xfail = None if self.config.getoption("runxfail", default=True) else evaluate_xfail_marks(self)
         if xfail is None or xfail.raises is None:
             return xfail is not None
         return isinstance(xfail.raises, type | tuple) and issubclass(CaseFailed, xfail.raises)

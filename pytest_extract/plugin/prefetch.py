@@ -222,4 +222,4 @@ def _will_run(item: pytest.Item) -> bool:
         xfail = evaluate_xfail_marks(item)
     except (OutcomeException, Exception):  # noqa: BLE001  # conditions in marks are the user's code
         return False
-    return xfail is None or xfail.run or bool(item.config.option.runxfail)
+    return xfail is None or xfail.run or bool(item.config.getoption("runxfail", default=True))

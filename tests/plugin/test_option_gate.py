@@ -104,6 +104,16 @@ def test_an_announced_failure_that_passes_is_told_under_no_gate(pytester: pytest
     pytester.runpytest("--extract-gate=none").assert_outcomes(xpassed=1)
 
 
+@pytest.mark.usefixtures("echo")
+def test_a_failure_is_none_of_the_run_s_where_pytest_knows_no_marks_of_failures(
+    pytester: pytest.Pytester, write_case: Write
+) -> None:
+    write_case("bad", {**GOLD, "total": 1}, marks=["xfail"])
+    result = pytester.runpytest("-p", "no:skipping", "--extract-gate=none")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*1 passed, 1 below their thresholds in *"])
+
+
 GATES = {
     "suite": "extract_gate = suite\nextract_suite_thresholds = pass_rate=0.5\n",
     "regression": "extract_gate = regression\nextract_baseline = b.json\n",

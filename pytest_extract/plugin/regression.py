@@ -16,7 +16,6 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults
-from pytest_extract.plugin.session import session_of
 from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, update_baseline
 from pytest_extract.regression.gate import Answer, GateDecision, evaluate_base, evaluate_run, exit_status
 from pytest_extract.regression.reasons import resolution_text
@@ -40,14 +39,6 @@ def read_gate_inputs(config: pytest.Config, settings: Settings) -> None:
             config.stash[_BASELINE] = read_baseline(settings.baseline)
     except (ConfigError, StoreError) as error:
         raise pytest.UsageError(str(error)) from error
-    several_variants = settings.base_ref is not None or any(
-        len(each) > 1 for each in (settings.model, settings.prompt, settings.mode)
-    )
-    if settings.baseline is None and not several_variants:
-        raise pytest.UsageError(
-            "--extract-gate=regression needs something to compare with: --extract-baseline=FILE, "
-            "--extract-base-ref=REF, or two of --extract-model, -prompt or -mode (the first is the base)"
-        )
 
 
 def _check_baseline_can_be_updated(settings: Settings) -> None:
@@ -131,8 +122,10 @@ def base_label(config: pytest.Config, run_results: RunResults) -> str | None:
         return None
     # Not the first result's: pytest-randomly shuffles.
     prompts = settings.prompt_names(config.rootpath)
-    past = () if settings.from_results is None else session_of(config).variants
-    orders: Sequence[Sequence[object]] = ([*run_results.params], settings.model, [*prompts], settings.mode, past)
+    orders: Sequence[Sequence[object]] = (
+        *([*run_results.params], settings.model, [*prompts], settings.mode),
+        run_results.past_variants,
+    )
 
     def position(label: str) -> tuple[object, ...]:
         variant = variants[label]
@@ -199,14 +192,13 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
     if run_results.results and not results:
         return False, [f"baseline not written: {only_drafts_text(len(run_results.results))}"]
     completed = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not session.shouldfail
-    why = {"completed": completed, "ci": in_ci(os.environ), "force": settings.force}
-    refused = refusal(results, **why)
+    refused = refusal(results, completed=completed, ci=in_ci(os.environ), force=settings.force)
     if refused is not None:
         return False, [f"baseline not written: {refused}"]
     try:
         gone = _deleted_cases(settings.baseline, session.config.rootpath)
         keep = rules.keep_runs if settings.update_baseline == "add" else None
-        stored = update_baseline(settings.baseline, results, **why, gone=gone, keep_runs=keep)
+        stored = update_baseline(settings.baseline, results, gone=gone, keep_runs=keep)
     except StoreError as error:
         return False, [str(error)]
     states = {key: state for key, state in snapshot(results).items() if not state.lost}

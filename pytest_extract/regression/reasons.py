@@ -467,10 +467,13 @@ def _left_out_notes(variant: VariantComparison) -> list[str]:
     gone, earlier = variant.gone
     if gone:
         what = _with_variant(variant.label, f"{gone} of {earlier} earlier cases")
-        notes.append(
-            f"{what} are not in this run, and not judged; if they are gone for good, accept that: "
-            "--extract-update-baseline"
+        is_whole = gone == len(variant.cases)
+        advice = (
+            "to compare without this variant, remove the baseline and write it anew"
+            if is_whole
+            else "if they are gone for good, accept that: --extract-update-baseline"
         )
+        notes.append(f"{what} are not in this run, and not judged; {advice}")
     if not variant.compared and variant.of_kind(Change.NEW):
         notes.append(f"{_with_variant(variant.after, 'no earlier result')}: nothing to compare it with yet")
     if variant.compared and all(row.replayed for row in variant.compared):

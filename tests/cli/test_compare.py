@@ -30,7 +30,7 @@ def files(tmp_path):
     }
     for name, results in runs.items():
         write_results(tmp_path / f"{name}.jsonl", results)
-    update_baseline(tmp_path / "baseline.json", runs["good"], completed=True, ci=False)
+    update_baseline(tmp_path / "baseline.json", runs["good"])
     return tmp_path
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import pluggy
 import pytest
@@ -160,7 +160,8 @@ def check_options(session: pytest.Session) -> None:
     """Refuse the run, before its first call, for options that cannot have the effect that was asked for."""
     items = [item for item in session.items if isinstance(item, ExtractItem)]
     settings = session.config.stash[SETTINGS]
-    if mistakes := [*_unknown_measures(items, settings), *_patterns_without_a_file(session, items, settings)]:
+    mistakes = [*_unknown_measures(items, settings), *_patterns_without_a_file(session, items, settings)]
+    if mistakes := [*mistakes, *_nothing_to_compare(session.config, items, settings)]:
         _refuse(session, "\n".join(mistakes))
     if not items or session.config.option.collectonly or session_of(session.config).extraction_service.replays_only:
         return
@@ -189,6 +190,23 @@ def _unknown_measures(items: Sequence[ExtractItem], settings: Settings) -> list[
     known = {*MEASURES, COMPLETE_ROWS, *chain.from_iterable(item.case.scorer.measures for item in items)}
     unknown = [name for name in settings.suite_thresholds if name not in known]
     return [f"extract_suite_thresholds: no measure {name!r}{nearest(name, known)}" for name in unknown]
+
+
+def _nothing_to_compare(config: pytest.Config, items: Sequence[ExtractItem], settings: Settings) -> Iterator[str]:
+    """Name the options of a comparison in a run of one variant that has no baseline."""
+    variants = {variant for item in items for variant in cast("ExtractFile", item.parent).variants}
+    if settings.baseline is not None or len(variants) != 1:
+        return
+    given = {
+        "gate=regression": settings.gate == "regression",
+        "confirm": settings.confirm is not None and settings.gate != "regression",
+        "rule": settings.gate != "regression" and config.getoption("extract_rule", None),
+    }
+    for name in (name for name, is_given in given.items() if is_given):
+        yield (
+            f"--extract-{name} needs something to compare with: --extract-baseline=FILE, --extract-base-ref=REF, two "
+            "of --extract-model, -prompt or -mode (the first is the base), or params of the fixture `extractor`"
+        )
 
 
 def _patterns_without_a_file(

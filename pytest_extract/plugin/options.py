@@ -497,14 +497,7 @@ def settings_from(config: pytest.Config) -> Settings:
     if source in written:
         problems.append(f"--extract-report: {source} is what --extract-from reads; name another file")
     problems += _update_problems(config, values)
-    compares = values["baseline"] or values["base_ref"] or values["gate"] == "regression"
-    compares = compares or any(len(values[name]) > 1 for name in ("model", "prompt", "mode"))
-    if values["confirm"] and not compares:
-        problems.append(
-            "--extract-confirm confirms a comparison: give --extract-baseline=FILE, --extract-base-ref=REF, or two of "
-            "--extract-model, -prompt or -mode"
-        )
-    problems += _without_effect(config, values, compares=bool(compares))
+    problems += _without_effect(config, values)
     if source is not None:
         values["changed"] = None  # from the ini file; a past run calls for nothing
     if values["confirm"] is None and values["budget"] and values["gate"] == "regression":
@@ -602,10 +595,9 @@ def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[s
     return problems
 
 
-def _without_effect(config: pytest.Config, values: Mapping[str, Any], *, compares: bool) -> list[str]:
+def _without_effect(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
     """Return what the command line asks for and this run would not do; the ini file may hold it for other runs."""
     used = {
-        "rule": (compares, "without --extract-gate=regression"),
         "recordings": (values["record"] != "off" or values["changed"], "without --extract-record"),
         "other-code": (values["record"] != "off" or values["changed"], "without --extract-record=none"),
         "force": (

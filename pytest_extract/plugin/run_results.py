@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, TextIO, overload
 
 import pytest
 
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import CaseResult, Variant
 from pytest_extract.core.spending import Spending
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.report.totals import Forecast, RunTotals, totals_of
@@ -153,9 +153,9 @@ class RunResults:
     `refused`: why outputs are not recorded that hold a secret. `other_code`: what made replayed outputs, counted.
     `redacted`: of each case with hidden secrets, their place, kind and fingerprint. `files`: live reports by path.
     `incomplete`: why such a report is not complete, by path. `params`: those of extractors' fixtures, in their order
-    (xdist's controller has them when a worker has ended). `skipped`: number of cases that a mark or their extractor
-    skipped. `has_mistakes`: whether a case file could not be read. `spending`: of all extractions, also those whose
-    results a rerun replaced.
+    (xdist's controller has them when a worker has ended). `past_variants`: those of `--extract-from`. `skipped`: number
+    of cases that a mark or their extractor skipped. `has_mistakes`: whether a case file could not be read. `spending`:
+    of all extractions, also those whose results a rerun replaced.
     """
 
     settings: Settings
@@ -173,6 +173,7 @@ class RunResults:
     files: dict[Path, TextIO] = field(default_factory=dict)
     incomplete: dict[Path, str] = field(default_factory=dict)
     params: dict[str, None] = field(default_factory=dict)
+    past_variants: tuple[Variant, ...] = ()
     skipped: int = 0
     has_mistakes: bool = False
     spending: Spending = field(default_factory=Spending)
@@ -243,9 +244,8 @@ def open_results(config: pytest.Config) -> None:
     Its content remains until the first result comes, or until the end of a run that skipped all of its cases: a run
     that only collects, or has no case, removes no results.
     """
-    settings = config.stash[SETTINGS]
-    config.stash[_RESULTS] = run_results = RunResults(settings)
-    for path in [each.path for each in settings.report if each.format.live]:
+    run_results = run_results_of(config)
+    for path in [each.path for each in run_results.settings.report if each.format.live]:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             run_results.files[path] = path.open("a", encoding="ascii", buffering=1)

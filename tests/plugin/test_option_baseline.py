@@ -244,11 +244,32 @@ def test_a_baseline_that_cannot_be_written_is_told_before_anything_runs(pytester
     assert (pytester.path / "file").read_text(encoding="utf-8") == "{"
 
 
-def test_gate_without_anything_to_compare_with_is_an_error(pytester, suite):
+@pytest.mark.parametrize("option", [GATE, "--extract-rule=alpha=0.1"])
+@pytest.mark.parametrize("xdist", [(), ("-n1",)], ids=["one-process", "xdist"])
+def test_a_comparison_without_anything_to_compare_with_is_an_error(pytester, suite, option, xdist):
     suite(1)
-    result = pytester.runpytest_subprocess(GATE)
+    result = pytester.runpytest_subprocess(option, *xdist)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*needs something to compare with: --extract-baseline=FILE*"])
+
+
+def test_params_of_the_extractor_and_the_variants_of_a_past_run_are_compared(pytester, suite):
+    suite(20)
+    pytester.makeconftest(
+        """
+        import json, pytest
+
+        @pytest.fixture(params=["good", "bad"])
+        def extractor(request):
+            wrong = {"total": -1} if request.param == "bad" else {}
+            return lambda document: {**json.loads(document.text), **wrong}
+        """
+    )
+    rule = (GATE, "--extract-rule=alpha=0.04", "--extract-confirm")
+    result = pytester.runpytest(*rule, "--extract-report=run.jsonl")
+    result.stdout.fnmatch_lines(["WORSE. [[]good -> bad[]] *"])
+    again = pytester.runpytest(GATE, "--extract-from=run.jsonl")
+    again.stdout.fnmatch_lines(["WORSE. [[]good -> bad[]] *"])
 
 
 def test_repeats_list_each_unsteady_field_once(pytester, suite):

@@ -126,7 +126,6 @@ def test_a_path_counts_from_where_it_is_written(pytester: pytest.Pytester, monke
         pytest.param(["--extract-report="], "--extract-report: '' must end in*", id="empty-report"),
         pytest.param(["--extract-recordings=a"], "--extract-recordings has no effect without --extract-record", id="no-record"),
         pytest.param(["--extract-other-code=allow"], "--extract-other-code has no effect without*", id="no-replay"),
-        pytest.param(["--extract-rule=alpha=0.1"], "--extract-rule has no effect without --extract-gate=regression", id="no-gate"),
         pytest.param(["--extract-force"], "--extract-force has no effect without --extract-update-baseline*", id="no-update"),
         pytest.param(["--extract-judge=exact", "--extract-judge-model=m"], "--extract-judge-model has no effect without --extract-judge=llm", id="no-judge"),
         pytest.param(["--extract-from=conf.txt", "--extract-changed=HEAD"], "--extract-changed has no effect beside --extract-from*", id="changed-past"),

@@ -604,6 +604,14 @@ def _without_effect(config: pytest.Config, values: Mapping[str, Any]) -> list[st
             values["update_baseline"] or values["update_gold"],
             "without --extract-update-baseline or -update-gold",
         ),
+        "update-baseline": (
+            not (values["update_gold"] or values["dry_run"]),
+            "beside --extract-update-gold, which changes what a baseline is about, or --extract-dry-run",
+        ),
+        "gate": (
+            values["gate"] != "regression" or not values["update_gold"],
+            "beside --extract-update-gold, whose run is compared with nothing",
+        ),
         "judge-model": (values["judge"] == "llm", "without --extract-judge=llm"),
         "changed": (values["from_results"] is None, "beside --extract-from, which calls for no case"),
     }

@@ -136,25 +136,28 @@ def base_label(config: pytest.Config, run_results: RunResults) -> str | None:
     return min(variants, key=lambda label: (position(label), label))
 
 
+def _decides(settings: Settings) -> bool:
+    """Whether the regression gate decides about the run; not about one that writes what it would be compared by."""
+    return settings.gate == "regression" and not settings.update_baseline and settings.update_gold is None
+
+
 def gate_fails(decision: GateDecision | None, settings: Settings) -> bool:
     """Whether the regression gate fails the run; a gate that compared nothing does."""
-    if settings.gate != "regression" or settings.update_baseline:
-        return False
-    return decision is None or exit_status(decision, settings.inconclusive) != 0
+    return _decides(settings) and (decision is None or exit_status(decision, settings.inconclusive) != 0)
 
 
 def decision_lines(decision: GateDecision | None, settings: Settings, *, verbosity: int) -> list[Line]:
     """Return the verdict as lines, or that the gate compared nothing."""
     if decision is not None:
         return verdict_lines(decision, verbosity=verbosity)
-    if settings.gate == "regression" and not settings.update_baseline:
+    if _decides(settings):
         return [line(Span("UNDECIDED. Nothing was compared.", "bad"))]
     return []
 
 
 def decision_word(decision: GateDecision | None, settings: Settings) -> str | None:
     """Return the word for pytest's last line, where the gate decides about the run."""
-    if settings.gate != "regression" or settings.update_baseline:
+    if not _decides(settings):
         return None
     if decision is None:
         return "UNDECIDED"

@@ -192,6 +192,15 @@ def test_only_selected_cases_are_replaced_and_gone_ones_dropped(pytester, suite)
     assert "failing" not in cases["all.extract.yaml::c1"][""]
 
 
+def test_a_run_that_writes_golds_is_compared_with_nothing_and_says_no_verdict(pytester, suite):
+    run = suite(2)
+    run(UPDATE)
+    pytester.makeini("[pytest]\nextract_gate = regression\n")
+    result = run("--extract-update-gold=new")
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*UNDECIDED*")
+
+
 def test_a_run_that_did_not_complete_writes_no_baseline(pytester, suite):
     run = suite(4)
     result = run(UPDATE, "-x", total=[0])

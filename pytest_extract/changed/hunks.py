@@ -71,7 +71,8 @@ def with_hunks(old: str, hunks: Iterable[Hunk]) -> str:
 class Search:
     """Finds the hunks that make fields fall; `measure` gives the share of each field that is right with some hunks.
 
-    Each set is measured once, whatever it is measured for. `runs` counts the sets.
+    Each set is measured once, whatever it is measured for. `runs` counts the sets. A field without a share has not
+    fallen: some hunks give no result without others.
     """
 
     def __init__(self, hunks: Sequence[Hunk], measure: Callable[[frozenset[Hunk]], Mapping[str, float]]) -> None:
@@ -96,7 +97,8 @@ class Search:
         before, after = self.rates(()).get(field, 0.0), self.rates(self._hunks).get(field, 0.0)
 
         def has_fallen(hunks: tuple[Hunk, ...]) -> bool:
-            return self.rates(hunks).get(field, 0.0) <= (before + after) / 2
+            rates = self.rates(hunks)
+            return field in rates and rates[field] <= (before + after) / 2
 
         def reduced(hunks: tuple[Hunk, ...], beside: tuple[Hunk, ...]) -> tuple[Hunk, ...]:
             if len(hunks) == 1:
@@ -107,7 +109,11 @@ class Search:
                     return reduced(half, beside)
             return (*reduced(halves[0], (*beside, *halves[1])), *reduced(halves[1], (*beside, *halves[0])))
 
-        return sorted(reduced(self._hunks, ()))
+        found = reduced(self._hunks, ())
+        for hunk in found if len(found) > 1 else ():
+            rest = tuple(each for each in found if each != hunk)
+            found = rest if rest and has_fallen(rest) else found
+        return sorted(found)
 
     def most_runs(self, fields: int) -> int:
         """Return how many sets are measured at most where each field falls by one hunk."""

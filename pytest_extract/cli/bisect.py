@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     before, after = (open_tree(Path.cwd(), ref) for ref in (base, head or "HEAD"))
     hunks = _hunks(before, after, args.only)
     if not hunks:
-        raise ConfigError(f"no prompt or schema file differs between {before.ref} and {after.ref}")
+        raise ConfigError(f"no prompt or schema file of both differs between {before.ref} and {after.ref}")
     files = ", ".join(f"{name} ({count})" for name, count in Counter(hunk.file for hunk in hunks).items())
     print_text(f"{plural(len(hunks), 'hunk')} in {safe_prose(files)}")
     with tempfile.TemporaryDirectory(prefix="pytest-extract-bisect-") as folder:
@@ -85,9 +85,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _changed_files(before: GitTree, after: GitTree) -> list[str]:
-    """Return the files that may be prompts or schemas and differ; recordings and baselines are none."""
-    names = sorted(name for name in before.files.keys() | after.files.keys() if is_searched(name))
-    changed = [name for name in names if before.files.get(name) != after.files.get(name)]
+    """Return the files of both that may be prompts or schemas and differ; recordings and baselines are none."""
+    names = sorted(name for name in before.files.keys() & after.files.keys() if is_searched(name))
+    changed = [name for name in names if before.files[name] != after.files[name]]
     return [name for name in changed if not any(is_output(tree.text(name)) for tree in (before, after))]
 
 
@@ -117,7 +117,11 @@ def _print_causes(
     known = {frozenset[Hunk](): first, frozenset(hunks): last}
 
     def measure(some: frozenset[Hunk]) -> Mapping[str, float]:
-        results = known[some] if some in known else runs.run(some, nodeids)
+        try:
+            results = known[some] if some in known else runs.run(some, nodeids)
+        except ConfigError:
+            print_note("bisect", f"{plural(len(some), 'hunk')} cannot run without others: larger sets decide")
+            return {}
         return _rates([each for each in results if each.nodeid in nodeids], fallen)
 
     search = Search(hunks, measure)
@@ -125,10 +129,13 @@ def _print_causes(
     for field in fallen[:_MOST_FIELDS]:
         causes = search.causes(field)
         before, after = search.rates(()).get(field, 0.0), search.rates(causes).get(field, 0.0)
-        rest = search.rates(set(hunks) - set(causes)).get(field, 0.0) if len(causes) < len(hunks) else before
+        rest = search.rates(set(hunks) - set(causes)).get(field) if len(causes) < len(hunks) else before
         named = " and ".join(map(str, causes))
         change = f"{100 * (after - before):+.1f} points ({percent(before)} to {percent(after)} in these cases)"
-        others = "the rest changes nothing" if rest == before else f"the rest: {100 * (rest - before):+.1f} points"
+        if rest is None:
+            others = "the rest cannot run without it"
+        else:
+            others = "the rest changes nothing" if rest == before else f"the rest: {100 * (rest - before):+.1f} points"
         print_text(f"{safe_prose(field)} falls by {safe_prose(named)}: {change}; {others}")
     if len(fallen) > _MOST_FIELDS:
         print_text(f"and {plural(len(fallen) - _MOST_FIELDS, 'more field')} fell; run it again when these are mended")
@@ -160,7 +167,8 @@ class _Runs:
         self._results = folder / "results.jsonl"
         self._files = _changed_files(before, after)
         self._old = {name: before.text(name) for name in self._files}
-        self._where = self._folder / Path.cwd().resolve().relative_to(after.root.resolve())
+        self._root = after.root.resolve()
+        self._where = self._folder / Path.cwd().resolve().relative_to(self._root)
         self._recordings = (args.recordings or Path(_RECORDINGS)).resolve()
         self._options = ["--extract-record=once", *args.pytest]
         self._options += [f"--extract-repeat={args.repeat}"] if args.repeat is not None else []
@@ -178,30 +186,36 @@ class _Runs:
             path.write_text(text, encoding="utf-8")
         # What an extractor reads by itself is no part of a recording's key: each set has recordings of its own.
         recordings = self._recordings / "bisect" / text_digest(canonical_json(content))[:16]
-        self._results.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider", "--extract-gate=none"]
-        command += [
-            f"--extract-report={self._results}",
-            f"--extract-recordings={recordings}",
-            *self._options,
-            *options,
-            *map(self._argument, cases),
-        ]
-        done = subprocess.run(command, cwd=self._where, capture_output=True, text=True, check=False)  # noqa: S603 - our own interpreter
-        if "--extract-dry-run" in options:
-            print_text(done.stdout.strip())
-            return []
-        results = list(read_results(self._results).results) if self._results.exists() else []
-        if not any(result.scores for result in results):
-            raise ConfigError(f"pytest gave no result:\n{done.stdout[-_SHOWN_ERROR:]}{done.stderr[-_SHOWN_ERROR:]}")
+        given = [f"--extract-recordings={recordings}", *self._options, *options, *map(self._argument, cases)]
+        results = self._run(given, is_dry="--extract-dry-run" in options)
+        if any(attempt.other_code for result in results for attempt in result.attempts):
+            results = self._run([*given, "--extract-record=all"])
         broken = sum(not result.scores for result in results)
         if broken:
             print_note("bisect", f"{plural(broken, 'case')} of {len(results):,} have no result in this run")
         return results
 
+    def _run(self, given: Sequence[str], *, is_dry: bool = False) -> list[CaseResult]:
+        self._results.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider", "--extract-gate=none"]
+        command += [f"--extract-report={self._results}", *given]
+        done = subprocess.run(command, cwd=self._where, capture_output=True, text=True, check=False)  # noqa: S603 - our own interpreter
+        if is_dry:
+            print_text(done.stdout.strip())
+            return []
+        results = list(read_results(self._results).results) if self._results.exists() else []
+        if not any(result.scores for result in results):
+            raise ConfigError(f"pytest gave no result:\n{done.stdout[-_SHOWN_ERROR:]}{done.stderr[-_SHOWN_ERROR:]}")
+        return results
+
     def _argument(self, case: str) -> str:
         """Return a node id as an argument from the folder where pytest runs; node ids begin at its root."""
-        file = case.partition("::")[0]
+        file, colons, name = case.partition("::")
+        if Path(file).is_absolute():
+            place = Path(file).resolve()
+            if not place.is_relative_to(self._root):
+                raise ConfigError(f"{file}: not in the repository {self._root}; name cases that are")
+            return f"{self._folder / place.relative_to(self._root)}{colons}{name}"
         for folder in (self._where, *self._where.parents):
             if (folder / file).exists() or folder == self._folder:
                 return str(folder / case)

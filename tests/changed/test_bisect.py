@@ -72,6 +72,9 @@ def extractor():
 SCHEMA = {"type": "object", "properties": {"total": {"type": "number"}, "vendor": {"type": "string"}}}
 
 
+FELL = OLD.replace("total.\n", "total.\nIgnore cents.\n")
+
+
 def git(folder, *arguments):
     subprocess.run(["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments], check=True)
 
@@ -111,6 +114,45 @@ def test_the_hunk_is_named_with_what_it_costs(project, capsys):
     assert subprocess.run(["git", "status", "--porcelain", "-uno"], capture_output=True, check=True).stdout == b""
 
 
+def test_an_absolute_path_names_cases_of_the_revision_too(project, capsys):
+    (project / "prompt.md").write_text(OLD, encoding="utf-8")  # in the work tree only
+    assert main(["bisect", "HEAD~1..HEAD", f"{project / 'a.extract.yaml'}::c1", f"{project / 'a.extract.yaml'}"]) == 0
+    assert "total falls by prompt.md: line 3" in capsys.readouterr().out
+    assert main(["bisect", "HEAD~1..HEAD", str(project.parent)]) == 2
+    assert f"{project.parent}: not in the repository" in capsys.readouterr().err
+
+
+def test_outputs_of_other_code_are_not_replayed(project, capsys):
+    main(["bisect", "HEAD~1..HEAD"])
+    (project / "conftest.py").write_text(EXTRACTOR.replace("Ignore cents", "Ignore no cents"), encoding="utf-8")
+    git(project, "commit", "-qam", "mended")
+    capsys.readouterr()
+    assert main(["bisect", "HEAD~2..HEAD"]) == 0
+    assert "no field fell beyond noise" in capsys.readouterr().out
+
+
+def test_hunks_that_cannot_run_without_others_and_new_files_do_not_end_the_search(project, capsys):
+    def commit(schema, prompt):
+        (project / "0.json").write_text(json.dumps(schema, indent=1), encoding="utf-8")
+        (project / "prompt.md").write_text(prompt, encoding="utf-8")
+        git(project, "add", ".")
+        git(project, "commit", "-qm", "change")
+
+    content = json.loads((project / "a.extract.yaml").read_text(encoding="utf-8"))
+    content["defaults"]["schema"] = "0.json"
+    (project / "a.extract.yaml").write_text(json.dumps(content), encoding="utf-8")
+    commit(SCHEMA, OLD)
+    properties = {"total": {"$ref": "#/$defs/money"}, "vendor": {"type": "string"}}
+    content = {"schema": "new.json", "text": '{"total": 1}', "gold": {"total": 1}}
+    (project / "new.extract.yaml").write_text(json.dumps(content), encoding="utf-8")
+    (project / "new.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
+    commit({"type": "object", "properties": properties, "$defs": {"money": {"type": "number"}}}, FELL)
+    assert main(["bisect", "HEAD~1..HEAD"]) == 0
+    told = capsys.readouterr()
+    assert "total falls by prompt.md: line 3: -100.0 points" in told.out
+    assert "1 hunk cannot run without others" in told.err
+
+
 def test_a_dry_run_says_what_it_takes(project, capsys):
     assert main(["bisect", "HEAD~1..", "--dry-run"]) == 0
     told = capsys.readouterr().out
@@ -128,7 +170,7 @@ def test_where_nothing_fell_nothing_is_searched(project, capsys):
     [
         (["HEAD"], "name two revisions as BASE..HEAD"),
         (["nowhere..HEAD"], "no git revision 'nowhere'"),
-        (["HEAD~1..HEAD", "--only", "*.json"], "no prompt or schema file differs between HEAD~1 and HEAD"),
+        (["HEAD~1..HEAD", "--only", "*.json"], "no prompt or schema file of both differs between HEAD~1 and HEAD"),
     ],
 )
 def test_what_cannot_be_searched_is_usage(project, capsys, arguments, told):

@@ -117,6 +117,9 @@ def confirm_decision(session: pytest.Session) -> None:
             put_decision(config, first)
             return
         put_decision(config, _confirmed(session, run_results, first, plans, sides))
+    except (KeyboardInterrupt, pytest.exit.Exception):
+        put_decision(config, _with_reason(first, "the fresh runs were interrupted; run the command again"))
+        raise
     except (_Unconfirmed, ExtractError, pytest.UsageError) as error:
         put_decision(config, _with_reason(first, str(error)))
     except Exception as error:  # noqa: BLE001  # the run has its results, and the first runs can decide

@@ -24,6 +24,8 @@ def extractor():
         wrong = json.loads((HERE / "wrong.json").read_text()).get(prompt.strip(), {})
         if gold["n"] in wrong.get("down", []):
             raise ConnectionError("the model is down")
+        if gold["n"] in wrong.get("stop", []) and calls == 2:
+            raise KeyboardInterrupt
         fails = gold["n"] in wrong.get("always", []) or (gold["n"] in wrong.get("first", []) and calls == 1)
         output = {name: None for name in gold} if fails else gold
         return Extraction(json.dumps(output), cost_usd=0.01)
@@ -271,6 +273,13 @@ def test_the_cases_that_failed_last_are_confirmed_under_xdist_though_they_pass_n
     result = project(GATE, BASELINE, CONFIRM, "-n2", "--lf", prompt="two", always=DEAD[:3], down=[20], in_process=False)
     result.stdout.fnmatch_lines(["*confirmed by fresh runs of 3 documents *"])
     result.stdout.no_fnmatch_line("*cannot be called*")
+
+
+def test_an_interrupted_confirmation_says_so(pytester, project):
+    project(UPDATE, BASELINE, "--extract-repeat=3")
+    result = project(GATE, BASELINE, CONFIRM, prompt="two", always=DEAD, stop=DEAD, in_process=False)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*not confirmed: the fresh runs were interrupted; run the command again*"])
 
 
 def test_the_number_bounds_the_cases(pytester, project):

@@ -54,6 +54,33 @@ def test_an_inline_text_is_a_document_without_a_path():
     assert repr(document) == "Document(text='héllo')"
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "same"),
+    [
+        ("a.txt", b"a\n\xc3\xa4\n", True),
+        ("a.svg", b"<svg>\n</svg>\n", True),
+        ("a.unknown", b"a\nb", True),
+        ("a.png", b"\x89PNG\n\0\n", False),
+    ],
+)
+def test_line_ends_that_git_may_change_are_no_other_content(tmp_path, name, content, same):
+    path = tmp_path / name
+    path.write_bytes(content)
+    digest = Document(path).sha256
+    assert digest == hashlib.sha256(content).hexdigest()
+    path.write_bytes(content.replace(b"\n", b"\r\n"))
+    assert (Document(path).sha256 == digest) is same
+    assert Document(path).bytes == path.read_bytes()
+
+
+def test_the_lines_of_a_text_end_alike_however_the_file_ends_them(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a\r\nb\r\n")
+    assert Document(path).text == Document(path).source_text == "a\nb\n"
+    given = Document(text="a\r\nb")
+    assert (given.text, given.sha256) == ("a\r\nb", hashlib.sha256(b"a\r\nb").hexdigest())
+
+
 def test_a_document_has_either_a_path_or_a_text():
     with pytest.raises(TypeError, match="either a path or a text"):
         Document()

@@ -124,8 +124,14 @@ class Document:
 
     @property
     def sha256(self) -> str:
-        """Digest of the bytes (hex)."""
-        return self.once("sha256", lambda: hashlib.sha256(self.bytes).hexdigest())
+        """Digest of the content (hex): line ends of a text file do not count, as git may change them at a checkout."""
+        return self.once("sha256", self._digest)
+
+    def _digest(self) -> str:
+        # what git, too, takes for a text
+        is_text_file = self._inline is None and b"\0" not in self.bytes
+        content = self.bytes.replace(b"\r\n", b"\n") if is_text_file else self.bytes
+        return hashlib.sha256(content).hexdigest()
 
     @property
     def data_url(self) -> str:
@@ -136,7 +142,8 @@ class Document:
     def text(self) -> str:
         """The document's text.
 
-        Text, Markdown, JSON: as it is. HTML: what a reader sees. PDF: its pages, a form feed between them.
+        Text, Markdown, JSON: as it is, line ends as newlines. HTML: what a reader sees.
+        PDF: its pages, a form feed between them.
         Raises DocumentError for images, audio and other kinds, which have none. What a reader of the project gives
         (`read_by`) stands in place of it.
         """
@@ -213,7 +220,7 @@ class Document:
 
     @property
     def source_text(self) -> str:
-        """The text as it stands in the file: of HTML with its markup."""
+        """The text as it stands in the file, line ends as newlines: of HTML with its markup."""
         return self._inline if self._inline is not None else self.once("decoded", self._decode)[0]
 
     def outline(self) -> list[Any] | None:
@@ -233,7 +240,8 @@ class Document:
     def _decode(self) -> tuple[str, str]:
         from pytest_extract.documents.text import decode
 
-        return decode(self.bytes)
+        text, encoding = decode(self.bytes)
+        return text.replace("\r\n", "\n"), encoding
 
     def _read_text(self) -> str:
         if self._inline is not None:

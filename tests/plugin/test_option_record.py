@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plugin.conftest import ECHO, GOLD
+from tests.plugin.conftest import ECHO, GOLD, SCHEMA
 
 Write = Callable[..., None]
 COUNTING = """
@@ -252,6 +252,19 @@ def test_replay_only_refuses_what_other_code_has_made(pytester: pytest.Pytester,
     allowed = pytester.runpytest("--extract-record=none", "--extract-other-code=allow")
     allowed.assert_outcomes(passed=2)
     allowed.stdout.fnmatch_lines([OF_OTHER_CODE])
+
+
+def test_line_ends_of_a_document_are_no_change(pytester: pytest.Pytester) -> None:
+    document = pytester.path / "d.txt"
+    document.write_bytes(json.dumps(GOLD, indent=1).encode())
+    case = {"document": "d.txt", "schema": SCHEMA, "gold": GOLD}
+    (pytester.path / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    baseline = "--extract-baseline=base.json"
+    pytester.runpytest("--extract-record=once", baseline, "--extract-update-baseline").assert_outcomes(passed=1)
+    document.write_bytes(document.read_bytes().replace(b"\n", b"\r\n"))
+    result = pytester.runpytest("--extract-record=none", baseline, "--extract-gate=regression")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*document changed*")
 
 
 def test_line_endings_are_no_other_code(pytester: pytest.Pytester, write_case: Write) -> None:

@@ -20,8 +20,9 @@ from pytest_extract.lazy import lazy_pattern
 from pytest_extract.redact.secrets import clean_message
 
 _CONTEXT: Final = lazy_pattern(
-    r"context[ _](?:length|window)|maximum context|prompt is too long|input is too long|too many (?:input )?tokens"
-    r"|exceeds? the maximum (?:number of|input) tokens|input token count .{0,40}exceeds|request too large for",
+    r"context[ _](?:length|window)|maximum (?:context|prompt length|model length)|prompt is too long|input is too long"
+    r"|too many (?:input )?tokens|exceeds? (?:the maximum (?:number of|input) tokens|max length)|model token limit"
+    r"|input token count .{0,40}exceeds|range of input length|request too large for|request_too_large",
     re.IGNORECASE,
 )
 _PAGES: Final = lazy_pattern(
@@ -30,7 +31,9 @@ _PAGES: Final = lazy_pattern(
     re.IGNORECASE,
 )
 _REFUSAL: Final = lazy_pattern(
-    r"content[ _](?:policy|filter|management)|safety (?:system|settings)|was blocked", re.IGNORECASE
+    r"content[ _](?:policy|filter|management)|safety (?:system|settings)|was blocked|inappropriate content"
+    r"|data_inspection_failed|considered high risk",
+    re.IGNORECASE,
 )
 _SCHEMA: Final = lazy_pattern(
     r"invalid (?:json |structured output |output )?schema|invalid_json_schema|response_?schema\b|output_format\.schema"
@@ -84,6 +87,10 @@ class MalformedAnswer(ExtractError):
     """The server answered, and the answer is no chat completion."""
 
 
+class UnreadableAnswer(ExtractError):
+    """The server answered in a form that the client cannot read: every other answer has it as well."""
+
+
 class ErrorInAnswer(ExtractError):
     """A status of 200, and an error in the answer: it means what it would mean with a status of its own.
 
@@ -107,9 +114,13 @@ def told_error(*holders: object) -> ErrorInAnswer | None:
     return None
 
 
-def error_in_answer(error: BaseException) -> ErrorInAnswer | None:
-    """Find the error that a 200 answer told of below litellm's own, which loses its words; None for any other error."""
-    first = _chain(error)[-1]
+def error_in_answer(error: BaseException) -> ErrorInAnswer | UnreadableAnswer | None:
+    """Find what is wrong with a 200 answer below litellm's own error, which loses it; None for any other error."""
+    first: Any = _chain(error)[-1]
+    if type(first).__name__ == "ValidationError" and hasattr(first, "errors"):  # pydantic's
+        problem = first.errors()[0]
+        place = ".".join(map(str, problem["loc"]))
+        return UnreadableAnswer(f"litellm cannot read the server's answer: `{place}`: {problem['msg']}")
     if type(first) is not Exception or not hasattr(first, "message") or not hasattr(first, "status_code"):
         return None
     # litellm gives 422 to an error without a code
@@ -120,7 +131,8 @@ def failure_kind(error: BaseException) -> FailureKind | None:
     """Return the kind of `DECLINED` for which a provider declined the input; else None.
 
     Reads an attribute `kind` (our own errors), class names (litellm's) and, of client errors (status 400, 413, 422, and
-    403 of a moderation), the message. An exception that is none of these gives None, whatever its text says.
+    403 of a moderation), the message and the answer's body. An exception that is none of these gives None, whatever its
+    text says.
     """
     own = getattr(error, "kind", None)
     if isinstance(own, FailureKind):
@@ -128,12 +140,12 @@ def failure_kind(error: BaseException) -> FailureKind | None:
     for name in (cls.__name__ for cls in type(error).__mro__):
         if name in _BY_CLASS:
             return _BY_CLASS[name]
-    status = status_of(error)
-    if status == 403 and _FLAGGED.search(str(error)):
+    status, told = status_of(error), _told(error)
+    if status == 403 and _FLAGGED.search(told):
         return FailureKind.REFUSAL
     if status not in {400, 413, 422}:
         return None
-    return next((kind for pattern, kind in _BY_TEXT if pattern.search(str(error))), None)
+    return next((kind for pattern, kind in _BY_TEXT if pattern.search(told)), None)
 
 
 def status_of(error: BaseException) -> int | None:
@@ -146,7 +158,7 @@ def permanent_cause(error: BaseException) -> str | None:
     """Name the cause by which every other call of the model will fail as well; None where the next may succeed."""
     if isinstance(error, AttemptTimeout | MalformedAnswer) or failure_kind(error) is not None:
         return None
-    text, names = str(error), {cls.__name__ for link in _chain(error) for cls in type(link).__mro__}
+    text, names = _told(error), {cls.__name__ for link in _chain(error) for cls in type(link).__mro__}
     status = status_of(error)
     if status == 401 or _CREDENTIALS.search(text[:500]):
         return "credentials"
@@ -193,12 +205,34 @@ def retry_after(error: BaseException, now: float | None = None) -> float | None:
 
 def summary(error: BaseException) -> str:
     """One line for people: the exception's class and message, and what broke a connection; shortened, no secrets."""
-    text = clean_message(" ".join(str(error).split()))
+    error_text, words = str(error), _words(_body(error))
+    missing = [word for word in words if word not in error_text]
+    if missing and not any(" " in word for word in words if word not in missing):  # no sentence of the answer is told
+        error_text += f": {' '.join(missing)}"
+    text = clean_message(" ".join(error_text.split()))
     name = type(error).__name__
     shown = text if len(text) <= 500 else f"{text[:500]}... ({len(text):,} characters)"
     said = shown if name in shown else f"{name}: {shown}"
     cause = _cause_of_lost_connection(error)
     return said if cause is None else f"{said} ({cause})"
+
+
+def _told(error: BaseException) -> str:
+    """Return the text of an error and, a line each, the words of the answer: clients read those of one form only."""
+    return "\n".join([str(error), *_words(_body(error))])
+
+
+def _body(error: BaseException) -> object:
+    return next((body for link in _chain(error) if (body := getattr(link, "body", None))), None)
+
+
+def _words(body: object) -> list[str]:
+    """Return the texts and numbers of an answer, without what it repeats of the request."""
+    if isinstance(body, Mapping):
+        body = [value for name, value in body.items() if name != "input"]
+    if isinstance(body, list):
+        return [word for value in body for word in _words(value)]
+    return [str(body)] if body else []
 
 
 def _cause_of_lost_connection(error: BaseException) -> str | None:
@@ -252,7 +286,7 @@ def adjustments_after(litellm: Any, error: Exception, wishes: Collection[str], o
     """
     if status_of(error) not in _NOT_AS_ASKED:
         return {}
-    told = f"{error} {getattr(error, 'param', None) or ''}"
+    told = _told(error)
     named = [name for name in wishes if _names(told, name)]
     if isinstance(error, litellm.UnsupportedParamsError):
         return dict.fromkeys(named or wishes)

@@ -277,6 +277,41 @@ FINAL = {
         failed(400, "rejected by our content policy", code="content_policy_violation"),
         FailureKind.REFUSAL,
     ),
+    "a body of its own": (
+        Reply(status=422, body={"detail": "This model's maximum context length is 8192 tokens"}),
+        FailureKind.CONTEXT_LENGTH,
+    ),
+    "vllm": (
+        failed(400, "The decoder prompt (length 9000) is longer than the maximum model length of 8192."),
+        FailureKind.CONTEXT_LENGTH,
+    ),
+    "xai": (
+        Reply(status=400, body={"error": "This model's maximum prompt length is 131072 but the request has 136973."}),
+        FailureKind.CONTEXT_LENGTH,
+    ),
+    "kimi": (failed(400, "Your request exceeded model token limit: 262144"), FailureKind.CONTEXT_LENGTH),
+    "glm": (failed(400, "Prompt exceeds max length", code="1261"), FailureKind.CONTEXT_LENGTH),
+    "qwen": (
+        failed(400, "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"),
+        FailureKind.CONTEXT_LENGTH,
+    ),
+    "too many bytes": (
+        Reply(status=413, body={"error": {"type": "request_too_large", "message": "Request exceeds the maximum size"}}),
+        FailureKind.CONTEXT_LENGTH,
+    ),
+    "qwen's inspection": (failed(400, "Input data may contain inappropriate content."), FailureKind.REFUSAL),
+    "the code of a refusal": (
+        failed(400, "The request was rejected", code="content_filter"),
+        FailureKind.REFUSAL,
+    ),
+    "kimi's refusal": (
+        failed(400, "The request was rejected because it was considered high risk"),
+        FailureKind.REFUSAL,
+    ),
+    "what the answer repeats of the request": (
+        Reply(status=422, body={"detail": [{"msg": "no list", "input": "on the maximum context length"}]}),
+        None,
+    ),
     "moderation": (failed(403, 'your input was flagged for "violence"'), FailureKind.REFUSAL),
     "wrong key": (failed(401, "Incorrect API key"), None),
     "unknown model": (failed(404, "The model does not exist"), None),
@@ -292,6 +327,29 @@ def test_a_lasting_fault_is_told_at_once(llm_server, reply, kind):
     with pytest.raises(LlmError) as caught:
         ask()
     assert caught.value.kind is kind
+    assert len(llm_server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (401, {"detail": "Unauthorized"}, "Error code: 401: Unauthorized"),
+        (400, {"error": "no such thing"}, "Error code: 400: no such thing"),
+        (422, {"detail": [{"loc": ["body", "seed"], "msg": "no", "input": "all"}]}, "Error code: 422: body seed no"),
+        (400, {"error": {"message": "no such thing", "type": "invalid_request_error"}}, "- no such thing"),
+    ],
+)
+def test_an_error_is_told_in_the_words_of_any_body(llm_server, status, body, told):
+    llm_server.otherwise = Reply(status=status, body=body)
+    with pytest.raises(LlmError) as caught:
+        ask()
+    assert str(caught.value).splitlines()[0].endswith(told)
+
+
+def test_an_answer_that_the_client_cannot_read_is_asked_for_once(llm_server):
+    llm_server.otherwise = answer([{"type": "text", "text": "{}"}])
+    with pytest.raises(LlmError, match="cannot read the server's answer: `content`: Input should be a valid string"):
+        ask()
     assert len(llm_server.requests) == 1
 
 
@@ -382,6 +440,7 @@ REFUSED = {
     "anthropic": ("temperature", "`temperature` may only be set to 1 when thinking is enabled."),
     "capital": ("temperature", "Temperature is deprecated for this model"),
     "pydantic": ("seed", '[{"type":"extra_forbidden","loc":["body","seed"],"msg":"Extra inputs are not permitted"}]'),
+    "fastapi": ("temperature", {"detail": [{"loc": ["body", "temperature"], "msg": "extra fields not permitted"}]}),
     "camel case": (
         "response_format",
         'Invalid JSON payload received. Unknown name "responseFormat": Cannot find field.',
@@ -396,7 +455,8 @@ REFUSED = {
 @pytest.mark.parametrize(("option", "told"), REFUSED.values(), ids=REFUSED)
 def test_a_wish_that_an_error_names_is_left_out_and_that_is_told(llm_server, option, told, status):
     preferred = {"temperature": 0.0, "seed": 7, "top_p": 0.5, "response_format": {"type": "json_object"}}
-    llm_server.otherwise = lambda body: failed(status, told) if option in body else answer("ok")
+    refusal = failed(status, told) if isinstance(told, str) else Reply(status=status, body=told)
+    llm_server.otherwise = lambda body: refusal if option in body else answer("ok")
     outage = Outage()
     first, again = (ask(preferred=preferred, outage=outage) for _ in range(2))
     assert first.adjustments == (f"{MODEL} refuses the option `{option}`: asked without it",)

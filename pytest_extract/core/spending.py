@@ -65,9 +65,9 @@ class Spending:
 
     @property
     def cost_text(self) -> str:
-        """The cost as text; `unknown` if no call has a known price."""
-        if self.calls and self.unpriced == self.calls:
-            return "unknown"
+        """The cost as text; `unknown` if no call has a known price, `-` without a call: recorded outputs had a cost."""
+        if self.unpriced == self.calls:
+            return "unknown" if self.calls else "-"
         return f"${self.cost_usd:,.4f}"
 
     @property

@@ -288,7 +288,7 @@ def standing_record(place: RankedVariant, rank: int, standing: Standing, run: Ru
         "not_run": run.not_run,
         "pass_rate": asdict(run.measures["pass_rate"].plain) if "pass_rate" in run.measures else None,
         "f1": asdict(run.measures["f1"].plain) if "f1" in run.measures else None,
-        "cost_usd": None if spending.calls and spending.unpriced == spending.calls else spending.cost_usd,
+        "cost_usd": None if spending.unpriced == spending.calls else spending.cost_usd,
         "latency_s": place.latency_s,
         "tokens": spending.prompt_tokens + spending.completion_tokens,
     }

@@ -136,11 +136,13 @@ def test_a_line_per_variant() -> None:
         case("a", attempt(1.0, cost_usd=0.5), variant=Variant(model="m")),
         case("a", attempt(0.5), variant=Variant(model="n")),
         case("b", attempt(0.0), variant=Variant(model="n")),
+        case("a", attempt(1.0, cost_usd=0.5, recorded=True), variant=Variant(model="o")),
     )
-    assert [line.split() for line in lines[1:4]] == [
+    assert [line.split() for line in lines[1:5]] == [
         ["cases", "passed", "failed", "broken", "not", "run", "fields", "right", "f1", "cost"],
         ["m", "1", "1", "0", "0", "0", "100", "%", "1", "$0.5000"],
         ["n", "2", "0", "2", "0", "0", "25", "%", "0.25", "unknown"],
+        ["o", "1", "1", "0", "0", "0", "100", "%", "1", "-"],
     ]
 
 

@@ -132,6 +132,12 @@ def test_one_output_alone_leaves_every_value_open():
     assert found.open[FieldPath(("vendor",))].why == f"only one output has it, and it {NOWHERE}"
 
 
+def test_a_list_that_one_output_alone_leaves_empty_is_open():
+    found = draft({"vendor": "ACME GmbH", "items": [], "more": [{"items": []}]})
+    assert whys(found) == dict.fromkeys(["vendor", "items", "more[0].items"], "only one output has it")
+    assert whys(draft([])) == {"$": "only one output has it"}
+
+
 def test_labels_that_stand_nowhere_in_several_drafts_need_nobody():
     schema = {"type": "object", "properties": {"unit": {"type": "string"}, "vendor": {"type": "string"}}}
     outputs = [{"unit": "pieces", "vendor": vendor} for vendor in ("A1", "B2", "C3")]

@@ -183,12 +183,14 @@ class Recordings:
 
     def explain(self, key: RecordingKey) -> str:
         """Say why there is no fresh recording for `key`, and the command that makes one."""
-        nearest_one = min(
-            (changed_inputs(found.body["inputs"], key) for found in self._of_case(key)), key=len, default=None
-        )
+        recorded = [found.body["inputs"] for found in self._of_case(key)]
         why = f"nothing is recorded for this case in {self.folder}"
-        if nearest_one is not None:
+        if recorded:
+            nearest_one = min((changed_inputs(inputs, key) for inputs in recorded), key=len)
             why = "; ".join(nearest_one) or "a parameter changed that recordings do not show, as it may be a secret"
+        if all(inputs["model"] != key.model for inputs in recorded):
+            why += ", of which nothing is recorded" if recorded else ""
+            why += " (an output that holds a secret never is: the run that called names it)"
         model = [f"--extract-model={key.model}"] if key.model else []
         words = [key.nodeid or key.case, *model, *self._options, "--extract-record=new"]
         command = " ".join(["pytest", *map(_quoted, words)])

@@ -279,8 +279,8 @@ def post_processor(name: str | None = None, *, params: Sequence[Param] | None = 
 def judge(name: str | None = None) -> Callable[[F], F]:
     """Make `function(questions) -> answers` the judge of every field that names it (`judge: NAME`).
 
-    Answers are as many, in the same order: `Verdict`, `Alignment`, or None for not decided. In pytest it may be async,
-    and its answers are kept as those of every judge.
+    Answers are as many, in the same order: `JudgeAnswer`, `Alignment`, or None for not decided. In pytest it may be
+    async, and its answers are kept as those of every judge.
     """
 
     def spec(function: F, parts: Parts) -> JudgeSpec:

@@ -49,8 +49,11 @@ def checked_answer(question: Question, answer: Any) -> Decision:
     if isinstance(answer, bool | int | float):
         answer = JudgeAnswer(answer)
     if not isinstance(answer, JudgeAnswer):
-        return UnansweredQuestion(f"the judge answered {type(answer).__name__} where a Verdict was asked for")
-    return _checked_verdict(answer)
+        return UnansweredQuestion(f"the judge answered {type(answer).__name__} where a JudgeAnswer was asked for")
+    score: object = answer.score  # of the user's making: its type is not to be relied on
+    if not isinstance(score, int | float) or not 0 <= score <= 1:  # a NaN is not in any range
+        return UnansweredQuestion(NO_SCORE)
+    return JudgeAnswer(float(score), str(answer.reason))
 
 
 def alignment(gold: int, extracted: int, pairs: Iterable[tuple[int, int]], reason: str = "") -> Alignment:
@@ -65,13 +68,6 @@ def alignment(gold: int, extracted: int, pairs: Iterable[tuple[int, int]], reaso
 def lengths(question: Question) -> tuple[int, int]:
     """Return how many rows an "align" question has on its gold and on its extracted side."""
     return tuple(len(side) if isinstance(side, list) else 0 for side in (question.gold, question.extracted))  # type: ignore[return-value]
-
-
-def _checked_verdict(verdict: JudgeAnswer) -> Decision:
-    score: object = verdict.score  # of the user's making: its type is not to be relied on
-    if not isinstance(score, int | float) or not 0 <= score <= 1:  # a NaN is not in any range
-        return UnansweredQuestion(NO_SCORE)
-    return JudgeAnswer(float(score), str(verdict.reason))
 
 
 def _checked_alignment(question: Question, answer: Any) -> Decision:
@@ -174,7 +170,7 @@ def _columns(gold: list[Json], extracted: list[Json]) -> list[MetricColumn]:
 
 
 class UserJudge:
-    """Ask a callable from questions to answers (`Verdict`, `Alignment`, a bare score, `None`), sync or async.
+    """Ask a callable from questions to answers (`JudgeAnswer`, `Alignment`, a bare score, `None`), sync or async.
 
     `identity` names it in kept answers: its attribute `identity`, else its name and a digest of its source, so that an
     edited judge is asked again. A callable whose source cannot be read has none, and its answers are not kept.

@@ -268,6 +268,8 @@ class LlmJudge:
             self.spent += _spending_of(answer)
         if answer.refusal:
             return [UnansweredQuestion(f"the judge refused: {answer.refusal}")] * len(questions)
+        if answer.elsewhere:
+            return [UnansweredQuestion(f"the judge's answer is empty; {answer.elsewhere}")] * len(questions)
         return list(read_answers(batch, answer.text, answer.finish_reason).values())
 
 

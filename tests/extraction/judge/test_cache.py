@@ -133,8 +133,8 @@ JUDGES = {
     "too few": (lambda questions: [], None, "0 answers to 1 questions"),
     "out of range": (lambda questions: [2], None, "no number from 0 to 1"),
     "no number from 0 to 1": (lambda questions: [float("nan")], None, "no number from 0 to 1"),
-    "wrong kind": (lambda questions: [Alignment(())], None, "answered Alignment where a Verdict"),
-    "other things": (lambda questions: ["yes"], None, "answered str where a Verdict"),
+    "wrong kind": (lambda questions: [Alignment(())], None, "answered Alignment where a JudgeAnswer"),
+    "other things": (lambda questions: ["yes"], None, "answered str where a JudgeAnswer"),
 }
 
 

@@ -56,6 +56,22 @@ def test_fifty_questions_go_in_one_call(judge, llm_server):
     assert judge.spent.unpriced == 1
 
 
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ({"reasoning_content": "same"}, "the judge's answer is empty; all of it stands in `reasoning_content`"),
+        (
+            {"tool_calls": [{"id": "1", "type": "function", "function": {"name": "save", "arguments": "{}"}}]},
+            "the judge's answer is empty; it calls the tool 'save' instead",
+        ),
+    ],
+)
+def test_an_answer_that_stands_elsewhere_is_told(judge, llm_server, message, told):
+    llm_server.otherwise = answer(None, **message)
+    (decision,) = judge(FIFTY[:1])
+    assert decision.reason.startswith(told)
+
+
 def test_a_record_and_its_arrays_take_a_call_each(judge, llm_server):
     rows = align([{"a": 1}, {"a": 2}], [{"a": 2}, {"a": 3}], {"a": "number"})
     got = judge([*FIFTY[:2], rows, FIFTY[2]])

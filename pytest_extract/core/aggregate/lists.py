@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Numbers: TypeAlias = npt.NDArray[np.float64]
+    Places: TypeAlias = npt.NDArray[np.int64]
 
 BOUNDS: Final = (10, 30, 100, 300, 1_000, 3_000, 10_000)
 """Ends of the bins of positions and lengths."""
@@ -39,7 +40,7 @@ class FoundRows(NamedTuple):
     """One list of one output: the number of gold's rows, and the places of those that are missing, from 0."""
 
     length: int
-    missing: tuple[int, ...]
+    missing: tuple[int, ...] | Places
 
 
 class Recall(NamedTuple):
@@ -99,12 +100,16 @@ def list_recalls(results: Iterable[CaseResult]) -> list[ListRecall]:
 
 def list_recall(pattern: str, variant: str, lists: Sequence[FoundRows]) -> ListRecall:
     """Add up lists, at least one, and look for an edge."""
+    import numpy as np
+
+    lists = [FoundRows(length, np.array(missing, dtype=np.int64)) for length, missing in lists]
     by_position: dict[int, Recall] = {}
     by_length: dict[int, Recall] = {}
     for length, missing in lists:
         _add(by_length, length, length, len(missing))
-        for start, end in pairwise((0, *(bound for bound in BOUNDS if bound < length), length)):
-            _add(by_position, end, end - start, sum(start <= at < end for at in missing))
+        ends = (0, *(bound for bound in BOUNDS if bound < length), length)
+        for (start, end), lost in zip(pairwise(ends), np.histogram(missing, ends)[0].tolist(), strict=True):
+            _add(by_position, end, end - start, lost)
     total = Recall(sum(each.length for each in lists), sum(each.length - len(each.missing) for each in lists))
     return ListRecall(
         pattern=pattern,
@@ -114,7 +119,7 @@ def list_recall(pattern: str, variant: str, lists: Sequence[FoundRows]) -> ListR
         total=total,
         by_position=dict(sorted(by_position.items())),
         by_length=dict(sorted(by_length.items())),
-        edge=find_edge(lists),
+        edge=_find_edge(lists),
     )
 
 
@@ -125,7 +130,7 @@ def _add(bins: dict[int, Recall], place: int, rows: int, missing: int) -> None:
         bins[end] = Recall(old.rows + rows, old.found + rows - missing)
 
 
-def find_edge(lists: Sequence[FoundRows]) -> Edge | None:
+def _find_edge(lists: Sequence[FoundRows]) -> Edge | None:
     """Return where recall falls beyond noise, by position or length, whichever says more; None where it does not.
 
     Of many lists, a sample is looked at.
@@ -168,12 +173,14 @@ def find_edge(lists: Sequence[FoundRows]) -> Edge | None:
 
 def _rearranged(lists: Sequence[FoundRows], by: By, rng: np.random.Generator) -> list[FoundRows]:
     """Put the missing rows of each list elsewhere in it, or give the share of one list to another."""
+    import numpy as np
+
     if by == "position":
-        elsewhere = (tuple(rng.choice(each.length, len(each.missing), replace=False)) for each in lists)
+        elsewhere = (rng.choice(each.length, len(each.missing), replace=False) for each in lists)
     else:
         shares = [len(each.missing) / each.length for each in lists]
         others = (shares[index] for index in rng.permutation(len(lists)))
-        elsewhere = (tuple(range(round(share * each.length))) for share, each in zip(others, lists, strict=True))
+        elsewhere = (np.arange(round(share * each.length)) for share, each in zip(others, lists, strict=True))
     return [each._replace(missing=missing) for each, missing in zip(lists, elsewhere, strict=True)]
 
 
@@ -184,7 +191,7 @@ def _position_counts(lists: Sequence[FoundRows]) -> tuple[Numbers, Numbers, Numb
     longest = max(each.length for each in lists)
     ends = np.bincount([each.length for each in lists], minlength=longest + 1)
     rows = len(lists) - np.cumsum(ends)[:-1]
-    missing = np.bincount([at for each in lists for at in each.missing], minlength=longest)
+    missing = np.bincount(np.concatenate([each.missing for each in lists]), minlength=longest)
     return np.arange(1.0, longest + 1), rows.astype(float), missing.astype(float)
 
 

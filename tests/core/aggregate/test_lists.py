@@ -7,6 +7,7 @@ import random
 import pytest
 
 from pytest_extract.core.aggregate.lists import FoundRows, Recall, list_recall
+from tests.cpu_time import cpu_seconds
 
 
 def lists(kind, edge, seed=1, count=40):
@@ -48,3 +49,8 @@ def test_rows_are_counted_by_position_and_by_length():
 def test_one_list_without_its_end_has_an_edge_by_position():
     edge = list_recall("items", "", [FoundRows(200, tuple(range(150, 200)))]).edge
     assert (edge.by, edge.at, edge.after) == ("position", 150, 0.0)
+
+
+def test_long_lists_take_little_time():
+    broken_off = [FoundRows(20_000, tuple(range(12_000, 20_000)))] * 20
+    assert cpu_seconds(lambda: list_recall("items", "", broken_off), calls=1) < 2

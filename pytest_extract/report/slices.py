@@ -261,7 +261,7 @@ def _name(recall: ListRecall) -> str:
 
 
 def _range(end: int) -> str:
-    return f"{_STARTS[end]:,} to {end:,}"
+    return f"{_STARTS[end]:,} " + ("and more" if end == BOUNDS[-1] else f"to {end:,}")
 
 
 def _cells(recall: Recall | None) -> tuple[str, str]:

@@ -38,6 +38,14 @@ def test_a_list_that_breaks_off_is_told_with_its_place():
     assert table.notes == ["5 lists; rows is complete to row 80, and has 0 % of those beyond"]
 
 
+def test_rows_beyond_the_last_bound_have_a_bin_of_their_own():
+    (table,) = list_tables([case("a", 10_050, 10_020)])
+    assert table.rows[-2:] == [
+        ("3,001 to 10,000", "7,000", "100 %", "-", "-"),
+        ("10,001 and more", "50", "40 %", "10,050", "99.7 %"),
+    ]
+
+
 def test_short_lists_and_whole_ones_say_nothing():
     assert list_recalls([case("a", 5, 3), case("b", 6, 6)]) == []
     assert not list_tables([case("a", 50, 50)])

@@ -7,6 +7,7 @@ list for positions, of lists for lengths (Good 2005, section 3.7). Its interval 
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     Numbers: TypeAlias = npt.NDArray[np.float64]
     Places: TypeAlias = npt.NDArray[np.int64]
 
-BOUNDS: Final = (10, 30, 100, 300, 1_000, 3_000, 10_000)
-"""Ends of the bins of positions and lengths."""
+BOUNDS: Final = (10, 30, 100, 300, 1_000, 3_000, 10_000, sys.maxsize)
+"""Ends of the bins of positions and lengths; the last bin is open."""
 ALPHA: Final = 0.05
 LONG: Final = 20
 """Rows of the shortest list that says something of where lists break off."""
@@ -125,7 +126,7 @@ def list_recall(pattern: str, variant: str, lists: Sequence[FoundRows]) -> ListR
 
 def _add(bins: dict[int, Recall], place: int, rows: int, missing: int) -> None:
     if rows:
-        end = BOUNDS[min(bisect_left(BOUNDS, place), len(BOUNDS) - 1)]
+        end = BOUNDS[bisect_left(BOUNDS, place)]
         old = bins.get(end, Recall(0, 0))
         bins[end] = Recall(old.rows + rows, old.found + rows - missing)
 

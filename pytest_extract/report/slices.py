@@ -293,11 +293,12 @@ def altered_tables(results: Iterable[CaseResult]) -> list[Table]:
 
 def _absence_table(absent: Mapping[str, Sequence[tuple[CaseResult, CaseResult]]]) -> list[Table]:
     by_field: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    for place, pairs in absent.items():
+    for name, pairs in absent.items():
+        place = FieldPath.parse(name)
         for present, result in pairs:
-            found = [leaf.passed for score in present.scores for leaf in score.leaves if str(leaf.path) == place]
-            invented = any(f"absent.{place}" in breach.what for each in result.attempts for breach in each.breaches)
-            by_field[pattern_of(FieldPath.parse(place))].append((bool(found) and all(found), invented))
+            found = [leaf.passed for score in present.scores for leaf in score.leaves if leaf.path == place]
+            invented = any(breach.what == f"absent.{place}" for each in result.attempts for breach in each.breaches)
+            by_field[pattern_of(place)].append((bool(found) and all(found), invented))
     if not by_field:
         return []
     rows = [

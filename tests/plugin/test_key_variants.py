@@ -225,6 +225,17 @@ def test_a_model_that_reads_passes_without_the_value_and_shows_where_it_falls(pr
     assert project.runpytest("--extract-gate=none", "-k", "without").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.parametrize("place", ["total", '["total"]'])
+def test_only_the_value_that_is_gone_counts_as_invented(project: pytest.Pytester, place: str) -> None:
+    properties = {**SCHEMA["properties"], "total_net": {"type": "number"}}
+    case = {"document": "a.txt", "schema": {**SCHEMA, "properties": properties}, "gold": GOLD}
+    case |= {"absent": {"total_net": "must"}, "variants": [{"without": place}]}
+    (project.path / "a.extract.yaml").write_text(json.dumps(case), encoding="utf-8")
+    project.makeconftest(READS.replace('"net": 1000.25', '"net": 1000.25, "total_net": 1'))
+    result = project.runpytest("--extract-gate=none")
+    result.stdout.fnmatch_lines(["  total * 1 of 1 (100 %) * 0 of 1 (0 %)"])
+
+
 def test_a_run_that_writes_golds_leaves_altered_documents_out(project: pytest.Pytester) -> None:
     project.makeconftest(ALWAYS_ANSWERS)
     project.runpytest("--extract-update-gold=fix").assert_outcomes(passed=1)

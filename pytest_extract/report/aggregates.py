@@ -311,7 +311,9 @@ def sob_tables(runs: Sequence[SobRun], *, samples: int | None = None) -> SobTabl
     summaries: dict[tuple[str, str], tuple[SobSummary, SobSummary]] = {}
     for run in runs:
         means = run.means
-        if means is None:
+        if means is not None:
+            summaries.pop((run.modality, run.model), None)
+        else:
             count = samples or run.samples or SAMPLES
             plain, weighted = run.summaries or (
                 sob_summary(run.rows, samples=count),

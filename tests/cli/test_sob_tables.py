@@ -91,6 +91,16 @@ def test_rows_as_the_published_program_writes_them(rows, capsys):
     assert "audio: categories, plain" in printed(capsys, rows, "--modality", "audio")
 
 
+def test_means_of_a_model_replace_its_rows_in_all_tables(rows, tmp_path, capsys):
+    means = tmp_path / "means.json"
+    means.write_text(json.dumps({"models": {"a": {"image": dict.fromkeys(SOB_METRICS, 1.0)}}}), encoding="utf-8")
+    found = json.loads(printed(capsys, rows, means, "--json", "--samples", "50"))
+    assert [one["model"] for one in found["leaderboard"]] == ["a", "b"]
+    assert [one["model"] for one in found["summaries"]] == ["b"]
+    found = json.loads(printed(capsys, means, rows, "--json", "--samples", "50"))
+    assert {one["model"] for one in found["summaries"]} == {"a", "b"}
+
+
 @pytest.mark.parametrize(
     ("path", "modality"),
     [

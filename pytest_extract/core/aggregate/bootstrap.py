@@ -32,7 +32,7 @@ _CHUNK: Final = 300_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A mean over rows with its 95 % percentile interval."""
+    """A mean over rows with its 95 % interval."""
 
     mean: float
     low: float

@@ -35,6 +35,7 @@ def test_the_numbers_are_those_of_a_slow_twin(drawn):
         inside = [value for value in flat if min(int(value[0] * 10), 9) == index]
         error += abs(sum(confidence - right for confidence, right in inside)) / len(flat)
     assert found.error.mean == pytest.approx(error)
+    assert found.error.low <= found.error.mean <= found.error.high
     assert found.accuracy.mean == pytest.approx(sum(right for _, right in flat) / len(flat))
 
 
@@ -45,6 +46,18 @@ def test_over_confidence_is_an_error_and_calibration_is_none():
     assert good.error.mean < 0.03
     assert bad.error.low > 0.1
     assert bad.error.low < 2 * (1 - bad.confidence) < bad.error.high, "what it is in truth"
+
+
+@pytest.mark.parametrize(
+    ("truth", "error"), [(calibrated, 0.0), (over_confident, 0.2)], ids=["calibrated", "over-confident"]
+)
+@pytest.mark.parametrize("cases", [50, 400])
+@pytest.mark.parametrize("together", [0, 1])
+def test_the_interval_of_the_error_holds_the_truth(truth, error, cases, together):
+    source = random.Random(10)
+    suites = [suite(source, truth, cases=cases, fields=2, together=together) for _ in range(100)]
+    intervals = [calibrate(cases_of(drawn), resamples=200).error for drawn in suites]
+    assert sum(not each.low <= error <= each.high for each in intervals) <= 10
 
 
 def test_intervals_are_by_case():

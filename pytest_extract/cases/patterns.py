@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, Skip, nodes_at
-from pytest_extract.core.values import ROOT, AnyKey, FieldStep, Json, Step, field_text, iter_leaves, parse_field, usual
+from pytest_extract.core.values import ROOT, AnyKey, FieldStep, Json, Step, iter_leaves, parse_field, path_text, usual
 from pytest_extract.errors import nearest
 
 
 def declared(text: str, program: Program) -> bool:
     """Whether the schema declares a field."""
     steps = parse_field(text)
-    return steps is not None and (field_text(steps) in program.patterns or any(nodes_at(program.root, steps)))
+    return steps is not None and (path_text(steps) in program.patterns or any(nodes_at(program.root, steps)))
 
 
 def unknown_field(text: str, program: Program, gold: Json) -> str | None:
@@ -24,7 +24,7 @@ def unknown_field(text: str, program: Program, gold: Json) -> str | None:
         return None
     if any(True for _ in _at(gold, steps)):
         return _within(text, steps, program)
-    return f"the schema has no field {text!r}{nearest(field_text(steps), program.patterns)}"
+    return f"the schema has no field {text!r}{nearest(path_text(steps), program.patterns)}"
 
 
 def is_further_key(text: str, program: Program) -> bool:
@@ -48,11 +48,11 @@ def _within(text: str, steps: tuple[FieldStep, ...], program: Program) -> str | 
         return f"{text!r} is inside a field that is skipped"
     by_key = any(isinstance(plan, Object) for plan in around)
     if by_key and isinstance(steps[known], AnyKey):
-        return f"{text!r} is no field: the schema declares no further keys in {field_text(steps[:known])!r}"
+        return f"{text!r} is no field: the schema declares no further keys in {path_text(steps[:known])!r}"
     whole = steps[: known + 1] if by_key else steps[:known]
     if whole == steps:
         return None
-    return f"{text!r} is not compared by itself: the schema declares nothing inside {field_text(whole)!r}; name that"
+    return f"{text!r} is not compared by itself: the schema declares nothing inside {path_text(whole)!r}; name that"
 
 
 def has_value(gold: Json, text: str) -> bool:

@@ -11,7 +11,7 @@ from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program
 from pytest_extract.core.complexity import count_values
 from pytest_extract.core.engine.context import DEEPEST, Path
 from pytest_extract.core.engine.walk import branch_of
-from pytest_extract.core.values import CONTAINERS, FieldPath, Json, property_pattern
+from pytest_extract.core.values import CONTAINERS, FieldPath, Json, path_below
 
 MOST_NAMED: Final = 5
 """Places that a sentence names; more are counted."""
@@ -85,7 +85,7 @@ def find_uncompared(program: Program, gold: Json) -> Uncompared | None:
                     below.append((child, inner, (*path, name)))
                 elif count := count_values(inner).leaves:
                     total += count
-                    places[property_pattern(node.pattern, name)] += count
+                    places[path_below(node.pattern, name)] += count
                     first = first or (*path, name)
         else:  # a metric compares the whole, nothing does, or it is not of the kind that the schema declares
             count = count_values(value).leaves

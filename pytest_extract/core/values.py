@@ -27,7 +27,6 @@ _LONGEST_BITS: Final = 10_000
 _LONG_BITS: Final = 2100  # below 640 digits, the least that Python's limit can be set to
 _PLAIN_NAME = lazy_pattern(r"[^\W\d][\w\-]*")
 _STEP_START = lazy_pattern(r"(?!^)[.\[]")
-_STEP_TEXT = lazy_pattern(r'\.?([^\W\d][\w\-]*)|\[(-?\d+)\]|\[("(?:[^"\\]|\\.)*")\]')
 
 
 class Missing(Enum):
@@ -77,36 +76,16 @@ class FieldPath(tuple[Step, ...]):
 
     @classmethod
     def parse(cls, text: str) -> FieldPath:
-        """Return the path that `str` writes as this text; ValueError for a text that is no path."""
-        return _parsed(text)
+        """Return the place that a text names, as `parse_field` reads it; ValueError for a text that names none."""
+        steps = parse_field(text)
+        if steps is None or None in steps or ANY_KEY in steps:
+            raise ValueError(f"{text!r} is not a path")
+        return cls(steps)  # type: ignore[arg-type]
 
     @property
     def parents(self) -> Iterator[FieldPath]:
         """The containers of this place, nearest first, the root last."""
         return (FieldPath(self[:size]) for size in range(len(self) - 1, -1, -1))
-
-
-@lru_cache(maxsize=16_384)
-def _parsed(text: str) -> FieldPath:
-    if text == "$":
-        return FieldPath()
-    parent, _, name = text.rpartition(".")
-    if parent and parent != "$" and _PLAIN_NAME.fullmatch(name):  # the fields of a row share the parent's path
-        return FieldPath((*_parsed(parent), name))
-    steps: list[Step] = []
-    at = 0
-    while at < len(text):
-        match = _STEP_TEXT.match(text, at)
-        if match is None or (match[1] is not None and (text[at] == ".") is (at == 0)):
-            raise ValueError(f"{text!r} is not a path")
-        if match[1] is not None:
-            steps.append(match[1])
-        else:
-            steps.append(int(match[2]) if match[2] is not None else json.loads(match[3], strict=False))
-        at = match.end()
-    if not steps:
-        raise ValueError("an empty text is not a path; the root is `$`")
-    return FieldPath(steps)
 
 
 def at_or_below(path: str, place: str) -> bool:
@@ -139,16 +118,6 @@ def copied(value: Json) -> Json:
                 items[index] = copied(item)
         return items
     return value
-
-
-def path_text(steps: tuple[Step, ...]) -> str:
-    """Text of a path: `a.b[0].c`; `$` for the root."""
-    return "".join([f"[{step}]" if isinstance(step, int) else _key_text(step) for step in steps]).lstrip(".") or "$"
-
-
-@lru_cache(maxsize=16_384)
-def _key_text(key: str) -> str:
-    return f".{key}" if _PLAIN_NAME.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
 DEEPEST_WRITTEN: Final = 150
@@ -292,44 +261,6 @@ def value_at(value: Json, steps: Sequence[Step]) -> Json | Missing:
 ROOT: Final = "$"
 
 
-def property_pattern(parent: str, name: str) -> str:
-    """Return the pattern of a declared property."""
-    if name.isascii() and name.isidentifier():
-        return name if parent == ROOT else f"{parent}.{name}"
-    text = path_text((name,))
-    if parent == ROOT:
-        return text
-    return f"{parent}{text}" if text.startswith("[") else f"{parent}.{text}"
-
-
-def any_property_pattern(parent: str) -> str:
-    """Return the pattern of the keys that a schema for further properties covers: `meta.*`."""
-    return "*" if parent == ROOT else f"{parent}.*"
-
-
-def items_pattern(parent: str) -> str:
-    """Return the pattern of an array's rows."""
-    return "[]" if parent == ROOT else f"{parent}[]"
-
-
-def is_row(pattern: str) -> bool:
-    """Whether a place is an element of a list: `cells[]`, or `cells[0]` of a tuple; `["0"]` is a key."""
-    return pattern.endswith("]") and not pattern.endswith('"]')
-
-
-def place_pattern(parent: str, index: int) -> str:
-    """Return the pattern of one place of a tuple."""
-    return f"[{index}]" if parent == ROOT else f"{parent}[{index}]"
-
-
-def normal_pattern(text: str) -> str:
-    """Return the usual spelling of a pattern that somebody wrote: `$.a.b` is `a.b`."""
-    text = text.strip()
-    if text.startswith("$."):
-        return text[2:]
-    return text[1:] if text.startswith("$[") else text
-
-
 class AnyKey(Enum):
     """The step of `meta.*`: every key that the schema does not name itself."""
 
@@ -340,58 +271,70 @@ ANY_KEY: Final = AnyKey.ANY_KEY
 FieldStep: TypeAlias = str | int | AnyKey | None
 """A key (`["*"]` too), an index, None for "every row" (`[]`), or ANY_KEY for "every further key" (`*`)."""
 
-_STEP = lazy_pattern(r'\.?([^.\[\]"]+)|\[(-?[0-9]{0,9})\]|\[("(?:[^"\\]|\\.)*")\]')
+
+def path_text(steps: Iterable[FieldStep]) -> str:
+    """Return the one spelling of a place or a pattern: `a.b[0].c`, `items[].price`, `meta.*`; `$` for the root."""
+    return "".join(map(_step_text, steps)).removeprefix(".") or ROOT
+
+
+def path_below(parent: str, step: FieldStep) -> str:
+    """Return the text of what a step leads to from a place or a pattern, as text."""
+    return _step_text(step).removeprefix(".") if parent == ROOT else parent + _step_text(step)
+
+
+@lru_cache(maxsize=16_384)
+def _step_text(step: FieldStep) -> str:
+    if isinstance(step, str):
+        return f".{step}" if _PLAIN_NAME.fullmatch(step) else f"[{json.dumps(step, ensure_ascii=False)}]"
+    if step is None:
+        return "[]"
+    return f"[{step}]" if isinstance(step, int) else ".*"
+
+
+def is_row(pattern: str) -> bool:
+    """Whether a place is an element of a list: `cells[]`, or `cells[0]` of a tuple; `["0"]` is a key."""
+    return pattern.endswith("]") and not pattern.endswith('"]')
+
+
+_STEP = lazy_pattern(
+    r'(?:^|(?!^)\.)([^.\[\]"]+)|\[(-?[0-9]{1,9})?\]|\[("(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")\]'
+)
 _DEEPEST: Final = 200
 
 
+@lru_cache(maxsize=16_384)
 def parse_field(text: str) -> tuple[FieldStep, ...] | None:
-    """Return the steps of a field's path, `()` for the root; None when the text is no path."""
-    text = normal_pattern(text)
+    """Return the steps of a field's path, `()` for the root; None when the text is no path. `$.a.b` is `a.b`."""
+    text = text.strip()
     if text == ROOT:
         return ()
+    if text.startswith(("$.", "$[")):
+        text = text[1:].removeprefix(".")
     steps: list[FieldStep] = []
     at = 0
     while at < len(text):
-        match = _STEP.match(text, at)
-        if match is None:
+        found = _STEP.match(text, at)
+        if found is None:
             return None
-        named = match.group(1) is not None
-        if (text[at] == ".") != (named and at > 0):
-            return None
-        if named:
-            steps.append(ANY_KEY if match.group(1) == "*" else match.group(1))
-        elif match.group(3) is not None:
-            try:
-                steps.append(json.loads(match.group(3)))
-            except json.JSONDecodeError:
-                return None
-        else:
-            steps.append(int(match.group(2)) if match.group(2).strip("-") else None)
-        at = match.end()
+        match found.lastindex:
+            case 1:
+                steps.append(ANY_KEY if found[1] == "*" else found[1])
+            case 2:
+                steps.append(int(found[2]))
+            case 3:
+                steps.append(json.loads(found[3], strict=False))
+            case _:
+                steps.append(None)
+        at = found.end()
     return tuple(steps) if 0 < len(steps) <= _DEEPEST else None
 
 
 def pattern_of(path: Iterable[Step]) -> str:
     """Return the pattern of a concrete place, with `[]` for every index."""
-    return field_text(tuple(None if isinstance(step, int) else step for step in path))
-
-
-def field_text(steps: tuple[FieldStep, ...]) -> str:
-    """Return the one spelling of a field's path that results use: `["odd.key"]` for a key that is no plain name."""
-    text = ""
-    for step in steps:
-        if step is None:
-            text += "[]"
-        elif isinstance(step, AnyKey):
-            text = any_property_pattern(text or ROOT)
-        elif isinstance(step, str) and text and not (part := path_text((step,))).startswith("["):
-            text += f".{part}"
-        else:
-            text += path_text((step,))
-    return text or ROOT
+    return path_text(None if isinstance(step, int) else step for step in path)
 
 
 def usual(text: str) -> str:
     """Return a field's path in the spelling of results; a text that is no path stays as it is."""
     steps = parse_field(text)
-    return text if steps is None else field_text(steps)
+    return text if steps is None else path_text(steps)

@@ -11,7 +11,7 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.schema.conformance import Conformance
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
-from pytest_extract.core.values import MISSING, ROOT, Json, Missing, canonical_json, items_pattern, property_pattern
+from pytest_extract.core.values import MISSING, ROOT, Json, Missing, canonical_json, path_below
 from pytest_extract.report.values import show
 
 DEEPEST: Final = 12
@@ -113,11 +113,11 @@ class _SchemaWalk:
             )
         for name, child in node.properties.items():
             inner = [value.get(name, MISSING) for value in there if isinstance(value, dict)]
-            at = property_pattern(pattern, name)
+            at = path_below(pattern, name)
             yield from self.states(child, at, inner, optional=name not in node.required, depth=depth + 1)
         if node.items is not None:
             rows = [row for value in there if isinstance(value, list) for row in value]
-            yield from self.states(node.items, items_pattern(pattern), rows, optional=False, depth=depth + 1)
+            yield from self.states(node.items, path_below(pattern, None), rows, optional=False, depth=depth + 1)
 
     def _own_states(self, node: SchemaNode, pattern: str, there: Sequence[Json]) -> Iterator[SchemaState]:
         if node.values is not None and len(node.values) <= MOST_MEMBERS:

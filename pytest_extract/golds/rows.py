@@ -17,7 +17,7 @@ from pytest_extract.cases.review_file import (
     review_name,
     review_path,
 )
-from pytest_extract.core.values import FieldStep, Json, field_text, parse_field
+from pytest_extract.core.values import FieldStep, Json, parse_field, path_text
 
 T = TypeVar("T")
 _Path: TypeAlias = tuple[FieldStep, ...]
@@ -51,7 +51,7 @@ class MovedRow(NamedTuple):
         """Return the text of a path or pattern as it is now; None where the row is gone."""
         path = parse_field(name)
         moved = None if path is None else self.path(path)
-        return name if moved == path else None if moved is None else field_text(moved)
+        return name if moved == path else None if moved is None else path_text(moved)
 
     def names(self, named: Mapping[str, T]) -> dict[str, T]:
         """Return what is known of paths under their texts as they are now, without what is gone."""

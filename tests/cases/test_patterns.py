@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_extract.cases.patterns import declared, has_value, is_skipped, unknown_field, without_score
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.values import ANY_KEY, field_text, parse_field, usual
+from pytest_extract.core.values import ANY_KEY, parse_field, path_text, usual
 
 SCHEMA = {
     "type": "object",
@@ -62,7 +62,7 @@ PROGRAM = compile_schema(SCHEMA, overrides={"left": "skip"}).program
 )
 def test_fields_are_parsed_and_spelled(text, steps, spelling):
     assert parse_field(text) == steps
-    assert field_text(steps) == spelling
+    assert path_text(steps) == spelling
     assert usual(text) == spelling
 
 
@@ -77,13 +77,13 @@ def test_what_is_no_field(text):
 
 @given(st.lists(st.none() | st.just(ANY_KEY) | st.integers(-99, 99) | st.text(max_size=6), max_size=6).map(tuple))
 def test_the_spelling_reads_back(steps):
-    assert parse_field(field_text(steps)) == steps
+    assert parse_field(path_text(steps)) == steps
 
 
 @given(st.text(st.sampled_from('ab.[]"\\$ -19é*'), max_size=12))
 def test_any_text_is_a_field_or_none(text):
     steps = parse_field(text)
-    assert steps is None or parse_field(field_text(steps)) == steps
+    assert steps is None or parse_field(path_text(steps)) == steps
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,11 @@ from pytest_extract.core.schema.spelling import misspelled_keys
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.semantics import DEFAULT, EXTRACT_BENCH, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
 from pytest_extract.core.values import (
+    ANY_KEY,
     ROOT,
     Json,
-    any_property_pattern,
     is_row,
-    items_pattern,
-    place_pattern,
-    property_pattern,
+    path_below,
     short_repr,
     usual,
 )
@@ -342,10 +340,10 @@ class Compiler:
     def _object(self, place: _Spot, metrics: tuple[FieldMetric, ...]) -> Object:
         schema, _, pattern, field = place
         properties = [
-            _property(name, self.compile(key, property_pattern(pattern, name), field=field), field=field)
+            _property(name, self.compile(key, path_below(pattern, name), field=field), field=field)
             for name, key in schema.properties.items()
         ]
-        further, extra = any_property_pattern(pattern), self._semantics.undeclared_keys
+        further, extra = path_below(pattern, ANY_KEY), self._semantics.undeclared_keys
         patterns = [(regex, self.compile(key, further, field=field)) for regex, key in schema.patterns]
         other = None
         if isinstance(schema.additional, tuple) and extra != "hallucinate":
@@ -402,12 +400,12 @@ class Compiler:
         listed = next((branch for branch in branches if branch.types == ("array",)), schema)
         as_fields = field and semantics.array_result is None
         prefix = tuple(
-            self.compile(key, place_pattern(pattern, index), field=as_fields) for index, key in enumerate(listed.prefix)
+            self.compile(key, path_below(pattern, index), field=as_fields) for index, key in enumerate(listed.prefix)
         )
         if listed.items is None:
-            items: Node = self._any_value(_Spot(schema, None, items_pattern(pattern), as_fields))
+            items: Node = self._any_value(_Spot(schema, None, path_below(pattern, None), as_fields))
         else:
-            items = self.compile(listed.items, items_pattern(pattern), field=as_fields)
+            items = self.compile(listed.items, path_below(pattern, None), field=as_fields)
         is_fixed = listed.fixed_length and not isinstance(items, Object)
         in_place = is_fixed or (is_row(pattern) and _holds_values(items))
         align = self._align(annotation, items, judging, is_tuple=bool(prefix), in_place=in_place)

@@ -12,7 +12,7 @@ from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.tree import SchemaNode
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, json_type, property_pattern
+from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, json_type, path_below
 
 EMPTY: Final[dict[str, Json]] = {}
 
@@ -204,7 +204,7 @@ def _score_undeclared(
     for name in sorted(names - obj.names):
         place, where = (*path, name), None if at is None else (*at, name)
         if obj.extra == "hallucinate":
-            leaf = Leaf(pattern=property_pattern(obj.pattern, name), field=obj.field)
+            leaf = Leaf(pattern=path_below(obj.pattern, name), field=obj.field)
             values = (MISSING, extracted[name])
             run.shape(leaf, HALLUCINATION, values, place, where, "the schema has no such key")
             continue
@@ -224,7 +224,7 @@ def node_of_undeclared(obj: Object, name: str) -> Node | None:
 def _score_unknown(run: ScoringContext, obj: Object, name: str, values: Values, path: Path, at: Path | None) -> None:
     """Score a key of which the schema says nothing: against gold's value where gold has it, else as invented."""
     gold, extracted = values
-    leaf = Leaf(pattern=property_pattern(obj.pattern, name), field=obj.field)
+    leaf = Leaf(pattern=path_below(obj.pattern, name), field=obj.field)
     if not (is_present(gold) or is_present(extracted)):
         run.vacuous += 1
     elif not is_present(gold):

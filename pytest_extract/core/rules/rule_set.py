@@ -44,7 +44,6 @@ from pytest_extract.core.values import (
     Json,
     Missing,
     Step,
-    field_text,
     json_type,
     parse_field,
     path_text,
@@ -204,7 +203,7 @@ class ExpressionReader:
         longest = max(through, key=lambda each: len(each.steps), default=RuleField((), in_row=False))
         for each in through:
             if each.steps != longest.steps[: len(each.steps)] or each.in_row != longest.in_row:
-                both = f"{field_text(each.steps)} and {field_text(longest.steps)}"
+                both = f"{path_text(each.steps)} and {path_text(longest.steps)}"
                 remedy = "compare a sum or count of each"
                 self.problems.append(f"the rows of {both} do not belong together; {remedy}")
         return longest.steps
@@ -216,12 +215,12 @@ class ExpressionReader:
             raise self._source.error_at(node, _ALLOWED)
         in_row = bool(self._each) and not text.startswith("$")
         steps = (*self._each, *own) if in_row else own
-        nodes, pattern = [*nodes_at(self._program.root, steps)], field_text(steps)
-        of_rows = field_text(tuple(None if isinstance(step, int) else step for step in steps))
+        nodes, pattern = [*nodes_at(self._program.root, steps)], path_text(steps)
+        of_rows = path_text(tuple(None if isinstance(step, int) else step for step in steps))
         if not nodes and not {pattern, of_rows} & self._program.patterns.keys():
-            inside, where = (f"{field_text(self._each)}.", f" in {field_text(self._each)}") if in_row else ("", "")
+            inside, where = (f"{path_text(self._each)}.", f" in {path_text(self._each)}") if in_row else ("", "")
             known = [name.removeprefix(inside) for name in self._program.patterns if name.startswith(inside)]
-            self.problems.append(f"the schema has no field {field_text(own)!r}{where}{nearest(field_text(own), known)}")
+            self.problems.append(f"the schema has no field {path_text(own)!r}{where}{nearest(path_text(own), known)}")
         elif around != "count" and nodes and all(isinstance(each, Array) for each in nodes):
             names = f"{pattern}[].amount, or count({pattern})"
             self.problems.append(f"{pattern!r} is an array: name what is in it, such as {names}")
@@ -383,7 +382,7 @@ class CompiledRule:
         except (RecursionError, ArithmeticError):
             found.not_computable = "a value or the rule is too large to compute with"
         if found == Checked():
-            found.reason = f"{field_text(self.rows).removesuffix('[]')} has no rows"
+            found.reason = f"{path_text(self.rows).removesuffix('[]')} has no rows"
         return found
 
     def _compare_into(self, found: Checked, run: Run, place: tuple[Step, ...]) -> None:
@@ -458,7 +457,7 @@ def _compile(
         each = parse_field(config["each"]) or ()
         each = each if each and each[-1] is None else (*each, None)
         if not any(isinstance(node, Array | Skip) for node in nodes_at(program.root, each[:-1])):
-            hint = nearest(field_text(each), [name for name in program.patterns if name.endswith("[]")])
+            hint = nearest(path_text(each), [name for name in program.patterns if name.endswith("[]")])
             report(f"`each`: the schema has no array {config['each']!r}{hint}", "each")
     try:
         source, comparison = parse_rule(config["rule"])

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
-from pytest_extract.core.values import CONTAINERS, ROOT, Json, items_pattern, json_type, property_pattern
+from pytest_extract.core.values import CONTAINERS, ROOT, Json, json_type, path_below
 
 _Known: TypeAlias = dict[tuple[int, int], bool]
 _DEEP = 24
@@ -105,8 +105,8 @@ def enumerations(schema: Json) -> frozenset[str]:
         if node.values is not None:
             patterns.add(pattern)
         if depth < _DEEPEST:
-            stack += [(below, property_pattern(pattern, name), depth + 1) for name, below in node.properties.items()]
+            stack += [(below, path_below(pattern, name), depth + 1) for name, below in node.properties.items()]
             stack += [(below, pattern, depth + 1) for below in node.branches]
             if node.items is not None:
-                stack.append((node.items, items_pattern(pattern), depth + 1))
+                stack.append((node.items, path_below(pattern, None), depth + 1))
     return frozenset(patterns)

@@ -16,7 +16,7 @@ from pytest_extract.core.arguments import json_argument
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import Param, Params, TransformSpec, check_params, with_defaults
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import ConfigError, nearest
 
 Function = Callable[[Json], Json]
@@ -191,7 +191,7 @@ _SPECS = (
     ),
     TransformSpec(
         name="sort_items",
-        make=lambda _params: _of("sort_items", "an array", list, lambda items: sorted(items, key=equality.json_text)),
+        make=lambda _params: _of("sort_items", "an array", list, lambda items: sorted(items, key=canonical_json)),
         doc="The items of a list that is compared as one value are sorted (by their JSON text).",
         examples=((["b", "a"], ["a", "b"], {}),),
     ),

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.regex import compile_regex, without_surrogates
 from pytest_extract.core.schema.source import NAMED, map_parts, too_many_looks
-from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json, canonical_json, json_type, value_at
+from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json, canonical_json, json_type, value_at, with_article
 from pytest_extract.errors import nearest
 
 _DRAFTS: Final = {
@@ -289,8 +289,10 @@ def _violation(
     text = shortened(message)
     if keyword == "type" and isinstance(expected, str | list):
         names = [expected] if isinstance(expected, str) else list(map(str, expected))
-        found = "null where" if instance is None else f"{_instance_text(instance)} is {_a(json_type(instance))},"
-        text = f"{found} {' or '.join(map(_a, names))} was expected"
+        found = (
+            "null where" if instance is None else f"{_instance_text(instance)} is {with_article(json_type(instance))},"
+        )
+        text = f"{found} {' or '.join(map(with_article, names))} was expected"
     elif keyword == "enum" and isinstance(expected, list):
         text = f"{_instance_text(instance)} is none of {shortened(', '.join(map(_instance_text, expected)))}"
     elif keyword == "pattern" and isinstance(expected, str):
@@ -324,16 +326,8 @@ def _at_root(message: str) -> tuple[Violation, ...]:
     return (Violation(path=FieldPath(), message=message),)
 
 
-def _a(name: str) -> str:
-    return name if name == "null" else f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
-
-
 def _instance_text(value: Json) -> str:
-    try:
-        text = canonical_json(value)
-    except (ValueError, RecursionError, TypeError):
-        text = f"a {json_type(value)}"
-    return shortened(text)
+    return shortened(canonical_json(value))
 
 
 def shortened(text: str) -> str:

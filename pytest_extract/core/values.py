@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
@@ -24,7 +24,6 @@ Step: TypeAlias = str | int
 MAX_DEPTH: Final = 200
 """Deepest nesting that is read; real outputs stay below 20, and everything behind may recurse this far."""
 _LONGEST_BITS: Final = 10_000
-_LONG_BITS: Final = 2100  # below 640 digits, the least that Python's limit can be set to
 _PLAIN_NAME = lazy_pattern(r"[^\W\d][\w\-]*")
 _STEP_START = lazy_pattern(r"(?!^)[.\[]")
 
@@ -170,8 +169,9 @@ def json_type(value: Json) -> str:
     return found
 
 
-_canonical: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
-_quote: Final = json.encoder.encode_basestring
+def with_article(name: str) -> str:
+    """Return the name of a type with its article: "a string", "an array", "null"."""
+    return name if name == "null" else f"{'an' if name[:1] in 'aeiou' else 'a'} {name}"
 
 
 def text_digest(text: str) -> str:
@@ -205,32 +205,52 @@ def text_below(value: float, bound: float, style: Literal["f", "g"], least: int 
     return repr(value)
 
 
+_encode: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+_NOTHING: Final = object()
+
+
 def canonical_json(value: Json) -> str:
-    """Return one text per JSON value: sorted keys, no white space; 1 and 1.0 differ, as do 1 and true.
+    """Return one text per value: sorted keys, no white space; 1 and 1.0 differ, as do 1 and true.
 
-    An integer with more digits than Python writes (`sys.get_int_max_str_digits`) is written as a hexadecimal text.
+    It goes on where Python stops: at 1,000 levels of nesting, at integers of 4,300 digits (they are written in
+    hexadecimal), and at what is no JSON (by `repr`).
     """
-    kind = type(value)
-    if kind is str:  # scalars in a fifth of the time
-        return _quote(value)
-    if value is None or kind is bool:
-        return "null" if value is None else "true" if value else "false"
-    if kind is int and value.bit_length() <= _LONG_BITS:
-        return int.__repr__(value)
-    if kind is float and math.isfinite(value):
-        return float.__repr__(value)
     try:
-        return _canonical(value)
+        return _encode(value)
+    except (RecursionError, ValueError, TypeError):
+        return written_json(value, scalar_text)
+
+
+def scalar_text(value: Json) -> str:
+    """Return the canonical text of a value that is no list and no object."""
+    try:
+        return _encode(value)
     except ValueError:
-        return _canonical(_with_hex_integers(value))
+        return hex(value)
+    except TypeError:
+        return repr(value)
 
 
-def _with_hex_integers(value: Json) -> Json:
-    if isinstance(value, dict):
-        return {key: _with_hex_integers(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_with_hex_integers(inner) for inner in value]
-    return hex(value) if type(value) is int and value.bit_length() > _LONG_BITS else value
+def written_json(value: Json, scalar: Callable[[Json], str]) -> str:
+    """Return the canonical text of any value, its scalars as `scalar` writes them, without recursion."""
+    parts: list[str] = []
+    waiting: list[tuple[str, Any]] = [("", value)]  # a text, and the value after it; the last is the next
+    while waiting:
+        before, item = waiting.pop()
+        parts.append(before)
+        if isinstance(item, dict):
+            inside = [(f"{_encode(name)}:", item[name]) for name in sorted(item)]
+            opening, closing = "{}"
+        elif isinstance(item, list):
+            inside = [("", row) for row in item]
+            opening, closing = "[]"
+        else:
+            parts.append("" if item is _NOTHING else scalar(item))
+            continue
+        parts.append(opening)
+        waiting.append((closing, _NOTHING))
+        waiting += [(f"{',' if place else ''}{text}", inner) for place, (text, inner) in enumerate(inside)][::-1]
+    return "".join(parts)
 
 
 def iter_leaves(value: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[FieldPath, Json]]:

@@ -21,7 +21,6 @@ from pytest_extract.core.engine.context import (
 from pytest_extract.core.engine.keyed import by_position, paired
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
 from pytest_extract.core.engine.walk import accepted, compare_as_one, score_missing
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import (
     HALLUCINATION,
     JUDGE_ERROR,
@@ -33,7 +32,7 @@ from pytest_extract.core.results import (
     Pairing,
     Status,
 )
-from pytest_extract.core.values import MISSING, Json, Step, Value, as_place
+from pytest_extract.core.values import MISSING, Json, Step, Value, as_place, canonical_json
 
 
 class _Place(NamedTuple):
@@ -170,7 +169,7 @@ def _identity(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing 
     if not array.equal_first or len(gold) != len(extracted):
         return None
     try:
-        same = gold == extracted and equality.json_text(gold) == equality.json_text(extracted)  # 1 is not true
+        same = gold == extracted and canonical_json(gold) == canonical_json(extracted)  # 1 is not true
     except RecursionError:
         return None
     return by_position(len(gold), len(gold)) if same else None

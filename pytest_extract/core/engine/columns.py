@@ -17,7 +17,7 @@ from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.exact import common_weights
 from pytest_extract.core.results import HALLUCINATION, OMISSION
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.values import MISSING, Json, Value
+from pytest_extract.core.values import MISSING, Json, Value, canonical_json
 
 DEEPEST_TRIAL: Final = 16
 """Lists inside lists whose rows are tried; deeper ones are compared as one value."""
@@ -296,7 +296,7 @@ def _add_cells(scores: Any, ours: Sequence[int], theirs: Sequence[int], table: A
 def _strict(value: Value) -> Hashable:
     if value is MISSING or value is _OTHER_TYPE:
         return None
-    return type(value), equality.json_text(value) if type(value) in (dict, list) else value
+    return type(value), canonical_json(value) if type(value) in (dict, list) else value
 
 
 def _distinct(values: Sequence[Any], key: Callable[[Any], Hashable | None]) -> tuple[list[Any], list[int]]:

@@ -23,7 +23,7 @@ from pytest_extract.core.results import (
     Question,
     Status,
 )
-from pytest_extract.core.values import MISSING, Json, Step, Value, Values, as_place, at_or_below
+from pytest_extract.core.values import MISSING, Json, Step, Value, Values, as_place, at_or_below, canonical_json
 
 Path: TypeAlias = tuple[Step, ...]
 Outcome: TypeAlias = tuple[Status, float, str | None]
@@ -228,7 +228,7 @@ class ScoringContext:
             return type(value), value if value == value else "nan"  # noqa: PLR0124 - NaN
         found = self.texts.get(id(value))
         if found is None:  # kept with its value: while that lives, no other has its identity
-            found = self.texts[id(value)] = equality.json_text(value), value
+            found = self.texts[id(value)] = canonical_json(value), value
         return found[0]
 
     def shape(

@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.core.metrics.equality import json_text, python_text
+from pytest_extract.core.metrics.equality import python_text
 from pytest_extract.core.results import Pairing
-from pytest_extract.core.values import CONTAINERS, Json
+from pytest_extract.core.values import CONTAINERS, Json, canonical_json
 
 if TYPE_CHECKING:
     from pytest_extract.core.engine.columns import Column
@@ -207,7 +207,7 @@ def _parts(key: Hashable) -> tuple[Hashable, ...]:
 def strict_key(value: Json) -> Hashable:
     """Return a key that two values share when they are the same JSON of the same types: 1, 1.0 and true all differ."""
     if isinstance(value, CONTAINERS):
-        return type(value), json_text(value)
+        return type(value), canonical_json(value)
     return type(value), value if value == value else "nan"  # noqa: PLR0124 - NaN
 
 

@@ -27,7 +27,7 @@ from pytest_extract.core.engine.leaf import agree, readings, transformed
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import Alignment, Pairing, Question
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, copied
+from pytest_extract.core.values import MISSING, FieldPath, Json, Value, canonical_json, copied
 
 
 def best_fit(
@@ -99,7 +99,7 @@ def row_key(run: ScoringContext, node: Node, value: Value) -> Hashable:
     elif isinstance(node, Object) and type(value) is dict and not node.checks and not node.groups:
         own = tuple([row_key(run, entry.node, value.get(entry.name, MISSING)) for entry in node.entries])
         further = [
-            (name, equality.json_text(value[name]))
+            (name, canonical_json(value[name]))
             for name in value.keys() - node.names
             if not run.absent or value[name] is not None
         ]
@@ -109,7 +109,7 @@ def row_key(run: ScoringContext, node: Node, value: Value) -> Hashable:
             return MISSING if node.empty_absent else ()
         if node.align.mode in ("best_fit", "multiset"):
             return frozenset(Counter(row_key(run, node.items, row) for row in value).items())
-    return equality.json_text(value)
+    return canonical_json(value)
 
 
 def pair_rows(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], path: Path) -> Pairing | str:
@@ -161,8 +161,8 @@ def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list
 
     def fit(rows: Sequence[int], columns: Sequence[int]) -> Pairing:
         # sorted by what they hold, so that their order decides no tie
-        own = sorted(rows, key=lambda row: equality.json_text(gold[row]))
-        other = sorted(columns, key=lambda column: equality.json_text(extracted[column]))
+        own = sorted(rows, key=lambda row: canonical_json(gold[row]))
+        other = sorted(columns, key=lambda column: canonical_json(extracted[column]))
         places = [(*path, i) for i in own]
         found = best_fit(run, array.items, [gold[i] for i in own], [extracted[j] for j in other], places)
         return Pairing(
@@ -262,7 +262,7 @@ def _checked(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairi
 
 def _by_judge(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], path: Path) -> Pairing | str:
     """Pair as the judge says; lists of the same rows in any order need no judge."""
-    same = multiset(gold, extracted, equality.json_text)
+    same = multiset(gold, extracted, canonical_json)
     if not gold or not extracted or not (same.missing or same.extra):
         return same
     question = Question(

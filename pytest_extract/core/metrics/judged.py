@@ -8,7 +8,7 @@ from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import Key
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, canonical_json
 
 _PLACES = {"{gold}": "the gold value", "{predicted}": "the extracted value", "{structured_output_schema}": "the answer"}
 
@@ -36,7 +36,7 @@ def semantic_key(value: Json) -> Hashable:
 
 
 def _text_for_judge(value: Json) -> str:
-    return value if isinstance(value, str) else equality.json_text(value)
+    return value if isinstance(value, str) else canonical_json(value)
 
 
 def _judged(

@@ -175,7 +175,7 @@ def _make_number_tolerance(params: Params, semantics: SemanticsName) -> BoundMet
     tolerance = float(params["tolerance"])
 
     def within(gold: Number, extracted: Number) -> bool:
-        if not published and equality.python_scalars(gold, extracted):
+        if not published and equality.same(gold, extracted):
             return True
         error = gap(gold, extracted)
         try:

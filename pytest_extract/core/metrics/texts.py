@@ -24,7 +24,7 @@ from pytest_extract.core.metrics.base import (
 )
 from pytest_extract.core.metrics.exact import MEASURES, bag_metric, reading_metric
 from pytest_extract.core.regex import compile_regex
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, canonical_json
 
 Normal: TypeAlias = Callable[[Json], str | None]
 """The text that a value is compared by; None for a value without one."""
@@ -137,7 +137,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 def _make_token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
     def tokens(value: Json) -> Counter[str]:
         plain = value is None or isinstance(value, bool)
-        text = unicodedata.normalize("NFC", equality.json_text(value) if plain else equality.python_text(value))
+        text = unicodedata.normalize("NFC", canonical_json(value) if plain else equality.python_text(value))
         text = _PUNCTUATION.sub(" ", text.lower())
         words = (_ARTICLES.sub(" ", text) if params["drop_articles"] else text).split()
         return Counter("".join(words) if params["unit"] == "character" else words)

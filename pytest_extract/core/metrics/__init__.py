@@ -2,58 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from importlib import import_module
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 from pytest_extract.core.arguments import json_argument
+from pytest_extract.core.metrics import amounts, choices, contacts, dates, exact, judged, numbers, quantity, texts
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsName, check_params
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 
-_FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "exact": ("text", "exact", "boolean", "string_exact", "string_case_insensitive", "boolean_exact"),
-    "numbers": ("number", "integer", "number_exact", "number_tolerance", "integer_exact", "numeric"),
-    "texts": ("fuzzy", "string_fuzzy", "token_f1", "contains", "limited_text", "regex"),
-    "dates": ("date",),
-    "amounts": ("locale_number", "money"),
-    "quantity": ("quantity",),
-    "contacts": ("phone", "url", "email"),
-    "choices": ("oneof", "oneof_with_gold", "set", "multiset"),
-    "judged": ("string_semantic", "string_llm", "semantic", "array_llm"),
-}
-"""Module of this package -> the metrics of its table `SPECS`. A family is imported when one of them is first used."""
+_FAMILIES: Final = (exact, numbers, texts, dates, amounts, quantity, contacts, choices, judged)
 
-JUDGED: Final = frozenset(_FAMILIES["judged"])
-"""Metrics that a judge decides; under `--extract-judge=exact` and `fuzzy` the scorer does in its place."""
-
-
-class _Metrics(Mapping[str, MetricSpec]):
-    """The metrics of all families; names are known without an import."""
-
-    def __init__(self) -> None:
-        self._family_of = {name: family for family, names in _FAMILIES.items() for name in names}
-        self._loaded: dict[str, MetricSpec] = {}
-
-    def __getitem__(self, name: str) -> MetricSpec:
-        if name not in self._loaded:
-            family = import_module(f"{__name__}.{self._family_of[name]}")
-            self._loaded |= {spec.name: spec for spec in family.SPECS}
-        return self._loaded[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._family_of
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._family_of)
-
-    def __len__(self) -> int:
-        return len(self._family_of)
-
-
-METRICS: Final[Mapping[str, MetricSpec]] = _Metrics()
+METRICS: Final[Mapping[str, MetricSpec]] = MappingProxyType(
+    {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
+)
 """Every built-in metric."""
+
+JUDGED: Final = frozenset(spec.name for spec in judged.SPECS)
+"""Metrics that a judge decides; under `--extract-judge=exact` and `fuzzy` the scorer does in its place."""
 
 _EXTRACT_BENCH = (
     "string_exact",

@@ -17,6 +17,7 @@ from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, P
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
+from pytest_extract.lazy import lazy_pattern
 
 Normal = Callable[[str], str | None]
 _LONGEST: Final = 5000
@@ -35,13 +36,13 @@ def _normalised(kind: str, normal: Normal) -> BoundMetric:
 
 # --- telephone
 
-_LABEL = re.compile(
+_LABEL = lazy_pattern(
     r"(?:tele(?:fon|phone|fax)|téléphone|tel|tél|tlf|phone|ph|fax|mobile|mobil|mob|cell|handy|gsm|office|work|home|[tfmp])\b"
     r"[.:]*\s*",
     re.IGNORECASE,
 )
-_EXTENSION = re.compile(r"\s*(?:;ext=|ext\.?|extension|x|durchwahl|#)\s*(\d{1,8})$", re.IGNORECASE)
-_PHONE = re.compile(r"\(?\+?[\d\s().\-/\u2010-\u2013]+")
+_EXTENSION = lazy_pattern(r"\s*(?:;ext=|ext\.?|extension|x|durchwahl|#)\s*(\d{1,8})$", re.IGNORECASE)
+_PHONE = lazy_pattern(r"\(?\+?[\d\s().\-/\u2010-\u2013]+")
 
 
 def _make_phone(params: Params, _semantics: SemanticsName) -> BoundMetric:
@@ -79,9 +80,9 @@ def _check_country(value: Json) -> str | None:
 # --- URL
 
 _PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443})
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
-_HOST = re.compile(r"[\w.\-]+\.[\w\-]{2,}|localhost")
-_TRACKING = re.compile(
+_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.\-]*://")
+_HOST = lazy_pattern(r"[\w.\-]+\.[\w\-]{2,}|localhost")
+_TRACKING = lazy_pattern(
     r"utm_\w+|gclid|gbraid|wbraid|fbclid|msclkid|dclid|yclid|igshid|mc_[ce]id|_hs(?:enc|mi)", re.IGNORECASE
 )
 
@@ -158,7 +159,7 @@ def _query(text: str, mode: str) -> str:
 
 # --- e-mail
 
-_EMAIL = re.compile(r"(?:e-?mail:\s*|mailto:)?([^@\s<>]+)@([^@\s<>]+)", re.IGNORECASE)
+_EMAIL = lazy_pattern(r"(?:e-?mail:\s*|mailto:)?([^@\s<>]+)@([^@\s<>]+)", re.IGNORECASE)
 
 
 def _email_normal(text: str) -> str | None:

@@ -31,6 +31,7 @@ from pytest_extract.core.metrics.exact import explain_read, reading_metric
 from pytest_extract.core.metrics.numbers import NOISE, is_whole
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest
+from pytest_extract.lazy import lazy_pattern
 
 Powers = tuple[tuple[str, int], ...]
 """Units that are measured by no other, each with its power, sorted by name."""
@@ -144,16 +145,16 @@ _BINARY: Mapping[str, Fraction] = {
 }
 _PREFIXES_OF_IU: Final = ("µ", "μ", "u", "m", "k", "M")
 _SPELLINGS: Final = (
-    (re.compile(r"\bmm hg\b", re.IGNORECASE), "mmHg"),
-    (re.compile(r"\bfl\.? ?oz\b", re.IGNORECASE), "floz"),
-    (re.compile(r"\b(?:sq\.?|square) ([^\W\d_]+)", re.IGNORECASE), r"\1^2"),
-    (re.compile(r"\b(?:cu\.?|cubic) ([^\W\d_]+)", re.IGNORECASE), r"\1^3"),
+    (lazy_pattern(r"\bmm hg\b", re.IGNORECASE), "mmHg"),
+    (lazy_pattern(r"\bfl\.? ?oz\b", re.IGNORECASE), "floz"),
+    (lazy_pattern(r"\b(?:sq\.?|square) ([^\W\d_]+)", re.IGNORECASE), r"\1^2"),
+    (lazy_pattern(r"\b(?:cu\.?|cubic) ([^\W\d_]+)", re.IGNORECASE), r"\1^3"),
 )
 _TEMPERATURES: Mapping[str, tuple[Fraction, Fraction]] = {
     "c": (Fraction(1), Fraction("273.15")),
     "f": (Fraction(5, 9), Fraction("459.67") * Fraction(5, 9)),
 }
-_DEGREES = re.compile(r"(?:degrees?|deg\.?|[°º])\s*([cf]|celsius|fahrenheit)|(celsius|fahrenheit)")
+_DEGREES = lazy_pattern(r"(?:degrees?|deg\.?|[°º])\s*([cf]|celsius|fahrenheit)|(celsius|fahrenheit)")
 
 
 @cache
@@ -190,8 +191,8 @@ def _caseless() -> Mapping[str, Unit]:
 
 
 _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_FACTOR = re.compile(r"(?P<name>[^\W\d_]+|[\"'%‰°]+[^\W\d_]*)\.?(?:\^|\*\*)?(?P<power>-?\d)?")
-_STEP = re.compile(r"\s*(?P<over>/|\bper\b)\s*|\s*[*·⋅\u00d7]\s*|\s+")
+_FACTOR = lazy_pattern(r"(?P<name>[^\W\d_]+|[\"'%‰°]+[^\W\d_]*)\.?(?:\^|\*\*)?(?P<power>-?\d)?")
+_STEP = lazy_pattern(r"\s*(?P<over>/|\bper\b)\s*|\s*[*·⋅\u00d7]\s*|\s+")
 
 
 def unit_names() -> Collection[str]:
@@ -238,11 +239,11 @@ def _times(product: Unit, unit: Unit, power: int) -> Unit:
     return Unit(product.factor * unit.factor**power, tuple(sorted((name, its) for name, its in powers.items() if its)))
 
 
-_BOUND = re.compile(r"(<=|>=|[<>≤≥~≈])\s?")
+_BOUND = lazy_pattern(r"(<=|>=|[<>≤≥~≈])\s?")
 _BOUNDS: Mapping[str, str] = {"<=": "≤", ">=": "≥", "≈": "~"}
-_BETWEEN = re.compile(r"(?<=[^\W\d_])\s(?=\d)|(?<=['\"])\s?(?=\d)")
+_BETWEEN = lazy_pattern(r"(?<=[^\W\d_])\s(?=\d)|(?<=['\"])\s?(?=\d)")
 """Where "5 ft 11 in" and 5'11" fall apart."""
-_SPAN = re.compile(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>[-\u2212]?\d.*)")
+_SPAN = lazy_pattern(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>[-\u2212]?\d.*)")
 
 
 class Quantity(NamedTuple):

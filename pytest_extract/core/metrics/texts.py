@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -25,6 +24,7 @@ from pytest_extract.core.metrics.base import (
 from pytest_extract.core.metrics.exact import MEASURES, bag_metric, reading_metric
 from pytest_extract.core.regex import compile_regex
 from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.lazy import lazy_pattern
 
 Normal: TypeAlias = Callable[[Json], str | None]
 """The text that a value is compared by; None for a value without one."""
@@ -130,8 +130,8 @@ def _boolean_or_text(value: Json) -> str | None:
 
 # --- words
 
-_PUNCTUATION = re.compile(r"[^\w\s]")
-_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = lazy_pattern(r"[^\w\s]")
+_ARTICLES = lazy_pattern(r"\b(a|an|the)\b")
 
 
 def _make_token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:

@@ -6,6 +6,7 @@ does not stand before three digits. Guessing would turn 1.23 into 123.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -17,6 +18,7 @@ from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read, reading_metric
+from pytest_extract.core.metrics.numbers import exact, json_number
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest, nearest
 from pytest_extract.lazy import lazy_pattern
@@ -217,19 +219,13 @@ def styles_of(value: Json) -> tuple[NumberStyle, ...]:
 
 def exactly(value: Json) -> Fraction | None:
     """Return a finite JSON number as it is written (0.1 is one tenth); anything else is None."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if isinstance(value, int):
-        return Fraction(value)
-    try:
-        return Fraction(repr(value))
-    except ValueError:  # infinite or NaN
-        return None
+    number = json_number(value)
+    return None if number is None or abs(number) == math.inf else exact(number)
 
 
 def within(rel: float, tolerance: float) -> Callable[[Fraction, Fraction], bool]:
     """Make the check |gold - extracted| <= max(rel * |gold|, tolerance), exactly: 0.3 is three tenths."""
-    relative, absolute = Fraction(repr(rel)), Fraction(repr(tolerance))
+    relative, absolute = exact(rel), exact(tolerance)
     return lambda gold, extracted: abs(gold - extracted) <= max(relative * abs(gold), absolute)
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Compare, Example, MetricSpec, Params, SemanticsName
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Params, SemanticsName
 from pytest_extract.core.values import Json
 
 Key = Callable[[Json], Hashable]
@@ -45,55 +45,40 @@ def explain_read(
     return reason
 
 
-def same_text(gold: Json, extracted: Json) -> float:
-    """Compare two values that could not be read: 1.0 when they are the same text or JSON value."""
-    return 1.0 if equality.text_key(gold) == equality.text_key(extracted) else 0.0
-
-
 def reading_metric(
     read: Callable[[Json], Read | None],
     agree: Callable[[Read, Read], float],
     explain: Explain,
     *,
-    unread: Compare = same_text,
+    unread: Key = equality.text_key,
     reflexive: bool = True,
     near: tuple[Callable[[Read], float], float, float] | None = None,
 ) -> BoundMetric:
-    """Make a metric that scores `agree` of both values as `read` parses them, and `unread` of two that it cannot read.
+    """Make a metric that scores `agree` of both values as `read` parses them; of two that it cannot read, keys.
 
     In a long list each value is read once, whatever it is compared with. `near`: a size, and how far apart the sizes of
     values that agree can be: relative to the larger, or absolutely.
     """
 
-    def score(gold: Json, one: Read | None, extracted: Json, other: Read | None) -> float:
-        if one is None or other is None:
-            return unread(gold, extracted) if one is other else 0.0
-        return float(agree(one, other))
+    def compare(gold: Json, extracted: Json) -> float:
+        one, other = read(gold), read(extracted)
+        if one is not None and other is not None:
+            return float(agree(one, other))
+        return 1.0 if one is other and unread(gold) == unread(extracted) else 0.0
 
     def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
         import numpy as np
 
-        sides = gold, extracted
-        values = [[*map(read, side)] for side in sides]
-        rows, columns = ([i for i, value in enumerate(side) if value is not None] for side in values)
-        ours, theirs = ([value for value in side if value is not None] for side in values)
-        scores = np.zeros((len(gold), len(extracted)))
+        sides = [[*map(read, side)] for side in (gold, extracted)]
+        rows, columns = ([i for i, value in enumerate(side) if value is not None] for side in sides)
+        ours, theirs = ([value for value in side if value is not None] for side in sides)
+        scores = equal_keys(map(unread, gold), map(unread, extracted))
+        scores[rows] = scores[:, columns] = 0.0
         for i, j in np.ndindex(len(ours), len(theirs)) if near is None else _near_pairs(ours, theirs, *near):
             scores[rows[i], columns[j]] = float(agree(ours[i], theirs[j]))
-        rows, columns = ([i for i, value in enumerate(side) if value is None] for side in values)
-        left, right = [gold[i] for i in rows], [extracted[j] for j in columns]
-        if unread is same_text:
-            scores[np.ix_(rows, columns)] = equal_keys(map(equality.text_key, left), map(equality.text_key, right))
-        else:
-            scores[np.ix_(rows, columns)] = [[unread(one, other) for other in right] for one in left] or 0.0
         return scores
 
-    return BoundMetric(
-        compare=lambda gold, extracted: score(gold, read(gold), extracted, read(extracted)),
-        reflexive=reflexive,
-        explain=explain,
-        matrix=matrix,
-    )
+    return BoundMetric(compare=compare, reflexive=reflexive, explain=explain, matrix=matrix)
 
 
 def equal_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable]) -> Any:

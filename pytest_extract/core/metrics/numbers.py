@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Final
+from fractions import Fraction
+from typing import Final
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
-from pytest_extract.core.metrics.exact import equal_by, equality_metric, explain_read, reading_metric, same_text
+from pytest_extract.core.metrics.exact import equal_by, equality_metric, explain_read, reading_metric
 from pytest_extract.core.values import Json
-
-if TYPE_CHECKING:
-    from fractions import Fraction
 
 Number = int | float
 _READ_BY_FLOAT: Final = (int, float, str)
@@ -68,33 +66,16 @@ def gap(one: Number, other: Number) -> Number | Fraction:
     except OverflowError:
         if equality.is_nan(one) or equality.is_nan(other):
             return math.nan
-        from fractions import Fraction  # only for integers beyond floats
-
         return math.inf if math.inf in (abs(one), abs(other)) else abs(Fraction(one) - Fraction(other))
 
 
-def _at_most(one: Number, other: Number, part: float, of: Number) -> bool:
-    """Whether two finite numbers differ by at most a part of a number, all taken as they are written in decimals."""
-    error = gap(one, other)
-    try:
-        if not math.isclose(error, part * of):
-            return bool(error <= part * of)
-    except OverflowError:  # integers beyond floats
-        pass
-    from fractions import Fraction  # few numbers are as far apart as they may be
-
-    numbers = (Fraction(each if isinstance(each, int) else repr(each)) for each in (one, other, part, of))
-    first, second, share, whole = numbers
-    return abs(first - second) <= share * whole
+def exact(value: Number) -> Fraction:
+    """Return a finite number as it is written in decimals: 0.1 is one tenth."""
+    return Fraction(value if isinstance(value, int) else repr(value))
 
 
 NOISE: Final = 1e-9
 """Relative tolerance where none is named: what floats lose. Whole numbers lose nothing, and are compared exactly."""
-
-
-def is_whole(number: Number | Fraction) -> bool:
-    """Whether a number has no fraction, however it is written: 42.0 is whole."""
-    return number.is_integer() if isinstance(number, float) else number.denominator == 1
 
 
 def explain_with(convert: Convert) -> Callable[[Json, Json], str]:
@@ -137,20 +118,16 @@ def _error(gold: Number, extracted: Number) -> str:
 
 def _make_number(params: Params, _semantics: SemanticsName) -> BoundMetric:
     rel = NOISE if params["rel"] is None else float(params["rel"])
-    whole_rel = 0.0 if params["rel"] is None else rel
     tolerance = float(params["abs"])
+    of_fractions, absolute = exact(rel), exact(tolerance)
+    of_whole = 0 if params["rel"] is None else of_fractions
 
     def within(gold: Number, extracted: Number) -> bool:
-        if gold == extracted:
-            return True
-        if math.inf in (abs(gold), abs(extracted)):
-            return False
-        both_whole = is_whole(gold) and is_whole(extracted)
-        if both_whole:  # as integers, whose difference no float rounds away
-            gold, extracted = int(gold), int(extracted)
-        largest = max(abs(gold), abs(extracted))
-        relative = whole_rel if both_whole else rel
-        return _at_most(gold, extracted, relative, largest) or _at_most(gold, extracted, tolerance, 1)
+        if gold == extracted or math.inf in (abs(gold), abs(extracted)):
+            return gold == extracted
+        one, other = exact(gold), exact(extracted)
+        relative = of_whole if one.denominator == other.denominator == 1 else of_fractions
+        return abs(one - other) <= max(relative * max(abs(one), abs(other)), absolute)
 
     return reading_metric(json_number, within, explain_with(json_number), near=(float, rel, tolerance))
 
@@ -183,10 +160,9 @@ def _make_number_tolerance(params: Params, semantics: SemanticsName) -> BoundMet
         except OverflowError:
             return False
 
-    def unread(gold: Json, extracted: Json) -> float:
-        if published and isinstance(gold, bool) and isinstance(extracted, bool):  # only true against 1 is mended
-            return float(within(gold, extracted))
-        return same_text(gold, extracted)
+    def unread(value: Json) -> Hashable:
+        any_boolean = published and isinstance(value, bool) and tolerance >= 1  # only true against 1 is mended
+        return bool if any_boolean else equality.text_key(value)
 
     return reading_metric(
         python_float,
@@ -218,19 +194,20 @@ def _check_tolerance(value: Json) -> str | None:
 
 def _make_numeric(params: Params, semantics: SemanticsName) -> BoundMetric:
     published = semantics == "struct-extract-eval"
-    bounds = params["tolerance"] or {}
+    bounds = {name: bound for name, bound in (params["tolerance"] or {}).items() if bound is not None}
     rel, tolerance = bounds.get("rel"), bounds.get("abs")
 
     def within(gold: Number, extracted: Number) -> bool:
-        if not published and (equality.same(gold, extracted) or math.inf in (abs(gold), abs(extracted))):
+        is_same = equality.same(gold, extracted)
+        if is_same or not bounds or not (abs(gold) < math.inf and abs(extracted) < math.inf):
+            return is_same
+        one, other = exact(gold), exact(extracted)
+        near = rel is None or abs(one - other) <= exact(rel) * (abs(one) or 1)
+        return near and (tolerance is None or abs(one - other) <= exact(tolerance))
+
+    def as_published(gold: Number, extracted: Number) -> bool:
+        if not bounds or equality.is_nan(gold) or equality.is_nan(extracted):
             return equality.same(gold, extracted)
-        if equality.is_nan(gold) or equality.is_nan(extracted):
-            return equality.is_nan(gold) and equality.is_nan(extracted)
-        if rel is None and tolerance is None:
-            return gold == extracted
-        if not published:
-            near = rel is None or _at_most(gold, extracted, rel, abs(gold) or 1)
-            return near and (tolerance is None or _at_most(gold, extracted, tolerance, 1))
         error = gap(gold, extracted)
         try:  # beyond a bound is a mismatch, so NaN (inf / inf) is none
             far = rel is not None and float(error) / (abs(gold) or 1.0) > rel
@@ -238,13 +215,13 @@ def _make_numeric(params: Params, semantics: SemanticsName) -> BoundMetric:
             return gold == extracted
         return not far and (tolerance is None or not error > tolerance)
 
-    def unread(gold: Json, extracted: Json) -> float:
-        return float(gold is None and extracted is None) if published else same_text(gold, extracted)
+    def unread(value: Json) -> Hashable:
+        return object() if published and value is not None else equality.text_key(value)
 
     read = python_float_or_boolean if published else python_float
     return reading_metric(
         read,
-        within,
+        as_published if published else within,
         explain_with(read),
         unread=unread,
         reflexive=not published,

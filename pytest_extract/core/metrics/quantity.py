@@ -28,7 +28,7 @@ from pytest_extract.core.metrics.amounts import (
 )
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import explain_read, reading_metric
-from pytest_extract.core.metrics.numbers import NOISE, is_whole
+from pytest_extract.core.metrics.numbers import NOISE
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest
 from pytest_extract.lazy import lazy_pattern
@@ -337,7 +337,7 @@ def _in_base(low: Fraction, high: Fraction, unit: Unit | None) -> Quantity | Non
     if unit is None:
         return None
     first, last = (number * unit.factor + unit.zero for number in (low, high))
-    return Quantity(first, last, unit.powers, whole=is_whole(low) and is_whole(high))
+    return Quantity(first, last, unit.powers, whole=low.denominator == high.denominator == 1)
 
 
 def _make_quantity(params: Params, _semantics: SemanticsName) -> BoundMetric:

@@ -51,6 +51,7 @@ def reading_metric(
     explain: Explain,
     *,
     unread: Key = equality.text_key,
+    threshold: float = 1.0,
     reflexive: bool = True,
     near: tuple[Callable[[Read], float], float, float] | None = None,
 ) -> BoundMetric:
@@ -78,7 +79,7 @@ def reading_metric(
             scores[rows[i], columns[j]] = float(agree(ours[i], theirs[j]))
         return scores
 
-    return BoundMetric(compare=compare, reflexive=reflexive, explain=explain, matrix=matrix)
+    return BoundMetric(compare=compare, threshold=threshold, reflexive=reflexive, explain=explain, matrix=matrix)
 
 
 def equal_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable]) -> Any:

@@ -6,6 +6,7 @@ import difflib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
@@ -21,7 +22,7 @@ from pytest_extract.core.metrics.base import (
     Params,
     SemanticsName,
 )
-from pytest_extract.core.metrics.exact import MEASURES, bag_metric, reading_metric
+from pytest_extract.core.metrics.exact import MEASURES, bag_metric, differ, reading_metric
 from pytest_extract.core.regex import compile_regex
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.lazy import lazy_pattern
@@ -70,22 +71,23 @@ def text_matrix(normal: Normal, compare: Compare, edits: Edits = "Levenshtein", 
     return matrix
 
 
-def _edit_similarity(normal: Normal, threshold: float) -> BoundMetric:
-    """Make the metric 1 - edits / most edits of two texts; values without a text by JSON equality."""
-    similarity = _similarity("Levenshtein")
+def _text_metric(
+    read: Normal, agree: Callable[[str, str], float], explain: Callable[[str, str], str], threshold: float = 1.0
+) -> BoundMetric:
+    """Make a metric of two texts; values without a text are compared by JSON equality."""
 
-    def compare(gold: Json, extracted: Json) -> float:
-        one, other = normal(gold), normal(extracted)
-        if one is None or other is None:
-            return 1.0 if equality.same(gold, extracted) else 0.0
-        return float(similarity(one, other))
+    def reason(gold: Json, extracted: Json) -> str:
+        one, other = read(gold), read(extracted)
+        return differ(gold, extracted) if one is None or other is None else explain(one, other)
 
-    def explain(gold: Json, extracted: Json) -> str:
-        if (normal(gold) is None) is not (normal(extracted) is None):
-            return equality.types_differ(gold, extracted)
-        return f"similarity {compare(gold, extracted):.3f}"
+    return reading_metric(read, agree, reason, threshold=threshold)
 
-    return BoundMetric(compare=compare, threshold=threshold, explain=explain, matrix=text_matrix(normal, compare))
+
+def _likeness(
+    normal: Normal, ratio: Callable[[str, str], float], threshold: float, edits: Edits = "Levenshtein"
+) -> BoundMetric:
+    metric = _text_metric(normal, ratio, lambda one, other: f"similarity {ratio(one, other):.3f}", threshold)
+    return replace(metric, matrix=text_matrix(normal, metric.compare, edits))
 
 
 def _make_fuzzy(params: Params, _semantics: SemanticsName) -> BoundMetric:
@@ -97,31 +99,22 @@ def _make_fuzzy(params: Params, _semantics: SemanticsName) -> BoundMetric:
         text = folded(value)
         return " ".join(sorted(text.split())) if params["ignore_order"] else text
 
-    return _edit_similarity(normal, float(params["threshold"]))
+    return _likeness(normal, _similarity("Levenshtein"), float(params["threshold"]))
 
 
 def _make_string_fuzzy(params: Params, semantics: SemanticsName) -> BoundMetric:
-    # published: any text, even "false", is true
-    case_sensitive = bool(params["case_sensitive"])
-
     def normal(value: Json) -> str:
         text = equality.python_text(value)
-        return text if case_sensitive else text.lower()
+        return text if params["case_sensitive"] else text.lower()  # published: any text, even "false", is true
 
-    def difflib_ratio(gold: Json, extracted: Json) -> float:
-        one, other = normal(gold), normal(extracted)
+    def difflib_ratio(one: str, other: str) -> float:
         return 1.0 if one == other else difflib.SequenceMatcher(None, one, other).ratio()
 
     threshold = float(params["threshold"])
     if semantics != "extract-bench":
-        return _edit_similarity(normal, threshold)
-    return BoundMetric(
-        compare=difflib_ratio,
-        threshold=threshold,
-        explain=lambda gold, extracted: f"similarity {difflib_ratio(gold, extracted):.3f}",
-        # what difflib matches is a common subsequence, of which Indel counts the longest: upper bounds
-        matrix=text_matrix(normal, difflib_ratio, "Indel"),
-    )
+        return _likeness(normal, _similarity("Levenshtein"), threshold)
+    # what difflib matches is a common subsequence, of which Indel counts the longest: upper bounds
+    return _likeness(normal, difflib_ratio, threshold, "Indel")
 
 
 def _boolean_or_text(value: Json) -> str | None:
@@ -152,22 +145,11 @@ def _make_token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
 
 def _make_contains(params: Params, _semantics: SemanticsName) -> BoundMetric:
     folded = equality.folding(case_sensitive=params["case_sensitive"])
-
-    def compare(gold: Json, extracted: Json) -> float:
-        if isinstance(gold, str) and isinstance(extracted, str):
-            one, other = folded(gold), folded(extracted)
-            return 1.0 if one == other or (one and one in other) else 0.0
-        return 1.0 if equality.same(gold, extracted) else 0.0
-
-    def explain(gold: Json, extracted: Json) -> str:
-        if isinstance(gold, str) and isinstance(extracted, str):
-            return "the extracted text does not contain the gold text"
-        return equality.types_differ(gold, extracted)
-
-    return BoundMetric(compare=compare, explain=explain)
-
-
-# --- length
+    return _text_metric(
+        lambda value: folded(value) if isinstance(value, str) else None,
+        lambda gold, extracted: gold == extracted or bool(gold and gold in extracted),
+        lambda _gold, _extracted: "the extracted text does not contain the gold text",
+    )
 
 
 def _make_limited_text(params: Params, _semantics: SemanticsName) -> BoundMetric:
@@ -176,20 +158,18 @@ def _make_limited_text(params: Params, _semantics: SemanticsName) -> BoundMetric
     def length_of(text: str) -> int:
         return len(text.split()) if unit == "words" else len(text)
 
-    def compare(gold: Json, extracted: Json) -> float:
-        if not isinstance(extracted, str) or not isinstance(gold, str) or gold == extracted:
-            return 1.0 if equality.same(gold, extracted) else 0.0
+    def agree(gold: str, extracted: str) -> float:
         length = length_of(extracted)
-        if length > high:
-            return high / length
-        return length / low if length < low else 1.0
+        if gold == extracted or low <= length <= high:
+            return 1.0
+        return high / length if length > high else length / low
 
-    def explain(gold: Json, extracted: Json) -> str:
-        if not isinstance(extracted, str) or not isinstance(gold, str):
-            return equality.types_differ(gold, extracted)
+    def explain(_gold: str, extracted: str) -> str:
         return f"{length_of(extracted)} {unit}, allowed are {low} to {high}"
 
-    return BoundMetric(compare=compare, threshold=float(params["threshold"]), explain=explain)
+    return _text_metric(
+        lambda value: value if isinstance(value, str) else None, agree, explain, float(params["threshold"])
+    )
 
 
 # --- patterns

@@ -186,33 +186,29 @@ def class_schema(name: str, given: Any) -> Json:
 
 
 class _ValueCheck:
-    """One check: remembers the containers on the way down, to tell a cycle, and those found plain."""
+    """One check: remembers the containers on the way down, to tell a cycle."""
 
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
         self._open: set[int] = set()
-        self._plain: dict[int, object] = {}
 
     def checked(self, value: object, path: tuple[Step, ...]) -> Json:
         if type(value) in _SCALARS:
-            return _scalar(value, path) if self._strict else value
-        identity = id(value)
-        if identity in self._plain:
+            if self._strict and (problem := _problem(value)):
+                raise NotJson(problem, path)
             return value
-        if identity in self._open:
+        if id(value) in self._open:
             raise NoJsonType("the value contains itself", path)
         if self._strict and len(path) >= MAX_DEPTH:
             raise NotJson(f"nested more than {MAX_DEPTH} levels deep", path)
-        self._open.add(identity)
+        self._open.add(id(value))
         if isinstance(value, dict):
             plain = self._object(value, path)
         elif isinstance(value, list | tuple):
             plain = self._array(value, path)
         else:
             plain = self.checked(_undressed(value, path), path)
-        self._open.discard(identity)
-        if plain is value:
-            self._plain[identity] = value
+        self._open.discard(id(value))
         return plain
 
     def _object(self, value: dict[Json, Json], path: tuple[Step, ...]) -> Json:
@@ -232,12 +228,11 @@ class _ValueCheck:
         return value if same else plain
 
 
-def _scalar(value: Any, path: tuple[Step, ...]) -> Json:
+def _problem(value: Any) -> str | None:
+    """Say why JSON cannot hold a scalar; None where it can."""
     if type(value) is int and value.bit_length() > _LONG_BITS:
-        raise NotJson(_TOO_LONG, path)
-    if type(value) is float and not math.isfinite(value):
-        raise NotJson(f"{value!r} is no JSON value", path)
-    return value
+        return _TOO_LONG
+    return f"{value!r} is no JSON value" if type(value) is float and not math.isfinite(value) else None
 
 
 def _name(key: object, path: tuple[Step, ...]) -> str:
@@ -248,7 +243,7 @@ def _name(key: object, path: tuple[Step, ...]) -> str:
     raise NoJsonType(f"the key {_value_text(key)} is of type {type(key).__name__}; JSON keys are texts{hint}", path)
 
 
-def _undressed(value: object, path: tuple[Step, ...]) -> object:
+def _undressed(value: Any, path: tuple[Step, ...]) -> object:
     """Return what a value says in JSON, its parts not looked at yet; raises NoJsonType where it says nothing."""
     match value:
         case Missing():
@@ -266,24 +261,18 @@ def _undressed(value: object, path: tuple[Step, ...]) -> object:
             return f"{text.removesuffix(_UTC)}Z" if text.endswith(_UTC) else text  # as pydantic writes it
         case PurePath():
             return str(value)
-        case bytes() | bytearray() | memoryview() | type():
-            raise _no_json(value, path)
-        case _:
-            return _parts(value, path)
-
-
-def _parts(value: Any, path: tuple[Step, ...]) -> object:
-    """Return the parts of an object, or what a library says of it; whatever its own code raises is a NoJsonType."""
     try:
-        return _opened(value, path)
-    except NotJson:
-        raise
+        parts = None if isinstance(value, bytes | bytearray | memoryview | type) else _parts(value)
     except Exception as error:  # the object is the user's, its methods too
         raise NoJsonType(f"a value of type {type(value).__name__} does not turn into JSON: {error}", path) from error
+    if parts is None:
+        advice = next((f"; {text}" for kind, text in _ADVICE.items() if isinstance(value, kind)), "")
+        raise NoJsonType(f"{_value_text(value)}, of type {type(value).__name__}, is no JSON value{advice}", path)
+    return parts
 
 
-def _opened(value: Any, path: tuple[Step, ...]) -> object:
-    """Return the parts of an object that has some, as a dict or list; raises NoJsonType for any other."""
+def _parts(value: Any) -> object:
+    """Return the parts of an object as a dict or list, or what a library says of it; None for any other."""
     if isinstance(value, Mapping):
         return dict(value)
     dump = getattr(value, "model_dump", None)
@@ -299,25 +288,24 @@ def _opened(value: Any, path: tuple[Step, ...]) -> object:
         return list(value)
     if _is_a(value, "uuid", "UUID"):
         return str(value)
-    if _is_a(value, "numpy", "generic"):
-        kind = value.dtype.kind
-        if kind == "M" and str(value) != "NaT":  # in ISO 8601, with as many decimal places as it takes
-            rounded = value.astype("datetime64[us]")
-            if value.dtype.str.endswith(("[ns]", "[ps]", "[fs]", "[as]")) and rounded != value:
-                return str(value)
-            inner = (rounded if isinstance(value.item(), int) else value).item()
-            return inner.isoformat() if isinstance(inner, date) else str(value)
-        if kind in "biuf":
-            inner = value.item()
-            if isinstance(inner, bool | int | float):
-                return inner
-            if float(value) == value:  # a long double
-                return float(value)
-        raise _no_json(value, path)
     if _is_a(value, "numpy", "ndarray"):
-        # dates one by one: `tolist` makes numbers of nanoseconds
-        return list(value) if value.ndim and value.dtype.kind in "mMg" else value.tolist()
-    raise _no_json(value, path)
+        return list(value) if value.ndim else value[()]
+    return _of_numpy(value) if _is_a(value, "numpy", "generic") else None
+
+
+def _of_numpy(value: Any) -> object:
+    """Return a number, boolean or date of numpy as Python's, a date finer than microseconds in ISO 8601."""
+    inner = value.item()
+    if value.dtype.kind == "M" and inner is not None:
+        text = str(value)
+        if isinstance(inner, date):
+            return inner.isoformat()
+        return text if text[26:].strip("0") else text[:26].removesuffix(".000000")
+    if value.dtype.kind == "f":  # a long double may have more digits
+        return (
+            float(value) if float(value) == value or math.isnan(value) else None
+        )  # a long double may have more digits
+    return inner if value.dtype.kind in "biu" else None
 
 
 def _with_decimals(dumped: Any, inner: Any) -> Any:
@@ -353,11 +341,6 @@ def _exact(value: Decimal, path: tuple[Step, ...]) -> int | float:
         return int(value)
     message = f"Decimal({str(value)!r:.60}) has more digits than a JSON number keeps; return a text, or round it"
     raise NoJsonType(message, path)
-
-
-def _no_json(value: object, path: tuple[Step, ...]) -> NoJsonType:
-    advice = next((f"; {text}" for kind, text in _ADVICE.items() if isinstance(value, kind)), "")
-    return NoJsonType(f"{_value_text(value)}, of type {type(value).__name__}, is no JSON value{advice}", path)
 
 
 def _value_text(value: object) -> str:

@@ -41,20 +41,13 @@ class NumberStyle(NamedTuple):
     short_scale: bool = False
 
 
-_COMMA_POINT = NumberStyle(".", ",", short_scale=True)
-_POINT_COMMA = NumberStyle(",", ".")
-_SPACE_COMMA = NumberStyle(",", _SPACES)
-_EITHER_COMMA = NumberStyle(",", "." + _SPACES)
-_SWISS = NumberStyle(".", "'\u2019" + _SPACES)
-_INDIAN = NumberStyle(".", ",", indian=True, short_scale=True)
-
 _STYLES: Mapping[NumberStyle, str] = {
-    _COMMA_POINT: "en en-US en-GB en-CA en-AU ja zh ko th he es-MX",
-    _INDIAN: "hi en-IN",
-    _POINT_COMMA: "de nl id tr da el hr sl ro is vi",
-    _EITHER_COMMA: "es it pt de-AT",
-    _SPACE_COMMA: "fr pl cs sk ru uk bg fi sv nb nn no hu et lv lt en-ZA fr-CA",
-    _SWISS: "de-CH fr-CH it-CH",
+    NumberStyle(".", ",", short_scale=True): "en en-US en-GB en-CA en-AU ja zh ko th he es-MX",
+    NumberStyle(".", ",", indian=True, short_scale=True): "hi en-IN",
+    NumberStyle(",", "."): "de nl id tr da el hr sl ro is vi",
+    NumberStyle(",", "." + _SPACES): "es it pt de-AT",
+    NumberStyle(",", _SPACES): "fr pl cs sk ru uk bg fi sv nb nn no hu et lv lt en-ZA fr-CA",
+    NumberStyle(".", "'\u2019" + _SPACES): "de-CH fr-CH it-CH",
     NumberStyle(".", "", short_scale=True): "plain",
 }
 LOCALES: Final[Mapping[str, NumberStyle]] = MappingProxyType(
@@ -147,7 +140,7 @@ class Written(NamedTuple):
 
 
 _DIGITS = lazy_pattern(rf"(?:(?<![^\W\d_])[.,])?\d(?:[\d.,'\u2019{_SPACES}]*\d)?")
-_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+RAISED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _POWER = lazy_pattern(
     r"(?:e(?P<plain>[-+\u2212]?\d{1,3})|\s?[x\u00d7*\u00b7\u22c5]\s?10(?:(?:\^|\*\*)(?P<marked>[-+\u2212]?\d{1,3})|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{1,3})))(?!\d)",
     re.IGNORECASE,
@@ -192,7 +185,7 @@ def _power(text: str, end: int) -> tuple[int, Fraction]:
     if match is None:
         return end, Fraction(1)
     digits = next(part for part in match.groups() if part is not None)
-    return match.end(), Fraction(10) ** int(digits.translate(_RAISED).replace("\u2212", "-"))
+    return match.end(), Fraction(10) ** int(digits.translate(RAISED).replace("\u2212", "-"))
 
 
 def _without_trailing_sign(after: str) -> tuple[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -19,6 +20,7 @@ from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.amounts import (
     LOCALE,
     LONGEST,
+    RAISED,
     NumberStyle,
     decimal_text,
     exactly,
@@ -190,9 +192,10 @@ def _caseless() -> Mapping[str, Unit]:
     }
 
 
-_POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_FACTOR = lazy_pattern(r"(?P<name>[^\W\d_]+|[\"'%‰°]+[^\W\d_]*)\.?(?:\^|\*\*)?(?P<power>-?\d)?")
-_STEP = lazy_pattern(r"\s*(?P<over>/|\bper\b)\s*|\s*[*·⋅\u00d7]\s*|\s+")
+_FACTOR = lazy_pattern(
+    r"(?:\s*(?P<over>/|\bper\b)\s*|\s*[*·⋅\u00d7]\s*|\s+)?"
+    r"(?P<name>[^\W\d_]+|[\"'%‰°]+[^\W\d_]*)\.?(?:\^|\*\*)?(?P<power>-?\d)?"
+)
 
 
 def unit_names() -> Collection[str]:
@@ -206,16 +209,14 @@ def read_unit(text: str, *, known: bool = True) -> Unit | None:
 
     known: whether every word must be a unit that we know; else an unknown word is a unit of its own.
     """
-    words = text.strip().translate(_POWERS)
+    words = text.strip().translate(RAISED)
     degrees = _DEGREES.fullmatch(words.casefold())
     if degrees is not None:
         factor, zero = _TEMPERATURES[(degrees[1] or degrees[2])[0]]
         return Unit(factor, (("K", 1),), zero)
     for pattern, usual in _SPELLINGS:
         words = pattern.sub(usual, words)
-    product = Unit(Fraction(1))
-    step = _STEP.match(words)  # "5,000 /µl"
-    place, over = step.end() if step else 0, bool(step and step["over"])
+    product, over, place = Unit(Fraction(1)), False, 0
     while place < len(words):
         match = _FACTOR.match(words, place)
         if match is None:
@@ -225,10 +226,9 @@ def read_unit(text: str, *, known: bool = True) -> Unit | None:
             if known or not match["name"][0].isalpha():
                 return None
             unit = Unit(Fraction(1), ((f"?{match['name'].casefold()}", 1),))  # no base unit has such a name
+        over = over or match["over"] is not None  # "5,000 /µl" begins with it
         product = _times(product, unit, int(match["power"] or 1) * (-1 if over else 1))
-        step = _STEP.match(words, match.end())
-        place = step.end() if step else match.end()
-        over = over or bool(step and step["over"])
+        place = match.end()
     return product
 
 
@@ -270,6 +270,13 @@ class Quantity(NamedTuple):
         return self.bound + (low if self.value == self.high else f"{low} to {high}")
 
 
+def _in_base(low: Fraction, high: Fraction, unit: Unit | None) -> Quantity | None:
+    if unit is None:
+        return None
+    first, last = (number * unit.factor + unit.zero for number in (low, high))
+    return Quantity(first, last, unit.powers, whole=low.denominator == high.denominator == 1)
+
+
 @dataclass(frozen=True, slots=True)
 class _QuantityReader:
     """Reads quantities in some styles of numbers; `default` is the unit of those that name none."""
@@ -286,13 +293,9 @@ class _QuantityReader:
         if len(text) > LONGEST:
             return None
         sign = _BOUND.match(text)
-        found = self._unsigned(text[sign.end() :] if sign else text)
-        if found is None or sign is None:
-            return found
-        return found._replace(bound=_BOUNDS.get(sign[1], sign[1]))
-
-    def _unsigned(self, text: str) -> Quantity | None:
-        return self._one(text) or self._sum(text) or self._span(text)
+        text = text[sign.end() :] if sign else text
+        found = self._one(text) or self._sum(text) or self._span(text)
+        return found._replace(bound=_BOUNDS.get(sign[1], sign[1])) if found and sign else found
 
     def _unit(self, text: str) -> Unit | None:
         return read_unit(text, known=False) if text else self.default
@@ -305,19 +308,15 @@ class _QuantityReader:
 
     def _sum(self, text: str) -> Quantity | None:
         """Read "5 ft 11 in" and "1 h 30 min": parts in units of one kind, each smaller than the one before."""
-        parts = [self._one(part) for part in _BETWEEN.split(text)]
-        first = parts[0]
-        if len(parts) < 2 or first is None or BASE_UNITS.isdisjoint(name for name, _ in first.powers):
+        found = [self._one(part) for part in _BETWEEN.split(text)]
+        parts = [part for part in found if part is not None]
+        if len(parts) < max(2, len(found)) or BASE_UNITS.isdisjoint(name for name, _ in parts[0].powers):
             return None
-        total = last = first.value
-        whole = first.whole
-        for part in parts[1:]:
-            if part is None or not part.same_kind(first) or not 0 <= part.value < last:
+        for last, part in pairwise(parts):
+            if not part.same_kind(last) or not 0 <= part.value < last.value:
                 return None
-            last = part.value
-            total += last
-            whole = whole and part.whole
-        return first._replace(value=total, high=total, whole=whole)
+        total = sum((part.value for part in parts), Fraction(0))
+        return parts[0]._replace(value=total, high=total, whole=all(part.whole for part in parts))
 
     def _span(self, text: str) -> Quantity | None:
         """Read "3.5-5.0 mmol/L" and "2 g to 3 g"."""
@@ -325,19 +324,10 @@ class _QuantityReader:
         if match is None:
             return None
         low, high = (read_written(match[name], self.styles) for name in ("low", "high"))
-        if low is None or high is None or low.before or high.before:
+        if low is None or high is None or low.before or high.before or low.value > high.value:
             return None
         unit = self._unit(high.after)
-        if unit is None or (low.after and self._unit(low.after) != unit) or low.value > high.value:
-            return None
-        return _in_base(low.value, high.value, unit)
-
-
-def _in_base(low: Fraction, high: Fraction, unit: Unit | None) -> Quantity | None:
-    if unit is None:
-        return None
-    first, last = (number * unit.factor + unit.zero for number in (low, high))
-    return Quantity(first, last, unit.powers, whole=low.denominator == high.denominator == 1)
+        return None if low.after and self._unit(low.after) != unit else _in_base(low.value, high.value, unit)
 
 
 def _make_quantity(params: Params, _semantics: SemanticsName) -> BoundMetric:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics.dates import MONTHS, full_year, make_date
+from pytest_extract.core.metrics.equality import is_number
 from pytest_extract.core.values import Json
 
 _MARKS: Final = {"\uff0c": ",", "\uff0e": ".", "\u066c": ",", "\u066b": "."}
@@ -25,6 +26,7 @@ _SCALES: Final = {
 _SCALE: Final = re.compile(
     rf"[\s\u00a0-]?({'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![^\W\d_])", re.IGNORECASE
 )
+_EXACT: Final = Context(prec=200)
 LONGEST_NUMBER: Final = 40
 """Digits of the longest number that is looked for."""
 _MONTH: Final = "|".join(sorted(MONTHS, key=len, reverse=True))
@@ -64,7 +66,7 @@ def numbers_in(text: str) -> Iterator[Notation]:
         if not keys:  # a date or a section's number: each of its parts is a number
             for each in re.finditer(r"\d+", found[0]):
                 start = found.start() + each.start()
-                yield Notation(start, start + len(each[0]), (_key(_in_ascii(each[0]), ""),))
+                yield Notation(start, start + len(each[0]), (_key(_in_ascii(each[0])),))
             continue
         scale = _SCALE.match(text, found.end())
         yield Notation(*found.span(), keys)
@@ -72,8 +74,8 @@ def numbers_in(text: str) -> Iterator[Notation]:
             power = _SCALES[scale[1].lower()]
             yield Notation(found.start(), scale.end(), tuple(scaled(key, power) for key in keys))
     for found in _SPACED.finditer(text):
-        whole, _, part = _in_ascii(found[0]).replace(",", ".").partition(".")
-        yield Notation(*found.span(), (_key(re.sub(r"\D", "", whole), part),))
+        number = re.sub(r"[^\d.]", "", _in_ascii(found[0]).replace(",", "."))
+        yield Notation(*found.span(), (_key(number),))
 
 
 _TABLE_UNITS: Final = {"thousands": 3, "millions": 6, "billions": 9, "tsd": 3, "mio": 6, "mrd": 9, "000": 3, "000s": 3}
@@ -92,21 +94,21 @@ def table_units_in(text: str) -> Iterator[Notation]:
 def _readings(token: str) -> tuple[str, ...]:
     """Return what digits with separators can mean; nothing if they are no number."""
     if token[0] in ".,":
-        return (_key("", token[1:]),) if token[1:].isdecimal() else ()
+        return (_key(f"0.{token[1:]}"),) if token[1:].isdecimal() else ()
     separators = [each for each in token if not each.isdecimal()]
     if not separators:
-        return (_key(token, ""),)
+        return (_key(token),)
     groups = re.split(r"\D", token)
     *before, last = separators
     grouped = all(len(group) == 3 for group in groups[1:]) and len(groups[0]) <= 3 and len(set(separators)) == 1
     indian = (
         len(groups) > 2 and len(groups[-1]) == 3 and all(len(g) == 2 for g in groups[1:-1]) and {*separators} == {","}
     )
-    keys = [_key("".join(groups), "")] if grouped or indian else []
+    keys = [_key("".join(groups))] if grouped or indian else []
     inner = all(len(group) == 3 for group in groups[1:-1]) and len(set(before)) < 2 and last not in before
     inner = inner or (all(len(group) == 2 for group in groups[1:-2]) and len(groups) > 3 and len(groups[-2]) == 3)
     if inner and last in ".," and not (keys and groups[-1] == "000"):  # nobody writes 17 as 17,000
-        keys.append(_key("".join(groups[:-1]), groups[-1]))
+        keys.append(_key(f"{''.join(groups[:-1])}.{groups[-1]}"))
     return tuple(dict.fromkeys(keys))
 
 
@@ -117,33 +119,24 @@ def _in_ascii(token: str) -> str:
     return "".join(str(int(each)) if each.isdecimal() else _MARKS.get(each, each) for each in token)
 
 
-def _key(whole: str, part: str) -> str:
-    part = part.rstrip("0")
-    return f"{whole.lstrip('0') or '0'}{f'.{part}' if part else ''}"
+def _key(number: str) -> str:
+    """Return the one spelling of a decimal number: without zeros that say nothing."""
+    whole, _, part = number.partition(".")
+    whole, part = whole.lstrip("0") or "0", part.rstrip("0")
+    return f"{whole}.{part}" if part else whole
 
 
 def scaled(key: str, power: int) -> str:
     """Return the key of a number times a power of ten."""
-    whole, _, part = key.partition(".")
-    if power >= 0:
-        return _key(whole + part[:power].ljust(power, "0"), part[power:])
-    whole = whole.rjust(1 - power, "0")
-    return _key(whole[:power], whole[power:] + part)
+    return _key(f"{Decimal(key).scaleb(power, _EXACT):f}")
 
 
 def number_key(value: Json) -> str | None:
     """Return the key of a number, without its sign; None for a value that is none, or too long."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if not is_number(value) or (isinstance(value, int) and value.bit_length() > LONGEST_NUMBER * 4):
         return None
-    if isinstance(value, int):
-        if value.bit_length() > LONGEST_NUMBER * 4:
-            return None
-        return _key(str(abs(value)), "")
-    text = repr(abs(value))
-    if "e" in text:
-        text = f"{Decimal(text):f}" if abs(value) < 1e15 else ""
-    whole, _, part = text.partition(".")
-    return _key(whole, part) if whole.isdecimal() else None
+    text = f"{Decimal(repr(value)):f}".removeprefix("-")
+    return _key(text) if text[0].isdecimal() and len(text) <= 2 * LONGEST_NUMBER else None
 
 
 def dates_in(text: str) -> Iterator[Notation]:
@@ -174,7 +167,7 @@ def _date_keys(found: re.Match[str]) -> Iterator[str]:
 def _day_key(year: int, month: int, day: int | None = None) -> Iterator[str]:
     found = make_date(full_year(year) if year < 100 else year, month, day)
     if found is not None:
-        yield "-".join(f"{part:02d}" for part in found.known)
+        yield found.text
 
 
 def date_keys(text: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -35,6 +35,11 @@ class PartialDate(NamedTuple):
     def known(self) -> tuple[int, ...]:
         """The parts that are known, largest first."""
         return tuple(part for part in (self.year, self.month, self.day) if part is not None)
+
+    @property
+    def text(self) -> str:
+        """The parts that are known, in ISO 8601."""
+        return "-".join(f"{part:02d}" for part in self.known)
 
     @property
     def number(self) -> int:
@@ -110,17 +115,13 @@ def _with_time(found: PartialDate | None, clock: Sequence[int], zone: str = "") 
     if found is None or found.day is None:
         return found
     try:
-        moment = datetime(found.year, found.month or 1, found.day, *clock, tzinfo=_offset(zone))  # type: ignore[misc,arg-type]
+        moment = datetime(found.year, found.month or 1, found.day, *clock)  # type: ignore[arg-type]  # noqa: DTZ001
+        if zone:
+            offset = "Z" if zone.isalpha() else zone
+            moment = moment.replace(tzinfo=datetime.fromisoformat(f"2000-01-01T00{offset}").tzinfo)
     except ValueError:
         return None
     return found._replace(time=moment)
-
-
-def _offset(zone: str) -> timezone | None:
-    if not zone or zone[0] not in "+-":
-        return UTC if zone else None
-    offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:].lstrip(":") or 0))
-    return timezone(offset if zone[0] == "+" else -offset)
 
 
 def _from_parts(parts: Mapping[str, str | None]) -> PartialDate | None:
@@ -233,8 +234,19 @@ def compile_format(declared: str) -> Callable[[str], PartialDate | None]:
 
     Raises ValueError that says what is wrong with the format.
     """
-    pattern, used = _format_pattern(declared)
-    if not used & {"Y", "y"}:
+    pattern, used = "", set()
+    for part in re.findall(r"%.?|\s+|[^%\s]+", declared, re.DOTALL):
+        directive = part[1:]
+        if part[0] != "%":
+            pattern += r"\s+" if part.isspace() else re.escape(part)
+        elif directive not in _DIRECTIVES:
+            raise ValueError(f"has the unknown directive {part}; known: {' '.join('%' + d for d in _DIRECTIVES)}")
+        elif (own := _DIRECTIVES[directive]) in used and directive != "%":
+            raise ValueError(f"has {part} twice")
+        else:
+            used.add(own)
+            pattern += own
+    if used.isdisjoint((_DIRECTIVES["Y"], _DIRECTIVES["y"])):
         raise ValueError("needs a year (%Y or %y)")
     compiled = re.compile(pattern)
 
@@ -243,29 +255,6 @@ def compile_format(declared: str) -> Callable[[str], PartialDate | None]:
         return None if match is None else _from_parts(match.groupdict())
 
     return read
-
-
-def _format_pattern(declared: str) -> tuple[str, set[str]]:
-    parts: list[str] = []
-    used: set[str] = set()
-    letters = iter(declared)
-    for letter in letters:
-        if letter.isspace():
-            if parts[-1:] != [r"\s+"]:  # two in a row could share the spaces of a text in many ways
-                parts.append(r"\s+")
-            continue
-        if letter != "%":
-            parts.append(re.escape(letter))
-            continue
-        directive = next(letters, "")
-        if directive not in _DIRECTIVES:
-            raise ValueError(f"has the unknown directive %{directive}; known: {' '.join('%' + d for d in _DIRECTIVES)}")
-        name = "B" if directive == "b" else directive
-        if name in used:
-            raise ValueError(f"has %{directive} twice")
-        used |= {name} - {"%"}
-        parts.append(_DIRECTIVES[directive])
-    return "".join(parts), used
 
 
 def date_reader(params: Params) -> Callable[[Json], PartialDate | None]:
@@ -328,7 +317,7 @@ def _differ(gold: PartialDate, extracted: PartialDate) -> str:
         return f"known to the {names[len(extracted.known) - 1]}, expected to the {names[len(gold.known) - 1]}"
     if gold.known == extracted.known:
         return _times(gold.time, extracted.time)
-    text = f"{_iso_text(gold)} expected, got {_iso_text(extracted)}"
+    text = f"{gold.text} expected, got {extracted.text}"
     if len(gold.known) < 3:
         return text
     days = extracted.number - gold.number
@@ -342,10 +331,6 @@ def _times(gold: datetime | None, extracted: datetime | None) -> str:
         return "times differ"
     clock = "" if gold.replace(tzinfo=None) == extracted.replace(tzinfo=None) else "times differ, and "
     return f"{clock}no time zone expected" if gold.tzinfo is None else f"{clock}the time zone is missing"
-
-
-def _iso_text(value: PartialDate) -> str:
-    return "-".join(f"{part:02d}" for part in value.known)
 
 
 def _check_format(value: Json) -> str | None:

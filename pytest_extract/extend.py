@@ -186,7 +186,7 @@ def metric(
             compare: Callable[[Json, Json], float] = partial(function, **given)
             return BoundMetric(name=parts["name"], compare=compare, threshold=threshold, reflexive=reflexive)
 
-        return MetricSpec(**parts, make=make, symmetric=False)
+        return MetricSpec(**parts, make=make)
 
     return _marking("metric", name, ("gold", "extracted"), params, spec)
 

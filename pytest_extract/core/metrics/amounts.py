@@ -431,7 +431,7 @@ SPECS = (
             LOCALE,
             *_TOLERANCES,
             check.any_of("percent", ("number", "fraction"), "whether 12.5 % is the number 12.5 or the fraction 0.125"),
-            Param(name="scales", check=check.boolean, default=False, doc="whether words like million count"),
+            check.switch("scales", "whether words like million count"),
         ),
         examples=(
             Example(1234.5, "1.234,50", 1.0, {"locale": "de"}),
@@ -440,7 +440,6 @@ SPECS = (
             Example(0.125, "12.5%", 1.0, {"percent": "fraction"}),
             Example(1_200_000, "1.2 million", 1.0, {"scales": True}),
         ),
-        symmetric=False,
     ),
     MetricSpec(
         name="money",
@@ -452,12 +451,7 @@ SPECS = (
             LOCALE,
             *_TOLERANCES,
             Param(name="currency", check=_check_currency, doc="ISO code of amounts that name none"),
-            Param(
-                name="require_currency",
-                check=check.boolean,
-                default=False,
-                doc="whether an amount without currency differs from one with",
-            ),
+            check.switch("require_currency", "whether an amount without currency differs from one with"),
         ),
         examples=(
             Example("1,234.50 EUR", "€1234.5", 1.0),
@@ -468,6 +462,5 @@ SPECS = (
             Example("250 k€", "250 000 EUR", 1.0, {"locale": "fr"}),
             Example("$(1,234.50)", "-1234.5", 1.0),
         ),
-        symmetric=False,
     ),
 )

@@ -90,8 +90,7 @@ class Example(NamedTuple):
 class MetricSpec:
     """One row of the metric table. `make` gets checked parameters with defaults filled in, and the semantics' name.
 
-    `symmetric`: gold and extracted can change places without changing the score. `function`: the project's own function
-    that it was made of.
+    `function`: the project's own function that it was made of.
     """
 
     name: str
@@ -99,7 +98,6 @@ class MetricSpec:
     doc: str
     params: tuple[Param, ...] = ()
     examples: tuple[Example, ...] = ()
-    symmetric: bool = True
     function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
     def bind(self, given: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:

@@ -75,7 +75,7 @@ _VALUES = Param(name="values", check=check.any_list, required=True, doc="the lis
 _OF_SETS = (
     check.threshold(1.0),
     check.any_of("measure", tuple(MEASURES), "the score: f1, jaccard, recall or precision of the items"),
-    Param(name="case_sensitive", check=check.boolean, default=True, doc="whether case counts"),
+    check.switch("case_sensitive", "whether case counts", default=True),
     Param(name="separator", check=check.text, doc='a string value is split here ("," or ";")'),
 )
 
@@ -92,7 +92,6 @@ SPECS = (
             Example(gold=1, extracted=True, score=0.0, params={"values": [1]}),
             Example(gold=1, extracted=True, score=1.0, params={"values": [1]}, semantics="struct-extract-eval"),
         ),
-        symmetric=False,
     ),
     MetricSpec(
         name="oneof_with_gold",
@@ -101,14 +100,13 @@ SPECS = (
         "white space folding and casefold.",
         params=(
             _VALUES,
-            Param(name="case_sensitive", check=check.boolean, default=False, doc="whether case counts"),
+            check.switch("case_sensitive", "whether case counts"),
         ),
         examples=(
             Example("USA", "usa", 1.0, {"values": ["United States", "U.S."]}),
             Example("USA", "united states", 1.0, {"values": ["United States", "U.S."]}),
             Example("USA", "Canada", 0.0, {"values": ["United States", "U.S."]}),
         ),
-        symmetric=False,
     ),
     MetricSpec(
         name="set",
@@ -122,7 +120,6 @@ SPECS = (
             Example(["a", "b", "c"], ["a", "b"], 2 / 3, {"measure": "jaccard"}),
             Example("a; b", ["b", "a"], 1.0, {"separator": ";"}),
         ),
-        symmetric=False,
     ),
     MetricSpec(
         name="multiset",
@@ -133,6 +130,5 @@ SPECS = (
             Example([1, 1, 2], [2, 1, 1.0], 1.0),
             Example(["a", "a"], ["a"], 2 / 3),
         ),
-        symmetric=False,
     ),
 )

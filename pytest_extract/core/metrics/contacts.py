@@ -170,10 +170,6 @@ def _email_normal(text: str) -> str | None:
     return None if match is None or host is None else f"{match[1].casefold()}@{host}"
 
 
-def _make_email(_params: Params, _semantics: SemanticsName) -> BoundMetric:
-    return _normalised("an e-mail address", _email_normal)
-
-
 SPECS = (
     MetricSpec(
         name="phone",
@@ -200,9 +196,9 @@ SPECS = (
         doc="URLs that mean the same: case of the host, its spelling (IDN), default port, escapes, dot segments and a "
         "slash at the end do not count; the scheme and the fragment do only if asked for.",
         params=(
-            Param(name="ignore_scheme", check=check.boolean, default=True, doc="whether http is https and none"),
-            Param(name="ignore_www", check=check.boolean, default=False, doc="whether www.x.org is x.org"),
-            Param(name="ignore_fragment", check=check.boolean, default=True, doc="whether #part is left out"),
+            check.switch("ignore_scheme", "whether http is https and none", default=True),
+            check.switch("ignore_www", "whether www.x.org is x.org"),
+            check.switch("ignore_fragment", "whether #part is left out", default=True),
             check.any_of(
                 "query",
                 ("any_order", "ordered", "no_tracking", "ignore"),
@@ -220,7 +216,7 @@ SPECS = (
     ),
     MetricSpec(
         name="email",
-        make=_make_email,
+        make=lambda _params, _semantics: _normalised("an e-mail address", _email_normal),
         doc="E-mail addresses; case, a name before them (Jo <jo@x.org>) and the host's spelling do not count.",
         examples=(
             Example("Jo@Example.com", "mailto:jo@example.com", 1.0),

@@ -362,7 +362,7 @@ SPECS = (
             check.any_of(
                 "partial", _WHEN, "whether 2024-03 agrees with 2024-03-15: never, if gold is shorter, or always"
             ),
-            Param(name="time", check=check.boolean, default=False, doc="whether the time of day counts"),
+            check.switch("time", "whether the time of day counts"),
             check.any_of("zone", _WHEN, "whether 10:00 agrees with 10:00 in any time zone: never, in gold, or always"),
             Param(name="tolerance_days", check=check.integer(0), default=0, doc="days that full dates may differ"),
         ),
@@ -379,6 +379,5 @@ SPECS = (
             Example("2024-03-15T10:00:00+01:00", "2024-03-15T10:00:00", 0.0, {"time": True}),
             Example("2024-03-15T10:00:00", "2024-03-15T10:00:00Z", 1.0, {"time": True, "zone": "gold"}),
         ),
-        symmetric=False,
     ),
 )

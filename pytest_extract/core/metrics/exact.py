@@ -95,21 +95,18 @@ def common_weights(ours: Sequence[Mapping[Hashable, float]], theirs: Sequence[Ma
     """Return the weight that each two bags (element -> weight) have in common."""
     import numpy as np
 
-    def by_element(bags: Sequence[Mapping[Hashable, float]]) -> dict[Hashable, tuple[list[int], list[float]]]:
-        found: dict[Hashable, tuple[list[int], list[float]]] = {}
-        for place, bag in enumerate(bags):
-            for element, weight in bag.items():
-                places, weights = found.setdefault(element, ([], []))
-                places.append(place)
-                weights.append(weight)
-        return found
-
+    places: dict[Hashable, tuple[list[int], list[float]]] = {}
+    for column, bag in enumerate(theirs):
+        for element, weight in bag.items():
+            columns, weights = places.setdefault(element, ([], []))
+            columns.append(column)
+            weights.append(weight)
+    arrays = {element: (np.array(columns), np.array(weights)) for element, (columns, weights) in places.items()}
     total = np.zeros((len(ours), len(theirs)))
-    others = by_element(theirs)
-    for element, (rows, weights) in by_element(ours).items():
-        if element in others:
-            columns, other_weights = others[element]
-            total[np.ix_(rows, columns)] += np.minimum.outer(weights, other_weights)
+    for row, bag in enumerate(ours):
+        for element in bag.keys() & arrays.keys():
+            own, others = arrays[element]
+            total[row, own] += np.minimum(bag[element], others)
     return total
 
 
@@ -132,22 +129,18 @@ def bag_metric(
 
     def compare(gold: Json, extracted: Json) -> float:
         one, other = read(gold), read(extracted)
-        if not one and not other:
-            return 1.0
         common = (one & other).total()
-        return float(measure(common, one.total(), other.total())) if common else 0.0
+        return float(measure(common, one.total(), other.total()) if common else one == other)
 
     def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
         import numpy as np
 
         ours, theirs = [*map(read, gold)], [*map(read, extracted)]
         common = common_weights(ours, theirs)
-        sizes = [np.array([bag.total() for bag in side]) for side in (ours, theirs)]
-        ones, others = np.meshgrid(*sizes, indexing="ij")
-        scores = ((ones == 0) & (others == 0)).astype(float)
-        shared = common > 0
-        scores[shared] = measure(common[shared], ones[shared], others[shared])
-        return scores
+        ones, others = np.ix_(*([float(bag.total()) for bag in side] for side in (ours, theirs)))
+        with np.errstate(invalid="ignore"):  # 0 / 0
+            scores = measure(common, ones, others)
+        return np.where(common > 0, scores, ones + others == 0)
 
     return BoundMetric(compare=compare, threshold=threshold, explain=explain, matrix=matrix)
 

@@ -302,6 +302,5 @@ SPECS = (
             Example(gold=1, extracted=True, score=1.0, semantics="struct-extract-eval"),
             Example("a", "a", 0.0, semantics="struct-extract-eval"),
         ),
-        symmetric=False,
     ),
 )

@@ -103,6 +103,11 @@ def threshold(default: float, doc: str = "lowest score that passes") -> Param:
     return Param(name="threshold", check=number(0, 1), default=default, doc=doc)
 
 
+def switch(name: str, doc: str, *, default: bool = False) -> Param:
+    """Make a parameter that is true or false."""
+    return Param(name=name, check=boolean, default=default, doc=doc)
+
+
 def any_of(name: str, names: Collection[str], doc: str) -> Param:
     """Make a parameter that is one of some names, the first where none is given."""
     return Param(name=name, check=choice(names), default=next(iter(names)), doc=doc)

@@ -387,6 +387,5 @@ SPECS = (
             Example("1 inch", "2.5 cm", 0.0),
             Example("1 inch", "2.5 cm", 1.0, {"rel": 0.02}),
         ),
-        symmetric=False,
     ),
 )

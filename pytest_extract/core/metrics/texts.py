@@ -216,13 +216,8 @@ SPECS = (
         "about a second, and the time grows with the square of their length; nearly equal ones take milliseconds.",
         params=(
             check.threshold(0.8),
-            Param(name="case_sensitive", check=check.boolean, default=False, doc="whether case counts"),
-            Param(
-                name="ignore_order",
-                check=check.boolean,
-                default=False,
-                doc='whether words are sorted first ("Doe John" is "John Doe")',
-            ),
+            check.switch("case_sensitive", "whether case counts"),
+            check.switch("ignore_order", 'whether words are sorted first ("Doe John" is "John Doe")'),
         ),
         examples=(
             Example("kitten", "sitting", 1 - 3 / 7),
@@ -251,7 +246,6 @@ SPECS = (
             Example("ACME", "acme", 1.0),
             Example("ACME", "acme", 0.0, {"case_sensitive": True}),
         ),
-        symmetric=False,
     ),
     MetricSpec(
         name="token_f1",
@@ -260,7 +254,7 @@ SPECS = (
         "the words a, an, the dropped. `unit: character` counts characters instead, for texts without spaces.",
         params=(
             check.threshold(0.8),
-            Param(name="drop_articles", check=check.boolean, default=True, doc="whether a, an, the are left out"),
+            check.switch("drop_articles", "whether a, an, the are left out", default=True),
             check.any_of("unit", ("word", "character"), "what is counted: word or character"),
         ),
         examples=(
@@ -274,13 +268,12 @@ SPECS = (
         name="contains",
         make=_make_contains,
         doc="The extracted string contains the gold string, after NFC, white space folding and casefold.",
-        params=(Param(name="case_sensitive", check=check.boolean, default=False, doc="whether case counts"),),
+        params=(check.switch("case_sensitive", "whether case counts"),),
         examples=(
             Example("Acme", "ACME GmbH, Berlin", 1.0),
             Example("Acme GmbH", "Acme", 0.0),
             Example("", "anything", 0.0),
         ),
-        symmetric=False,
     ),
     MetricSpec(
         name="limited_text",
@@ -298,7 +291,6 @@ SPECS = (
             Example("a summary", "five words are too many", 3 / 5, {"max_length": 3, "unit": "words"}),
             Example("a summary", "", 0.0, {"max_length": 20}),
         ),
-        symmetric=False,
     ),
     MetricSpec(
         name="regex",
@@ -307,14 +299,13 @@ SPECS = (
         "JSON Schema's `pattern` (JavaScript's, with the flag `u`); no value can make it hang.",
         params=(
             Param(name="pattern", check=_check_pattern, required=True, doc="regular expression"),
-            Param(name="search", check=check.boolean, default=False, doc="whether a part that matches is enough"),
-            Param(name="ignore_case", check=check.boolean, default=False, doc="whether case is ignored"),
+            check.switch("search", "whether a part that matches is enough"),
+            check.switch("ignore_case", "whether case is ignored"),
         ),
         examples=(
             Example("INV-0001", "INV-0417", 1.0, {"pattern": r"INV-\d{4}"}),
             Example("INV-0001", "no. INV-0417", 0.0, {"pattern": r"INV-\d{4}"}),
             Example("INV-0001", "no. inv-0417", 1.0, {"pattern": r"INV-\d{4}", "search": True, "ignore_case": True}),
         ),
-        symmetric=False,
     ),
 )

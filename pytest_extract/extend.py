@@ -29,19 +29,13 @@ from pytest_extract.core.extensions import (
 )
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, TransformSpec
-from pytest_extract.core.metrics.params import any_list, boolean, integer, number
+from pytest_extract.core.metrics.params import Check, any_list, any_text, boolean, choice, integer, list_of, number
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 
-Check: TypeAlias = Callable[[Json], str | None]
-
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _ANY: Final = (Any, object, inspect.Parameter.empty)
-
-
-def _check_text(value: Json) -> str | None:
-    return None if isinstance(value, str) else "must be a text"
 
 
 def _check_mapping(value: Json) -> str | None:
@@ -56,7 +50,7 @@ _PLAIN: Final[Mapping[object, Check]] = {
     bool: boolean,
     int: integer(),
     float: number(),
-    str: _check_text,
+    str: any_text,
     list: any_list,
     dict: _check_mapping,
 }
@@ -113,32 +107,14 @@ def _check_for(hint: Any, what: str) -> Check:
         return _PLAIN[hint]
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
-        return _one_of(args)
+        return choice(args)
     if origin in (Union, types.UnionType):
         return _any_of([_check_for(arg, what) for arg in args if arg is not type(None)])
     if origin in (list, Sequence):
-        return _list_of(_check_for(args[0], what))
+        return list_of(_check_for(args[0], what), least=0)
     if origin in (dict, Mapping):
         return _check_mapping
     raise ConfigError(f"{what}: the annotation {hint!r} is no JSON type (bool, int, float, str, list, dict, Literal)")
-
-
-def _list_of(item: Check) -> Check:
-    def check(value: Json) -> str | None:
-        if not isinstance(value, list):
-            return any_list(value)
-        return next((f"item {i} {problem}" for i, one in enumerate(value) if (problem := item(one))), None)
-
-    return check
-
-
-def _one_of(values: Sequence[Json]) -> Check:
-    wanted = f"must be one of {', '.join(map(repr, values))}"
-
-    def check(value: Json) -> str | None:
-        return None if any(type(value) is type(one) and value == one for one in values) else wanted
-
-    return check
 
 
 def _any_of(checks: Sequence[Check]) -> Check:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from pytest_extract.core.arguments import json_argument
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics.base import Param, Params, TransformSpec, check_params, with_defaults
+from pytest_extract.core.metrics.base import Param, Params, TransformSpec, checked_params, with_defaults
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import ConfigError, nearest
 
@@ -123,10 +123,6 @@ def _null_if(params: Params) -> Function:
     return lambda value: None if isinstance(value, str) and equality.fold_case(value) in blank else value
 
 
-def _check_any_text(value: Json) -> str | None:
-    return None if isinstance(value, str) else "must be a text"
-
-
 def _check_table(value: Json) -> str | None:
     return None if isinstance(value, dict) and value else "must be a mapping from texts to values"
 
@@ -169,7 +165,7 @@ _SPECS = (
         doc="Each `old` in a string becomes `new`.",
         params=(
             Param(name="old", check=check.text, required=True, doc="text to look for"),
-            Param(name="new", check=_check_any_text, default="", doc="text to put there"),
+            Param(name="new", check=check.any_text, default="", doc="text to put there"),
         ),
         examples=(("12 EUR", "12", {"old": " EUR"}),),
     ),
@@ -185,7 +181,7 @@ _SPECS = (
         make=_null_if,
         doc="Strings that stand for nothing (caseless) become null.",
         params=(
-            Param(name="values", check=check.list_of(_check_any_text), default=_BLANK, doc="texts that mean nothing"),
+            Param(name="values", check=check.list_of(check.any_text), default=_BLANK, doc="texts that mean nothing"),
         ),
         examples=(("N/A", None, {}), ("0", "0", {})),
     ),
@@ -206,7 +202,5 @@ def transform_value(name: str, value: Json, params: Mapping[str, Json] | None = 
     spec = TRANSFORMS.get(name)
     if spec is None:
         raise ConfigError(f"no transform {name!r}{nearest(name, TRANSFORMS)}")
-    problems = check_params(params or {}, spec.params, name)
-    if problems:
-        raise ConfigError("; ".join(problems))
-    return spec.make(with_defaults(params or {}, spec.params))(json_argument("value", value))
+    given = checked_params(params, spec.params, name)
+    return spec.make(with_defaults(given, spec.params))(json_argument("value", value))

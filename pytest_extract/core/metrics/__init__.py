@@ -8,7 +8,7 @@ from typing import Final
 
 from pytest_extract.core.arguments import json_argument
 from pytest_extract.core.metrics import amounts, choices, contacts, dates, exact, judged, numbers, quantity, texts
-from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsName, check_params
+from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsName, checked_params
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 
@@ -50,10 +50,7 @@ def bind_metric(
     spec = METRICS.get(name)
     if spec is None:
         raise ConfigError(f"no metric {name!r}{nearest(name, METRICS)}")
-    problems = check_params(params or {}, spec.params, name)
-    if problems:
-        raise ConfigError("; ".join(problems))
-    return spec.bind(params or {}, semantics)
+    return spec.bind(checked_params(params, spec.params, name), semantics)
 
 
 def compare_values(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 from pytest_extract.core.values import Json, short_repr
-from pytest_extract.errors import nearest
+from pytest_extract.errors import ConfigError, nearest
 
 SemanticsName: TypeAlias = Literal["default", "extract-bench", "struct-extract-eval"]
 Compare: TypeAlias = Callable[[Json, Json], float]
@@ -137,6 +137,13 @@ def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) 
         elif param.required:
             problems.append(f"{owner} needs the parameter {param.name!r}: {param.doc}")
     return problems
+
+
+def checked_params(given: Mapping[str, Json] | None, known: Sequence[Param], owner: str) -> Mapping[str, Json]:
+    """Return parameters that are right; raises ConfigError that says what is wrong with others."""
+    if problems := check_params(given or {}, known, owner):
+        raise ConfigError("; ".join(problems))
+    return given or {}
 
 
 def with_defaults(given: Mapping[str, Json], known: Sequence[Param]) -> dict[str, Json]:

@@ -58,28 +58,34 @@ def text(value: Json) -> str | None:
     return None if isinstance(value, str) and value else "must be a text that is not empty"
 
 
+def any_text(value: Json) -> str | None:
+    """Check for a text, which may be empty."""
+    return None if isinstance(value, str) else "must be a text"
+
+
 def any_list(value: Json) -> str | None:
     """Check for a list."""
     return None if isinstance(value, list) else "must be a list"
 
 
-def choice(names: Collection[str]) -> Check:
-    """Check for one of some names."""
+def choice(values: Collection[Json]) -> Check:
+    """Check for one of some values, of its type."""
+    texts = [one for one in values if isinstance(one, str)]
 
     def check(value: Json) -> str | None:
-        if isinstance(value, str) and value in names:
+        if any(type(value) is type(one) and value == one for one in values):
             return None
-        return f"must be one of {', '.join(map(repr, names))}{closest(value, names)}"
+        return f"must be one of {', '.join(map(repr, values))}{closest(value, texts)}"
 
     return check
 
 
-def list_of(item: Check) -> Check:
-    """Check for a list with at least one item, each of which passes `item`."""
+def list_of(item: Check, least: int = 1) -> Check:
+    """Check for a list with at least so many items, 0 or 1, each of which passes `item`."""
 
     def check(value: Json) -> str | None:
-        if not isinstance(value, list) or not value:
-            return "must be a list with at least one item"
+        if not isinstance(value, list) or len(value) < least:
+            return "must be a list with at least one item" if least else any_list(value)
         return next((f"item {i} {problem}" for i, one in enumerate(value) if (problem := item(one))), None)
 
     return check

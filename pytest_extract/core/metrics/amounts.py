@@ -145,8 +145,11 @@ _POWER = lazy_pattern(
     r"(?:e(?P<plain>[-+\u2212]?\d{1,3})|\s?[x\u00d7*\u00b7\u22c5]\s?10(?:(?:\^|\*\*)(?P<marked>[-+\u2212]?\d{1,3})|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{1,3})))(?!\d)",
     re.IGNORECASE,
 )
-_ROUND = lazy_pattern(r"[.,:](?:-{1,2}|[\u2212\u2013\u2014])(?!\S*\d)\s*")
+_ROUND = lazy_pattern(r"^(?:[.,:](?:-{1,2}|[\u2212\u2013\u2014])(?!\S*\d)\s*)+")
 """How "no cents" is written: "5.-" in Switzerland, "5,--" in Germany, "5:-" in Sweden."""
+_BEFORE = lazy_pattern(rf"([{MINUS}+]?)\s*(.*?)\s*([{MINUS}+]?)$", re.DOTALL)
+_AFTER = lazy_pattern(rf"((?:[{MINUS}](?!\S))?)\s*(.*?)\s*([{MINUS}]?)$", re.DOTALL)
+"""What stands before and after a number, between the signs at its ends."""
 
 
 def read_written(text: str, styles: Sequence[NumberStyle]) -> Written | None:
@@ -155,54 +158,23 @@ def read_written(text: str, styles: Sequence[NumberStyle]) -> Written | None:
     None if there is not exactly one number. A minus may stand before, after, or on either side of a currency;
     brackets around the number or around all of it are one.
     """
-    if len(text) > LONGEST:
-        return None
-    match = _DIGITS.search(text)
+    match = _DIGITS.search(text) if len(text) <= LONGEST else None
     value = read_digits(match[0], styles) if match else None
     if match is None or value is None:
         return None
-    end, factor = _power(text, match.end())
-    before, after = text[: match.start()].strip(), text[end:].strip()
-    bracketed = True
-    if before.startswith("(") and after.endswith(")"):
-        before, after = before[1:].strip(), after[:-1].strip()
-    elif before.endswith("(") and after.startswith(")"):
-        before, after = before[:-1].strip(), after[1:].strip()
-    else:
-        bracketed = False
-    before, signs = _without_sign(before)
-    after = _ROUND.sub("", after) if _ROUND.match(after) else after
-    after, trailing = ("", "") if not after else _without_trailing_sign(after)
-    if bool(signs) + bool(trailing) + bracketed > 1:
+    power = _POWER.match(text, match.end())
+    if power is not None:
+        value *= Fraction(10) ** int(power[power.lastgroup or 0].translate(RAISED).replace("\u2212", "-"))
+    before, after = text[: match.start()].strip(), text[(power or match).end() :].strip()
+    is_bracketed = before[:1] + after[-1:] == "()" or before[-1:] + after[:1] == "()"
+    if is_bracketed:
+        before, after = before.replace("(", "", 1).strip(), after.replace(")", "", 1).strip()
+    first, before, second = _BEFORE.findall(before)[0]
+    third, after, last = _AFTER.findall(_ROUND.sub("", after))[0]
+    signs = [sign for sign in (first, second, third, last, "()" if is_bracketed else "") if sign]
+    if len(signs) > 1:
         return None
-    negative = bracketed or bool(trailing) or (bool(signs) and signs != "+")
-    return Written((-value if negative else value) * factor, before, after)
-
-
-def _power(text: str, end: int) -> tuple[int, Fraction]:
-    """Return where a power of ten after the digits ends, and the power."""
-    match = _POWER.match(text, end)
-    if match is None:
-        return end, Fraction(1)
-    digits = next(part for part in match.groups() if part is not None)
-    return match.end(), Fraction(10) ** int(digits.translate(RAISED).replace("\u2212", "-"))
-
-
-def _without_trailing_sign(after: str) -> tuple[str, str]:
-    """Take a minus that follows the digits, or at the very end."""
-    if after[0] in MINUS and (len(after) == 1 or after[1].isspace()):
-        return after[1:].strip(), after[0]
-    if after[-1] in MINUS:
-        return after[:-1].strip(), after[-1]
-    return after, ""
-
-
-def _without_sign(before: str) -> tuple[str, str]:
-    """Take one sign from the start or end of the text before a number."""
-    for place in (0, -1):
-        if before and before[place] in MINUS + "+":
-            return (before[1:] if place == 0 else before[:-1]).strip(), before[place]
-    return before, ""
+    return Written(value if signs in ([], ["+"]) else -value, before, after)
 
 
 def styles_of(value: Json) -> tuple[NumberStyle, ...]:

@@ -6,8 +6,7 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from itertools import compress, count
-from operator import ne
+from posixpath import commonprefix
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
@@ -189,19 +188,12 @@ def differ(gold: Json, extracted: Json) -> str:
     if not isinstance(gold, str) or not isinstance(extracted, str):
         return "values differ"
     if not _equal_without(_LEVELLED, gold, extracted):
-        common = min(len(gold), len(extracted))
-        continues = gold[:common] == extracted[:common]
-        where = common + 1 if continues else next(compress(count(1), map(ne, gold, extracted)))
-        return f"texts differ from character {where} on"
+        return f"texts differ from character {len(commonprefix((gold, extracted))) + 1} on"
     ways = list(_LEVELLED)
     for way in reversed([*_LEVELLED]):
         fewer = [one for one in ways if one != way]
         ways = fewer if _equal_without(fewer, gold, extracted) else ways
     return f"texts differ only in {' and in '.join(ways)}"
-
-
-def _sharp_s(text: str) -> str:
-    return text.replace("ß", "ss").replace("ẞ", "SS")
 
 
 _LIGATURES = {
@@ -211,7 +203,7 @@ _LEVELLED: Mapping[str, Callable[[str], str]] = MappingProxyType(
     {
         "white space or Unicode form": equality.fold,
         "ligatures": lambda text: text.translate(_LIGATURES),
-        "ß and ss": _sharp_s,
+        "ß and ss": lambda text: text.replace("ß", "ss").replace("ẞ", "SS"),
         "compatibility forms of characters": lambda text: equality.fold(unicodedata.normalize("NFKC", text)),
         "case": str.lower,
     }

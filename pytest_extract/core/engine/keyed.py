@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pytest_extract.core.metrics.equality import python_text
 from pytest_extract.core.results import Pairing
 from pytest_extract.core.values import CONTAINERS, Json, canonical_json
-
-if TYPE_CHECKING:
-    from pytest_extract.core.engine.columns import Column
-
 
 _ROUNDING: Final = 1e-12
 _LEAST: Final = 1e-8
@@ -30,27 +26,21 @@ def assign(scores: Any) -> list[tuple[int, int]]:
 
 
 def fitting_pairs(
-    columns: Sequence[Column],
-    height: int,
-    width: int,
-    *,
-    known: Mapping[tuple[int, int], float] | None = None,
+    scores: Any,
+    fit: Callable[[int, int], float] | None = None,
     places: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> list[tuple[int, int]]:
     """Return the best assignment of the pairs of rows that have anything in common.
 
-    Scores are upper bounds at first. Those of the chosen pairs are made exact, with some of the next best ones of a row
-    that scores less, and the assignment is repeated until it rests on exact scores: no other can be better.
-
-    `known`: scores of pairs that the columns do not give. `places`: where the rows stand; of equally good assignments
-    the one that keeps their order is taken. Without it, it is the one that scipy finds.
+    `fit`: the score of a pair, where the matrix has upper bounds. Those of the chosen pairs are made exact, with some
+    of the next best ones of a row that scores less, and the assignment is repeated until it rests on exact scores: no
+    other can be better. `places`: where the rows stand; of equally good assignments the one that keeps their order is
+    taken. Without it, it is the one that scipy finds.
     """
     import numpy as np
 
-    scores = _bounds(columns, height, width)
-    exact = dict(known or {})
-    for pair, score in exact.items():
-        scores[pair] = score
+    height, width = scores.shape
+    exact: set[tuple[int, int]] = set()
     ours, theirs = (np.array(side, np.float64) for side in places or ((0,) * height, (0,) * width))
     most = max(height, width, *ours, *theirs)
 
@@ -62,38 +52,24 @@ def fitting_pairs(
     for i in range(height if places else 0):
         scores[i] -= lost(i, slice(None))
 
-    def make_exact(i: int, j: int) -> bool:
+    def is_lower(i: int, j: int) -> bool:
         """Put the score of a pair in the place of its bound; whether it is lower."""
-        if (i, j) in exact:
+        if fit is None or (i, j) in exact:
             return False
-        fits = [column.fit(i, j) for column in columns]
-        weight = sum(fit.weight for fit in fits)
-        exact[i, j] = sum(fit.score for fit in fits) / weight if weight else 1.0
-        bound, scores[i, j] = scores[i, j], exact[i, j] - lost(i, j)
+        exact.add((i, j))
+        bound, scores[i, j] = scores[i, j], fit(i, j) - lost(i, j)
         return bool(scores[i, j] < bound - _ROUNDING)
 
-    are_bounds = not all(column.is_exact for column in columns)
     looks = 1
     while True:
         chosen = assign(scores)
-        lowered = [i for i, j in chosen if are_bounds and make_exact(i, j)]
+        lowered = [i for i, j in chosen if is_lower(i, j)]
         if not lowered:
             return [(i, j) for i, j in chosen if scores[i, j] + lost(i, j) > _ROUNDING]
         looks *= 2
         for i in lowered:
             for j in np.argsort(scores[i])[-looks:].tolist():
-                make_exact(i, j)
-
-
-def _bounds(columns: Sequence[Column], height: int, width: int) -> Any:
-    import numpy as np
-
-    scores, weights = np.zeros((height, width)), np.zeros((1, 1))
-    for column in columns:
-        weights = weights + column.add_to(scores)
-    scores += weights <= 0.0  # nothing is compared: 1.0
-    scores /= np.where(weights > 0.0, weights, 1.0)
-    return scores
+                is_lower(i, j)
 
 
 def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing:

@@ -11,8 +11,8 @@ from itertools import product
 from typing import cast
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
-from pytest_extract.core.engine.columns import columns_at, columns_of, has_invented_keys, pair_fit
-from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext, equal
+from pytest_extract.core.engine.columns import Columns, pair_fit, shares
+from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
 from pytest_extract.core.engine.keyed import (
     assign,
     by_first_key,
@@ -38,48 +38,24 @@ def best_fit(
     Under struct-extract-eval the assignment chooses among all pairs, whatever is equal, as published.
     """
     height, width = len(gold), len(extracted)
-    if run.f1:
-        return paired(_assigned(run, node, gold, extracted, places, None), height, width)
-    equal_rows = pair_equal(*([row_key(run, node, row) for row in side] for side in (gold, extracted)))
-    pairs, rows, columns = equal_rows
-    if len(rows) == len(columns) == 1:  # the usual mistake takes no matrix
-        (i,), (j,) = rows, columns
-        fits = pair_fit(run, node, gold[i], extracted[j], places[i] if run.is_ruled(node) else ()).share > 0.0
-        return paired([*pairs, (i, j)], height, width) if fits else equal_rows
-    if not rows or not columns:
-        return equal_rows
-    left = [gold[i] for i in rows], [extracted[j] for j in columns], [places[i] for i in rows]
-    found = _assigned(run, node, *left, (rows, columns))
-    return paired([*pairs, *((rows[i], columns[j]) for i, j in found)], height, width)
+    is_ruled = run.is_ruled(node)
 
-
-def _assigned(
-    run: ScoringContext,
-    node: Node,
-    gold: Sequence[Json],
-    extracted: Sequence[Json],
-    places: Sequence[Path],
-    order: tuple[Sequence[int], Sequence[int]] | None,
-) -> list[tuple[int, int]]:
-    """Assign rows by columns of what stands in them; those that no columns hold, one by one."""
-    height, width = len(gold), len(extracted)
-    if not isinstance(node, Object) or node.checks or node.groups:
-        return fitting_pairs(columns_at(run, node, gold, extracted, places), height, width, places=order)
-    is_whole, is_ruled = run.is_ruled_itself(node), run.is_ruled(node)
-
-    def is_odd(row: Json) -> bool:
-        return is_whole or type(row) is not dict or not row or has_invented_keys(node, row)
-
-    def score(i: int, j: int) -> float:
-        if not is_whole and (type(gold[i]) is not dict or type(extracted[j]) is not dict):
-            return float(equal(run, gold[i], extracted[j]))
+    def fit(i: int, j: int) -> float:
         return pair_fit(run, node, gold[i], extracted[j], places[i] if is_ruled else ()).share
 
-    odd = [j for j, row in enumerate(extracted) if is_odd(row)]
-    known = {(i, j): score(i, j) for i, row in enumerate(gold) for j in (range(width) if is_odd(row) else odd)}
-    sides = [[row if type(row) is dict else MISSING for row in side] for side in (gold, extracted)]
-    columns = columns_of(run, node, sides[0], sides[1], places)
-    return fitting_pairs(columns, height, width, known=known, places=order)
+    if run.f1:
+        scores, are_exact = shares(run, node, Columns(gold, extracted, places))
+        return paired(fitting_pairs(scores, None if are_exact else fit), height, width)
+    equal_rows = pair_equal(*([row_key(run, node, row) for row in side] for side in (gold, extracted)))
+    pairs, rows, columns = equal_rows
+    if not rows or not columns:
+        return equal_rows
+    if len(rows) == len(columns) == 1:  # the usual mistake takes no matrix
+        (i,), (j,) = rows, columns
+        return paired([*pairs, (i, j)], height, width) if fit(i, j) > 0.0 else equal_rows
+    scores, are_exact = shares(run, node, Columns(gold, extracted, places).some(rows, columns))
+    found = fitting_pairs(scores, None if are_exact else lambda a, b: fit(rows[a], columns[b]), (rows, columns))
+    return paired([*pairs, *((rows[a], columns[b]) for a, b in found)], height, width)
 
 
 def _single_check(node: Node) -> FieldMetric | None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from pytest_extract.core.engine.columns import MetricColumn
+from pytest_extract.core.engine.columns import metric_shares
 from pytest_extract.core.engine.keyed import fitting_pairs, multiset
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, JudgeAnswer, Question
-from pytest_extract.core.values import MISSING, Json, text_digest
+from pytest_extract.core.values import MISSING, Json, Value, text_digest
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.call import BackgroundLoop
 from pytest_extract.extraction.llm.errors import summary
@@ -147,7 +147,8 @@ def _fuzzy(question: Question) -> Decision:
         return JudgeAnswer(score, f"similarity of the letters: {score:.2f}")
     gold, extracted = lengths(question)
     columns = _columns(question.gold, question.extracted) if gold and extracted else []
-    pairs = fitting_pairs(columns, gold, extracted) if columns else []
+    metric = BoundMetric(name="fuzzy", compare=similarity)
+    pairs = fitting_pairs(metric_shares(metric, columns)) if columns else []
     return alignment(gold, extracted, pairs, "best fit of the letters")
 
 
@@ -156,17 +157,16 @@ def _key(value: Json) -> str:
     return json.dumps(folded(value), sort_keys=True)
 
 
-def _columns(gold: list[Json], extracted: list[Json]) -> list[MetricColumn]:
+def _columns(gold: list[Json], extracted: list[Json]) -> list[tuple[list[Value], list[Value]]]:
     """One column a key where all rows are objects, else one of whole rows."""
-    metric = BoundMetric(name="fuzzy", compare=similarity)
     if not all(isinstance(row, dict) for row in (*gold, *extracted)):
-        return [MetricColumn(gold, extracted, metric)]
+        return [(gold, extracted)]
     keys = list(dict.fromkeys(key for row in (*gold, *extracted) for key in row))
 
-    def values(rows: list[Json], key: str) -> list[Json]:
+    def values(rows: list[Json], key: str) -> list[Value]:
         return [MISSING if row.get(key) is None else row[key] for row in rows]
 
-    return [MetricColumn(values(gold, key), values(extracted, key), metric) for key in keys]
+    return [(values(gold, key), values(extracted, key)) for key in keys]
 
 
 class UserJudge:

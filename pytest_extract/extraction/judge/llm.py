@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from pytest_extract.core.engine.columns import MetricColumn
+from pytest_extract.core.engine.columns import metric_shares
 from pytest_extract.core.engine.keyed import fitting_pairs
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, FailureKind, Question
@@ -121,8 +121,8 @@ def _homes(
     homes: dict[int, list[int]] = {row: [] for row in few}
     left = list(many)
     while left:
-        column = MetricColumn([few_texts[i] for i in few], [many_texts[j] for j in left], metric)
-        pairs = fitting_pairs([column], len(few), len(left))
+        texts = [few_texts[i] for i in few], [many_texts[j] for j in left]
+        pairs = fitting_pairs(metric_shares(metric, [texts]))
         # rows that are like none go with the others' in turn
         pairs = pairs or [(place % len(few), place) for place in range(len(left))]
         for i, j in pairs:

@@ -76,9 +76,8 @@ def find_uncompared(program: Program, gold: Json) -> Uncompared | None:
             size = len(node.prefix)
             below += ((node.prefix[i] if i < size else node.items, row, (*path, i)) for i, row in enumerate(value))
         elif isinstance(node, Object) and isinstance(value, dict) and not is_whole:
-            nodes = {entry.name: entry.node for entry in node.entries}
             for name, inner in value.items():
-                child = nodes.get(name)
+                child = node.properties.get(name)
                 if child is None and node.extra == "compare":
                     child = next((each for regex, each in node.patterns if regex.search(name)), node.other) or _WHOLE
                 if child is not None:

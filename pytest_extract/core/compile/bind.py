@@ -10,8 +10,6 @@ from numbers import Real
 from typing import Final, Literal, TypeAlias, TypeVar, cast
 
 from pytest_extract.core.compile.nodes import (
-    NOTHING,
-    SCALARS,
     Align,
     AlignMode,
     BoundPostProcessor,
@@ -95,7 +93,6 @@ class Binder:
                 weight=weight * metric.weight,
                 threshold=metric.threshold if annotation.threshold is None else annotation.threshold,
                 transform=_chain(transforms) if transforms else None,
-                fast=NOTHING if transforms else metric.fast,  # what equal values become may be null
             )
             for metric in metrics
         )
@@ -164,8 +161,7 @@ class Binder:
                 metric = self._likeness(metric)
             else:
                 metric = replace(metric, judged=False)
-        fast = SCALARS if metric.reflexive else NOTHING
-        return FieldMetric(metric=metric, threshold=metric.threshold, fast=fast, likeness=likeness)
+        return FieldMetric(metric=metric, threshold=metric.threshold, likeness=likeness)
 
     def _likeness(self, metric: BoundMetric, least: float = 0.0) -> BoundMetric:
         """Return how alike two values are without asking: 1.0 where the judge would not be asked, else by letters.

@@ -21,7 +21,6 @@ from pytest_extract.core.compile.nodes import (
     Node,
     Object,
     Program,
-    Property,
     RecursiveRef,
     Skip,
     Union,
@@ -339,10 +338,10 @@ class Compiler:
 
     def _object(self, place: _Spot, metrics: tuple[FieldMetric, ...]) -> Object:
         schema, _, pattern, field = place
-        properties = [
-            _property(name, self.compile(key, path_below(pattern, name), field=field), field=field)
+        properties = {
+            name: _as_property(self.compile(key, path_below(pattern, name), field=field))
             for name, key in schema.properties.items()
-        ]
+        }
         further, extra = path_below(pattern, ANY_KEY), self._semantics.undeclared_keys
         patterns = [(regex, self.compile(key, further, field=field)) for regex, key in schema.patterns]
         other = None
@@ -350,8 +349,7 @@ class Compiler:
             other, extra = self.compile(schema.additional, further, field=field), "compare"
         return Object(
             pattern=pattern,
-            entries=tuple(properties),
-            names=frozenset(schema.properties),
+            properties=properties,
             patterns=tuple(patterns),
             other=other,
             extra=extra,
@@ -361,13 +359,13 @@ class Compiler:
             field=field,
         )
 
-    def _sibling_groups(self, properties: list[Property], schema: SchemaNode) -> tuple[BatchMetric, ...]:
+    def _sibling_groups(self, properties: Mapping[str, Node], schema: SchemaNode) -> tuple[BatchMetric, ...]:
         """Return the batch metrics over siblings; one must be named at each of them, with the same parameters."""
         members: dict[int, tuple[BatchMetric, list[str]]] = {}
-        for each in properties:
-            for metric in each.node.checks if isinstance(each.node, Leaf) else ():
+        for name, node in properties.items():
+            for metric in node.checks if isinstance(node, Leaf) else ():
                 if metric.batch is not None and metric.batch.fields:
-                    members.setdefault(id(metric.batch), (metric.batch, []))[1].append(each.name)
+                    members.setdefault(id(metric.batch), (metric.batch, []))[1].append(name)
         for group, names in members.values():
             if set(names) != set(group.fields):
                 wanted, found = (", ".join(map(repr, some)) for some in (group.fields, names))
@@ -484,8 +482,8 @@ def _metric_names(node: Node, prefix: str = "", depth: int = 0) -> list[tuple[st
             return [(prefix or "$", names)] if names else []
         case Object() if depth < DEEPEST_ROW:
             found = []
-            for entry in node.entries:
-                found += _metric_names(entry.node, f"{prefix}.{entry.name}" if prefix else entry.name, depth + 1)
+            for name, inner in node.properties.items():
+                found += _metric_names(inner, f"{prefix}.{name}" if prefix else name, depth + 1)
             return found
         case Array() if depth < DEEPEST_ROW:
             return _metric_names(node.items, f"{prefix}[]", depth + 1)
@@ -495,15 +493,11 @@ def _metric_names(node: Node, prefix: str = "", depth: int = 0) -> list[tuple[st
             return []
 
 
-def _property(name: str, node: Node, *, field: bool) -> Property:
-    """Return a property as the walk reads it; a leaf with one plain metric can be compared without a call."""
-    if isinstance(node, Leaf):
-        if len(node.checks) == 1 and node.by_type is None and node.field is field:
-            (check,) = node.checks
-            return Property(name, node, check.named, check.fast)
-    elif node.skipped and not isinstance(node, Skip):  # only as a row or as the root is a skipped container scored
-        node = Skip(pattern=node.pattern, field=node.field, always=True)
-    return Property(name, node)
+def _as_property(node: Node) -> Node:
+    """Return a node as a property has it: only as a row or as the root is a skipped container scored."""
+    if node.skipped and not isinstance(node, Skip):
+        return Skip(pattern=node.pattern, field=node.field, always=True)
+    return node
 
 
 IN_OVERRIDES: Final = "overrides:"

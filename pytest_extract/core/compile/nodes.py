@@ -23,34 +23,29 @@ if TYPE_CHECKING:
 
 Transform: TypeAlias = Callable[[Json], Json]
 """All transforms of a field in order; raises ValueError, saying why, where one does not apply."""
-SCALARS: Final = frozenset({str, int, float, bool})
-NOTHING: Final[frozenset[type]] = frozenset()
 NO_OPTIONS: Final[Mapping[str, Any]] = {}
 NamedMetric: TypeAlias = tuple[str, Mapping[str, Json], float]
 """A metric as results name it: name, parameters, weight."""
-NO_METRIC: Final[NamedMetric] = ("", NO_OPTIONS, 1.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FieldMetric:
     """One comparison of a field: metric, threshold, weight, and what is done to both values before.
 
-    `fast`: types whose equal values match without calling anything.
     `likeness`: how alike two values are for pairing rows, where `metric` itself asks a judge or may break.
-    `named`: what results say of it.
     """
 
     metric: BoundMetric
     threshold: float = 1.0
     weight: float = 1.0
     transform: Transform | None = None
-    fast: frozenset[type] = NOTHING
     batch: BatchMetric | None = None
     likeness: BoundMetric | None = None
-    named: NamedMetric = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "named", (self.metric.name, self.metric.params, self.weight))
+    @property
+    def named(self) -> NamedMetric:
+        """What results say of it."""
+        return self.metric.name, self.metric.params, self.weight
 
 
 class Leaf(NamedTuple):
@@ -93,18 +88,6 @@ class Skip(NamedTuple):
     skipped: bool = True
 
 
-class Property(NamedTuple):
-    """A declared property.
-
-    fast: types whose equal values match without a call, where the node is a leaf of one metric; `named`: that metric.
-    """
-
-    name: str
-    node: Node
-    named: NamedMetric = NO_METRIC
-    fast: frozenset[type] = NOTHING
-
-
 class Object(NamedTuple):
     """An object scored property by property.
 
@@ -114,8 +97,7 @@ class Object(NamedTuple):
     """
 
     pattern: str
-    entries: tuple[Property, ...]
-    names: frozenset[str]
+    properties: Mapping[str, Node]
     patterns: tuple[tuple[Regex, Node], ...] = ()
     other: Node | None = None
     extra: Literal["compare", "hallucinate", "ignore"] = "ignore"
@@ -257,9 +239,10 @@ def _below(node: Node, step: FieldStep) -> Iterator[Node]:
             if node.other is not None:
                 yield node.other
         case Object() if isinstance(step, str):
-            yield from (entry.node for entry in node.entries if entry.name == step)
+            if step in node.properties:
+                yield node.properties[step]
             yield from (child for pattern, child in node.patterns if pattern.search(step))
-            if node.other is not None and step not in node.names:
+            if node.other is not None and step not in node.properties:
                 yield node.other
         case Array() if not isinstance(step, str | AnyKey):
             yield from node.prefix if step is None else node.prefix[step : step + 1] if step >= 0 else ()

@@ -23,7 +23,7 @@ def score_groups(
     on neither). Where null counts as absent, a member that neither side has is None for the comparison.
     """
     for group in obj.groups:
-        leaves = {entry.name: entry.node for entry in obj.entries if isinstance(entry.node, Leaf)}
+        leaves = {name: node for name, node in obj.properties.items() if isinstance(node, Leaf)}
         names = [name for name, leaf in leaves.items() if any(check.batch is group for check in leaf.checks)]
         around, inside = run.pending[:waited], run.pending[waited:]
         waiting = [one for one in inside if one.check.batch is group]

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present
-from pytest_extract.core.engine.leaf import readings, rule_of, transformed
+from pytest_extract.core.engine.leaf import metric_score, readings, rule_of, transformed
 from pytest_extract.core.engine.walk import leaf_for, node_for, node_of_undeclared, score_missing
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
@@ -133,14 +133,14 @@ def _fits(leaf: Leaf, value: Value) -> bool:
 
 def _has_invented_keys(obj: Object, row: dict[str, Json]) -> bool:
     """Whether an object has keys that are invented whatever the other side has."""
-    return obj.extra == "hallucinate" and not obj.names.issuperset(row)
+    return obj.extra == "hallucinate" and not obj.properties.keys() >= row.keys()
 
 
 def _add_object(run: ScoringContext, obj: Object, rows: Columns, scores: Any) -> tuple[Any, bool]:
-    nodes: dict[str, Node | None] = {entry.name: entry.node for entry in obj.entries}
+    nodes: dict[str, Node | None] = {**obj.properties}
     if obj.extra == "compare":
         found = {name for row in (*rows.gold, *rows.extracted) if type(row) is dict for name in row}
-        nodes |= {name: node_of_undeclared(obj, name) for name in sorted(found - obj.names)}
+        nodes |= {name: node_of_undeclared(obj, name) for name in sorted(found - obj.properties.keys())}
     weights: Any = 0.0
     are_exact = True
     for name, node in nodes.items():
@@ -224,15 +224,8 @@ def _compare_all(metric: BoundMetric, gold: Sequence[Json], extracted: Sequence[
         return equal_keys(map(metric.key, gold), map(metric.key, extracted))
     if metric.matrix is not None:
         return metric.matrix(gold, extracted)
-    return np.array([[_compare(metric, one, other) for other in extracted] for one in gold])
-
-
-def _compare(metric: BoundMetric, gold: Json, extracted: Json) -> float:
-    kind = type(gold)
-    if metric.reflexive and kind is type(extracted) and kind is not float and gold == extracted:
-        return 1.0
-    score = metric.compare(gold, extracted)
-    return score if 0.0 <= score <= 1.0 else 0.0  # a project's own metric may give anything
+    scores = np.array([[metric_score(metric, one, other) for other in extracted] for one in gold])
+    return np.where((scores >= 0.0) & (scores <= 1.0), scores, 0.0)  # a project's own metric may give anything
 
 
 def _add_distinct(run: ScoringContext, node: Node, values: Columns, scores: Any) -> tuple[Any, bool]:
@@ -361,12 +354,12 @@ class _Bag:
             return False
         if type(value) is not dict or not value or _has_invented_keys(node, value):
             return False
-        entries = (entry for entry in node.entries if entry.name in value)
-        known = all(self.fill(run, entry.node, value[entry.name], depth + 1) for entry in entries)
+        declared = [(inner, value[name]) for name, inner in node.properties.items() if name in value]
+        known = all(self.fill(run, inner, item, depth + 1) for inner, item in declared)
         return known and (node.extra == "ignore" or self._fill_undeclared(run, node, value, depth))
 
     def _fill_undeclared(self, run: ScoringContext, obj: Object, value: dict[str, Json], depth: int) -> bool:
-        for name in value.keys() - obj.names:
+        for name in value.keys() - obj.properties.keys():
             node = node_of_undeclared(obj, name)
             if node is not None:
                 if not self.fill(run, node, value[name], depth + 1):

@@ -18,10 +18,10 @@ from pytest_extract.core.engine.context import (
     make_result,
 )
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import Broken
+from pytest_extract.core.metrics.base import BoundMetric, Broken
 from pytest_extract.core.results import MATCH, MISMATCH, OMISSION, FieldResult, JudgeAnswer, Question, Status
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, json_type, path_text
+from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Value, Values, json_type, path_text
 
 
 class _Answer(NamedTuple):
@@ -119,9 +119,7 @@ def _compared(
     if metric.judged:
         score, reason = _ask(run, check, gold, extracted, path)
     else:
-        kind = type(gold)
-        alike = kind in check.fast and kind is type(extracted) and gold == extracted
-        score = 1.0 if alike else metric.compare(gold, extracted)
+        score = metric_score(metric, gold, extracted)
         if not 0.0 <= score <= 1.0:
             why = score.why if isinstance(score, Broken) else f"it gave {score!r}, not a score from 0 to 1"
             score, reason = None, f"the metric {metric.name!r} broke: {why}"
@@ -135,6 +133,13 @@ def _compared(
     elif reason is None and score < 1.0 and not run.depth and metric.explain is not None:
         reason = metric.explain(gold, extracted)
     return MATCH if right else MISMATCH, score, reason
+
+
+def metric_score(metric: BoundMetric, gold: Json, extracted: Json) -> float:
+    """Return what a metric says of two values; most find scalars alike that are equal, and are not asked."""
+    kind = type(gold)
+    alike = metric.reflexive and kind is type(extracted) and kind not in CONTAINERS and gold == extracted
+    return 1.0 if alike else metric.compare(gold, extracted)
 
 
 def _ask(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, path: Path) -> _Answer:

@@ -73,10 +73,10 @@ def row_key(run: ScoringContext, node: Node, value: Value) -> Hashable:
         if key is not None and (node.types is None or type_fits(node.types, value)):
             return key(value)
     elif isinstance(node, Object) and type(value) is dict and not node.checks and not node.groups:
-        own = tuple([row_key(run, entry.node, value.get(entry.name, MISSING)) for entry in node.entries])
+        own = tuple([row_key(run, inner, value.get(name, MISSING)) for name, inner in node.properties.items()])
         further = [
             (name, canonical_json(value[name]))
-            for name in value.keys() - node.names
+            for name in value.keys() - node.properties.keys()
             if not run.absent or value[name] is not None
         ]
         return (own, tuple(sorted(further))) if further else own
@@ -112,8 +112,8 @@ def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list
     """Pair by key, and rows of the same key by best fit; under struct-extract-eval the first row of a key counts."""
     names, cutoff = array.align.key, array.align.key_cutoff
     is_raw = cutoff is None and run.program.semantics.repeated_keys == "first"
-    entries = array.items.entries if isinstance(array.items, Object) and not is_raw else ()
-    checks = {entry.name: _single_check(entry.node) for entry in entries if entry.name in names}
+    nodes = array.items.properties if isinstance(array.items, Object) and not is_raw else {}
+    checks = {name: _single_check(node) for name, node in nodes.items() if name in names}
 
     def part(name: str, value: Json) -> Hashable | None:
         """Return a part of a key as its field's metric compares it; None for what is no text or number."""
@@ -168,7 +168,7 @@ def _accepted_key(
     if key is None or key in offered or not isinstance(array.items, Object):
         return key
     names = array.align.key
-    nodes = {entry.name: entry.node for entry in array.items.entries}
+    nodes = array.items.properties
     choices = [
         (own, *(part(name, each) for each in readings(run, nodes[name].pattern, (*path, name))))
         if name in nodes

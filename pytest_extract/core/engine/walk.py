@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Final
 
-from pytest_extract.core.compile.nodes import NO_METRIC, Array, Leaf, Node, Object, RecursiveRef, Skip, Union
-from pytest_extract.core.engine.context import DEEPEST, Outcome, Path, ScoringContext, equal, is_present, make_result
+from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
+from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, equal, is_present
 from pytest_extract.core.engine.leaf import one_sided, readings, walk_leaf, walk_skip
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
@@ -55,10 +55,9 @@ def _score_missing_published(
         for check in node.checks:
             run.emit(one_sided(run, node, check, status, values, path, at), node)
     elif isinstance(node, Object) and type(value) is dict:
-        for entry in node.entries:
-            if entry.name in value:
-                below = None if at is None else (*at, entry.name)
-                score_missing(run, entry.node, value[entry.name], status, (*path, entry.name), below)
+        for name, inner in node.properties.items():
+            if name in value:
+                score_missing(run, inner, value[name], status, (*path, name), None if at is None else (*at, name))
     elif isinstance(node, Array) and (type(value) is not list or not value):
         run.shape(node, status, values, path, at)
     elif isinstance(node, Array):
@@ -144,9 +143,6 @@ def compare_as_one(run: ScoringContext, wanted: str, gold: Json, extracted: Json
     return MISMATCH, f"expected {wanted}; gold is {kinds[0]}, extracted {kinds[1]}"
 
 
-_RIGHT: Final[Outcome] = (MATCH, 1.0, None)
-
-
 def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Score the declared properties of an object, then what is not declared."""
     if run.accept and gold is not EMPTY and extracted is not EMPTY:  # EMPTY: it is missing, which no reading excuses
@@ -158,16 +154,10 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
         run.shape(obj, MATCH, (gold, extracted), path, at)
         return
     waited = len(run.pending)
-    is_nothing_plain = not (run.accept or run.both_passed or run.empty_is_free)
-    for name, node, named, fast in obj.entries:
+    for name, node in obj.properties.items():
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
-        if is_nothing_plain and named is not NO_METRIC and ours is MISSING and theirs is MISSING:
-            run.vacuous += 1  # wide schemas leave most of their properties out
-            continue
-        below, where, kind = FieldPath((*path, name)), None if at is None else FieldPath((*at, name)), type(ours)
-        if kind in fast and kind is type(theirs) and ours == theirs and (ours or kind is not float):  # 0.0 is not -0.0
-            run.keep(make_result(node, named, _RIGHT, (ours, theirs), below, where), obj)
-        elif run.empty_is_free and (ours is MISSING or theirs is MISSING):
+        below, where = FieldPath((*path, name)), None if at is None else FieldPath((*at, name))
+        if run.empty_is_free and (ours is MISSING or theirs is MISSING):
             _score_missing_property(run, node, ours, theirs, below, where)
         else:
             run.walk(node, ours, theirs, below, where)
@@ -176,8 +166,8 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
 
         score_groups(run, obj, gold, extracted, waited)
     if obj.extra != "ignore":
-        names = obj.names
-        if not names.issuperset(extracted) or not (run.empty_is_free or names.issuperset(gold)):
+        known = obj.properties.keys()
+        if not known >= extracted.keys() or not (run.empty_is_free or known >= gold.keys()):
             _score_undeclared(run, obj, gold, extracted, path, at)
         elif run.both_passed and obj.other is not None and not isinstance(obj.other, RecursiveRef):
             run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
@@ -201,7 +191,7 @@ def _score_undeclared(
 ) -> None:
     """Score the keys that are no declared properties, sorted by name."""
     names = set(extracted) if obj.extra == "hallucinate" else {*gold, *extracted}
-    for name in sorted(names - obj.names):
+    for name in sorted(names - obj.properties.keys()):
         place, where = (*path, name), None if at is None else (*at, name)
         if obj.extra == "hallucinate":
             leaf = Leaf(pattern=path_below(obj.pattern, name), field=obj.field)
@@ -260,9 +250,9 @@ def _score_otherwise(
         else:
             score_missing(run, obj, value, status, path, at, null=other is None)
     elif run.both_passed:
-        for entry in obj.entries:
-            if not isinstance(entry.node, RecursiveRef):  # it would not end
-                run.walk(entry.node, MISSING, MISSING, (*path, entry.name), None if at is None else (*at, entry.name))
+        for name, node in obj.properties.items():
+            if not isinstance(node, RecursiveRef):  # it would not end
+                run.walk(node, MISSING, MISSING, (*path, name), None if at is None else (*at, name))
         if obj.other is not None and not isinstance(obj.other, RecursiveRef):
             run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
     elif not run.empty_is_free:

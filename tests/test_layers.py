@@ -40,10 +40,10 @@ RINGS = (
 
 CORE_RINGS = (
     ("arguments", "values", "regex"),
-    ("results", "auto_accept", "case_result", "complexity", "result_json", "spending"),
+    ("results", "auto_accept", "case_result", "result_json", "spending"),
     ("metrics", "transforms"),
     ("extensions", "post_processors", "semantics", "schema"),
-    ("compile",),
+    ("compile", "complexity"),
     ("rules",),
     ("engine",),
     ("judges", "uncompared"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
-from urllib.parse import unquote
+from typing import Final, Literal, NamedTuple, TypeAlias
 
+from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import CONTAINERS, Json
 
 Complexity: TypeAlias = Literal["easy", "medium", "hard"]
@@ -124,8 +124,8 @@ class SchemaShape:
     """
 
     def __init__(self, schema: Json) -> None:
-        self._root = schema
-        self._known: dict[str, _Declared] = {"#": _NOTHING}
+        self._source = SchemaSource(schema)
+        self._known: dict[str, _Declared] = {"": _NOTHING}
         self._declared = self._measure(schema)
 
     def of(self, gold: Json) -> Shape:
@@ -144,13 +144,17 @@ class SchemaShape:
     def _measure(self, node: Json, level: int = 0) -> _Declared:
         if not isinstance(node, dict) or level > _DEEPEST:
             return _Declared()
-        if isinstance(reference := node.get("$ref"), str):
-            if reference not in self._known:
-                self._known[reference] = _NOTHING
-                self._known[reference] = self._measure(referenced(self._root, reference), level + 1)
-            return self._known[reference]
-        choices = [self._measure(branch, level + 1) for branch in _subschemas(node, "anyOf", "oneOf")]
-        parts = [self._measure(part, level + 1) for part in _subschemas(node, "allOf")]
+        for _, target in self._source.references(node):
+            if target is None:
+                return _Declared()
+            if target not in self._known:
+                self._known[target] = _NOTHING
+                self._known[target] = self._measure(self._source.at(target), level + 1)
+            return self._known[target]
+        choices, parts = (
+            [self._measure(schema, level + 1) for keyword in keywords for schema in _listed(node, keyword)]
+            for keywords in (("anyOf", "oneOf"), ("allOf",))
+        )
         members, items = node.get("properties"), node.get("items")
         if isinstance(members, dict) and members:
             children = [self._measure(child, level + 1) for child in members.values()]
@@ -171,18 +175,6 @@ def _merged(parts: list[_Declared], how: Callable[[Iterable[int]], int]) -> _Dec
     return _Declared(how(fields), how(breadth), max(depth), how(arrays))
 
 
-def _subschemas(node: dict[str, Any], *keys: str) -> Iterator[Json]:
-    for key in keys:
-        listed = node.get(key)
-        yield from listed if isinstance(listed, list) else ()
-
-
-def referenced(root: Json, reference: str) -> Json:
-    """Return what a local reference names; None where that is nothing here."""
-    if not reference.startswith("#"):
-        return None
-    node = root
-    for token in unquote(reference[1:]).split("/")[1:]:
-        step = token.replace("~1", "/").replace("~0", "~")
-        node = node.get(step) if isinstance(node, dict) else None
-    return node
+def _listed(node: Mapping[str, Json], keyword: str) -> list[Json]:
+    listed = node.get(keyword)
+    return listed if isinstance(listed, list) else []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
 from pytest_extract.core.metrics.base import SemanticsName
@@ -15,7 +14,7 @@ class DefaultMetric(NamedTuple):
     """The metric of a leaf that names none, with its parameters."""
 
     name: str
-    params: Mapping[str, Json] = MappingProxyType({})
+    params: Mapping[str, Json] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,34 +89,30 @@ class Semantics:
     gated: bool
 
 
-_STRICT_URL: Final[Mapping[str, Json]] = MappingProxyType({"ignore_scheme": False, "ignore_fragment": False})
+_STRICT_URL: Final[Mapping[str, Json]] = {"ignore_scheme": False, "ignore_fragment": False}
 DEFAULT: Final = Semantics(
     name="default",
     nulls="absent",
     both_absent="vacuous",
-    default_metrics=MappingProxyType(
-        {
-            "string": DefaultMetric("text"),
-            "number": DefaultMetric("number"),
-            "integer": DefaultMetric("integer"),
-            "boolean": DefaultMetric("boolean"),
-            "null": DefaultMetric("exact"),
-        }
-    ),
-    format_metrics=MappingProxyType(
-        {
-            "date": DefaultMetric("date"),
-            "date-time": DefaultMetric("date", MappingProxyType({"time": True})),
-            "email": DefaultMetric("email"),
-            "idn-email": DefaultMetric("email"),
-            "uri": DefaultMetric("url", _STRICT_URL),
-            "iri": DefaultMetric("url", _STRICT_URL),
-            "url": DefaultMetric("url", _STRICT_URL),
-            "hostname": DefaultMetric("string_case_insensitive"),
-            "idn-hostname": DefaultMetric("string_case_insensitive"),
-            "uuid": DefaultMetric("string_case_insensitive"),
-        }
-    ),
+    default_metrics={
+        "string": DefaultMetric("text"),
+        "number": DefaultMetric("number"),
+        "integer": DefaultMetric("integer"),
+        "boolean": DefaultMetric("boolean"),
+        "null": DefaultMetric("exact"),
+    },
+    format_metrics={
+        "date": DefaultMetric("date"),
+        "date-time": DefaultMetric("date", {"time": True}),
+        "email": DefaultMetric("email"),
+        "idn-email": DefaultMetric("email"),
+        "uri": DefaultMetric("url", _STRICT_URL),
+        "iri": DefaultMetric("url", _STRICT_URL),
+        "url": DefaultMetric("url", _STRICT_URL),
+        "hostname": DefaultMetric("string_case_insensitive"),
+        "idn-hostname": DefaultMetric("string_case_insensitive"),
+        "uuid": DefaultMetric("string_case_insensitive"),
+    },
     enforce_types=False,
     undeclared_keys="compare",
     bare_object="value",
@@ -143,15 +138,13 @@ EXTRACT_BENCH: Final = Semantics(
     name="extract-bench",
     nulls="absent",
     both_absent="passed",
-    default_metrics=MappingProxyType(
-        {
-            "string": DefaultMetric("string_semantic"),
-            "number": DefaultMetric("number_tolerance", MappingProxyType({"tolerance": 0.001})),
-            "integer": DefaultMetric("integer_exact"),
-            "boolean": DefaultMetric("boolean_exact"),
-        }
-    ),
-    format_metrics=MappingProxyType({}),
+    default_metrics={
+        "string": DefaultMetric("string_semantic"),
+        "number": DefaultMetric("number_tolerance", {"tolerance": 0.001}),
+        "integer": DefaultMetric("integer_exact"),
+        "boolean": DefaultMetric("boolean_exact"),
+    },
+    format_metrics={},
     enforce_types=True,
     undeclared_keys="ignore",
     bare_object="object",
@@ -177,8 +170,8 @@ STRUCT_EXTRACT_EVAL: Final = Semantics(
     name="struct-extract-eval",
     nulls="value",
     both_absent="vacuous",
-    default_metrics=MappingProxyType({}),
-    format_metrics=MappingProxyType({}),
+    default_metrics={},
+    format_metrics={},
     enforce_types=False,
     undeclared_keys="hallucinate",
     bare_object="value",
@@ -200,6 +193,6 @@ STRUCT_EXTRACT_EVAL: Final = Semantics(
     empty_rate=1.0,
     gated=False,
 )
-SEMANTICS: Final[Mapping[SemanticsName, Semantics]] = MappingProxyType(
-    {"default": DEFAULT, "extract-bench": EXTRACT_BENCH, "struct-extract-eval": STRUCT_EXTRACT_EVAL}
-)
+SEMANTICS: Final[Mapping[SemanticsName, Semantics]] = {
+    each.name: each for each in (DEFAULT, EXTRACT_BENCH, STRUCT_EXTRACT_EVAL)
+}

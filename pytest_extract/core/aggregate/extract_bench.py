@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Final, Literal, TypeAlias
 
-from pytest_extract.core.complexity import referenced
 from pytest_extract.core.measures.fields import harmonic_mean
 from pytest_extract.core.results import FailureKind, ScoreRecord, Status
+from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step
 from pytest_extract.lazy import lazy_pattern
 
@@ -91,7 +91,7 @@ def content_coverage(schema: Json, gold: Json, extracted: Json | Missing) -> Con
         both=len(wanted & found),
         missing=len(missing),
         spurious=len(found - wanted),
-        required_missing=len(missing.intersection(_required_paths(schema, schema, (), frozenset()))),
+        required_missing=len(missing.intersection(_required_paths(schema, SchemaSource(schema), (), frozenset()))),
     )
 
 
@@ -107,18 +107,17 @@ def _leaf_paths(value: Json, path: Path) -> Iterator[Path]:
             yield place
 
 
-def _required_paths(schema: Json, root: Json, path: Path, seen: frozenset[str]) -> Iterator[Path]:
+def _required_paths(schema: Json, source: SchemaSource, path: Path, seen: frozenset[str]) -> Iterator[Path]:
     if not isinstance(schema, dict):
         return
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        if reference not in seen:
-            yield from _required_paths(referenced(root, reference), root, path, seen | {reference})
+    for _, target in source.references(schema):
+        if target is not None and target not in seen:
+            yield from _required_paths(source.at(target), source, path, seen | {target})
         return
     required, properties = schema.get("required"), schema.get("properties")
     yield from ((*path, name) for name in required if isinstance(name, str)) if isinstance(required, list) else ()
     for name, child in properties.items() if isinstance(properties, dict) else ():
-        yield from _required_paths(child, root, (*path, name), seen)
+        yield from _required_paths(child, source, (*path, name), seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

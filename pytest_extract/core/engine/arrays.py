@@ -141,10 +141,10 @@ def _score_rows(place: _Place) -> None:
     kept: list[tuple[int, int]] = []
     flawed: list[slice] = []
     for i, j in pairing.pairs:
-        mark, start, wrong = run.mark(), len(run.leaves), run.mismatch_count
+        mark, start = run.mark(), len(run.leaves)
         where = None if i == j and at is None else (*base, j)
         run.walk(_row_node(array, i), gold[i], extracted[j], (*path, i), where)
-        if run.mismatch_count > wrong:
+        if run.mismatch_count > mark.mismatch_count:
             fit = run.fit(run.leaves[start:])
             if array.align.mode in ("best_fit", "multiset") and fit.share == 0.0 and not fit.undecided:
                 run.rollback(mark)

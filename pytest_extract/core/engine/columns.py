@@ -40,8 +40,7 @@ def pair_fit(run: ScoringContext, node: Node, gold: Value, extracted: Value, pat
     key = id(node), run.content(gold), run.content(extracted), path
     found: Fit | None = run.known.get(key)
     if found is None:
-        trial = run.trial
-        begin = trial.mark()
+        trial = run.trial()
         if run.empty_is_free and extracted is MISSING:
             score_missing(trial, node, gold, OMISSION, path, None)
         elif run.empty_is_free and gold is MISSING:
@@ -50,7 +49,6 @@ def pair_fit(run: ScoringContext, node: Node, gold: Value, extracted: Value, pat
             trial.walk(node, gold, extracted, path, None)
         finish_batches(trial)
         found = run.known[key] = trial.fit(trial.leaves)
-        trial.rollback(begin)
     return found
 
 

@@ -56,14 +56,21 @@ class OpenArray(NamedTuple):
     flawed: tuple[slice, ...]
 
 
+class Checkpoint(NamedTuple):
+    """How far the results were, for `ScoringContext.rollback`."""
+
+    lengths: tuple[int, ...]
+    questions: int
+    mismatch_count: int
+    vacuous: int
+
+
 class NoAnswer(NamedTuple):
     """A question that was asked and not answered, and why."""
 
     reason: str
 
 
-Checkpoint: TypeAlias = tuple[int, int, int, int, int, int, int, int]
-"""How far the results were, for `ScoringContext.rollback`."""
 Known: TypeAlias = Mapping[str, Answer | NoAnswer]
 """What is known of questions, by `Question.key`."""
 
@@ -142,9 +149,8 @@ class ScoringContext:
         self.mismatch_count = 0
         self.wrapped: Path | None = None  # place of the value that is being scored as a list of itself
 
-    @cached_property
     def trial(self) -> ScoringContext:
-        """A run for the score of one pair of rows, to be rolled back to its beginning after use."""
+        """Return a run for the score of one pair of rows."""
         return ScoringContext(self.program, self.walkers, self.answers, self.rules, above=self)
 
     @cached_property
@@ -188,24 +194,19 @@ class ScoringContext:
 
     def mark(self) -> Checkpoint:
         """Note how far the results are."""
-        return (
-            len(self.leaves),
-            len(self.fields),
-            len(self.arrays),
-            len(self.pending),
-            len(self.open_arrays),
-            len(self.questions),
-            self.mismatch_count,
-            self.vacuous,
-        )
+        lengths = tuple(map(len, self._results()))
+        return Checkpoint(lengths, len(self.questions), self.mismatch_count, self.vacuous)
 
     def rollback(self, mark: Checkpoint) -> None:
         """Forget all that came after a mark."""
-        leaves, fields, arrays, pending, open_arrays, questions, self.mismatch_count, self.vacuous = mark
-        del self.leaves[leaves:], self.fields[fields:], self.arrays[arrays:], self.pending[pending:]
-        del self.open_arrays[open_arrays:]
+        lengths, questions, self.mismatch_count, self.vacuous = mark
+        for results, length in zip(self._results(), lengths, strict=True):
+            del results[length:]
         while len(self.questions) > questions:
             self.questions.popitem()
+
+    def _results(self) -> tuple[list[Any], ...]:
+        return self.leaves, self.fields, self.arrays, self.pending, self.open_arrays
 
     def fit(self, leaves: Iterable[FieldResult]) -> Fit:
         """Return the sums over leaves; what is skipped does not count."""

@@ -7,7 +7,7 @@ words of an `enum` or an example are not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
@@ -88,15 +88,19 @@ class SchemaSource:
         return found
 
     def _composed(self, pointer: str, schema: dict[str, Json], dangling: list[str]) -> Iterator[str]:
-        for keyword in REFERENCES:
-            if isinstance(ref := schema.get(keyword), str):
-                target = self.target(ref)
-                if target is None:
-                    dangling.append(ref)
-                else:
-                    yield target
+        for ref, target in self.references(schema):
+            if target is None:
+                dangling.append(ref)
+            else:
+                yield target
         if isinstance(branches := schema.get("allOf"), list):
             yield from (f"{pointer}/allOf/{index}" for index in range(len(branches)))
+
+    def references(self, schema: Mapping[str, Json]) -> Iterator[tuple[str, str | None]]:
+        """Yield what a schema refers to, and where that stands in the document, None where it leads out of it."""
+        for keyword in REFERENCES:
+            if isinstance(ref := schema.get(keyword), str):
+                yield ref, self.target(ref)
 
     def target(self, ref: str) -> str | None:
         """Return the pointer that a `$ref` means inside this document, None where it leads nowhere or outside."""
@@ -181,8 +185,7 @@ def led_to(source: SchemaSource, pointer: str, keywords: tuple[str, ...]) -> lis
         return []
     if not isinstance(schema, dict):
         return []
-    refs = (ref for keyword in REFERENCES if isinstance(ref := schema.get(keyword), str))
-    found = [target for ref in refs if (target := source.target(ref)) is not None]
+    found = [target for _, target in source.references(schema) if target is not None]
 
     def add(child: Json, place: str) -> Json:
         found.append(place)

@@ -79,7 +79,7 @@ def find_uncompared(program: Program, gold: Json) -> Uncompared | None:
             for name, inner in value.items():
                 child = node.properties.get(name)
                 if child is None and node.extra == "compare":
-                    child = next((each for regex, each in node.patterns if regex.search(name)), node.other) or _WHOLE
+                    child = node.node_of(name) or _WHOLE
                 if child is not None:
                     below.append((child, inner, (*path, name)))
                 elif count := count_values(inner).leaves:

@@ -107,6 +107,11 @@ class Object(NamedTuple):
     field: bool = True
     skipped: bool = False
 
+    def node_of(self, name: str) -> Node | None:
+        """Return what scores a key; None where the schema says nothing of it."""
+        declared = self.properties.get(name)
+        return declared or next((child for regex, child in self.patterns if regex.search(name)), self.other)
+
 
 AlignMode: TypeAlias = Literal["position", "key", "best_fit", "multiset", "judge", "custom"]
 

@@ -10,7 +10,7 @@ from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Ob
 from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present
 from pytest_extract.core.engine.leaf import metric_score, readings, rule_of, transformed
-from pytest_extract.core.engine.walk import leaf_for, node_for, node_of_undeclared, score_missing
+from pytest_extract.core.engine.walk import leaf_for, node_for, score_missing
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.exact import common_weights, equal_keys
@@ -135,14 +135,14 @@ def _has_invented_keys(obj: Object, row: dict[str, Json]) -> bool:
 
 
 def _add_object(run: ScoringContext, obj: Object, rows: Columns, scores: Any) -> tuple[Any, bool]:
-    nodes: dict[str, Node | None] = {**obj.properties}
+    names = [*obj.properties]
     if obj.extra == "compare":
         found = {name for row in (*rows.gold, *rows.extracted) if type(row) is dict for name in row}
-        nodes |= {name: node_of_undeclared(obj, name) for name in sorted(found - obj.properties.keys())}
+        names += sorted(found - obj.properties.keys())
     weights: Any = 0.0
     are_exact = True
-    for name, node in nodes.items():
-        values = rows.at(name)
+    for name in names:
+        node, values = obj.node_of(name), rows.at(name)
         if node is not None:
             weight, is_exact = _add_fits(run, node, values, scores)
             are_exact = are_exact and is_exact
@@ -334,10 +334,13 @@ class _Bag:
         if value is MISSING or value is None or isinstance(node, Skip):
             return True
         if leaves := _leaves_of(run, node):
-            own = (node_for(run, node, value),) if self.of_gold else leaves
             self.size += sum(check.weight for check in leaves[0].checks)
-            for leaf in own:
-                self._add(leaf, value)  # type: ignore[arg-type]
+            for leaf in (node_for(run, node, value),) if self.of_gold else leaves:
+                for number, check in enumerate(leaf.checks):  # type: ignore[union-attr]
+                    metric = check.likeness or check.metric
+                    is_keyed = metric.key is not None and check.transform is None  # others match any value
+                    key = metric.key(value) if is_keyed else None
+                    self.leaves[id(leaf), number, key] += check.weight
             return True
         if isinstance(node, Union | RecursiveRef):
             inner = node_for(run, node, value)
@@ -348,30 +351,19 @@ class _Bag:
                 return False
             nodes = [*node.prefix, *[node.items] * (len(value) - len(node.prefix))]
             return all(self.fill(run, own, row, depth + 1) for own, row in zip(nodes, value, strict=False))
-        if not isinstance(node, Object) or node.checks or node.groups or depth >= _DEEPEST_BAG:
+        if not isinstance(node, Object) or depth >= _DEEPEST_BAG or not _is_regular(run, node, value):
             return False
-        if type(value) is not dict or not value or _has_invented_keys(node, value):
-            return False
-        declared = [(inner, value[name]) for name, inner in node.properties.items() if name in value]
-        known = all(self.fill(run, inner, item, depth + 1) for inner, item in declared)
-        return known and (node.extra == "ignore" or self._fill_undeclared(run, node, value, depth))
-
-    def _fill_undeclared(self, run: ScoringContext, obj: Object, value: dict[str, Json], depth: int) -> bool:
-        for name in value.keys() - obj.properties.keys():
-            node = node_of_undeclared(obj, name)
-            if node is not None:
-                if not self.fill(run, node, value[name], depth + 1):
+        for name, item in value.items():
+            if name not in node.properties and node.extra == "ignore":
+                continue
+            below = node.node_of(name)
+            if below is not None:
+                if not self.fill(run, below, item, depth + 1):
                     return False
-            elif value[name] is not None:
-                self.leaves[id(obj), name, equality.same_key(value[name])] += 1
+            elif item is not None:
+                self.leaves[id(node), name, equality.same_key(item)] += 1
                 self.size += 1
         return True
-
-    def _add(self, leaf: Leaf, value: Json) -> None:
-        for number, check in enumerate(leaf.checks):
-            metric = check.likeness or check.metric
-            key = None if metric.key is None or check.transform is not None else metric.key(value)  # None: with any
-            self.leaves[id(leaf), number, key] += check.weight  # type: ignore[assignment]
 
 
 def _leaves_of(run: ScoringContext, node: Node) -> tuple[Leaf, ...]:

@@ -198,17 +198,12 @@ def _score_undeclared(
             values = (MISSING, extracted[name])
             run.shape(leaf, HALLUCINATION, values, place, where, "the schema has no such key")
             continue
-        node = node_of_undeclared(obj, name)
+        node = obj.node_of(name)
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
         if node is None:
             _score_unknown(run, obj, name, (ours, theirs), place, where)
         else:
             run.walk(node, ours, theirs, place, where)
-
-
-def node_of_undeclared(obj: Object, name: str) -> Node | None:
-    """Return what scores a key that is no declared property; None where the schema says nothing of it."""
-    return next((child for regex, child in obj.patterns if regex.search(name)), obj.other)
 
 
 def _score_unknown(run: ScoringContext, obj: Object, name: str, values: Values, path: Path, at: Path | None) -> None:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_extract.core.engine.document import Scored
-from pytest_extract.core.gates import OutputCheck, check_output
+from pytest_extract.core.gates import GateConfig, OutputCheck, check_output
 from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.fields import field_measures
 from pytest_extract.core.measures.table import document_measures
@@ -28,7 +28,7 @@ from pytest_extract.core.values import MISSING, Json, Missing, writable
 
 if TYPE_CHECKING:
     from pytest_extract.core.compile.nodes import Program
-    from pytest_extract.core.gates import GateConfig
+    from pytest_extract.core.extensions import MeasureSpec
     from pytest_extract.core.measures.base import DocumentSchema
     from pytest_extract.core.mistakes import FindsValue
     from pytest_extract.core.options import ScoreOptions
@@ -41,6 +41,12 @@ class ScoredSchema(NamedTuple):
     program: Program
     document: DocumentSchema
     rules: RuleSet
+    own_measures: Mapping[str, MeasureSpec]
+    default_gates: GateConfig
+
+    def gates(self, given: object) -> GateConfig:
+        """Return the gates that hold: those given, as `ScoreOptions` reads them, or the default."""
+        return given if isinstance(given, GateConfig) else self.default_gates
 
 
 class Score:
@@ -59,7 +65,6 @@ class Score:
         self,
         schema: ScoredSchema,
         options: ScoreOptions,
-        gates: GateConfig,
         scored: Scored,
         gold: Json,
         extracted: Json | Missing,
@@ -81,10 +86,14 @@ class Score:
         self._schema: ScoredSchema | None = schema
         self._gold = gold
         self._modality = options.modality
-        self._config = gates
+        self._config = schema.gates(options.gates)
         self._added = schema.program.added
         self._empty = schema.program.semantics.empty_rate
-        self._further: Mapping[str, float] = {}
+        self._further: dict[str, float] = {}
+        if schema.own_measures:  # at once, as they may raise
+            counts = self.unread is None and self.gates.structural and extracted is not MISSING
+            own = schema.own_measures.items()
+            self._further = {name: spec.value(gold, extracted) if counts else 0.0 for name, spec in own}
 
     def __repr__(self) -> str:
         return f"<Score {self.semantics}: {len(self.fields)} fields, {len(self.leaves)} leaves>"
@@ -147,8 +156,7 @@ class Score:
             from pytest_extract.core.measures.reported import rule_measures
 
             measures |= rule_measures(self.rules)
-        measures.update(self._further)
-        return measures
+        return measures | self._further
 
     @cached_property
     def rules(self) -> tuple[RuleResult, ...]:

@@ -28,6 +28,7 @@ from pytest_extract.core.results import (
     FailureKind,
     FieldResult,
     Judge,
+    Metadata,
     Question,
     Status,
     Wrapping,
@@ -40,7 +41,6 @@ from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, neares
 
 if TYPE_CHECKING:
     from pytest_extract.core.complexity import SchemaShape, Shape
-    from pytest_extract.core.output_shape import Unwrapped
     from pytest_extract.core.rules.rule_set import RuleSet
 
 
@@ -69,8 +69,8 @@ class Scorer:
         self.rules: RuleSet = rules
         self.source = source
         self.semantics: str = program.semantics.name
-        self._schema = ScoredSchema(program, DocumentSchema(source["schema"]), rules)
-        self._default_gates = _GATED if gated else _UNGATED
+        default_gates = _GATED if gated else _UNGATED
+        self._schema = ScoredSchema(program, DocumentSchema(source["schema"]), rules, self.measures, default_gates)
 
     def __reduce__(self) -> tuple[object, ...]:
         return partial(compile_schema, **self.source), ()
@@ -135,8 +135,8 @@ class Scorer:
         """
         options = ScoreOptions.of(options, keywords)
         gold, extracted = json_argument("gold", gold), json_argument("extracted", extracted)
-        unwrapped = None if extracted is MISSING else _unwrapped(extracted, options)
-        return self._scored(gold, extracted if unwrapped is None else unwrapped.value, options, unwrapped)
+        value, metadata, notes = _unwrapped(extracted, options)
+        return self._scored(gold, value, options, metadata, notes=notes)
 
     def score_text(
         self,
@@ -154,21 +154,20 @@ class Scorer:
             return self.failed(gold, large, options)
 
         def fits(value: Json) -> FitRank:  # of an output that holds confidence, by the values that it has
-            unwrapped = _unwrapped(value, options)
-            return self.fits(value if unwrapped is None else unwrapped.value)
+            return self.fits(_unwrapped(value, options)[0])
 
         parsed = parse_output(text, repair=options.repair, finish_reason=options.finish_reason, fits=fits)
         failure = parsed.failure
         if parsed.value is not MISSING:
-            unwrapped = _unwrapped(parsed.value, options)
-            value = parsed.value if unwrapped is None else unwrapped.value
+            value, metadata, notes = _unwrapped(parsed.value, options)
             unfit = too_many_values(value, gold, options.max_output_bytes, text)
-            if unfit is None and parsed.wrapped and self._gates(options).bare:
+            if unfit is None and parsed.wrapped and self._schema.gates(options.gates).bare:
                 around = f"the text is more than its JSON: {'; '.join(parsed.notes)}"
                 message = f"{around} (`gates: {{bare: true}}` takes what json.loads() reads)"
                 unfit = Failure(kind=FailureKind.NOT_BARE, message=message)
             if unfit is None:
-                return self._scored(gold, value, replace(options, failure=failure), unwrapped, parsed.wrapped)
+                found = replace(options, failure=failure)
+                return self._scored(gold, value, found, metadata, notes=notes, wrapped=parsed.wrapped)
             failure = unfit
         if failure is None:
             raise TypeError("an output without a value has a failure")
@@ -194,28 +193,27 @@ class Scorer:
     def gold_problem(self, gold: Json, options: ScoreOptions) -> str | None:
         """Say why no output can be right by the schema: the gold breaks it, or it is none; None where one can."""
         validator = self._schema.document.validator
-        if not self._gates(options).schema or validator.is_valid(gold):
+        if not self._schema.gates(options.gates).schema or validator.is_valid(gold):
             return None
         if validator.problem is not None:
             return f"the schema is no valid JSON Schema {validator.problem}"
         places = "; ".join(map(str, validator.errors(gold, limit=_MOST_VIOLATIONS)))
         return f"the gold does not satisfy its schema: {places}. Mend it, or pass gates={{'schema': False}}"
 
-    def _gates(self, options: ScoreOptions) -> GateConfig:
-        return options.gates if isinstance(options.gates, GateConfig) else self._default_gates
-
     def _scored(
         self,
         gold: Json,
         extracted: Json | Missing,
         options: ScoreOptions,
-        unwrapped: Unwrapped | None = None,
+        metadata: Metadata,
+        *,
+        notes: tuple[str, ...],
         wrapped: Mapping[Wrapping, str] | None = None,
     ) -> Score:
-        """Score a value; `unwrapped`: what was taken out of an output that holds confidence beside its values."""
+        """Score a value; `metadata`, `notes`: what was taken out of an output that holds confidence beside values."""
         failure = options.failure
         if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED and not isinstance(gold, dict | list):
-            failure = None  # a bare value is what this gold asks for
+            options = replace(options, failure=None)  # a bare value is what this gold asks for
         judge = judges_of(options.judge, self.program.judges)
         answered: dict[str, Answer | NoAnswer] = dict(options.answers or {})
         rules, rounds, asked = options.rules, 0, 0
@@ -225,43 +223,30 @@ class Scorer:
             asked += len(scored.questions)
             answered |= ask(judge, scored.questions)
             scored = score_values(self.program, gold, extracted, answered, rules, UNDECIDED)
-        if unwrapped is not None and unwrapped.metadata:
+        if metadata:
             known: dict[int, FieldResult] = {}
-            fields, leaves = (annotate(each, unwrapped.metadata, known) for each in (scored.fields, scored.leaves))
+            fields, leaves = (annotate(each, metadata, known) for each in (scored.fields, scored.leaves))
             scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
-        notes = () if unwrapped is None else unwrapped.notes
-        options = replace(options, failure=failure)
-        score = Score(
-            self._schema,
-            options,
-            self._gates(options),
-            scored,
-            gold,
-            extracted,
-            questions_asked=asked,
-            wrapped=wrapped,
-            notes=notes,
-        )
-        return self._with_own_measures(score, gold)
-
-    def _with_own_measures(self, score: Score, gold: Json) -> Score:
-        if not self.measures:
-            return score
-        counts = score.unread is None and score.gates.structural and score.extracted is not MISSING
-        return score.with_measures(
-            {name: spec.value(gold, score.extracted) if counts else 0.0 for name, spec in self.measures.items()}
+        return Score(
+            self._schema, options, scored, gold, extracted, questions_asked=asked, wrapped=wrapped, notes=notes
         )
 
     def _failed(
         self, gold: Json, failure: Failure, options: ScoreOptions, wrapped: Mapping[Wrapping, str] | None = None
     ) -> Score:
         scored = score_values(self.program, gold, MISSING, {}, CaseRules(), NO_JUDGE)
-        why = f"no output: {failure.kind}"
-        fields, leaves = (_all_failed(each, why) for each in (scored.fields, scored.leaves))
+        wrong: dict[str, Any] = {
+            "status": Status.MISMATCH,
+            "score": 0.0,
+            "passed": False,
+            "reason": f"no output: {failure.kind}",
+        }
+        fields, leaves = (  # also those that passed by agreeing on absence
+            tuple(result._replace(**wrong) if result.passed else result for result in results)
+            for results in (scored.fields, scored.leaves)
+        )
         scored = scored._replace(fields=fields, leaves=leaves)
-        options = replace(options, failure=failure)
-        score = Score(self._schema, options, self._gates(options), scored, gold, MISSING, wrapped=wrapped)
-        return self._with_own_measures(score, gold)
+        return Score(self._schema, replace(options, failure=failure), scored, gold, MISSING, wrapped=wrapped)
 
 
 def compile_schema(
@@ -293,24 +278,20 @@ def compile_schema(
         raise ConfigError(f"no judge mode {judge_mode!r}{nearest(judge_mode, _JUDGE_MODES)}")
     if nulls is not None:
         arguments.one_of("nulls", nulls, _NULLS)
-    overrides = arguments.mapping("overrides", overrides)
     arguments.instance("extensions", extensions, Extensions, "an Extensions")
     if isinstance(rules, str | bytes | Mapping) or not isinstance(rules, Sequence | None):
         raise ConfigError(f"rules must be a list of rules, not {short_repr(rules)}")
-    published = semantics is not None
     if as_published is not None:
         arguments.flag("as_published", as_published)
-        published = as_published
-    schema = schema_argument(schema)
     given = {
-        "schema": schema,
+        "schema": schema_argument(schema),
         "semantics": semantics,
         "nulls": nulls,
-        "overrides": dict(overrides),
+        "overrides": dict(arguments.mapping("overrides", overrides)),
         "judge_mode": judge_mode,
         "post_process": post_process,
         "rules": [*(rules or ())],
-        "as_published": published,
+        "as_published": semantics is not None if as_published is None else as_published,
     }
     try:
         key = marshal.dumps(given, MARSHAL_VERSION)
@@ -327,9 +308,8 @@ def _compile_content(key: bytes, extensions: Extensions | None) -> Scorer:
 
 def _compile(given: Mapping[str, Any], extensions: Extensions | None) -> Scorer:
     """Compile a schema, its rules and those beside it; raises SchemaError, or SchemaErrors with all mistakes."""
-    how = {"post": given["post_process"], "extensions": extensions}
-    how |= {name: given[name] for name in ("semantics", "nulls", "overrides", "judge_mode", "as_published")}
-    program = compile_program(given["schema"], **how)
+    given = {**given, "extensions": extensions}
+    program = compile_program(**{name: value for name, value in given.items() if name != "rules"})
     gated = not given["as_published"] or program.semantics.gated  # the published programs have no gates
     own = given["schema"].get(RULES_KEYWORD) if isinstance(given["schema"], dict) else None
     rules: RuleSet = ()
@@ -342,30 +322,20 @@ def _compile(given: Mapping[str, Any], extensions: Extensions | None) -> Scorer:
         ]
         beside, problems = compile_rules(given["rules"], program, of_schema=False)
         errors += [SchemaError(each.message, rule=each.rule, rule_key=each.key) for each in problems]
-        if len(errors) > 1:
-            raise SchemaErrors(errors)
-        for error in errors:
-            raise error
+        if errors:
+            raise errors[0] if len(errors) == 1 else SchemaErrors(errors)
         known = {(rule.text, rule.name) for rule in in_schema}
         rules = (*in_schema, *(rule for rule in beside if (rule.text, rule.name) not in known))
-    return Scorer(program, {**given, "extensions": extensions}, rules, gated=gated)
+    return Scorer(program, given, rules, gated=gated)
 
 
-def _unwrapped(value: Json, options: ScoreOptions) -> Unwrapped | None:
-    """Take the values out of an output that holds confidence or citations beside them; None for one that does not."""
-    if options.confidence is None and options.reported is None:
-        return None
+def _unwrapped(value: Json | Missing, options: ScoreOptions) -> tuple[Json | Missing, Metadata, tuple[str, ...]]:
+    """Take the values out of an output that may hold confidence or citations beside them, these, and notes on them."""
+    if value is MISSING or (options.confidence is None and options.reported is None):
+        return value, {}, ()
     from pytest_extract.core.output_shape import unwrap
 
     return unwrap(value, options.confidence, options.reported)  # type: ignore[arg-type] # read by ScoreOptions
-
-
-def _all_failed(results: tuple[FieldResult, ...], why: str) -> tuple[FieldResult, ...]:
-    """Return the results with those that passed by agreeing on absence failed as well."""
-    return tuple(
-        result._replace(status=Status.MISMATCH, score=0.0, passed=False, reason=why) if result.passed else result
-        for result in results
-    )
 
 
 def score(schema: Json, gold: Json, extracted: Json | Missing, **keywords: Unpack[Keywords]) -> Score:

@@ -526,14 +526,14 @@ class _Problems:
 
 
 def compile_program(
-    document: Json,
+    schema: Json,
     *,
     semantics: str | None = None,
     nulls: Literal["absent", "value"] | None = None,
     overrides: Mapping[str, Json] | None = None,
     extensions: Extensions | None = None,
     judge_mode: JudgeMode = "llm",
-    post: Json = None,
+    post_process: Json = None,
     as_published: bool = False,
 ) -> Program:
     """Compile a JSON Schema for scoring; raises SchemaError, or SchemaErrors with all mistakes at once.
@@ -541,18 +541,18 @@ def compile_program(
     `as_published`: results are those of the published system that `semantics` names, also where that leaves out what
     would count here.
     """
-    endless = too_many_looks(document)
+    endless = too_many_looks(schema)
     if endless is not None:
         raise endless
     problems = _Problems()
-    problems.add(*misspelled_keys(document, as_published=as_published))
-    schema = Schema(document)
-    configured = schema.annotated()
-    root = schema.node(schema.root)
+    problems.add(*misspelled_keys(schema, as_published=as_published))
+    tree = Schema(schema)
+    configured = tree.annotated()
+    root = tree.node(tree.root)
     for node in configured:
         if node.pointer != root.pointer:
             _report_root_only(node.annotation, node.pointer, problems)
-    chosen = _semantics(schema, semantics, problems)
+    chosen = _semantics(tree, semantics, problems)
     by_pattern = _overrides(overrides or {}, problems)
     of_root = by_pattern[ROOT].over(root.annotation) if ROOT in by_pattern else root.annotation
     nulls = nulls or (of_root.nulls if of_root is not None else None)
@@ -563,14 +563,14 @@ def compile_program(
             binder.metrics(annotation, problems.report)
             if annotation.align is not None:
                 binder.align(annotation.align, problems.report)
-    compiler = Compiler(schema, chosen, binder, by_pattern, problems.report, as_published=as_published)
-    compiled = compiler.compile(schema.root)
-    problems.add(*schema.problems)
+    compiler = Compiler(tree, chosen, binder, by_pattern, problems.report, as_published=as_published)
+    compiled = compiler.compile(tree.root)
+    problems.add(*tree.problems)
     for pattern in by_pattern:
         if not compiler.has_place(pattern):
             hint = nearest(pattern, compiler.patterns)
             problems.report(f"the schema has no field {pattern!r}{hint}", IN_OVERRIDES + pattern)
-    uses = () if post is None else parse_post(post, IN_POST, problems.report)
+    uses = () if post_process is None else parse_post(post_process, IN_POST, problems.report)
     uses += (of_root.post or ()) if of_root is not None else ()
     bound = [binder.post_processor(use, problems.report) for use in uses]
     errors = sorted(problems.found.values(), key=lambda error: error.override is not None)
@@ -584,7 +584,7 @@ def compile_program(
         judged=compiler.judged,
         judges=binder.judges,
         post_processors=tuple(post_processor for post_processor in bound if post_processor is not None),
-        fits=Conformance(schema),
+        fits=Conformance(tree),
     )
 
 

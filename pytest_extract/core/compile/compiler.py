@@ -43,9 +43,8 @@ from pytest_extract.core.values import (
 )
 from pytest_extract.errors import SchemaError, SchemaErrors, closest, nearest
 
-MOST_EAGER: Final = 20_000
-MOST_RECURSIVE: Final = 1_000
-"""Nodes after which what leads to something recursive is late: a few definitions unfold to millions."""
+MOST_EAGER: Final = 5_000
+"""Nodes that are compiled ahead of any document: a few recursive definitions unfold to millions."""
 DEEPEST_EAGER: Final = 60
 DEEPEST_ROW: Final = 4
 """Levels of a row whose metrics a judge that pairs rows gets to read."""
@@ -91,7 +90,6 @@ class Compiler:
         self._report = report
         self._as_published = as_published
         self._made = 0  # nodes; alternatives have places in common
-        self._recursive: frozenset[str] | None = None
         self._unopened: list[RecursiveRef] = []
         self._open: dict[Key, str] = {}  # the nodes being compiled, outermost first, and their patterns
         self._lock = RLock()  # recursive places are compiled while scoring, which threads may do at once
@@ -109,13 +107,7 @@ class Compiler:
         """Whether a place is compiled only when a document reaches it. Values are compiled at once."""
         if key in self._open:
             return True
-        if self._made <= MOST_RECURSIVE and len(self._open) <= DEEPEST_EAGER:
-            return False
-        if self._recursive is None:
-            self._recursive = self._schema.recursive()
-        if any(ref.pointer in self._recursive for ref in key):
-            return True
-        if len(self._open) <= DEEPEST_EAGER and self._made <= MOST_EAGER:
+        if self._made <= MOST_EAGER and len(self._open) <= DEEPEST_EAGER:
             return False
         return bool(self._schema.node(key).children())
 

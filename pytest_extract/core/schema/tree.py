@@ -11,8 +11,8 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pytest_extract.core.schema.annotations import RULES_KEYWORD, X_EVAL, Annotation, Dialect, parse_annotation
-from pytest_extract.core.schema.source import EVERYWHERE, Key, Ref, RefLayer, SchemaSource, escape, led_to
+from pytest_extract.core.schema.annotations import RULES_KEYWORD, Annotation, Dialect, parse_annotation
+from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 
@@ -25,7 +25,6 @@ _ARRAY_KEYWORDS: Final = frozenset({"items", "prefixItems", "additionalItems"})
 _BESIDE_BRANCHES: Final = frozenset({"type", "required", *_OBJECT_KEYWORDS, *_ARRAY_KEYWORDS})
 _UNIONS: Final = ("anyOf", "oneOf")
 _CLOSING: Final = ("additionalProperties", "unevaluatedProperties")
-_BELOW: Final = tuple(name for name in EVERYWHERE if name not in ("$defs", "definitions"))
 MOST_STEPS: Final = 256
 """Tokens of the longest pointer: deeper schemas are refused rather than walked into the interpreter's limit."""
 MOST_NODES: Final = 20_000
@@ -135,31 +134,8 @@ class Schema:
         texts = (layer.schema.get("description") for layer in layers)
         return next((text for text in texts if isinstance(text, str)), "")
 
-    def recursive(self) -> frozenset[str]:
-        """Return where schemas stand that lead to something recursive: the rest once all that ends is taken away."""
-        children: dict[str, set[str]] = {}
-        parents: dict[str, list[str]] = {}
-        unseen = [""]
-        while unseen:
-            pointer = unseen.pop()
-            if pointer not in children:
-                deep = pointer.count("/") > MOST_STEPS  # no node is made there
-                children[pointer] = set() if deep else set(led_to(self._source, pointer, _BELOW))
-                unseen += children[pointer]
-                for child in children[pointer]:
-                    parents.setdefault(child, []).append(pointer)
-        ended = [pointer for pointer, below in children.items() if not below]
-        for pointer in ended:
-            for parent in parents.get(pointer, ()):
-                children[parent].discard(pointer)
-                if not children[parent]:
-                    ended.append(parent)
-        return frozenset(children).difference(ended)
-
     def annotated(self) -> list[SchemaNode]:
         """Return the nodes of `walk` that have a configuration."""
-        if not _may_be_annotated(self._source.root):
-            return []
         return [node for node in self.walk() if node.annotation is not None]
 
     def dialects(self) -> frozenset[Dialect]:
@@ -251,22 +227,6 @@ class Schema:
         silent = {"required", "title", "description", "not", "$comment", "minProperties", "maxProperties"}
         layers = self._source.expand(key).layers
         return not layers or any(set(layer.schema) - silent for layer in layers)
-
-
-def _may_be_annotated(document: Json) -> bool:
-    """Whether any key may configure a place, or something is nested so deep that only a walk tells where."""
-    level = [document]
-    for _ in range(MOST_STEPS):
-        below: list[Json] = []
-        for part in level:
-            if isinstance(part, dict):
-                if "evaluation_config" in part or any(str(name).startswith(X_EVAL) for name in part):
-                    return True
-                below += part.values()
-            elif isinstance(part, list):
-                below += part
-        level = below
-    return bool(level)
 
 
 def _without_unions(layers: tuple[RefLayer, ...]) -> Key:

@@ -16,7 +16,7 @@ from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.exact import common_weights, equal_keys
 from pytest_extract.core.results import HALLUCINATION, OMISSION
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.values import MISSING, Json, Value, canonical_json
+from pytest_extract.core.values import MISSING, Json, Value
 
 DEEPEST_TRIAL: Final = 16
 """Lists inside lists whose rows are tried; deeper ones are compared as one value."""
@@ -275,9 +275,7 @@ def _add_cells(scores: Any, ours: Sequence[int], theirs: Sequence[int], table: A
 
 
 def _strict(value: Value) -> Hashable:
-    if value is MISSING or value is _OTHER_TYPE:
-        return None
-    return type(value), canonical_json(value) if type(value) in (dict, list) else value
+    return None if value is MISSING or value is _OTHER_TYPE else equality.strict_key(value)
 
 
 def _distinct(values: Sequence[Any], key: Callable[[Any], Hashable | None]) -> tuple[list[Any], list[int]]:

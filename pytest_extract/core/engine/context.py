@@ -226,7 +226,7 @@ class ScoringContext:
     def content(self, value: Value) -> Hashable:
         """Return a key that two values share where they are the same JSON of the same types, NaN included."""
         if type(value) is not dict and type(value) is not list:
-            return type(value), value if value == value else "nan"  # noqa: PLR0124 - NaN
+            return equality.strict_key(value)
         found = self.texts.get(id(value))
         if found is None:  # kept with its value: while that lives, no other has its identity
             found = self.texts[id(value)] = canonical_json(value), value

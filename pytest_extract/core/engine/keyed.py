@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import partial
 from typing import Any, Final
 
-from pytest_extract.core.metrics.equality import python_text
+from pytest_extract.core.metrics.equality import python_text, strict_key
 from pytest_extract.core.results import Pairing
-from pytest_extract.core.values import CONTAINERS, Json, canonical_json
+from pytest_extract.core.values import Json
 
 _ROUNDING: Final = 1e-12
 _LEAST: Final = 1e-8
@@ -150,21 +149,21 @@ def _similar_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable], cutoff: 
     """Pair the most similar keys, none with a part too far off; sorted, so that the order of rows decides no tie."""
     from rapidfuzz.distance import Levenshtein
 
-    alike = partial(Levenshtein.normalized_similarity, score_cutoff=cutoff)
+    def similarity(wanted: Sequence[Hashable], offered: Sequence[Hashable]) -> float:
+        total = 0.0
+        for one, other in zip(wanted, offered, strict=True):
+            if isinstance(one, str) and isinstance(other, str):
+                score = Levenshtein.normalized_similarity(one, other, score_cutoff=cutoff)
+            else:
+                score = float(one == other)
+            if not score:
+                return 0.0
+            total += score
+        return total / len(wanted)
+
     rows, columns = sorted(ours, key=_repr), sorted(theirs, key=_repr)
-    offered = [_parts(column) for column in columns]
-    scores = []
-    for row in rows:
-        wanted = _parts(row)
-        totals = [float(len(wanted) == len(parts)) for parts in offered]
-        for place, one in enumerate(wanted):
-            for column, parts in enumerate(offered):
-                if totals[column]:
-                    other = parts[place]
-                    texts = isinstance(one, str) and isinstance(other, str)
-                    score = alike(one, other) if texts else float(one == other)
-                    totals[column] = totals[column] + score if score else 0.0
-        scores.append([(total - 1.0) / len(wanted) if total else 0.0 for total in totals])
+    sides = [[_parts(key) for key in keys] for keys in (rows, columns)]
+    scores = [[similarity(one, other) for other in sides[1]] for one in sides[0]]
     return {rows[i]: columns[j] for i, j in assign(scores) if scores[i][j] > 0}
 
 
@@ -178,13 +177,6 @@ def _repr(key: Hashable) -> str:
 def _parts(key: Hashable) -> tuple[Hashable, ...]:
     parts = key if isinstance(key, tuple) else (key,)
     return tuple(part.casefold() if isinstance(part, str) else part for part in parts)
-
-
-def strict_key(value: Json) -> Hashable:
-    """Return a key that two values share when they are the same JSON of the same types: 1, 1.0 and true all differ."""
-    if isinstance(value, CONTAINERS):
-        return type(value), canonical_json(value)
-    return type(value), value if value == value else "nan"  # noqa: PLR0124 - NaN
 
 
 def multiset(gold: Sequence[Json], extracted: Sequence[Json], key: Callable[[Json], Hashable] = strict_key) -> Pairing:

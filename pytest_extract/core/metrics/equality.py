@@ -116,6 +116,13 @@ def _python_key(value: Json) -> Hashable:
     return same_key(int(value) if isinstance(value, bool) else value)
 
 
+def strict_key(value: Json) -> Hashable:
+    """Return a key that two values share when they are the same JSON of the same types: 1, 1.0 and true all differ."""
+    if isinstance(value, CONTAINERS):
+        return type(value), canonical_json(value)
+    return type(value), value if value == value else "nan"  # noqa: PLR0124 - NaN
+
+
 def _number_as_value(value: Json) -> str:
     return scalar_text(int(value) if isinstance(value, float) and value.is_integer() else value)
 

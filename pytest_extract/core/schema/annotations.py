@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import nearest
@@ -24,10 +24,7 @@ ALIGNERS: Final = ("position", "key", "hungarian", "best_fit", "multiset", "judg
 X_KEYWORDS: Final = tuple(
     X_EVAL + name for name in ("compare", "transform", "skip", "align", "weight", "threshold", "nulls", "post")
 )
-_METRIC_KEYS: Final = ("metric_id", "weight", "params")
 _SHARED_KEYS: Final = ("align", "key", "key_cutoff", "transform", "threshold", "skip", "nulls", "post")
-_CONFIG_KEYS: Final = ("metrics", "aggregation_weight", *_METRIC_KEYS, *_SHARED_KEYS)
-_OVERRIDE_KEYS: Final = ("metric", "metrics", "params", "weight", *_SHARED_KEYS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,90 +86,105 @@ def parse_annotation(schema: Mapping[str, Json], where: str, report: Report) -> 
     if any(key != "x-eval-nulls" for key in x_keys):
         report("has both `evaluation_config` and `x-eval-*` keys; keep one dialect at a node", where)
         return None
-    if isinstance(config, str):
-        if config == "skip":
-            return Annotation(dialect="evaluation_config", metrics=(), skip=True)
-        return Annotation(dialect="evaluation_config", metrics=(MetricUse(name=config, preset=True, where=where),))
-    if not isinstance(config, dict):
-        report(f"`evaluation_config` must be a preset's name or a mapping, not {_value_text(config)}", where)
-        return None
-    _report_unknown_keys(config, _CONFIG_KEYS, where, report)
-    shared = _parse_shared_keys(config, where, report)
-    metrics = _config_metrics(config, where, report)
-    weight = _parse_number(config.get("aggregation_weight"), "aggregation_weight", where, report)
-    if metrics is None and not shared:
-        metrics = ()
-    return Annotation(dialect="evaluation_config", metrics=metrics, weight=weight, **shared)
+    return _parse_form(config, _CONFIG, where, report)
 
 
 def parse_override(value: Json, where: str, report: Report) -> Annotation | None:
     """Read the value of a case's override: "skip", a metric's name, or a mapping."""
+    return _parse_form(value, OVERRIDE, where, report)
+
+
+class _Form(NamedTuple):
+    """How a dialect that is one value spells a configuration.
+
+    wanted: what the value must be. metric: the key that names a metric; `beside`: further keys of it. weight: the key
+    of the field's weight. no_metrics: what it says of metrics where it says nothing of the scoring.
+    """
+
+    dialect: Dialect
+    wanted: str
+    metric: str
+    beside: tuple[str, ...]
+    weight: str
+    no_metrics: tuple[MetricUse, ...] | None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return ("metrics", self.metric, *self.beside, self.weight, *_SHARED_KEYS)
+
+
+_CONFIG: Final = _Form(
+    dialect="evaluation_config",
+    wanted="`evaluation_config` must be a preset's name or a mapping",
+    metric="metric_id",
+    beside=("weight", "params"),
+    weight="aggregation_weight",
+    no_metrics=(),
+)
+OVERRIDE: Final = _Form(
+    dialect="override",
+    wanted="must be `skip`, a metric's name or a mapping",
+    metric="metric",
+    beside=("params",),
+    weight="weight",
+    no_metrics=None,
+)
+
+
+def _parse_form(value: Json, form: _Form, where: str, report: Report) -> Annotation | None:
+    if value == "skip":
+        return Annotation(dialect=form.dialect, metrics=form.no_metrics, skip=True)
     if isinstance(value, str):
-        if value == "skip":
-            return Annotation(dialect="override", skip=True)
-        return Annotation(dialect="override", metrics=(MetricUse(name=value, preset=True, where=where),))
+        return Annotation(dialect=form.dialect, metrics=(MetricUse(name=value, preset=True, where=where),))
     if not isinstance(value, dict):
-        report(f"must be `skip`, a metric's name or a mapping, not {_value_text(value)}", where)
+        report(f"{form.wanted}, not {_value_text(value)}", where)
         return None
-    _report_unknown_keys(value, _OVERRIDE_KEYS, where, report)
+    _report_unknown_keys(value, form.keys, where, report)
     shared = _parse_shared_keys(value, where, report)
-    weight = _parse_number(value.get("weight"), "weight", where, report)
-    return Annotation(dialect="override", metrics=_override_metrics(value, where, report), weight=weight, **shared)
+    metrics = _parse_metrics(value, form, where, report)
+    weight = _parse_number(value.get(form.weight), form.weight, where, report)
+    if metrics is None and not shared:
+        metrics = form.no_metrics
+    return Annotation(dialect=form.dialect, metrics=metrics, weight=weight, **shared)
 
 
-def _config_metrics(config: Mapping[str, Json], where: str, report: Report) -> tuple[MetricUse, ...] | None:
-    if "metric_id" in config:
-        if "metrics" in config:
-            report("has both `metric_id` and `metrics`; write one of them", where)
-        own = {key: config[key] for key in _METRIC_KEYS if key in config}
-        one = _parse_metric(own, where, report)
+def _parse_metrics(value: Mapping[str, Json], form: _Form, where: str, report: Report) -> tuple[MetricUse, ...] | None:
+    if form.metric in value:
+        if "metrics" in value:
+            report(f"has both `{form.metric}` and `metrics`; write one of them", where)
+        own = {key: value[key] for key in (form.metric, *form.beside) if key in value}
+        one = _parse_metric(own, form, where, report)
         return None if one is None else (one,)
-    for key in ("params", "weight"):
-        if key in config:
-            report(f"`{key}` needs a `metric_id` beside it", f"{where}/{key}")
-    if config.get("metrics") is None:
+    for key in form.beside:
+        if key in value:
+            report(f"`{key}` needs a `{form.metric}` beside it", f"{where}/{key}")
+    if value.get("metrics") is None:
         return None
-    return _parse_metric_list(config["metrics"], f"{where}/metrics", report)
-
-
-def _override_metrics(value: Mapping[str, Json], where: str, report: Report) -> tuple[MetricUse, ...] | None:
-    if "metrics" in value:
-        if "metric" in value or "params" in value:
-            report("has `metrics` beside `metric` or `params`; write one of them", where)
-        return _parse_metric_list(value["metrics"], f"{where}/metrics", report)
-    if "metric" not in value:
-        if "params" in value:
-            report("`params` needs a `metric` beside it", f"{where}/params")
-        return None
-    where = f"{where}/metric"
-    if not isinstance(value["metric"], str):
-        report(f"`metric` must be a metric's name, not {_value_text(value['metric'])}", where)
-        return None
-    params = _parse_mapping(value.get("params"), "params", where, report)
-    return (MetricUse(name=value["metric"], params=params, preset="params" not in value, where=where),)
+    return _parse_metric_list(value["metrics"], f"{where}/metrics", report)
 
 
 def _parse_metric_list(entries: Json, where: str, report: Report) -> tuple[MetricUse, ...]:
     if not isinstance(entries, list):
         report(f"`metrics` must be a list of mappings with `metric_id`, not {_value_text(entries)}", where)
         return ()
-    uses = [_parse_metric(entry, f"{where}/{index}", report) for index, entry in enumerate(entries)]
+    uses = [_parse_metric(entry, _CONFIG, f"{where}/{index}", report) for index, entry in enumerate(entries)]
     # the published program keys results by metric: of one named twice, the last counts
     return tuple({use.name: use for use in uses if use is not None}.values())
 
 
-def _parse_metric(entry: Json, where: str, report: Report) -> MetricUse | None:
+def _parse_metric(entry: Json, form: _Form, where: str, report: Report) -> MetricUse | None:
     if not isinstance(entry, dict):
         report(f"a metric must be a mapping with `metric_id`, not {_value_text(entry)}", where)
         return None
-    _report_unknown_keys(entry, _METRIC_KEYS, where, report)
-    name = entry.get("metric_id")
+    _report_unknown_keys(entry, (form.metric, *form.beside), where, report)
+    name = entry.get(form.metric)
     if not isinstance(name, str):
-        report(f"`metric_id` must be a metric's name, not {_value_text(name)}", where)
+        report(f"`{form.metric}` must be a metric's name, not {_value_text(name)}", where)
         return None
     weight = _parse_number(entry.get("weight"), "weight", where, report)
     params = _parse_mapping(entry.get("params"), "params", where, report)
-    return MetricUse(name=name, params=params, weight=1.0 if weight is None else weight, where=where)
+    preset = form is OVERRIDE and "params" not in entry
+    return MetricUse(name=name, params=params, weight=1.0 if weight is None else weight, preset=preset, where=where)
 
 
 def _parse_x_eval(schema: Mapping[str, Json], where: str, report: Report) -> Annotation:

@@ -66,7 +66,6 @@ def in_order(rows, columns):
         (["abcdef", "abcdef"], ["abcdex"], Pairing(((0, 0),), (1,), ())),
         (["abcdef", "abcdef", "b"], ["abcdef", "abcdex", "abcdef"], Pairing(((0, 0), (1, 2)), (2,), (1,))),
         ([None, "a"], [None, None], Pairing(((0, 0),), (1,), (1,))),
-        ([("a",)], [("a", "b")], Pairing((), (0,), (0,))),
     ],
     ids=[
         "a typo",
@@ -79,7 +78,6 @@ def in_order(rows, columns):
         "a repeated key that is not there twice",
         "a repeated key, of which a similar one is no third",
         "unusable",
-        "parts of another number",
     ],
 )
 def test_by_key(gold, extracted, expected):

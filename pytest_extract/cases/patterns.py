@@ -32,7 +32,7 @@ def is_further_key(text: str, program: Program) -> bool:
     steps = parse_field(text) or ()
     known = _declared_steps(steps, program)
     around = list(nodes_at(program.root, steps[:known]))
-    return known < len(steps) and all(isinstance(plan, Object) and plan.names for plan in around)
+    return known < len(steps) and all(isinstance(plan, Object) and plan.properties for plan in around)
 
 
 def _declared_steps(steps: tuple[FieldStep, ...], program: Program) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -84,10 +83,5 @@ def _unanswered(question: Question, answer: object, why: object) -> NoAnswer:
 def _usable(question: Question, answer: object) -> bool:
     if question.kind == "align":
         return isinstance(answer, Alignment)
-    if (
-        not isinstance(answer, JudgeAnswer)
-        or isinstance(answer.score, bool)
-        or not isinstance(answer.score, int | float)
-    ):
-        return False
-    return not math.isnan(answer.score) and 0.0 <= answer.score <= 1.0
+    score = answer.score if isinstance(answer, JudgeAnswer) else None
+    return isinstance(score, int | float) and not isinstance(score, bool) and 0.0 <= score <= 1.0

@@ -105,8 +105,10 @@ class ScoreOptions:
             "absent": {usual(place): rule for place, rule in absent.items()},
         }
         read["answers"] = dict(arguments.mapping("answers", self.answers))
-        if self.gates is not None:
-            read["gates"] = _gates(self.gates)
+        if self.gates is not None and not isinstance(self.gates, GateConfig):
+            read["gates"] = gates = GateConfig.from_json(self.gates)
+            if gates.grounded:
+                raise ConfigError("gates.grounded needs a document: a case has one, this call has not")
         if self.confidence is not None:
             read["confidence"] = _shape(self.confidence)
         for name, value in read.items():
@@ -135,15 +137,6 @@ def split_keywords(keywords: Keywords) -> tuple[CompileKeywords, ScoreOptions]:
     compiling = {name: value for name, value in keywords.items() if name in CompileKeywords.__annotations__}
     scoring: dict[str, Any] = {name: value for name, value in keywords.items() if name not in compiling}
     return CompileKeywords(**compiling), ScoreOptions(**scoring)  # type: ignore[typeddict-item]
-
-
-def _gates(given: GateConfig | Mapping[str, Json]) -> GateConfig:
-    if isinstance(given, GateConfig):
-        return given
-    config = GateConfig.from_json(given)
-    if config.grounded:
-        raise ConfigError("gates.grounded needs a document: a case has one, this call has not")
-    return config
 
 
 def _shape(given: OutputShape | Mapping[str, Json] | str) -> OutputShape:

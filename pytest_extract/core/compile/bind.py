@@ -153,7 +153,7 @@ class Binder:
     def _field_metric(self, metric: BoundMetric, *, custom: bool) -> FieldMetric:
         if custom:
             metric = replace(metric, compare=_never_raising(metric.compare))
-        likeness = replace(metric, compare=_broken_as_zero(metric.compare)) if custom and metric.key is None else None
+        likeness = None
         if metric.judged and not metric.aligns:
             if self._judge_mode == "llm":
                 likeness = self._likeness(metric, least=_LEAST_LIKE)
@@ -260,24 +260,12 @@ def _only_value_errors(transform: Transform, name: str) -> Transform:
     return apply
 
 
-def _broken_as_zero(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], float]:
-    """Make what is no score a 0 where rows are paired: the pair's own result then says that it is broken."""
-
-    def likeness(gold: Json, extracted: Json) -> float:
-        score = compare(gold, extracted)
-        return score if 0.0 <= score <= 1.0 else 0.0
-
-    return likeness
-
-
 def _never_raising(compare: Callable[[Json, Json], float]) -> Callable[[Json, Json], float]:
     """Make a project's own metric total: what raises gives a NaN that says why, which scoring reports as broken."""
 
     def total(gold: Json, extracted: Json) -> float:
         try:
-            score: object = compare(
-                copied(gold), copied(extracted)
-            )  # of the user's making: its type is not to be relied on
+            score: object = compare(copied(gold), copied(extracted))  # its type is not to be relied on
             if isinstance(score, Real):
                 return float(score)
         except Exception as error:  # noqa: BLE001 - a user's function may raise anything

@@ -32,7 +32,7 @@ NamedMetric: TypeAlias = tuple[str, Mapping[str, Json], float]
 class FieldMetric:
     """One comparison of a field: metric, threshold, weight, and what is done to both values before.
 
-    `likeness`: how alike two values are for pairing rows, where `metric` itself asks a judge or may break.
+    `likeness`: how alike two values are for pairing rows, where `metric` itself asks a judge.
     """
 
     metric: BoundMetric

@@ -122,16 +122,16 @@ def _is_regular(run: ScoringContext, node: Node, value: Value) -> bool:
         return node.has_only_checks and _fits(node, value)
     if not isinstance(node, Object) or node.checks or node.groups or run.is_ruled_itself(node):
         return False
-    return not is_present(value) or (type(value) is dict and bool(value) and not _has_invented_keys(node, value))
+    if not is_present(value):
+        return True
+    # of invented keys there is a result, whatever the other side has
+    return (
+        type(value) is dict and bool(value) and (node.extra != "hallucinate" or node.properties.keys() >= value.keys())
+    )
 
 
 def _fits(leaf: Leaf, value: Value) -> bool:
     return leaf.types is None or not is_present(value) or type_fits(leaf.types, value)
-
-
-def _has_invented_keys(obj: Object, row: dict[str, Json]) -> bool:
-    """Whether an object has keys that are invented whatever the other side has."""
-    return obj.extra == "hallucinate" and not obj.properties.keys() >= row.keys()
 
 
 def _add_object(run: ScoringContext, obj: Object, rows: Columns, scores: Any) -> tuple[Any, bool]:

@@ -12,7 +12,7 @@ from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.tree import SchemaNode
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, Values, json_type, path_below
+from pytest_extract.core.values import MISSING, FieldPath, Json, Value, json_type, path_below
 
 EMPTY: Final[dict[str, Json]] = {}
 
@@ -193,33 +193,26 @@ def _score_undeclared(
     names = set(extracted) if obj.extra == "hallucinate" else {*gold, *extracted}
     for name in sorted(names - obj.properties.keys()):
         place, where = (*path, name), None if at is None else (*at, name)
-        if obj.extra == "hallucinate":
-            leaf = Leaf(pattern=path_below(obj.pattern, name), field=obj.field)
-            values = (MISSING, extracted[name])
-            run.shape(leaf, HALLUCINATION, values, place, where, "the schema has no such key")
-            continue
-        node = obj.node_of(name)
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
-        if node is None:
-            _score_unknown(run, obj, name, (ours, theirs), place, where)
-        else:
+        node = obj.node_of(name)
+        if obj.extra == "hallucinate":
+            ours, status, reason = MISSING, HALLUCINATION, "the schema has no such key"
+        elif node is not None:
             run.walk(node, ours, theirs, place, where)
-
-
-def _score_unknown(run: ScoringContext, obj: Object, name: str, values: Values, path: Path, at: Path | None) -> None:
-    """Score a key of which the schema says nothing: against gold's value where gold has it, else as invented."""
-    gold, extracted = values
-    leaf = Leaf(pattern=path_below(obj.pattern, name), field=obj.field)
-    if not (is_present(gold) or is_present(extracted)):
-        run.vacuous += 1
-    elif not is_present(gold):
-        run.shape(leaf, HALLUCINATION, values, path, at, "neither the schema nor gold has such a key")
-    elif not is_present(extracted):
-        run.shape(leaf, OMISSION, values, path, at, "extracted is missing")
-    elif equality.same(gold, extracted):
-        run.shape(leaf, MATCH, values, path, at)
-    else:
-        run.shape(leaf, MISMATCH, values, path, at, "values differ, under a key that the schema does not have")
+            continue
+        elif not (is_present(ours) or is_present(theirs)):
+            run.vacuous += 1
+            continue
+        elif not is_present(ours):
+            status, reason = HALLUCINATION, "neither the schema nor gold has such a key"
+        elif not is_present(theirs):
+            status, reason = OMISSION, "extracted is missing"
+        elif equality.same(ours, theirs):
+            status, reason = MATCH, None
+        else:
+            status, reason = MISMATCH, "values differ, under a key that the schema does not have"
+        leaf = Leaf(pattern=path_below(obj.pattern, name), field=obj.field)
+        run.shape(leaf, status, (ours, theirs), place, where, reason)
 
 
 def _score_otherwise(

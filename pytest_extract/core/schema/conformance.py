@@ -47,15 +47,11 @@ class Conformance:
         ):
             return False
         if isinstance(value, dict):
-            return self._object_fits(node, value, depth + 1, known)
+            has_all = node.required <= value.keys()
+            return has_all and all(self._key_fits(node, name, item, depth + 1, known) for name, item in value.items())
         if isinstance(value, list):
             return self._array_fits(node, value, depth + 1, known)
         return True
-
-    def _object_fits(self, node: SchemaNode, value: dict[str, Json], depth: int, known: _Known) -> bool:
-        if not node.required <= value.keys():
-            return False
-        return all(self._key_fits(node, name, item, depth, known) for name, item in value.items())
 
     def _key_fits(self, node: SchemaNode, name: str, item: Json, depth: int, known: _Known) -> bool:
         keys: list[Key] = [key for pattern, key in node.patterns if pattern.search(name)]

@@ -237,46 +237,35 @@ _SAME_VALUE: Final = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "d
 """Keywords below which schemas hold for the same value."""
 
 
-class _Looks(NamedTuple):
-    """How many schemas hold for a value, and how many steps it is to the last of them."""
-
-    number: int = 0
-    steps: int = 0
-
-
 def too_many_looks(schema: Json) -> SchemaError | None:
     """Return what is wrong with a schema that would never be done with a single value."""
-    walk = _Walk(SchemaSource(schema), {})
+    source = SchemaSource(schema)
+    known: dict[str, tuple[int, int]] = {}
+
+    def looks(pointer: str, level: int) -> tuple[int, int]:
+        """Count the schemas that hold for a value by that at a pointer, and the steps to the last of them."""
+        if pointer in known:
+            return known[pointer]
+        known[pointer] = 0, 0  # inside itself a schema is not looked at again
+        places = led_to(source, pointer, _SAME_VALUE) if level <= _LONGEST else []
+        below = [looks(place, level + 1) for place in places]
+        number = 1 + sum(each for each, _ in below)
+        steps = 1 + max((each for _, each in below), default=0)
+        if number > MOST_LOOKS:
+            often = f"each value is checked {number:,} times here or more (at most {MOST_LOOKS:,})"
+            why = "as what is listed leads to the same schemas again and again"
+            raise SchemaError(f"{often}, {why}; list each alternative and each part once", pointer=pointer)
+        if level + steps > _LONGEST:
+            long = f"references lead on from here through more than {_LONGEST} schemas"
+            raise SchemaError(f"{long}; refer to the last of them", pointer=pointer)
+        known[pointer] = number, steps
+        return number, steps
+
     at_once = frozenset((*REFERENCES, *_SAME_VALUE))
     try:
         for pointer, part in schema_objects(schema):
             if not at_once.isdisjoint(part):
-                walk.looks(pointer, 0)
+                looks(pointer, 0)
     except SchemaError as error:
         return error
     return None
-
-
-class _Walk(NamedTuple):
-    """The walk of one schema, with what is known of each of its places."""
-
-    source: SchemaSource
-    known: dict[str, _Looks]
-
-    def looks(self, pointer: str, level: int) -> _Looks:
-        """Count the looks at a value by the schema at a pointer; raises SchemaError where they are too many."""
-        if pointer in self.known:
-            return self.known[pointer]
-        self.known[pointer] = _Looks()  # inside itself a schema is not looked at again
-        places = led_to(self.source, pointer, _SAME_VALUE) if level <= _LONGEST else []
-        below = [self.looks(place, level + 1) for place in places]
-        found = _Looks(1 + sum(each.number for each in below), 1 + max((each.steps for each in below), default=0))
-        if found.number > MOST_LOOKS:
-            often = f"each value is checked {found.number:,} times here or more (at most {MOST_LOOKS:,})"
-            why = "as what is listed leads to the same schemas again and again"
-            raise SchemaError(f"{often}, {why}; list each alternative and each part once", pointer=pointer)
-        if level + found.steps > _LONGEST:
-            long = f"references lead on from here through more than {_LONGEST} schemas"
-            raise SchemaError(f"{long}; refer to the last of them", pointer=pointer)
-        self.known[pointer] = found
-        return found

@@ -79,11 +79,9 @@ class Binder:
         return self.adjusted(found, annotation, report)
 
     def adjusted(
-        self, metrics: Sequence[FieldMetric], annotation: Annotation | None, report: Report
+        self, metrics: Sequence[FieldMetric], annotation: Annotation, report: Report
     ) -> tuple[FieldMetric, ...]:
         """Return metrics with a configuration's transforms, weight and threshold."""
-        if annotation is None:
-            return tuple(metrics)
         found = [self._transform(use, report) for use in annotation.transforms or ()]
         transforms = [transform for transform in found if transform is not None]
         weight = 1.0 if annotation.weight is None else annotation.weight

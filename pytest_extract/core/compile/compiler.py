@@ -26,7 +26,14 @@ from pytest_extract.core.compile.nodes import (
     Union,
 )
 from pytest_extract.core.extensions import BatchMetric, Extensions
-from pytest_extract.core.schema.annotations import AlignUse, Annotation, Report, parse_override, parse_post
+from pytest_extract.core.schema.annotations import (
+    NOT_ANNOTATED,
+    AlignUse,
+    Annotation,
+    Report,
+    parse_override,
+    parse_post,
+)
 from pytest_extract.core.schema.conformance import Conformance
 from pytest_extract.core.schema.source import Key, too_many_looks
 from pytest_extract.core.schema.spelling import misspelled_keys
@@ -58,7 +65,7 @@ class _Spot(NamedTuple):
     """
 
     schema: SchemaNode
-    annotation: Annotation | None
+    annotation: Annotation
     pattern: str
     field: bool
 
@@ -143,16 +150,16 @@ class Compiler:
 
     def _node(self, schema: SchemaNode, pattern: str, *, field: bool) -> Node:
         override = self._overrides.get(pattern)
-        annotation = schema.annotation if override is None else override.over(schema.annotation)
+        annotation = (schema.annotation if override is None else override.over(schema.annotation)) or NOT_ANNOTATED
         if not self._semantics.union_fields:
             own = override is not None and override.metrics is not None
             if "anyOf[" in pattern or (schema.bare_union and not own):
                 field = field and not self._as_published
                 self.added.append(pattern)
         place = _Spot(schema, annotation, pattern, field)
-        if annotation is not None and annotation.skip:
-            return self._skipped(place, annotation, everything=override is not None and override.skip is True)
-        if annotation is not None and annotation.align is not None:
+        if annotation.skip:
+            return self._skipped(place, everything=override is not None and override.skip is True)
+        if annotation.align is not None:
             self._check_align(schema, annotation.align)
         node = self._scored(place)
         if override is not None and [*self._open.values()].count(pattern) == 1:  # no alternative of several
@@ -202,23 +209,23 @@ class Compiler:
 
     # --- skipped places
 
-    def _skipped(self, place: _Spot, annotation: Annotation, *, everything: bool) -> Node:
+    def _skipped(self, place: _Spot, *, everything: bool) -> Node:
         """Compile a skipped place. `everything`: what is below it is not scored either, whatever the semantics."""
-        pattern, field = place.pattern, place.field
+        schema, annotation, pattern, field = place
         policy = "all" if everything else self._semantics.skipped_container
         if policy == "as_property":
-            if self._has_children(place.schema) and annotation.metrics is None:
+            if self._has_children(schema) and annotation.metrics is None:
                 node = self._scored(place)
                 return node if isinstance(node, RecursiveRef) else node._replace(skipped=True)
             return Skip(pattern=pattern, field=field, always=True)
         if policy == "own_metrics" and annotation.dialect == "evaluation_config":
-            if place.schema.types == ("object",) and not place.schema.via_union and self._has_children(place.schema):
+            if schema.types == ("object",) and not schema.via_union and self._has_children(schema):
                 return self._scored(place._replace(annotation=replace(annotation, skip=None, metrics=None)))
             return Skip(pattern=pattern, field=field, never=True)
         # the places below are known, so that an override of them is no unknown field
         kept = self.judged, self._report
         self._report = lambda _message, _where: None
-        self._scored(place._replace(annotation=None, field=False))
+        self._scored(place._replace(annotation=NOT_ANNOTATED, field=False))
         self.judged, self._report = kept
         return Skip(pattern=pattern, field=field)
 
@@ -228,10 +235,10 @@ class Compiler:
         """Compile a place that is not skipped."""
         schema, annotation, pattern, field = place
         metrics: tuple[FieldMetric, ...] = ()
-        if annotation is not None and annotation.metrics:
+        if annotation.metrics:
             metrics = self._note_judge(self._binder.metrics(annotation, self._report))
-        named = annotation is not None and annotation.metrics is not None
-        if annotation is not None and named and not metrics:
+        named = annotation.metrics is not None
+        if named and not metrics:
             asks_for_none = schema.types == ("array",) and annotation.align is None  # by `metrics: []`
             if annotation.metrics or asks_for_none:  # or all of its metrics were reported
                 return Skip(pattern=pattern, field=field, never=True, asked=False)
@@ -374,15 +381,15 @@ class Compiler:
         judging = next((metric for metric in metrics if metric.metric.aligns), None)
         whole = tuple(metric for metric in metrics if not metric.metric.aligns)
         if judging is None:
-            aligned = annotation is not None and annotation.align is not None
             rows = semantics.bare_array == "rows" or self._has_children(schema)
-            if whole and not (aligned and semantics.array_metrics == "add"):
-                # only where a missing array is a result for each leaf, its rows matter
-                leaves = rows and semantics.missing_container == "leaves"
-                return self._leaf(place, whole, self._array(place._replace(annotation=None), ()) if leaves else None)
+            if whole and not (annotation.align is not None and semantics.array_metrics == "add"):
+                structure = None
+                if rows and semantics.missing_container == "leaves":  # only there a missing array's rows matter
+                    structure = self._array(place._replace(annotation=NOT_ANNOTATED), ())
+                return self._leaf(place, whole, structure)
             if not rows:
                 return None
-            if semantics.default_array_metric is not None and (annotation is None or annotation.metrics is None):
+            if semantics.default_array_metric is not None and annotation.metrics is None:
                 named = (self._binder.bind(semantics.default_array_metric, {}),)
                 (judging,) = self._note_judge(self._binder.adjusted(named, annotation, self._report))
         # of a union, the branch that is an array describes the list
@@ -393,12 +400,12 @@ class Compiler:
             self.compile(key, path_below(pattern, index), field=as_fields) for index, key in enumerate(listed.prefix)
         )
         if listed.items is None:
-            items: Node = self._any_value(_Spot(schema, None, path_below(pattern, None), as_fields))
+            items: Node = self._any_value(_Spot(schema, NOT_ANNOTATED, path_below(pattern, None), as_fields))
         else:
             items = self.compile(listed.items, path_below(pattern, None), field=as_fields)
         is_fixed = listed.fixed_length and not isinstance(items, Object)
         in_place = is_fixed or (is_row(pattern) and _holds_values(items))
-        align = self._align(annotation, items, judging, is_tuple=bool(prefix), in_place=in_place)
+        align = self._align(annotation.align, items, judging, is_tuple=bool(prefix), in_place=in_place)
         proper = schema.types == ("array",) and self._is_container(schema)
         lenient = semantics.nullable_containers
         first_of_key = align.mode == "key" and semantics.repeated_keys == "first"
@@ -418,10 +425,9 @@ class Compiler:
         )
 
     def _align(
-        self, annotation: Annotation | None, items: Node, judging: FieldMetric | None, *, is_tuple: bool, in_place: bool
+        self, named: AlignUse | None, items: Node, judging: FieldMetric | None, *, is_tuple: bool, in_place: bool
     ) -> Align:
         """Choose how rows are paired; `in_place`: coordinates and cells mean something by where they stand."""
-        named = None if annotation is None else annotation.align
         if named is not None:
             found = self._binder.align(named, self._report)
             if found is not None and found.mode != "judge":
@@ -441,20 +447,18 @@ class Compiler:
         metric = judging.metric
         return align._replace(instructions=metric.instructions, judge=metric.judge, options=metric.options)
 
-    def _array_result(
-        self, annotation: Annotation | None, judging: FieldMetric | None, align: Align
-    ) -> ArrayMetric | None:
+    def _array_result(self, annotation: Annotation, judging: FieldMetric | None, align: Align) -> ArrayMetric | None:
         number = self._semantics.array_result
         if number is None:
             return None
         threshold = self._semantics.array_threshold
-        weight = 1.0 if annotation is None or annotation.weight is None else annotation.weight
+        weight = 1.0 if annotation.weight is None else annotation.weight
         named: NamedMetric = "array", align.shown_params, weight
         if judging is not None:
             named = judging.named
             if self._semantics.default_array_metric is not None or "pass_threshold" in judging.metric.params:
                 threshold = judging.threshold
-        if annotation is not None and annotation.threshold is not None:
+        if annotation.threshold is not None:
             threshold = annotation.threshold
         return ArrayMetric(named, number, threshold)
 

@@ -76,6 +76,10 @@ class Annotation:
         return replace(below, **given)
 
 
+NOT_ANNOTATED: Final = Annotation(dialect="override")
+"""Leaves everything open."""
+
+
 def parse_annotation(schema: Mapping[str, Json], where: str, report: Report) -> Annotation | None:
     """Read either dialect's keys of the schema object that stands at `where`; None without any."""
     config = schema.get("evaluation_config")

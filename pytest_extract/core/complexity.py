@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.schema.source import SchemaSource
-from pytest_extract.core.values import CONTAINERS, Json
+from pytest_extract.core.values import Json
 
 Complexity: TypeAlias = Literal["easy", "medium", "hard"]
 
@@ -64,45 +64,36 @@ def depth_class(depth: int) -> Literal["medium", "hard"] | None:
     return "medium" if depth <= 4 else "hard"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValueCounts:
+class ValueCounts(NamedTuple):
     """What a gold holds.
 
     leaves: scalars, nulls included; values: scalars that are not null; array_items: elements of all arrays;
-    empty: empty objects and arrays, which are no leaves; depth: as in `Shape`.
+    depth: as in `Shape`.
     """
 
     leaves: int
     values: int
     array_items: int
-    empty: int
     depth: int
 
 
 def count_values(gold: Json) -> ValueCounts:
     """Count a JSON value of any depth."""
-    if not isinstance(gold, dict | list):
-        return ValueCounts(leaves=1, values=int(gold is not None), array_items=0, empty=0, depth=1)
-    leaves = values = items = empty = 0
+    leaves = values = items = 0
     depth = 1
     stack: list[tuple[Json, int]] = [(gold, 1)]
     while stack:
         node, level = stack.pop()
-        empty += not node
-        children: Collection[Json] = node
         if isinstance(node, dict):
-            children = node.values()
-            level += 1
-            depth = max(depth, level) if node else depth
-        else:
+            stack += [(child, level + 1) for child in node.values()]
+            depth = max(depth, level + 1) if node else depth
+        elif isinstance(node, list):
+            stack += [(child, level) for child in node]
             items += len(node)
-        for child in children:
-            if isinstance(child, CONTAINERS):
-                stack.append((child, level))
-            else:
-                leaves += 1
-                values += child is not None
-    return ValueCounts(leaves=leaves, values=values, array_items=items, empty=empty, depth=depth)
+        else:
+            leaves += 1
+            values += node is not None
+    return ValueCounts(leaves=leaves, values=values, array_items=items, depth=depth)
 
 
 class _Declared(NamedTuple):
@@ -131,15 +122,8 @@ class SchemaShape:
     def of(self, gold: Json) -> Shape:
         """Measure a case of this schema."""
         declared, counts = self._declared, count_values(gold)
-        return Shape(
-            fields=declared.fields,
-            breadth=declared.breadth,
-            depth=max(declared.depth, counts.depth),
-            arrays=declared.arrays,
-            array_items=counts.array_items,
-            leaves=counts.leaves,
-            values=counts.values,
-        )
+        sizes = {**declared._asdict(), **counts._asdict(), "depth": max(declared.depth, counts.depth)}
+        return Shape(**sizes)
 
     def _measure(self, node: Json, level: int = 0) -> _Declared:
         if not isinstance(node, dict) or level > _DEEPEST:

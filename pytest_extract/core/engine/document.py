@@ -11,7 +11,7 @@ from pytest_extract.core.engine.arrays import finish_arrays, walk_array
 from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import CaseRules, Known, ScoringContext, Walker
 from pytest_extract.core.engine.leaf import walk_leaf, walk_skip
-from pytest_extract.core.engine.walk import walk_choice, walk_object, walk_recursive
+from pytest_extract.core.engine.walk import walk_choice, walk_object
 from pytest_extract.core.results import ArrayResult, FieldResult, Question
 from pytest_extract.core.values import Value
 
@@ -22,7 +22,7 @@ _WALKERS: Final[Mapping[type, Walker]] = MappingProxyType(
         Object: walk_object,
         Array: walk_array,
         Union: walk_choice,
-        RecursiveRef: walk_recursive,
+        RecursiveRef: walk_choice,
     }
 )
 

@@ -66,19 +66,18 @@ def _score_missing_published(
             score_missing(run, node.items, row, status, (*path, own), None if at is None else (*at, index))
 
 
-def walk_choice(run: ScoringContext, choice: Union, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
+def walk_choice(
+    run: ScoringContext, choice: Union | RecursiveRef, gold: Value, extracted: Value, path: Path, at: Path | None
+) -> None:
     """Score the branch that fits gold (what was extracted, where gold has nothing)."""
     value = gold if is_present(gold) else extracted
-    if not is_present(value) and choice.branches:
-        # nothing on either side: agreement on absence counts once, not once a branch
+    if is_present(value):
+        run.walk(node_for(run, choice, value), gold, extracted, path, at)
+    elif isinstance(choice, Union):  # nothing on either side: agreement on absence counts once, not once a branch
         if run.both_passed and choice.field:
             run.walk(choice.branches[0][1], gold, extracted, path, at)
         elif not (run.empty_is_free and gold is MISSING and extracted is MISSING):
             run.vacuous += 1
-        return
-    # of rows, each is tried against many
-    node = node_for(run, choice, value) if run.depth else branch_of(run.fits, choice, value)
-    run.walk(node, gold, extracted, path, at)
 
 
 def node_for(run: ScoringContext, node: Node, value: Json) -> Node:
@@ -110,14 +109,6 @@ def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Union, value: Js
     of_its_type = (branch for schema, branch in choice.branches if type_fits(schema.types, value))
     found = next(fitting, None) or next(of_its_type, None) or choice.branches[0][1]
     return found.node() if isinstance(found, RecursiveRef) else found
-
-
-def walk_recursive(
-    run: ScoringContext, ref: RecursiveRef, gold: Value, extracted: Value, path: Path, at: Path | None
-) -> None:
-    """Score a recursive place, where there is anything to score."""
-    if is_present(gold) or is_present(extracted):
-        run.walk(ref.node(), gold, extracted, path, at)
 
 
 def accepted(run: ScoringContext, node: Node, gold: Value, extracted: Value, path: Path) -> Value:

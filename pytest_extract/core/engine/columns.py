@@ -13,7 +13,7 @@ from pytest_extract.core.engine.leaf import metric_score, readings, rule_of, tra
 from pytest_extract.core.engine.walk import leaf_for, node_for, score_missing
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
-from pytest_extract.core.metrics.exact import common_weights, equal_keys
+from pytest_extract.core.metrics.exact import common_weights
 from pytest_extract.core.results import HALLUCINATION, OMISSION
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, Json, Value
@@ -198,16 +198,17 @@ def _add_metric(
     """
     import numpy as np
 
-    golds, ours = _distinct(
-        [tuple(value for value in cell if value is not MISSING) for cell in gold],
-        lambda cell: tuple(map(_strict, cell)) or None,
-    )
-    others, theirs = _distinct(extracted, _strict)
-    table = np.zeros((len(golds) + 1, len(others) + 1))  # the last are MISSING
-    for number in range(max(map(len, golds), default=0) if others else 0):
-        values = [cell[number % len(cell)] for cell in golds]
-        np.maximum(table[:-1, :-1], _compare_all(metric, values, others), out=table[:-1, :-1])
-    _add_cells(scores, ours, theirs, table, weight)
+    right = [tuple(value for value in cell if value is not MISSING) for cell in gold]
+    if metric.key is not None:
+        np.add(scores, weight, out=scores, where=_equal_keys(metric.key, right, extracted))
+    else:
+        golds, ours = _distinct(right, lambda cell: tuple(map(_strict, cell)) or None)
+        others, theirs = _distinct(extracted, _strict)
+        table = np.zeros((len(golds) + 1, len(others) + 1))  # the last are MISSING
+        for number in range(max(map(len, golds), default=0) if others else 0):
+            values = [cell[number % len(cell)] for cell in golds]
+            np.maximum(table[:-1, :-1], _compare_all(metric, values, others), out=table[:-1, :-1])
+        _add_cells(scores, ours, theirs, table, weight)
     there = np.array([cell[0] is not MISSING for cell in gold])
     here = np.array([value is not MISSING for value in extracted])
     if there.all() and here.all():
@@ -215,11 +216,25 @@ def _add_metric(
     return np.where(np.logical_and.outer(there, here), weight, np.not_equal.outer(there, here) * one_sided)
 
 
+def _equal_keys(key: Callable[[Json], Hashable], gold: Sequence[Sequence[Json]], extracted: Sequence[Value]) -> Any:
+    """Return which values of the output have the key of one of gold's readings."""
+    import numpy as np
+
+    numbers: dict[Hashable, int] = {}
+    theirs = [
+        -1 if value is MISSING or value is _OTHER_TYPE else numbers.setdefault(key(value), len(numbers))
+        for value in extracted
+    ]
+    found: Any = False
+    for reading in range(max(map(len, gold), default=0)):
+        ours = [numbers.get(key(cell[reading % len(cell)]), -2) if cell else -2 for cell in gold]
+        found = found | np.equal.outer(ours, theirs)
+    return found
+
+
 def _compare_all(metric: BoundMetric, gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
     import numpy as np
 
-    if metric.key is not None:
-        return equal_keys(map(metric.key, gold), map(metric.key, extracted))
     if metric.matrix is not None:
         return metric.matrix(gold, extracted)
     scores = np.array([[metric_score(metric, one, other) for other in extracted] for one in gold])

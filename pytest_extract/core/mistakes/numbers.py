@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from fractions import Fraction
+from functools import wraps
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics.amounts import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
 from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.mistakes.dates import reads_as_date
-from pytest_extract.core.mistakes.output import values_kind
+from pytest_extract.core.mistakes.output import MistakeKind, values_kind
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
 
 _ENGLISH: Final = LOCALES["en"]
@@ -37,12 +39,12 @@ class Amount(NamedTuple):
 
 def read_amount(value: Json, style: NumberStyle = _ENGLISH) -> Amount | None:
     """Read a JSON number, or a text that is one number with a unit, a currency or a scale; None for others."""
-    if is_number(value):
-        if not _is_short(value):
-            return None
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or not _is_short(value):
+        return None
+    if not isinstance(value, str):
         number = exactly(float(f"{value:.12g}") if isinstance(value, float) and math.isfinite(value) else value)
         return None if number is None else Amount(number)
-    if not isinstance(value, str) or len(value) > LONGEST or not any(map(str.isdecimal, value)):
+    if not any(map(str.isdecimal, value)):
         return None
     written = read_written(value.strip(), (style,))
     if written is None or (_CODE.match(value) and currency_of(written.before, "") is None):
@@ -76,12 +78,27 @@ def _amounts(gold: Json, extracted: Json) -> tuple[Amount, Amount] | None:
     return None
 
 
+def _amounts_kind(*example: Json) -> Callable[[Callable[[Amount, Amount], str]], MistakeKind]:
+    """Make a kind of mistake of a rule for two numbers other than zero, with one unit at most."""
+
+    def kind(rule: Callable[[Amount, Amount], str]) -> MistakeKind:
+        @wraps(rule)
+        def compare(gold: Json, extracted: Json) -> str:
+            pair = _amounts(gold, extracted)
+            return "" if pair is None else rule(*pair)
+
+        return values_kind(*example)(compare)
+
+    return kind
+
+
+_POWERS: Final = frozenset(Fraction(10) ** power for power in range(-12, 13) if power)
+
+
 def is_power_of_ten(gold: Json, extracted: Json) -> bool:
     """Whether one number is 10, 100, 1,000, ... times the other."""
     pair = _amounts(gold, extracted)
-    ratio = Fraction(1) if pair is None else pair[1].value / pair[0].value
-    factor = max(ratio.numerator, ratio.denominator)
-    return min(ratio.numerator, ratio.denominator) == 1 and re.fullmatch("10{1,12}", str(factor)) is not None
+    return pair is not None and pair[1].value / pair[0].value in _POWERS
 
 
 @values_kind("00123", 123, "a text of digits became a number, and leading zeros were lost")
@@ -122,108 +139,91 @@ def decimal_separator(gold: Json, extracted: Json) -> str:
         pair = _amounts(gold, extracted)
         if pair is None:
             return ""
-        small, large = sorted((pair[0].value, pair[1].value), key=abs)
-        if large == small * 1000 and small.denominator > 1 and large.denominator == 1 and abs(small) >= 1:
-            thousands = large == pair[0].value
-            return f"a separator of {'thousands' if thousands else 'decimals'} was taken for the other one"
-        return ""
+        small, large = sorted((each.value for each in pair), key=abs)
+        if large != small * 1000 or small.denominator == 1 or large.denominator > 1 or abs(small) < 1:
+            return ""
+        return f"a separator of {'thousands' if large == pair[0].value else 'decimals'} was taken for the other one"
     sides = [side for side in (gold, extracted) if isinstance(side, str | int | float)]
-    if len(sides) < 2 or any(not _is_short(side) or reads_as_date(side) for side in sides):
-        return ""
-    if not any(isinstance(side, str) and re.search(r"[^\w\s]\d|\d\s\d", side) for side in (gold, extracted)):
+    texts = [side for side in sides if isinstance(side, str) and re.search(r"[^\w\s]\d|\d\s\d", side)]
+    if len(sides) < 2 or not texts or any(not _is_short(side) or reads_as_date(side) for side in sides):
         return ""  # without a separator, every language reads the same number
-    digits = {re.sub(r"\D", "", str(side)).rstrip("0") for side in (gold, extracted)}
-    readings = [
-        {(each.value, each.around) for style in _STYLES if (each := read_amount(side, style))}
-        for side in (gold, extracted)
-    ]
-    return "the same number, written otherwise" if len(digits) == 1 and readings[0] & readings[1] else ""
+    digits = {re.sub(r"\D", "", str(side)).rstrip("0") for side in sides}
+    one, other = (
+        {(each.value, each.around) for style in _STYLES if (each := read_amount(side, style))} for side in sides
+    )
+    return "the same number, written otherwise" if len(digits) == 1 and one & other else ""
 
 
-@values_kind(0.12, "12 %", "100 times the gold: a percentage where the gold has a fraction")
-def percent_or_fraction(gold: Json, extracted: Json) -> str:
+@_amounts_kind(0.12, "12 %", "100 times the gold: a percentage where the gold has a fraction")
+def percent_or_fraction(gold: Amount, extracted: Amount) -> str:
     """Percentage in place of a fraction, or the reverse."""
-    pair = _amounts(gold, extracted)
-    if pair is None:
-        return ""
-    small, large = sorted((each.value for each in pair), key=abs)
-    written = any(each.is_percent for each in pair)
+    small, large = sorted((gold.value, extracted.value), key=abs)
+    written = gold.is_percent or extracted.is_percent
     if large != small * 100 or (not written and not abs(small) <= 1 < abs(large) <= 100):
         return ""
-    if abs(pair[0].value) < abs(pair[1].value):
+    if large == extracted.value:
         return "100 times the gold: a percentage where the gold has a fraction"
     return "a hundredth of the gold: a fraction where the gold has a percentage"
 
 
-@values_kind(-1250, 1250, "the minus was lost")
-def sign(gold: Json, extracted: Json) -> str:
+@_amounts_kind(-1250, 1250, "the minus was lost")
+def sign(gold: Amount, extracted: Amount) -> str:
     """Minus lost or added."""
-    pair = _amounts(gold, extracted)
-    if pair is None or pair[0].value != -pair[1].value:
+    if gold.value != -extracted.value:
         return ""
-    return "the minus was lost" if pair[0].value < 0 else "a minus was added"
+    return "the minus was lost" if gold.value < 0 else "a minus was added"
 
 
-@values_kind(1234, 123400, "100 times the gold")
-def power_of_ten(gold: Json, extracted: Json) -> str:
+@_amounts_kind(1234, 123400, "100 times the gold")
+def power_of_ten(gold: Amount, extracted: Amount) -> str:
     """Only a factor of 10, 100, 1,000 ... differs; a scale word was lost."""
-    pair = _amounts(gold, extracted)
-    if pair is None or not is_power_of_ten(gold, extracted):
+    ratio = extracted.value / gold.value
+    if ratio not in _POWERS:
         return ""
-    ratio = pair[1].value / pair[0].value
-    scaled = ": a word such as million was lost or added" if pair[0].scale != pair[1].scale else ""
+    scaled = ": a word such as million was lost or added" if gold.scale != extracted.scale else ""
     return (f"{ratio.numerator:,} times the gold" if ratio > 1 else f"1/{ratio.denominator:,} of the gold") + scaled
 
 
 @values_kind(1234.56, 1235, "rounded")
 def rounded(gold: Json, extracted: Json) -> str:
     """Only digits at the end were rounded or cut, or added."""
-    if not is_number(gold) or not is_number(extracted):
-        return ""
-    pair = _amounts(gold, extracted)
+    pair = _amounts(gold, extracted) if is_number(gold) and is_number(extracted) else None
     if pair is None or max(abs(each.value) for each in pair) > 10**15:
         return ""
-    for fine, coarse, says in ((*pair, "rounded"), (pair[1], pair[0], "more digits than the gold")):
-        apart = abs(fine.value - coarse.value)
-        if apart * 20 > abs(fine.value):
-            continue
-        steps = (Fraction(10) ** power for power in range(6, -9, -1))
-        step = next((each for each in steps if (coarse.value / each).denominator == 1), None)
-        digits = 0 if step is None else len(str(abs(coarse.value / step)))
-        if (
-            step is None
-            or apart > step
-            or (digits < 2 and coarse.value.denominator == 1 and apart * 100 > abs(fine.value))
-        ):
-            continue
-        if apart * 2 <= step or (abs(fine.value) > abs(coarse.value) and step < 1):
-            return says if apart * 2 <= step or says != "rounded" else "cut after some decimals"
-    return ""
+    one, other = (each.value for each in pair)
+    return _coarsened(one, other) or ("more digits than the gold" if _coarsened(other, one) else "")
 
 
-def _digits(gold: Json, extracted: Json) -> tuple[str, str] | None:
-    """Return the digits of two values that are the same but for their digits."""
-    sides = []
-    for value in (gold, extracted):
-        if isinstance(value, bool) or not isinstance(value, str | int | float):
-            return None
-        if not _is_short(value):
-            return None
-        text = f"{value:.12g}" if isinstance(value, float) else str(value)
-        digits = re.sub(r"\D", "", text)
-        if not 2 <= len(digits) <= 40 or (isinstance(value, float) and "e" in text) or reads_as_date(value):
-            return None
-        sides.append((digits, re.sub(r"[\d.,\s]+", "0", text) if isinstance(value, str) else "0"))
-    return (sides[0][0], sides[1][0]) if sides[0] != sides[1] and sides[0][1] == sides[1][1] else None
+def _coarsened(fine: Fraction, coarse: Fraction) -> str:
+    """Say how digits at the end of a number were lost, and no more than a twentieth of it; "" if they were not."""
+    apart = abs(fine - coarse)
+    steps = (Fraction(10) ** power for power in range(6, -9, -1))
+    step = next((each for each in steps if (coarse / each).denominator == 1), Fraction(0))
+    is_digit = coarse.denominator == 1 and abs(coarse) < 10 * step  # alike by chance
+    if not 0 < apart <= min(step, abs(fine) / (100 if is_digit else 20)):
+        return ""
+    if apart * 2 <= step:
+        return "rounded"
+    return "cut after some decimals" if abs(fine) > abs(coarse) and step < 1 else ""
+
+
+def _digits(value: Json) -> tuple[str, str]:
+    """Return the digits of a value that is no date, and the rest of it; ("", "") for too few digits, or too many."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or not _is_short(value):
+        return "", ""
+    text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    digits = re.sub(r"\D", "", text)
+    if not 2 <= len(digits) <= 40 or (isinstance(value, float) and "e" in text) or reads_as_date(value):
+        return "", ""
+    return digits, re.sub(r"[\d.,\s]+", "0", text) if isinstance(value, str) else "0"
 
 
 @values_kind(1109, 1190, "the digits 0 and 9 were swapped")
 def wrong_digits(gold: Json, extracted: Json) -> str:
     """Two digits swapped, one or two lost or added, or one misread."""
-    pair = _digits(gold, extracted)
-    if pair is None:
+    (one, around), (other, other_around) = _digits(gold), _digits(extracted)
+    if one == other or around != other_around:
         return ""
-    one, other = pair
     if one.lstrip("0") == other.lstrip("0"):
         return f"leading zeros were {'lost' if len(other) < len(one) else 'added'}"
     differing = [at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
@@ -232,18 +232,18 @@ def wrong_digits(gold: Json, extracted: Json) -> str:
         near = second == first + 1 or len(one) > 4  # farther apart, it is chance
         if near and (one[first], one[second]) == (other[second], other[first]):
             return f"the digits {one[first]} and {one[second]} were swapped"
-    if max(len(each if isinstance(gold, str) else each.strip("0")) for each in pair) < 3:
+    if max(len(each if isinstance(gold, str) else each.strip("0")) for each in (one, other)) < 3:
         return ""  # round numbers differ in one digit by chance
     if len(one) == len(other) and len(differing) == 1:
         return f"one digit differs: {other[differing[0]]} for {one[differing[0]]}"
-    long, short = sorted(pair, key=len, reverse=True)
+    long, short = sorted((one, other), key=len, reverse=True)
     count = len(long) - len(short)
-    if count in {1, 2}:
-        for at in range(len(short) + 1):
-            if long[:at] + long[at + count :] == short:
-                what = "a digit was" if count == 1 else "two digits were"
-                return f"{what} {'lost' if long is one else 'added'}: {' '.join(long[at : at + count])}"
-    return ""
+    places = range(len(short) + 1) if count in {1, 2} else ()
+    at = next((at for at in places if long[:at] + long[at + count :] == short), None)
+    if at is None:
+        return ""
+    what = "a digit was" if count == 1 else "two digits were"
+    return f"{what} {'lost' if long is one else 'added'}: {' '.join(long[at : at + count])}"
 
 
 _WORDS_FOR_NOTHING: Final = (

@@ -63,12 +63,12 @@ class ComparedOutput:
     @cached_property
     def _failing_below(self) -> Mapping[Steps, Sequence[FieldPath]]:
         """Place -> paths of the failing results at it or inside it."""
-        places: dict[Steps, list[FieldPath]] = defaultdict(list)
-        for result in self.failing:
-            path = tuple(result.path)
-            for size in range(len(path) + 1):
-                places[path[:size]].append(result.path)
-        return places
+        return _by_place((tuple(result.path), result.path) for result in self.failing)
+
+    @cached_property
+    def _failing_from(self) -> Mapping[Steps, Sequence[FieldPath]]:
+        """Place of the output -> paths of the failing results whose value is from it or from inside it."""
+        return _by_place((tuple(result.matched), result.path) for result in self.failing if result.matched is not None)
 
     @cached_property
     def gold_places(self) -> Mapping[str, Sequence[FieldPath]]:
@@ -121,14 +121,19 @@ class ComparedOutput:
             return [(index, index) for index in range(min(size, other))]
         return [(i, j) for i, j in array.pairs if i < size and j < other]
 
+    def loose_rows(self, pair: ContainerPair) -> tuple[list[int], list[int]]:
+        """Return the gold rows of two lists without an extracted one, and the extracted rows without a gold one."""
+        rows = self.rows_of(pair)
+        paired, taken = {i for i, _ in rows}, {j for _, j in rows}
+        missing = [i for i in range(len(pair.gold)) if i not in paired]
+        return missing, [j for j in range(len(pair.extracted)) if j not in taken]
+
     @cached_property
     def unpaired_rows(self) -> Sequence[ContainerPair]:
         """Every gold row of a list that nothing has paired, with each extracted one of these, the nearest first."""
         found: list[ContainerPair] = []
         for pair in self.containers:
-            array = self.pairings.get(pair.path) if isinstance(pair.gold, list) else None
-            missing = [] if array is None else [i for i in array.missing if i < len(pair.gold)]
-            extra = [] if array is None else [j for j in array.extra if j < len(pair.extracted)]
+            missing, extra = self.loose_rows(pair) if isinstance(pair.gold, list) else ([], [])
             if len(missing) * len(extra) <= MOST_PAIRS:
                 found += (
                     ContainerPair((*pair.path, i), pair.gold[i], (*pair.at, j), pair.extracted[j])
@@ -156,28 +161,26 @@ class ComparedOutput:
                 found.append(ValuePair((result.path,), *pair))
         return found
 
-    def failing_from(self, at: Steps) -> list[FieldPath]:
-        """Return the paths of the failing results whose value is from a place of the output or inside it."""
-        return [each.path for each in self.failing if each.matched is not None and each.matched[: len(at)] == at]
-
     def failing_at(self, path: Steps) -> list[FieldPath]:
         """Return the paths of the failing results at a path or inside it."""
-        return [*self._failing_below.get(tuple(path), ())]
+        return [*self._failing_below.get(path, ())]
+
+    def failing_from(self, at: Steps) -> list[FieldPath]:
+        """Return the paths of the failing results whose value is from a place of the output or inside it."""
+        return [*self._failing_from.get(at, ())]
 
     def failing_around(self, path: Steps, at: Steps) -> list[FieldPath]:
         """Return the paths of the failing results of two values: of a row, those of an invented one too."""
-        return [*self.failing_at(path), *self.failing_extra(path[:-1], at)]
+        return [*self.failing_at(path), *self.failing_from(at)]
 
-    def failing_extra(self, path: Steps, at: Steps) -> list[FieldPath]:
-        """Return the paths of the results of an invented row: `path` is its list's, `at` its own in the output."""
-        return [
-            result.path
-            for result in self.failing
-            if result.matched is not None
-            and result.matched[: len(at)] == at
-            and result.path[: len(path)] == path
-            and any(isinstance(step, int) and step < 0 for step in result.path[len(path) : len(path) + 1])
-        ]
+
+def _by_place(results: Iterable[tuple[Steps, FieldPath]]) -> Mapping[Steps, Sequence[FieldPath]]:
+    """Return for every place the results at it or inside it."""
+    places: dict[Steps, list[FieldPath]] = defaultdict(list)
+    for place, path in results:
+        for size in range(len(place) + 1):
+            places[place[:size]].append(path)
+    return places
 
 
 def only_difference(gold: Json | Missing, extracted: Json | Missing) -> tuple[Json | Missing, Json | Missing] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from typing import Final, TypeAlias
 
 from pytest_extract.core.metrics.equality import fold, same
@@ -193,43 +194,39 @@ def swapped_fields(output: ComparedOutput) -> Iterator[Found]:
 
     def swapped() -> Iterator[tuple[Steps, str, Sequence[FieldPath]]]:
         for path, gold, _, extracted in output.containers:
-            for one, other in _swapped_keys(gold, extracted) if isinstance(gold, dict) else ():
-                paths = [*output.failing_at((*path, one)), *output.failing_at((*path, other))]
-                yield path, f"`{one}` and `{other}` were swapped", paths
+            for one, other in combinations(_differing_keys(gold, extracted)[:50], 2):
+                if _is_swapped(gold, extracted, one, other):
+                    paths = [*output.failing_at((*path, one)), *output.failing_at((*path, other))]
+                    yield path, f"`{one}` and `{other}` were swapped", paths
         for path, gold, at, extracted in output.unpaired_rows:
-            if isinstance(gold, dict) and isinstance(extracted, dict) and gold.keys() == extracted.keys():
-                swaps = _swapped_keys(gold, extracted)
-                if len(swaps) == 1 and sum(not same(gold[key], extracted[key]) for key in gold) == 2:
-                    yield path, "`{}` and `{}` were swapped".format(*swaps[0]), output.failing_around(path, at)
+            differing = _differing_keys(gold, extracted)
+            if len(differing) == 2 and gold.keys() == extracted.keys() and _is_swapped(gold, extracted, *differing):
+                yield path, "`{}` and `{}` were swapped".format(*differing), output.failing_around(path, at)
 
     yield from _grouped(swapped(), counted=" in {:,} rows")
 
 
-def _swapped_keys(gold: dict[str, Json], extracted: dict[str, Json]) -> list[tuple[str, str]]:
-    differing = [key for key in gold if key in extracted and not same(gold[key], extracted[key])][:50]
-    return [
-        (one, other)
-        for at, one in enumerate(differing)
-        for other in differing[at + 1 :]
-        if same(gold[one], extracted[other])
-        and same(gold[other], extracted[one])
-        and (_is_full(gold[one]) or _is_full(gold[other]))
-        and not isinstance(gold[one], bool)
-    ]
+def _differing_keys(gold: Json, extracted: Json) -> list[str]:
+    """Return the keys of two objects with values that differ; none for others."""
+    if not isinstance(gold, dict) or not isinstance(extracted, dict):
+        return []
+    return [key for key in gold if key in extracted and not same(gold[key], extracted[key])]
+
+
+def _is_swapped(gold: dict[str, Json], extracted: dict[str, Json], one: str, other: str) -> bool:
+    is_full = _is_full(gold[one]) or _is_full(gold[other])
+    crosswise = same(gold[one], extracted[other]) and same(gold[other], extracted[one])
+    return is_full and crosswise and not isinstance(gold[one], bool)
 
 
 # --- rows
 
 
 def _lists(output: ComparedOutput) -> Iterator[tuple[ContainerPair, list[int], list[int]]]:
-    """Yield the lists, each with the gold rows without an extracted one, and the extracted rows without a gold one."""
+    """Yield the lists, each with its rows without an extracted one, and without a gold one."""
     for pair in output.containers:
         if isinstance(pair.gold, list) and max(len(pair.gold), len(pair.extracted)) <= MOST_ROWS:
-            paired, taken = (
-                ({*side} for side in zip(*output.rows_of(pair), strict=True)) if output.rows_of(pair) else ((), ())
-            )
-            missing = [i for i in range(len(pair.gold)) if i not in paired]
-            yield pair, missing, [j for j in range(len(pair.extracted)) if j not in taken]
+            yield pair, *output.loose_rows(pair)
 
 
 def _moved_rows(output: ComparedOutput, pair: ContainerPair) -> Iterator[Found]:
@@ -288,20 +285,20 @@ def invented_row(output: ComparedOutput) -> Iterator[Found]:
             elif any(map(_TOTAL.match, texts)):
                 what = "is a total of the table"
             own = [each for each in output.failing_at(path) if each == path]  # of nulls, the list alone is wrong
-            yield output.failing_extra(path, (*at, j)) or own, f"row {j} {what}"
+            yield output.failing_from((*at, j)) or own, f"row {j} {what}"
 
 
 @output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT, _NUT, _BOLT]}, "row 2 is a copy of row 0")
 def duplicated_row(output: ComparedOutput) -> Iterator[Found]:
     """Row that stands twice."""
-    for (path, _, at, extracted), _, extra in _lists(output):
+    for (_, _, at, extracted), _, extra in _lists(output):
         seen: dict[str, list[int]] = defaultdict(list)
         for j, row in enumerate(extracted if extra else ()):
             seen[canonical_json(row)].append(j)
         for j in extra:
             twins = [other for other in seen[canonical_json(extracted[j])] if other != j]
             if twins and _is_full(extracted[j]):
-                yield output.failing_extra(path, (*at, j)), f"row {j} is a copy of row {twins[0]}"
+                yield output.failing_from((*at, j)), f"row {j} is a copy of row {twins[0]}"
 
 
 @output_kind(
@@ -313,14 +310,13 @@ def merged_rows(output: ComparedOutput) -> Iterator[Found]:
     """Rows merged into one, or one split into several."""
     for pair, missing, extra in _lists(output):
         path, gold, at, extracted = pair
-        of_gold = dict(output.rows_of(pair))
-        of_extracted = {j: i for i, j in of_gold.items()}
-        for i, parts in _made_of(gold, extracted, extra, of_gold):
-            rows = [each for j in parts for each in output.failing_extra(path, (*at, j))]
+        pairs = output.rows_of(pair)
+        for i, parts in _made_of(gold, extracted, extra, dict(pairs)):
+            rows = [each for j in parts for each in output.failing_from((*at, j))]
             yield [*output.failing_at((*path, i)), *rows], f"row {i} was split into rows {_listed(parts)}"
-        for j, parts in _made_of(extracted, gold, missing, of_extracted):
+        for j, parts in _made_of(extracted, gold, missing, {j: i for i, j in pairs}):
             rows = [each for i in parts for each in output.failing_at((*path, i))]
-            yield [*rows, *output.failing_extra(path, (*at, j))], f"rows {_listed(parts)} were merged into one"
+            yield [*rows, *output.failing_from((*at, j))], f"rows {_listed(parts)} were merged into one"
 
 
 def _made_of(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Callable
+from functools import wraps
 from typing import Final
 
-from pytest_extract.core.metrics.equality import fold, is_number
+from pytest_extract.core.metrics.equality import fold
 from pytest_extract.core.mistakes.numbers import read_amount
-from pytest_extract.core.mistakes.output import values_kind
+from pytest_extract.core.mistakes.output import MistakeKind, values_kind
 from pytest_extract.core.values import Json
 
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -21,11 +23,19 @@ _MOST_SHOWN: Final = 40
 """Characters of an affix that are shown."""
 
 
-def _texts(gold: Json, extracted: Json) -> tuple[str, str] | None:
-    """Return both values if they are texts that differ, each with single spaces."""
-    if not isinstance(gold, str) or not isinstance(extracted, str) or gold == extracted:
-        return None
-    return (fold(gold), fold(extracted)) if len(gold) + len(extracted) <= _LONGEST else None
+def _texts_kind(*example: Json) -> Callable[[Callable[[str, str], str]], MistakeKind]:
+    """Make a kind of mistake of a rule for two texts that differ and are not too long to be compared."""
+
+    def kind(rule: Callable[[str, str], str]) -> MistakeKind:
+        @wraps(rule)
+        def compare(gold: Json, extracted: Json) -> str:
+            if not isinstance(gold, str) or not isinstance(extracted, str) or gold == extracted:
+                return ""
+            return rule(gold, extracted) if len(gold) + len(extracted) <= _LONGEST else ""
+
+        return values_kind(*example)(compare)
+
+    return kind
 
 
 def _quoted(text: str) -> str:
@@ -36,22 +46,20 @@ _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\u
 """Joiners, marks of direction, soft hyphens and the like."""
 
 
-@values_kind("ACME Tools", "ACMETools", "only white space differs")
-def white_space(gold: Json, extracted: Json) -> str:
+@_texts_kind("ACME Tools", "ACMETools", "only white space differs")
+def white_space(gold: str, extracted: str) -> str:
     """White space lost or added."""
-    if _texts(gold, extracted) is None:
-        return ""
     one, other = ("".join(text.split()) for text in (gold, extracted))
     if one == other:
         return "only white space differs"
     return "only characters without a width differ" if _INVISIBLE.sub("", one) == _INVISIBLE.sub("", other) else ""
 
 
-@values_kind("ACME GmbH", "Acme GmbH", "only the case differs")
-def case(gold: Json, extracted: Json) -> str:
+@_texts_kind("ACME GmbH", "Acme GmbH", "only the case differs")
+def case(gold: str, extracted: str) -> str:
     """Only upper and lower case differ."""
-    pair = _texts(gold, extracted)
-    return "only the case differs" if pair and pair[0] != pair[1] and pair[0].lower() == pair[1].lower() else ""
+    one, other = fold(gold), fold(extracted)
+    return "only the case differs" if one != other and one.lower() == other.lower() else ""
 
 
 _MARKS: Final = str.maketrans(
@@ -93,15 +101,12 @@ def _misread(text: str, page: str) -> str:
         return text
 
 
-@values_kind("Müller", "Muller", "only diacritics, ligatures, dashes or quotation marks differ")
-def marks(gold: Json, extracted: Json) -> str:
+@_texts_kind("Müller", "Muller", "only diacritics, ligatures, dashes or quotation marks differ")
+def marks(gold: str, extracted: str) -> str:
     """Only diacritics, dashes, quotation marks, ligatures, punctuation or the encoding differ."""
-    pair = _texts(gold, extracted)
-    if pair is None:
-        return ""
-    if pair[0] == pair[1]:
+    one, other = fold(gold), fold(extracted)
+    if one == other:
         return "the same characters are composed in another way"
-    one, other = pair
     if (
         _without_marks(one) == _without_marks(other)
         or one.lower().translate(_TRANSLITERATED) == other.lower()
@@ -112,8 +117,8 @@ def marks(gold: Json, extracted: Json) -> str:
         for page in _CODE_PAGES:
             if fold(_misread(gold, page)) == other or fold(_misread(extracted, page)) == one:
                 return f"UTF-8 was read as {page}"
-    words = ["".join(filter(_is_said, text)).lower() for text in pair]
-    if words[0] and words[0] == words[1] and _OF_NUMBERS.findall(one) == _OF_NUMBERS.findall(other):
+    said, other_said = ("".join(filter(_is_said, text)).lower() for text in (one, other))
+    if said and said == other_said and _OF_NUMBERS.findall(one) == _OF_NUMBERS.findall(other):
         return "only punctuation differs"
     return ""
 
@@ -127,16 +132,16 @@ _MARKDOWN: Final = re.compile(
 _LATEX: Final = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|emph)\{([^{}]*)\}|\$([^$]*)\$")
 
 
-@values_kind("ACME", "**ACME**", "markup was left in")
-def markup(gold: Json, extracted: Json) -> str:
+@_texts_kind("ACME", "**ACME**", "markup was left in")
+def markup(gold: str, extracted: str) -> str:
     """Markup of HTML, Markdown or LaTeX, or an entity, left in or lost."""
-    pair = _texts(gold, extracted)
-    if pair is None or len(gold) + len(extracted) > _LONGEST_MARKED_UP:
+    if len(gold) + len(extracted) > _LONGEST_MARKED_UP:
         return ""
     numbers = [read_amount(side) for side in (gold, extracted)]  # their signs and currencies are no markup
     if all(each is not None and len(each.around) <= _LONGEST_UNIT for each in numbers):
         return ""
-    for right, wrong, says in ((*pair, "left in"), (*pair[::-1], "lost")):
+    one, other = fold(gold), fold(extracted)
+    for right, wrong, says in ((one, other, "left in"), (other, one, "lost")):
         without_tags = [_TAG.sub("", wrong), _TAG.sub(" ", wrong)]  # in a word; between lines or cells
         without = {fold(_MARKDOWN.sub("", html.unescape(html.unescape(text)))) for text in without_tags}
         if len(wrong) > len(right) and right in without | {fold(_LATEX.sub(r"\1\2", wrong))}:
@@ -155,13 +160,10 @@ def _within_word(left: str, right: str) -> bool:
     return (left.isalpha() and right.isalpha()) or (left.isdecimal() and right.isdecimal())
 
 
-@values_kind("Delivery to the main entrance only", "Delivery to the main ent", "cut after 24 of 34 characters")
-def truncated(gold: Json, extracted: Json) -> str:
+@_texts_kind("Delivery to the main entrance only", "Delivery to the main ent", "cut after 24 of 34 characters")
+def truncated(gold: str, extracted: str) -> str:
     """End of a text cut off."""
-    pair = _texts(gold, extracted)
-    if pair is None:
-        return ""
-    whole, part = pair
+    whole, part = fold(gold), fold(extracted)
     cut = part.rstrip(".… ") if part.endswith(("…", "...")) else part
     if len(cut) < 3 or len(cut) >= len(whole) or not whole.startswith(cut):
         return ""
@@ -176,18 +178,15 @@ def truncated(gold: Json, extracted: Json) -> str:
 @values_kind("4711", "Invoice No.: 4711", "“Invoice No.:” before the value was kept")
 def affix(gold: Json, extracted: Json) -> str:
     """Label, title, unit, suffix or words between others kept or lost, or a unit replaced."""
-    pair = _texts(gold, extracted)
-    if pair is None:
-        number, text = (gold, extracted) if isinstance(extracted, str) else (extracted, gold)
-        amount = read_amount(number) if is_number(number) and isinstance(text, str) else None
-        written = None if amount is None else read_amount(text)
-        if amount is None or written is None or not written.around or amount.value != written.value:
-            return ""
-        return f"{_quoted(written.around)} beside the number was {'kept' if text is extracted else 'lost'}"
-    short, long = sorted(pair, key=len)
-    if len(short) < 2 and not short.isdecimal():
+    one, other = read_amount(gold), read_amount(extracted)
+    units = (one.around, other.around) if one and other and one.value == other.value else ("", "")
+    if not isinstance(gold, str) or not isinstance(extracted, str):
+        unit, what = units[0] or units[1], "kept" if isinstance(extracted, str) else "lost"
+        return f"{_quoted(unit)} beside the number was {what}" if unit else ""
+    short, long = sorted((fold(gold), fold(extracted)), key=len)
+    if (len(short) < 2 and not short.isdecimal()) or len(gold) + len(extracted) > _LONGEST:
         return ""
-    what = "kept" if short is pair[0] else "lost"
+    what = "kept" if short == fold(gold) else "lost"
     at = long.find(short)
     while at >= 0 and len(short) < len(long):
         before, after = long[:at], long[at + len(short) :]
@@ -202,20 +201,13 @@ def affix(gold: Json, extracted: Json) -> str:
         at = next((index for index, (a, b) in enumerate(zip(words, more, strict=False)) if a != b), 0)
         if at and words[at:] == more[at + count :]:
             return f"{_quoted(' '.join(more[at : at + count]))} inside the value was {what}"
-    amounts = read_amount(gold), read_amount(extracted)
-    if amounts[0] is None or amounts[1] is None or amounts[0].value != amounts[1].value:
-        return ""
-    units = {amount.around.lower() for amount in amounts if amount is not None}
-    return "the same number with another unit or currency" if len(units) > 1 else ""
+    return "the same number with another unit or currency" if units[0].lower() != units[1].lower() else ""
 
 
-@values_kind("John Doe", "Doe, John", "the order of first and last name")
-def word_order(gold: Json, extracted: Json) -> str:
+@_texts_kind("John Doe", "Doe, John", "the order of first and last name")
+def word_order(gold: str, extracted: str) -> str:
     """Words in another order, such as last and first name."""
-    pair = _texts(gold, extracted)
-    if pair is None:
-        return ""
-    one, other = (_WORD.findall(text.lower()) for text in pair)
+    one, other = (_WORD.findall(fold(text).lower()) for text in (gold, extracted))
     if not 1 < len(one) <= 200 or one == other or sorted(one) != sorted(other) or all(map(str.isdigit, one)):
         return ""
     return "the order of first and last name" if len(one) == 2 else "the same words in another order"

@@ -58,7 +58,12 @@ _LONG: Final = 200
 """Characters of a text up to which it is aligned as a whole: the time grows with the cube of the length."""
 _UNSPACED: Final = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0e7f"
 """Scripts without spaces between words."""
-_BOUND: Final = re.compile(rf"[^\W_{_UNSPACED}]")
+_BOUND: Final = rf"[^\W_{_UNSPACED}]"
+_INSIDE_WORD: Final = re.compile(rf"(?<={_BOUND}){_BOUND}")
+_GOES_BACK: Final = re.compile(rf"(?<=\d[.,])\d|(?<={_BOUND}){_BOUND}")
+"""Where a word or a number that began before goes on."""
+_GOES_ON: Final = re.compile(rf"(?<=\d)[.,]?\d|(?<={_BOUND})(?!\d){_BOUND}")
+"""The same, but for the number of a footnote or an affiliation behind a word: "Jane Doe1"."""
 Span: TypeAlias = tuple[int, int]
 """Offsets in the text of all pages."""
 
@@ -260,31 +265,10 @@ class _TextIndex:
         at, count = text.find(wanted), 0
         while at >= 0 and count < MOST_MATCHES:
             start, end = span(at, at + len(wanted))
-            if self._is_whole(start, end):
+            if not _GOES_BACK.match(self._text, start) and not _GOES_ON.match(self._text, end):
                 count += 1
                 yield start, end
             at = text.find(wanted, at + 1)
-
-    def _is_whole(self, start: int, end: int) -> bool:
-        around = ((start - 1, start, start - 2), (end, end - 1, end + 1))
-        return not any(
-            (self._is_word(outer) and self._is_word(inner) and not self._is_note(inner, outer))
-            or (self._is_digit(inner) and self._at(outer) in {".", ","} and self._is_digit(beyond))
-            for outer, inner, beyond in around
-        )
-
-    def _is_note(self, inner: int, outer: int) -> bool:
-        """Whether a word is followed by the number of a footnote or an affiliation: "Jane Doe1"."""
-        return outer > inner and self._is_digit(outer) and not self._is_digit(inner)
-
-    def _at(self, index: int) -> str:
-        return self._text[index] if 0 <= index < len(self._text) else ""
-
-    def _is_word(self, index: int) -> bool:
-        return _BOUND.match(self._at(index)) is not None
-
-    def _is_digit(self, index: int) -> bool:
-        return self._at(index).isdecimal()
 
     # --- the nearest text
 
@@ -320,9 +304,9 @@ class _TextIndex:
     def _whole_words(self, start: int, end: int) -> tuple[int, int]:
         """Extend a part of the folded text to whole words, without spaces at its ends."""
         text = self.folded.text
-        while start > 0 and _BOUND.match(text[start]) and _BOUND.match(text[start - 1]):
+        while _INSIDE_WORD.match(text, start):
             start -= 1
-        while end < len(text) and _BOUND.match(text[end - 1]) and _BOUND.match(text[end]):
+        while _INSIDE_WORD.match(text, end):
             end += 1
         part = text[start:end]
         return start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())

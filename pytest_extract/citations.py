@@ -11,6 +11,7 @@ from pytest_extract.core.measures.reported import CitationCounts
 from pytest_extract.core.results import Citation, Corners, FieldResult, is_covered
 from pytest_extract.core.values import MISSING, Json, usual
 from pytest_extract.documents import Document, DocumentError
+from pytest_extract.documents.base import box_around
 from pytest_extract.documents.evidence import Box, TextLocation, find_boxes, find_evidence
 
 __all__ = (
@@ -63,10 +64,11 @@ def check_citations(document: Document, cited: Sequence[tuple[Json, Citation]]) 
     ]
     places = [place for index in boxed for place in found[index][1]]
     boxes = iter(find_boxes(document, places))
-    sizes = _page_sizes(document) if any(cited[index][1].unit == "point" for index in boxed) else []
     checks = [check for check, _ in found]
     for index in boxed:
-        overlaps = [box_overlap(_in_page(cited[index][1], place, sizes), next(boxes)) for place in found[index][1]]
+        overlaps = [
+            box_overlap(_in_page(document, cited[index][1], place.page), next(boxes)) for place in found[index][1]
+        ]
         overlap = max(overlaps, default=0.0)
         why = "" if overlap >= LEAST_OVERLAP else f"the box overlaps the evidence by {overlap:.2f} only"
         checks[index] = CitationCheck(why, overlap)
@@ -99,19 +101,15 @@ def _on_page(locations: Iterable[TextLocation], page: int | None) -> list[TextLo
     return [each for each in locations if page is None or (each.page or 1) == page]
 
 
-def _page_sizes(document: Document) -> list[tuple[float, float]]:
-    """Return width and height of each page in points."""
-    from pytest_extract.documents.pdf import pdf_page_sizes
-
-    return pdf_page_sizes(document.bytes, str(document.path or "the document"))
-
-
-def _in_page(citation: Citation, place: TextLocation, sizes: Sequence[tuple[float, float]]) -> Corners:
+def _in_page(document: Document, citation: Citation, page: int | None) -> Corners:
     """Return a cited box in fractions of the page where evidence stands."""
     left, top, right, bottom = citation.box or (0.0, 0.0, 0.0, 0.0)
     if citation.unit == "page":
         return left, top, right, bottom
-    wide, high = sizes[(place.page or 1) - 1]
+    from pytest_extract.documents.pdf import pdf_page_sizes
+
+    sizes = document.once("sizes", lambda: pdf_page_sizes(document.bytes, str(document.path or "the document")))
+    wide, high = sizes[(page or 1) - 1]
     return left / wide, top / high, right / wide, bottom / high
 
 
@@ -119,8 +117,7 @@ def box_overlap(cited: Corners, boxes: Sequence[Box]) -> float:
     """Return the intersection over union of a cited box and the smallest box around `boxes`; 0.0 without any."""
     if not boxes:
         return 0.0
-    left, top = min(box.left for box in boxes), min(box.top for box in boxes)
-    right, bottom = max(box.right for box in boxes), max(box.bottom for box in boxes)
+    left, top, right, bottom = box_around(boxes)
     shared = max(0.0, min(right, cited[2]) - max(left, cited[0])) * max(0.0, min(bottom, cited[3]) - max(top, cited[1]))
     both = (right - left) * (bottom - top) + (cited[2] - cited[0]) * (cited[3] - cited[1]) - shared
     return shared / both if both > 0 else 0.0
@@ -136,12 +133,11 @@ def count_citations(
     valued = [leaf for leaf in decided_leaves(leaves) if leaf.extracted is not MISSING and leaf.extracted is not None]
     places = [evidence.get(str(leaf.path)) or evidence.get(leaf.pattern) for leaf in valued]
     others = [leaf for leaf, known in zip(valued, places, strict=True) if not known]
-    found: list[
-        tuple[list[bool], bool]
-    ] = []  # of each value: which of its citations are right, and whether it is citable
-    for leaf, known in zip(valued, places, strict=True):
-        if known:
-            found.append(([_agrees(document, each, known) for each in leaf.citations], True))
+    found = [  # of each value: which of its citations are right, and whether it is citable
+        ([_agrees(document, each, known) for each in leaf.citations], True)
+        for leaf, known in zip(valued, places, strict=True)
+        if known
+    ]
     try:
         checks = iter(check_citations(document, [(leaf.extracted, each) for leaf in others for each in leaf.citations]))
         for leaf in others:
@@ -166,12 +162,7 @@ def _agrees(document: Document, cited: Citation, evidence: Sequence[Citation]) -
         if cited.box is None or place.box is None:
             if cited.page is not None:
                 return True
-            continue
-        left, top, right, bottom = cited.box
-        if cited.unit == "point":
-            wide, high = _page_sizes(document)[(place.page or 1) - 1]
-            left, top, right, bottom = left / wide, top / high, right / wide, bottom / high
-        if box_overlap((left, top, right, bottom), [Box(*place.box)]) >= LEAST_OVERLAP:
+        elif box_overlap(_in_page(document, cited, place.page), [Box(*place.box)]) >= LEAST_OVERLAP:
             return True
     return False
 

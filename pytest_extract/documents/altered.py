@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.metrics.amounts import LOCALES, read_written
-from pytest_extract.core.metrics.dates import PartialDate, read_iso
+from pytest_extract.core.metrics.dates import read_iso
 from pytest_extract.core.metrics.equality import is_number
 from pytest_extract.core.values import FieldPath, Json, iter_leaves, short_repr, value_at
 from pytest_extract.documents import Document, DocumentError
@@ -67,8 +67,7 @@ class AlteredDocument(Document):
 
     def _write(self) -> Path:
         assert self._source.path is not None  # noqa: S101 - `path` looked
-        folder = Path(tempfile.mkdtemp(dir=_folder()))
-        path = folder / self._source.path.name
+        path = Path(tempfile.mkdtemp(dir=_folder().name), self._source.path.name)
         path.write_bytes(self.bytes)
         return path
 
@@ -84,13 +83,9 @@ class AlteredDocument(Document):
 
 
 @cache
-def _folder() -> str:
-    folder = tempfile.TemporaryDirectory(prefix="pytest-extract-")
-    _KEPT.append(folder)  # removed at the end of the process
-    return folder.name
-
-
-_KEPT: Final[list[Any]] = []
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Return the folder of altered files, which is removed at the end of the process."""
+    return tempfile.TemporaryDirectory(prefix="pytest-extract-")
 
 
 class _Span(NamedTuple):
@@ -171,9 +166,10 @@ def _with_day_first(document: Document, _how: str, gold: Json) -> bytes:
     """Write the dates of the gold as in 31/12/2026."""
 
     def replaced(value: Json, _quote: str) -> str | None:
-        day = read_iso(value) if isinstance(value, str) else None
-        full = isinstance(day, PartialDate) and day.month is not None and day.day is not None
-        return f"{day.day:02d}/{day.month:02d}/{day.year}" if day is not None and full else None
+        found = read_iso(value) if isinstance(value, str) else None
+        return (
+            f"{found.day:02d}/{found.month:02d}/{found.year}" if found is not None and found.day is not None else None
+        )
 
     return _with_values_rewritten(document, gold, replaced, "date of the gold that is found in the document")
 

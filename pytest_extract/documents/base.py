@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from pytest_extract.core.results import FailureKind
@@ -15,6 +16,12 @@ class Box(NamedTuple):
     top: float
     right: float
     bottom: float
+
+
+def box_around(boxes: Iterable[Box]) -> Box:
+    """Return the smallest box around others, of which there is at least one."""
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return Box(min(lefts), min(tops), max(rights), max(bottoms))
 
 
 class DocumentError(ExtractError):

@@ -7,6 +7,7 @@ limits. It starts with the first PDF and serves many, one at a time: PDFium is n
 from __future__ import annotations
 
 import atexit
+import io
 import os
 import signal
 import subprocess
@@ -83,12 +84,8 @@ def pdf_images(
     answer, images = _ask(
         "read_images", data, name, seconds, pages=list(pages), form=form, width=width, most_bytes=most_bytes
     )
-    found: list[PageImage] = []
-    at = 0
-    for size, wide, high in answer:
-        found.append(PageImage(images[at : at + size], wide, high))
-        at += size
-    return found
+    file = io.BytesIO(images)
+    return [PageImage(file.read(size), wide, high) for size, wide, high in answer]
 
 
 def pdf_without(data: bytes, name: str, spans: Sequence[tuple[int, int, int]]) -> bytes:
@@ -147,7 +144,11 @@ def _answer(question: dict[str, Any], data: bytes, seconds: float) -> tuple[dict
             stop_child()
             if child.ended_in_time() and child.asked > 1:
                 continue  # memory may have been short because of the PDFs before this one
-            message = f"{question['name']}: the PDF cannot be read: {child.end_text(question)}"
+            why = f"the {question['seconds']} s of processor time that a PDF is given"
+            if child.ended_in_time():
+                room = f"{question['memory'] // 1024**2:,} MB of memory"
+                why = f"the {room} that a PDF is given, or the file is damaged"
+            message = f"{question['name']}: the PDF cannot be read: that takes more than {why}"
             raise DocumentError(message, kind=FailureKind.PAGE_LIMIT) from None
         except BaseException:  # such as Ctrl-C: what the child answers now belongs to no question
             stop_child()
@@ -205,13 +206,6 @@ class _Child:
     def ended_in_time(self) -> bool:
         """Whether it ended before its time was over."""
         return not self._timed_out and self._process.returncode != _OUT_OF_TIME
-
-    def end_text(self, question: dict[str, Any]) -> str:
-        """Say why it ended."""
-        if not self.ended_in_time():
-            return f"that takes more than the {question['seconds']} s of processor time that a PDF is given"
-        room = f"{question['memory'] // 1024**2:,} MB of memory"
-        return f"that takes more than the {room} that a PDF is given, or the file is damaged"
 
 
 _OUT_OF_TIME: Final = -int(getattr(signal, "SIGXCPU", 0)) or None

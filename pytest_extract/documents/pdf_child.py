@@ -6,9 +6,8 @@ import json
 import os
 import signal
 import sys
-from typing import IO, Any, Final
-
-_LENGTH: Final = 8
+from contextlib import suppress
+from typing import IO, Any
 
 
 class ChildEnded(Exception):
@@ -16,25 +15,21 @@ class ChildEnded(Exception):
 
 
 def write_message(to: IO[bytes], head: dict[str, Any], data: bytes) -> None:
-    """Write a message: lengths, JSON, bytes."""
-    text = json.dumps(head).encode("ascii")
-    to.write(len(text).to_bytes(_LENGTH) + len(data).to_bytes(_LENGTH) + text)
-    to.write(data)
+    """Write a message: a line of JSON with the number of bytes that follow it."""
+    to.write(json.dumps({**head, "bytes": len(data)}).encode("ascii") + b"\n" + data)
     to.flush()
 
 
 def read_message(source: IO[bytes]) -> tuple[dict[str, Any], bytes]:
     """Read a message. Raises ChildEnded at the end of the stream."""
-    lengths = _read(source, 2 * _LENGTH)
-    text = _read(source, int.from_bytes(lengths[:_LENGTH]))
-    return json.loads(text), _read(source, int.from_bytes(lengths[_LENGTH:]))
-
-
-def _read(source: IO[bytes], length: int) -> bytes:
-    found = source.read(length)
-    if len(found) < length:
+    line = source.readline()
+    if not line.endswith(b"\n"):
         raise ChildEnded
-    return found
+    head = json.loads(line)
+    data = source.read(head["bytes"])
+    if len(data) < head["bytes"]:
+        raise ChildEnded
+    return head, data
 
 
 def answer_questions() -> None:
@@ -77,18 +72,13 @@ def _limit(seconds: int, memory: int) -> None:
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
-    _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds)
-    _lower(resource.RLIMIT_AS, memory)
-    _lower(resource.RLIMIT_CORE, 0)  # a PDF that ends this process leaves no file behind
-
-
-def _lower(kind: int, wanted: int) -> None:
-    """Set a limit, as far as the one of the process itself allows."""
-    import resource
-
-    most = resource.getrlimit(kind)[1]
-    soft = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
-    try:
-        resource.setrlimit(kind, (soft, most))
-    except (OSError, ValueError):
-        return  # a system that does not know this limit
+    limits = (
+        (resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds),
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CORE, 0),  # a PDF that ends this process leaves no file behind
+    )
+    for kind, wanted in limits:
+        most = resource.getrlimit(kind)[1]
+        soft = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        with suppress(OSError, ValueError):  # a system that does not know this limit
+            resource.setrlimit(kind, (soft, most))

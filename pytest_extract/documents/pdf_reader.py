@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from pytest_extract.core.results import FailureKind
-from pytest_extract.documents.base import Box, DocumentError
+from pytest_extract.documents.base import Box, DocumentError, box_around
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
@@ -177,13 +177,7 @@ def _boxes(page: Any, text: Any, start: int, end: int) -> tuple[Box, ...]:
     for index in range(text.count_rects(start, end - start)):
         box = _shown(page, text.get_rect(index))
         if boxes and _is_same_line(boxes[-1], box):
-            last = boxes.pop()
-            box = Box(
-                min(last.left, box.left),
-                min(last.top, box.top),
-                max(last.right, box.right),
-                max(last.bottom, box.bottom),
-            )
+            box = box_around((boxes.pop(), box))
         boxes.append(box)
     return tuple(boxes)
 

@@ -1,7 +1,4 @@
-"""A JSON reader that says exactly what is wrong with a text and where, or mends it when asked.
-
-`json` reads the objects and lists in which nothing is wrong; the others are read here, value by value.
-"""
+"""A JSON reader that says exactly what is wrong with a text and where, or mends it when asked."""
 
 from __future__ import annotations
 
@@ -9,9 +6,8 @@ import json
 import re
 from typing import Final
 
-from pytest_extract.core.parse.text import read_at
 from pytest_extract.core.results import FailureKind
-from pytest_extract.core.values import MAX_DEPTH, MISSING, FieldPath, Json
+from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json
 from pytest_extract.lazy import lazy_pattern
 
 _SPACE = lazy_pattern(r"[ \t\n\r]*+")
@@ -80,11 +76,6 @@ class Reader:
     def _value(self) -> Json:
         char = self._next("a value was expected")
         if char in "{[":
-            if self._opened and not self.lenient:  # with the outermost something is wrong
-                sound = read_at(self.text, self.position, len(self._opened))
-                if sound.value is not MISSING and sound.stop is not None and sound.stop <= self.end:
-                    self.position = sound.stop
-                    return sound.value
             return self._container({} if char == "{" else [])
         if char == '"' or (char == "'" and self.lenient):
             return self._string()

@@ -197,8 +197,8 @@ def _no_constant(name: str) -> None:
 _STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
 
 
-def read_at(text: str, start: int, depth: int = 0, *, window: int = _WINDOW) -> Reading:
-    """Read the strict JSON value that begins at `start`, so many levels deep, at a cost that grows with what is read.
+def read_at(text: str, start: int, *, window: int = _WINDOW) -> Reading:
+    """Read the strict JSON value that begins at `start`, at a cost that grows with what is read.
 
     `json` counts the lines of all the text before a mistake; a window that begins at the value keeps that short.
     """
@@ -208,11 +208,11 @@ def read_at(text: str, start: int, depth: int = 0, *, window: int = _WINDOW) -> 
     except json.JSONDecodeError as error:
         cut = error.msg.startswith("Unterminated string") or error.pos >= len(piece) - _LONGEST_TOKEN
         if cut and start + window < len(text):
-            return read_at(text, start, depth, window=len(text))
+            return read_at(text, start, window=len(text))
         return Reading(MISSING, start + error.pos)
     except (ValueError, RecursionError):
         return Reading(MISSING)
-    if piece.count("[", 0, length) + piece.count("{", 0, length) > MAX_DEPTH - depth and too_deep(value, depth):
+    if piece.count("[", 0, length) + piece.count("{", 0, length) > MAX_DEPTH and too_deep(value):
         return Reading(MISSING)
     return Reading(value, start + length)
 

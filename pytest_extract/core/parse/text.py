@@ -108,10 +108,6 @@ _TEXT: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _NEXT_BRACKET: Final = lazy_pattern(rf'[^"\[\]{{}}]*+(?:{_TEXT}[^"\[\]{{}}]*+)*+([\[\]{{}}])', re.DOTALL)
 _DEEPEST: Final = 5 * MAX_DEPTH
 """Nesting from which on nobody asks any more where it closes."""
-_WINDOW: Final = 16_000
-"""Characters in which `json` is tried at a place, before it is given the whole text."""
-_LONGEST_TOKEN: Final = 16
-"""More characters than a literal or an escape of JSON has: a mistake so close to a window's end may be its end."""
 _MOST_IN_VAIN: Final = 4
 """Times the length of the text that are read of lists of numbers that are none, before the search is given up."""
 _LEAST_IN_VAIN: Final = 1_000_000
@@ -197,24 +193,15 @@ def _no_constant(name: str) -> None:
 _STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
 
 
-def read_at(text: str, start: int, *, window: int = _WINDOW) -> Reading:
-    """Read the strict JSON value that begins at `start`, at a cost that grows with what is read.
-
-    `json` counts the lines of all the text before a mistake; a window that begins at the value keeps that short.
-    """
-    piece = text[start : start + window]
+def read_at(text: str, start: int) -> Reading:
+    """Read the strict JSON value that begins at `start`."""
     try:
-        value, length = _STRICT.raw_decode(piece)
+        value, stop = _STRICT.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        cut = error.msg.startswith("Unterminated string") or error.pos >= len(piece) - _LONGEST_TOKEN
-        if cut and start + window < len(text):
-            return read_at(text, start, window=len(text))
-        return Reading(MISSING, start + error.pos)
+        return Reading(MISSING, error.pos)
     except (ValueError, RecursionError):
         return Reading(MISSING)
-    if piece.count("[", 0, length) + piece.count("{", 0, length) > MAX_DEPTH and too_deep(value):
-        return Reading(MISSING)
-    return Reading(value, start + length)
+    return Reading(MISSING) if too_deep(value) else Reading(value, stop)
 
 
 def too_deep(value: Json, depth: int = 0) -> bool:

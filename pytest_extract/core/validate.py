@@ -59,30 +59,42 @@ class Violation:
 
 
 class Validator:
-    """A schema ready to be asked; thread-safe once made. An unusable schema is kept as `problem` and admits nothing.
+    """A schema under one draft, compiled when it is first asked. An unusable one has a `problem` and admits nothing.
 
-    `is_valid` and `valid_schema` go by the draft that `$schema` declares, else the latest (as DeepJSONEval does);
-    the `draft7` twins by Draft 7 whatever is declared (as SOB does). Formats are never asserted, 3.0 is an integer, a
-    schema with a `$ref` that names nothing admits nothing.
+    `draft`: the one that `$schema` declares, else the latest (as DeepJSONEval does). `is_valid_draft7` and
+    `valid_schema_draft7` go by Draft 7 whatever is declared (as SOB does). Formats are never asserted, 3.0 is an
+    integer, a schema with a `$ref` that names nothing admits nothing.
     """
 
-    def __init__(self, schema: Json) -> None:
+    def __init__(self, schema: Json, draft: str | None = None) -> None:
+        declared = schema.get("$schema") if isinstance(schema, dict) else None
+        of_schema = _DRAFTS.get(declared.removesuffix("#")) if isinstance(declared, str) else None
         self.schema = schema
+        self.draft = draft or of_schema or _LATEST
 
     @cached_property
-    def _declared(self) -> _Draft:
-        declared = self.schema.get("$schema") if isinstance(self.schema, dict) else None
-        name = _DRAFTS.get(declared.removesuffix("#"), _LATEST) if isinstance(declared, str) else _LATEST
-        return _Draft(self.schema, name)
+    def _compiled(self) -> Any:
+        """jsonschema-rs's validator, or the error that it raised."""
+        return _compile(self.draft, self.schema)
 
     @cached_property
-    def _draft7(self) -> _Draft:
-        return self._declared if self._declared.name == _DRAFT7 else _Draft(self.schema, _DRAFT7)
+    def _of_messages(self) -> Any:
+        """As `_compiled`, for messages: it does not look for what breaks alternatives, twice as much at each level."""
+        compiled = _compile(self.draft, _closed(self.schema, looked_at='"unevaluated' in canonical_json(self.schema)))
+        return self._compiled if isinstance(compiled, Exception) else compiled
 
-    @property
+    @cached_property
     def problems(self) -> tuple[Violation, ...]:
         """All that is wrong with the schema itself, up to 20 places; none when it can be used."""
-        return self._declared.problems
+        if not isinstance(self.schema, dict | bool):
+            return _at_root(f"a JSON Schema is an object, not {json_type(self.schema)}")
+        if too_deep(self.schema):
+            return _at_root("nested too deeply")
+        endless = too_many_looks(self.schema)
+        if endless is not None:
+            steps = [step.replace("~1", "/").replace("~0", "~") for step in endless.pointer.split("/")[1:]]
+            return (Violation(path=FieldPath(steps), message=endless.message),)
+        return _metaschema_violations(self.draft, self.schema) if isinstance(self._compiled, Exception) else ()
 
     @property
     def problem(self) -> str | None:
@@ -92,23 +104,24 @@ class Validator:
         first = self.problems[0]
         return f"at {first.pointer}: {first.message}" if isinstance(self.schema, dict) else first.message
 
-    @property
-    def valid_schema(self) -> bool:
-        """Whether the schema satisfies the metaschema of its declared draft."""
-        return not self.problems
+    def is_valid(self, value: Json) -> bool:
+        """Whether the schema is usable and admits the value."""
+        if self.problems or isinstance(self._compiled, Exception) or too_deep(value):
+            return False
+        return bool(_asked(self._compiled.is_valid, value))
+
+    @cached_property
+    def _draft7(self) -> Validator:
+        return self if self.draft == _DRAFT7 else Validator(self.schema, _DRAFT7)
 
     @property
     def valid_schema_draft7(self) -> bool:
         """SOB's `schema_valid_input`: an object that satisfies Draft 7's metaschema (`true` is none)."""
         return isinstance(self.schema, dict) and not self._draft7.problems
 
-    def is_valid(self, value: Json) -> bool:
-        """Whether the schema is usable and admits the value."""
-        return self._declared.admits(value)
-
     def is_valid_draft7(self, value: Json) -> bool:
         """SOB's `schema_compliance`."""
-        return self.valid_schema_draft7 and self._draft7.admits(value)
+        return self.valid_schema_draft7 and self._draft7.is_valid(value)
 
     def first_error(self, value: Json) -> Violation | None:
         """Return one violation of a value; None when it is valid."""
@@ -116,48 +129,12 @@ class Validator:
 
     def errors(self, value: Json, *, limit: int = 20) -> tuple[Violation, ...]:
         """Return up to `limit` violations, in the order in which the validator meets them."""
+        return tuple(itertools.islice(self._violations(value), limit))
+
+    def _violations(self, value: Json) -> Iterator[Violation]:
         if self.problem is not None:
-            return _at_root(f"the schema itself is invalid: {self.problem}")
-        return tuple(itertools.islice(self._declared.violations(value), limit))
-
-
-class _Draft:
-    """One schema under one draft, compiled when it is first asked."""
-
-    def __init__(self, schema: Json, name: str) -> None:
-        self.schema = schema
-        self.name = name
-
-    @cached_property
-    def _compiled(self) -> Any:
-        """jsonschema-rs's validator, or the error that it raised."""
-        return _compile(self.name, self.schema)
-
-    @cached_property
-    def _of_messages(self) -> Any:
-        """As `_compiled`, for messages: it does not look for what breaks alternatives, twice as much at each level."""
-        compiled = _compile(self.name, _closed(self.schema, looked_at=_mentions(self.schema, "unevaluated")))
-        return self._compiled if isinstance(compiled, Exception) else compiled
-
-    @cached_property
-    def problems(self) -> tuple[Violation, ...]:
-        if not isinstance(self.schema, dict | bool):
-            return _at_root(f"a JSON Schema is an object, not {json_type(self.schema)}")
-        if too_deep(self.schema):
-            return _at_root("nested too deeply")
-        endless = too_many_looks(self.schema)
-        if endless is not None:
-            steps = [step.replace("~1", "/").replace("~0", "~") for step in endless.pointer.split("/")[1:]]
-            return (Violation(path=FieldPath(steps), message=endless.message),)
-        return _metaschema_violations(self.name, self.schema) if isinstance(self._compiled, Exception) else ()
-
-    def admits(self, value: Json) -> bool:
-        if self.problems or isinstance(self._compiled, Exception) or too_deep(value):
-            return False
-        return bool(_asked(self._compiled.is_valid, value))
-
-    def violations(self, value: Json) -> Iterator[Violation]:
-        if isinstance(self._compiled, Exception):
+            yield from _at_root(f"the schema itself is invalid: {self.problem}")
+        elif isinstance(self._compiled, Exception):
             reason = shortened(str(self._compiled).partition("\n")[0])
             yield from _at_root(f"the schema cannot be applied: {reason}")
         elif too_deep(value):
@@ -254,13 +231,6 @@ def _closed(schema: Json, *, looked_at: bool) -> Json:
                 looks = [{"if": branch, "then": True, "else": True} for branch in listed]
                 made["allOf"] = [*made.get("allOf", ()), *looks]
     return made
-
-
-def _mentions(schema: Json, start: str) -> bool:
-    """Whether some key of a schema begins so."""
-    if isinstance(schema, dict):
-        return any(name.startswith(start) or _mentions(item, start) for name, item in schema.items())
-    return isinstance(schema, list) and any(_mentions(item, start) for item in schema)
 
 
 def _metaschema_violations(draft: str, schema: Json) -> tuple[Violation, ...]:

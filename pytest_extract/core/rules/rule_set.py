@@ -48,6 +48,7 @@ from pytest_extract.core.values import (
     parse_field,
     path_text,
     short_repr,
+    value_at,
 )
 from pytest_extract.errors import closest, nearest
 
@@ -253,27 +254,18 @@ def places_of(
     value: Json | Missing, steps: Sequence[FieldStep], indices: Indices = (), place: tuple[Step, ...] = ()
 ) -> Iterator[tuple[tuple[Step, ...], Json | Missing]]:
     """Yield each place of a path with the value there; `indices` are those of its first `[]`."""
-    for at, step in enumerate(steps):
-        key: Step
-        if step is not None:
-            key = "*" if isinstance(step, AnyKey) else step
-        elif indices:
-            key, indices = indices[0], indices[1:]
-        elif isinstance(value, list):
-            for index, row in enumerate(value):
-                yield from places_of(row, steps[at + 1 :], (), (*place, index))
-            return
-        elif value is None or value is MISSING:
-            return
-        else:
-            raise NotComputableError(f"{path_text(place)} is no array")
-        place = (*place, key)
-        nothing = None if value is None else MISSING
-        if isinstance(key, str):
-            value = value.get(key, MISSING) if isinstance(value, dict) else nothing
-        else:
-            value = value[key] if isinstance(value, list) and -len(value) <= key < len(value) else nothing
-    yield place, value
+    if not steps:
+        yield place, value
+    elif steps[0] is not None or indices:
+        step, further = (steps[0], indices) if steps[0] is not None else (indices[0], indices[1:])
+        key = "*" if isinstance(step, AnyKey) else step
+        inner = None if value is None else value_at(value, (key,))
+        yield from places_of(inner, steps[1:], further, (*place, key))
+    elif isinstance(value, list):
+        for index, row in enumerate(value):
+            yield from places_of(row, steps[1:], (), (*place, index))
+    elif value is not None and value is not MISSING:
+        raise NotComputableError(f"{path_text(place)} is no array")
 
 
 def indices_of(place: Sequence[Step], steps: Steps) -> Indices:

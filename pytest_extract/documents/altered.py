@@ -12,13 +12,16 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_extract.core.metrics.amounts import LOCALES, read_written
 from pytest_extract.core.metrics.dates import read_iso
 from pytest_extract.core.metrics.equality import is_number
 from pytest_extract.core.values import FieldPath, Json, iter_leaves, short_repr, value_at
 from pytest_extract.documents import Document, DocumentError
+
+if TYPE_CHECKING:
+    from pytest_extract.documents.evidence import TextLocation
 
 _MOST_PLACES: Final = 10_000
 _MOST_ROUNDS: Final = 5
@@ -88,26 +91,16 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="pytest-extract-")
 
 
-class _Span(NamedTuple):
-    """A part of a page's text, pages counted from 0, and what stands there."""
-
-    page: int
-    start: int
-    end: int
-    quote: str
-
-
-def _spans(document: Document, value: Json) -> list[_Span]:
+def _places(document: Document, value: Json) -> tuple[TextLocation, ...]:
     from pytest_extract.documents.evidence import find_evidence
 
     evidence = find_evidence(document, value, most=_MOST_PLACES, nearest=False)
-    locations = () if evidence is None else evidence.locations
-    return [_Span((each.page or 1) - 1, each.start, each.end, each.quote) for each in locations]
+    return () if evidence is None else evidence.locations
 
 
 def _found(document: Document, gold: Json) -> set[FieldPath]:
     """Return the places of the gold whose values stand in a document."""
-    return {path for path, value in iter_leaves(gold) if document.text.strip() and _spans(document, value)}
+    return {path for path, value in iter_leaves(gold) if document.text.strip() and _places(document, value)}
 
 
 def _without(document: Document, how: str, gold: Json) -> bytes:
@@ -115,14 +108,14 @@ def _without(document: Document, how: str, gold: Json) -> bytes:
     path = FieldPath.parse(how)
     value = value_at(gold, path)
     shown = f"{how} ({short_repr(value, 40)})"
-    spans = _spans(document, value)
-    if not spans:
+    places = _places(document, value)
+    if not places:
         raise DocumentError(f"{shown} stands nowhere in the document, so it cannot be taken out")
     left = document
     for _ in range(_MOST_ROUNDS):  # a value that stands there exactly is looked for in no other notation
-        left = _with_content(document, _blanked(left, spans))
-        spans = _spans(left, value) if left.text.strip() else []
-        if not spans:
+        left = _with_content(document, _blanked(left, places))
+        places = _places(left, value) if left.text.strip() else ()
+        if not places:
             break
     else:
         raise DocumentError(f"{shown} cannot be taken out of the document: it can be read all the same")
@@ -135,12 +128,14 @@ def _without(document: Document, how: str, gold: Json) -> bytes:
     return left.bytes
 
 
-def _blanked(document: Document, spans: Sequence[_Span]) -> bytes:
+def _blanked(document: Document, places: Sequence[TextLocation]) -> bytes:
     if document.media_type != _PDF:
-        return _rewritten(document, {span: " " * len(span.quote) for span in spans})
+        return _rewritten(document, {place: " " * len(place.quote) for place in places})
     from pytest_extract.documents.pdf import pdf_without
 
-    return pdf_without(document.bytes, str(document.path), [span[:3] for span in spans])
+    return pdf_without(
+        document.bytes, str(document.path), [((each.page or 1) - 1, each.start, each.end) for each in places]
+    )
 
 
 def _with_content(document: Document, data: bytes) -> Document:
@@ -179,24 +174,24 @@ def _with_values_rewritten(
 ) -> bytes:
     if document.media_type == _PDF:
         raise DocumentError("the text of a PDF cannot be written otherwise; use a text or HTML document")
-    new: dict[_Span, str] = {}
+    new: dict[TextLocation, str] = {}
     for _, value in iter_leaves(gold):
-        for span in _spans(document, value):
-            text = replaced(value, span.quote)
+        for place in _places(document, value):
+            text = replaced(value, place.quote)
             if text is not None:
-                new[span] = text
+                new[place] = text
     if not new:
         raise DocumentError(f"there is no {what}")
     return _rewritten(document, new)
 
 
-def _rewritten(document: Document, new: Mapping[_Span, str]) -> bytes:
+def _rewritten(document: Document, new: Mapping[TextLocation, str]) -> bytes:
     """Return a text, or HTML, with other texts at some places; of places that overlap, the longest counts."""
     text = document.text
     edits: list[tuple[int, int, str]] = []
-    for span, other in sorted(new.items(), key=lambda each: (each[0].start, -each[0].end)):
-        if not edits or span.start >= edits[-1][1]:
-            edits.append((span.start, span.end, other))
+    for place, other in sorted(new.items(), key=lambda each: (each[0].start, -each[0].end)):
+        if not edits or place.start >= edits[-1][1]:
+            edits.append((place.start, place.end, other))
     if document.media_type in _HTML:
         from pytest_extract.documents.text import html_with
 

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any, Final, Literal, NamedTuple
@@ -195,13 +194,9 @@ class _Child:
 
     def stop(self) -> None:
         """End it, unless it belongs to the process that this one was forked from."""
-        if self._of != os.getpid():
-            return
-        self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]  # both are pipes
-        self._process.wait()
+        if self._of == os.getpid():
+            self._process.kill()
+            self._process.communicate()
 
     def ended_in_time(self) -> bool:
         """Whether it ended before its time was over."""

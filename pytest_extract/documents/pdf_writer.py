@@ -7,6 +7,7 @@ import io
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.documents.base import DocumentError
@@ -108,13 +109,8 @@ def _take_away(document: PdfDocument, page: Any, parts: Sequence[tuple[int, int]
 
 def _runs(numbers: Sequence[int]) -> list[list[int]]:
     """Cut numbers into runs without a gap."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return runs
+    runs = groupby(enumerate(numbers), lambda place: place[1] - place[0])
+    return [[number for _, number in run] for _, run in runs]
 
 
 def _text_object(document: PdfDocument, text: Any, held: Any, run: Sequence[int]) -> Any:

@@ -23,37 +23,27 @@ _OUTAGE: Final = r"(?:\w+_)?error|insufficient_system_resources?|abort(?:ed)?|ca
 
 
 class Finish(NamedTuple):
-    """Why an answer ended: `reason` as `FinishReason.MAX_TOKENS` is spelled here, `max_tokens`; empty where none is."""
+    """Why an answer ended: `reason` as `FinishReason.MAX_TOKENS` is spelled here, `max_tokens`; empty where none is.
+
+    cut: the answer was longer than it may be. refused: the model, or a filter behind it, did not want to give it.
+    outage: the service broke down while it answered, and nothing is known about the model.
+    """
 
     reason: str
-
-    @property
-    def cut(self) -> bool:
-        """The answer was longer than it may be."""
-        return self._is(_CUT)
-
-    @property
-    def refused(self) -> bool:
-        """The model, or a filter behind it, did not want to give it."""
-        return self._is(_REFUSED)
-
-    @property
-    def outage(self) -> bool:
-        """The service broke down while it answered: nothing is known about the model."""
-        return self._is(_OUTAGE)
+    cut: bool
+    refused: bool
+    outage: bool
 
     @property
     def early(self) -> bool:
         """Whatever came is not the whole answer."""
         return self.cut or self.refused or self.outage
 
-    def _is(self, words: str) -> bool:
-        return re.fullmatch(words, self.reason) is not None
-
 
 def finish_of(finish_reason: str | None) -> Finish:
     """Read a provider's reason."""
-    return Finish((finish_reason or "").rpartition(".")[2].strip().lower().replace("-", "_"))
+    reason = (finish_reason or "").rpartition(".")[2].strip().lower().replace("-", "_")
+    return Finish(reason, *(re.fullmatch(words, reason) is not None for words in (_CUT, _REFUSED, _OUTAGE)))
 
 
 _NAMES: Final = r"(?:\w{1,20}:)?(?:think|thinking|thoughts?|reasoning|reflection|scratchpad|inner_monologue|analysis)"

@@ -335,12 +335,10 @@ class _ShapeReader:
     def _confidence(self, path: FieldPath, given: Json | Missing) -> float | None:
         if given is MISSING:
             return None
-        number = given
-        if isinstance(given, str):
-            try:
-                number = float(given)
-            except ValueError:
-                number = None
+        try:
+            number = float(given) if isinstance(given, str) else given
+        except ValueError:
+            number = None
         lowest, highest = self._shape.lowest, self._shape.highest
         if _is_number(number) and lowest <= number <= highest:
             return float((number - lowest) / (highest - lowest))

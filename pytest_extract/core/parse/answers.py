@@ -181,16 +181,13 @@ def _has(value: object, places: Iterable[str]) -> bool:
 def _at(value: Any, place: str) -> Any:
     """Return what stands at a dotted place of mappings, lists and objects; MISSING where nothing does."""
     for step in place.split("."):
-        if isinstance(value, Mapping):
-            value = value.get(step, MISSING)
-        elif step.isdecimal():
-            listed = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-            value = value[int(step)] if listed and int(step) < len(value) else MISSING
-        elif isinstance(value, str | bytes | int | float | Sequence):
-            return MISSING
-        else:
-            with suppress(Exception):  # a client's property may compute, and fail
-                value = getattr(value, step, MISSING)
-                continue
-            return MISSING
+        found = MISSING
+        with suppress(Exception):  # nothing is there; or a client's property computes, and fails
+            if isinstance(value, Mapping):
+                found = value[step]
+            elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+                found = value[int(step)]
+            elif not isinstance(value, str | bytes | int | float):
+                found = getattr(value, step)
+        value = found
     return value

@@ -422,12 +422,9 @@ def compile_rules(given: Json, program: Program, *, of_schema: bool) -> tuple[Ru
     for index, entry in enumerate(given):
         said = [RuleProblem(index, key, message) for key, message in entry_problems(entry)]
         compiled = None if said else _compile(entry, index, program, said, of_schema=of_schema)
-        if compiled is not None and names.setdefault(compiled.name, index) != index:
-            said.append(
-                RuleProblem(
-                    index, None, f"has the text or the name of rule {names[compiled.name] + 1}: {compiled.name!r}"
-                )
-            )
+        if compiled is not None and (first := names.setdefault(compiled.name, index)) != index:
+            message = f"has the text or the name of rule {first + 1}: {compiled.name!r}"
+            said.append(RuleProblem(index, None, message))
         problems += said
         if compiled is not None and not said:
             found.append(compiled)

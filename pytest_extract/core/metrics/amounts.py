@@ -105,7 +105,7 @@ def read_digits(text: str, styles: Sequence[NumberStyle]) -> Fraction | None:
 _WORDS: Mapping[int, str] = {
     3: "k thousand tsd tausend mille 千",
     4: "万 萬 만",
-    6: "m mm mn mio mln million millions millionen millones milioni miljoen milhões 百万",
+    6: "m mm mn mio mln million millions millionen millón millones milione milioni miljoen milhão milhões 百万",
     8: "億 亿 억",
     9: "mrd md mld mia milliard milliards milliarde milliarden miliardi miljard",
 }
@@ -297,7 +297,7 @@ def currency_of(word: str, default: str) -> str | None:
     name = word.strip()
     if not name:
         return default
-    code = name.removesuffix("$").upper()  # "USD$" is USD
+    code = name.removesuffix("$").strip().upper()  # "USD$" is USD
     if code in CODES:
         return code
     shared = _SHARED.get(name.casefold())

@@ -41,7 +41,7 @@ _LABEL = lazy_pattern(
     r"[.:]*\s*",
     re.IGNORECASE,
 )
-_EXTENSION = lazy_pattern(r"\s*(?:;ext=|ext\.?|extension|x|durchwahl|#)\s*(\d{1,8})$", re.IGNORECASE)
+_EXTENSION = lazy_pattern(r"[\s,]*(?:;ext=|ext\.?|extension|x|durchwahl|#)\s*(\d{1,8})$", re.IGNORECASE)
 _PHONE = lazy_pattern(r"\(?\+?[\d\s().\-/\u2010-\u2013]+")
 
 

@@ -37,7 +37,7 @@ def folding(*, case_sensitive: bool) -> Callable[[str], str]:
 _WIDE = {0xFF01 + offset: 0x21 + offset for offset in range(94)}
 _INVISIBLE = [0x00AD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFEFF]
 _PLAIN_FORMS: Mapping[int, int | str | None] = MappingProxyType(
-    {**_WIDE, 0xFFE0: "¢", 0xFFE1: "£", 0xFFE5: "¥", 0xFFE6: "₩", **dict.fromkeys(_INVISIBLE)}
+    {**_WIDE, 0x2010: "-", 0x2011: "-", 0xFFE0: "¢", 0xFFE1: "£", 0xFFE5: "¥", 0xFFE6: "₩", **dict.fromkeys(_INVISIBLE)}
 )
 
 

@@ -149,8 +149,9 @@ _PREFIXES_OF_IU: Final = ("µ", "μ", "u", "m", "k", "M")
 _SPELLINGS: Final = (
     (lazy_pattern(r"\bmm hg\b", re.IGNORECASE), "mmHg"),
     (lazy_pattern(r"\bfl\.? ?oz\b", re.IGNORECASE), "floz"),
-    (lazy_pattern(r"\b(?:sq\.?|square) ([^\W\d_]+)", re.IGNORECASE), r"\1^2"),
-    (lazy_pattern(r"\b(?:cu\.?|cubic) ([^\W\d_]+)", re.IGNORECASE), r"\1^3"),
+    (lazy_pattern(r"\bI\. ?U\."), "IU"),
+    (lazy_pattern(r"\b(?:sq\.?|square) ([^\W\d_]+)\.?", re.IGNORECASE), r"\1^2"),
+    (lazy_pattern(r"\b(?:cu\.?|cubic) ([^\W\d_]+)\.?", re.IGNORECASE), r"\1^3"),
 )
 _TEMPERATURES: Mapping[str, tuple[Fraction, Fraction]] = {
     "c": (Fraction(1), Fraction("273.15")),
@@ -241,16 +242,18 @@ def _times(product: Unit, unit: Unit, power: int) -> Unit:
 
 _BOUND = lazy_pattern(r"(<=|>=|[<>≤≥~≈])\s?")
 _BOUNDS: Mapping[str, str] = {"<=": "≤", ">=": "≥", "≈": "~"}
-_BETWEEN = lazy_pattern(r"(?<=[^\W\d_])\s(?=\d)|(?<=['\"])\s?(?=\d)")
+_BETWEEN = lazy_pattern(r"(?<=[^\W\d_])\s(?=\d)|(?<=[^\W\d_]\.)\s(?=\d)|(?<=['\"])\s?(?=\d)")
 """Where "5 ft 11 in" and 5'11" fall apart."""
-_SPAN = lazy_pattern(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>[-\u2212]?\d.*)")
+_MARKS: Final[Mapping[int, str]] = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2032: "'", 0x2033: '"'}
+"""Marks of feet and inches, minutes and seconds, as they are printed."""
+_SPAN = lazy_pattern(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>[-+\u2212]?\d.*)")
 
 
 class Quantity(NamedTuple):
     """A value in units that are measured by no other, and their powers.
 
     high: where a range ends, else the value again; bound: "<", "≤", ">", "≥" or "~" before it. whole: whether its
-    numbers are written without a fraction, in whatever unit.
+    numbers are written without a fraction, in whatever unit. zero: what the unit's own zero is in base units.
     """
 
     value: Fraction
@@ -258,6 +261,7 @@ class Quantity(NamedTuple):
     powers: Powers
     bound: str = ""
     whole: bool = True
+    zero: Fraction = Fraction(0)
 
     def same_kind(self, other: Quantity) -> bool:
         """Whether both are measured in the same units."""
@@ -274,7 +278,7 @@ def _in_base(low: Fraction, high: Fraction, unit: Unit | None) -> Quantity | Non
     if unit is None:
         return None
     first, last = (number * unit.factor + unit.zero for number in (low, high))
-    return Quantity(first, last, unit.powers, whole=low.denominator == high.denominator == 1)
+    return Quantity(first, last, unit.powers, whole=low.denominator == high.denominator == 1, zero=unit.zero)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +293,7 @@ class _QuantityReader:
         if not isinstance(value, str):
             number = exactly(value)
             return None if number is None else _in_base(number, number, self.default)
-        text = equality.written(value)
+        text = equality.written(value).translate(_MARKS)
         if len(text) > LONGEST:
             return None
         sign = _BOUND.match(text)
@@ -313,7 +317,7 @@ class _QuantityReader:
         if len(parts) < max(2, len(found)) or BASE_UNITS.isdisjoint(name for name, _ in parts[0].powers):
             return None
         for last, part in pairwise(parts):
-            if not part.same_kind(last) or not 0 <= part.value < last.value:
+            if part.zero or not part.same_kind(last) or not 0 <= part.value < last.value:
                 return None
         total = sum((part.value for part in parts), Fraction(0))
         return parts[0]._replace(value=total, high=total, whole=all(part.whole for part in parts))
@@ -340,7 +344,10 @@ def _make_quantity(params: Params, _semantics: SemanticsName) -> BoundMetric:
         if gold.bound != extracted.bound or not gold.same_kind(extracted):
             return False
         admits = of_whole if gold.whole and extracted.whole else of_fractions
-        return admits(gold.value, extracted.value) and admits(gold.high, extracted.high)
+        return all(
+            admits(one, other) and (not gold.zero or admits(one - gold.zero, other - gold.zero))  # 5 % of 20 °C is 1 °C
+            for one, other in ((gold.value, extracted.value), (gold.high, extracted.high))
+        )
 
     def differ(gold: Quantity, extracted: Quantity) -> str:
         if not gold.same_kind(extracted):

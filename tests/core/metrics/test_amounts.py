@@ -119,6 +119,8 @@ def test_locale_numbers(params, gold, extracted, score):
         ({"require_currency": True, "currency": "USD"}, "$5", "5", 1.0),
         ({"abs": 0.01}, "$5", "$5.01", 1.0),
         ({}, "about $5", "$5", 0.0),
+        ({}, "5 USD", "USD $5", 1.0),
+        ({}, "1 millón EUR", "1000000 EUR", 1.0),
         ({}, "n/a", "n/a", 1.0),
         ({}, True, 1, 0.0),
     ],

@@ -147,7 +147,8 @@ class BulkScorer:
         tags = _tags(record.get("tags"))
         gold = _value_of("gold", record["gold"])
         scorer = self._scorer_for(record.get("schema"))
-        if (problem := scorer.gold_problem(gold, options)) is not None:
+        # a record's own schema may be what a model was given, in another spelling than the gold's
+        if record.get("schema") is None and (problem := scorer.gold_problem(gold, options)) is not None:
             raise ConfigError(problem)
         score = scorer.score_text(gold, record["output"], options)
         score = with_bounded_measures(score, gold, self._bounds.thresholds)

@@ -223,9 +223,10 @@ def test_a_gold_that_breaks_its_schema_is_no_failure_of_the_model():
         "Mend it, or pass gates={'schema': False}"
     )
     assert BulkScorer(scorer=SCORER.scorer, gates={"schema": False}).score(wrong).outcome is Outcome.PASSED
+    assert SCORER.score({**wrong, "schema": INVOICE}).outcome is Outcome.FAILED  # what that model was given
     published = BulkScorer(scorer=compile_schema(INVOICE, semantics="extract-bench"))
     assert published.score(wrong).outcome is Outcome.PASSED
-    no_schema = SCORER.score(record(0, schema={"type": "strng"}, gold="5", output="5"))
+    no_schema = BulkScorer(scorer=compile_schema({"type": "strng"})).score(record(0, gold="5", output="5"))
     assert (no_schema.outcome, no_schema.why.partition(":")[0]) == (
         Outcome.BROKEN, "the schema is no valid JSON Schema at /type",
     )  # fmt: skip

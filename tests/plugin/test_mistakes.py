@@ -57,7 +57,7 @@ def test_a_file_without_a_good_case_is_one_error_and_other_files_run(
     write_case("good")
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, errors=2)
-    result.stdout.fnmatch_lines(["*bad.extract.yaml:1:*none.json*", "*worse.extract.yaml:2:1: not YAML*"])
+    result.stdout.fnmatch_lines(["*bad.extract.yaml:1:*none.json*", "*worse.extract.yaml:1:5: not YAML*"])
 
 
 def test_a_broken_python_file_still_stops_the_run(pytester: pytest.Pytester, write_case: Write) -> None:

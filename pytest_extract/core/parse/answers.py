@@ -54,7 +54,7 @@ _NOTATIONS: Final = (
     (r"<\|think\|>", r"<\|/think\|>"),
     (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
     (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
-    (r"<\|channel\|>\s*+(?:analysis|commentary)\b", r"<\|channel\|>\s*+final\b[^{\[<]*+(?:<\|message\|>)?"),
+    (r"<\|channel\|>\s*+(?:analysis|commentary(?!\s+to=))\b", r"<\|channel\|>\s*+final\b[^{\[<]*+(?:<\|message\|>)?"),
     (r"<\|channel>thought\b", r"<channel\|>"),
     (r"<unused94>", r"<unused95>"),
     (r"\A\s*+analysis(?=[A-Z])", r"assistantfinal"),

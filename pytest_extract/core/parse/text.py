@@ -245,12 +245,14 @@ def find_regions(text: str, start: int) -> Regions:
     regions = Regions([])
     ahead = next_thoughts(text, start)
     position, in_vain = start, 0
+    # what begins with a bracket sets out to be JSON, whatever follows
+    leading = _BRACKET.match(text, start)
+    match = leading or _PLACE.search(text, start)
     for _ in range(MOST_PLACES):
         if ahead is not None and ahead.start < position:
             ahead = next_thoughts(text, position)
-        # what begins with a bracket sets out to be JSON, whatever follows
-        first = _BRACKET.match(text, start) if position == start else None
-        match = first or _PLACE.search(text, position)
+        if match is not None and match.start() < position:
+            match = _PLACE.search(text, position)
         if ahead is not None and (match is None or ahead.start <= match.start()):
             # what closes unopened thoughts says that all before it were thoughts
             regions = Regions(regions.found if ahead.opened else [], thoughts=ahead)
@@ -267,7 +269,7 @@ def find_regions(text: str, start: int) -> Regions:
         read = read_at(text, place)
         if read.value is not MISSING and read.stop is not None:
             stop = read.stop
-        elif first or fenced or read.stop is None or _LOOKS_JSON.match(text, place):
+        elif match is leading or fenced or read.stop is None or _LOOKS_JSON.match(text, place):
             # up to where it breaks off it is JSON, and a fence there is a piece of a text
             end = text.find("```", read.stop) if fenced and read.stop is not None else -1
             stop = closing(text, place, end if end >= 0 else len(text))

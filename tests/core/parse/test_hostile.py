@@ -37,6 +37,7 @@ def repeated(unit, size=SIZE):
         pytest.param(repeated('```json\n{"a": \n'), "truncated_json", id="fences left open"),
         pytest.param(repeated('{"a": 1}\n'), None, id="JSON lines"),
         pytest.param(repeated("[]"), "malformed_json", id="empty lists"),
+        pytest.param(repeated("text <think>a</think>\n") + '{"a": 1}', "no_json", id="thoughts in prose"),
         pytest.param('{"a": 1} ' + repeated("{ x "), None, id="value before braces"),
         pytest.param("[" * 10 * SIZE, "malformed_json", id="opening brackets"),
         pytest.param('{"' * SIZE, "malformed_json", id="opening braces and quotes"),

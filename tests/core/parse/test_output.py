@@ -42,6 +42,12 @@ from tests.strategies import json_values
             "reasoning",
             id="thoughts in a channel",
         ),
+        pytest.param(
+            '<|channel|>commentary to=functions.x <|constrain|>json<|message|>{"a": 1}<|call|>',
+            {"a": 1},
+            "text around it",
+            id="tool call in a channel",
+        ),
         pytest.param('{"a": 1}?</think>{"a": 2}', {"a": 2}, "reasoning", id="thoughts opened in the prompt"),
         pytest.param(
             '{"a": 2}\n<think>{"a": 1, "b": 2}</think>', {"a": 2}, "reasoning", id="thoughts behind the answer"

@@ -140,9 +140,7 @@ def _blanked(document: Document, places: Sequence[TextLocation]) -> bytes:
 
 def _with_content(document: Document, data: bytes) -> Document:
     """Return a document of the same kind that holds other bytes."""
-    if document.media_type != _PDF:
-        return Document(text=data.decode(), media_type=document.media_type)
-    other = Document("altered.pdf")
+    other = Document("altered", media_type=document.media_type)
     other.once("bytes", lambda: data)
     return other
 
@@ -198,10 +196,10 @@ def _rewritten(document: Document, new: Mapping[TextLocation, str]) -> bytes:
         found = html_with(document.source_text, text, edits)
         if found is None:
             raise DocumentError("the HTML is laid out in a way that cannot be changed")
-        return found.encode()
+        return found.encode(document.encoding, "xmlcharrefreplace")  # as its `<meta>` says
     for start, end, other in reversed(edits):
         text = text[:start] + other + text[end:]
-    return text.encode()
+    return text.encode(document.encoding, "replace")
 
 
 def _with_pages_shuffled(document: Document, _how: str, _gold: Json) -> bytes:

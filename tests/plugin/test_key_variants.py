@@ -87,6 +87,15 @@ def test_html_is_altered_where_a_reader_sees_the_value(cases: Write, variant: di
     assert "<style>p {}</style>" in altered.document.bytes.decode()
 
 
+@pytest.mark.parametrize("variant", [{"without": "date"}, {"decimal": "comma"}])
+@pytest.mark.parametrize("name", ["a.html", "a.txt"])
+def test_an_altered_document_keeps_its_encoding(cases: Write, variant: dict[str, object], name: str) -> None:
+    head = '<meta charset="iso-8859-1"><p>' if name == "a.html" else ""
+    plain, altered = cases(name, f"{head}M\u00fcller\n{TEXT}".encode("latin-1"), variant).values()
+    assert "M\u00fcller" in plain.document.bytes.decode("latin-1")
+    assert "M\u00fcller" in altered.document.bytes.decode("latin-1")
+
+
 def test_a_value_leaves_a_pdf_and_the_rest_stays(cases: Write) -> None:
     found = cases("a.pdf", small_pdf("ACME Tools: total 1,234.50 EUR", "Net 1,000.25"), {"without": "total"})
     before, after = (found[name].document.text for name in ("", "without-total"))

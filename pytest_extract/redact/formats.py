@@ -94,21 +94,25 @@ FORMATS: Final = (
     _prefixed(
         "API key",  # of models, and of what surrounds them
         "sk- csk- gsk_ xai- pplx- hf_ api_org_ r8_ nvapi- tgp_v1_ tvly- lsv2_ ls__ pcsk_ jina_ llx- e2b_ rpa_ "
-        "wandb_v1_ sess- esecret_ land_sk_ hl_sk_ flp_ opk_ sk_car_ tpuf_ apify_api_ bb_live_ pai_ AIza AQ.Ab "
+        "wandb_v1_ esecret_ land_sk_ hl_sk_ flp_ opk_ sk_car_ tpuf_ apify_api_ bb_live_ pai_ AIza AQ.Ab "
         "GOCSPX- bedrock-api-key-",
-        r"[\w\-]{20,2000}",
+        r"[\w\-=]{20,2000}",
     ),
-    _prefixed("API key", "fw_ ak- as- fc- m0-", r"[A-Za-z0-9]{20,64}"),
-    _key_format("API key", "pa-", r"pa-[\w\-]{43}"),
-    _key_format("API key", "sk_", r"sk_[0-9a-f]{48}"),
+    # what other things begin with as well: whole lengths
+    _key_format(
+        "API key",
+        "fw_ ak- as- fc- m0- sess- pa- sk_ rnd_",
+        r"fw_[A-Za-z0-9]{20,32}|a[ks]-[A-Za-z0-9]{22}|fc-[0-9a-f]{32}|(?:m0|sess)-[A-Za-z0-9]{40}|pa-[\w\-]{43}"
+        r"|sk_[0-9a-f]{48}|rnd_[A-Za-z0-9]{28,40}",
+    ),
     _key_format("API key", "bce-v3/ALTAK-", r"bce-v3/ALTAK-[A-Za-z0-9]{21}/[0-9a-f]{40}"),
     _key_format("AWS key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}", proof=True),
     _prefixed(
         "cloud key",
-        "dop_v1_ dor_v1_ doo_v1_ HRKU- fo1_ rnd_ nfp_ nfc_ sbp_ sb_secret_ napi_ cfut_ cfat_ "
+        "dop_v1_ dor_v1_ doo_v1_ HRKU- fo1_ nfp_ nfc_ sbp_ sb_secret_ napi_ cfut_ cfat_ "
         "cfk_ vcp_ vck_ vca_ vci_ vcr_ vercel_blob_rw_ mdb_sa_sk_ tk-us- akab- pscale_tkn_ pscale_pw_ "
         "pscale_oauth_ sha256~",
-        r"[\w\-.]{20,400}",
+        r"[\w\-.=]{20,400}",
     ),
     _prefixed("cloud key", "essu_ aivenv1 fm1_ fm1a_ fm1r_ fm2_ glc_ sntrys_ whsec_", r"[A-Za-z0-9+/=_\-]{24,2000}"),
     _prefixed("Google token", "ya29. 1//0", r"[\w\-.]{30,2000}"),
@@ -132,7 +136,7 @@ FORMATS: Final = (
         "squ_ sqa_ PMAK- pnu_ pnb_ dbtc_ dbtu_ dbts_ zpka_ CLOJARS_ snyk_uat. snyk_sat. sktsec_ dnkey- glsa_ "
         "sntryu_ NRAK- NRII- NRJS- NRRA- phx_ ddapp_ ddapi_ hcaik_ hcamk_ hcxik_ hcxmk_ hcxlk_ xaat- xapt- "
         "eyJrIjoi",
-        r"[\w\-.=]{20,4000}",
+        r"[\w\-.=+/]{20,4000}",
     ),
     _prefixed("access token", "ico- p8e- cu_", r"[A-Za-z0-9]{32,64}"),
     # base64 of another thing holds a few letters by chance: whole lengths
@@ -154,9 +158,13 @@ FORMATS: Final = (
         "sk_live_ sk_test_ sk_prod_ sk_org_live_ sk_org_test_ rk_live_ rk_test_ rk_prod_ pdl_live_apikey_ "
         "pdl_sdbx_apikey_ FLWSECK- FLWSECK_TEST- shippo_live_ shippo_test_ duffel_live_ duffel_test_ "
         "sq0atp- sq0csp- sq0idp- shpat_ shpca_ shppa_ shpss_",
-        r"[\w\-]{16,250}",
+        r"[\w\-=]{16,250}",
     ),
-    _prefixed("payment key", "live_ test_ sandbox_ ck_ cs_", r"(?:[A-Za-z0-9_\-]{40}|[0-9a-f]{35}|[A-Za-z0-9]{30})"),
+    _key_format(
+        "payment key",
+        "live_ test_ sandbox_ ck_ cs_",
+        r"(?:live|test)_(?:[0-9a-f]{35}|[A-Za-z0-9]{30})|(?:live|sandbox)_[A-Za-z0-9_\-]{40}|c[ks]_[0-9a-f]{40}",
+    ),
     _key_format("payment key", "access_token$", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}"),
     _key_format("payment key", "access-", rf"access-(?:sandbox|development|production)-{_UUID}"),
     _prefixed("mail key", "SG. xkeysib- xsmtpsib- mlsn.", r"[\w\-.]{32,100}"),

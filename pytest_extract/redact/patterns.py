@@ -65,8 +65,9 @@ TOKENS: Final = (
         "access token",
         "sg. whsec_ lin_api_ fw_ atatt3 aiza aq.ab ya29. gocspx ghp_ gho_ ghu_ ghs_ ghr_ github_pat glpat- gldt- glrt- "
         "glptt- glcbt- xox xapp pypi- hvs. hvb. hvr. dp. age-secret",
-        r"\b(?:SG\.|whsec_|lin_api_|fw_|ATATT3|AIza|AQ\.Ab|ya29\.|GOCSPX-|gh[pousr]_|github_pat_|gl(?:pat|dt|rt|ptt|cbt)-"
-        r"|xox[abeoprs]-|xapp-|pypi-|hv[sbr]\.|dp\.(?:st|pt|ct|sa|scim|audit)\.|AGE-SECRET-KEY-1)[\w\-.+/=]{10,}",
+        r"\b(?:(?:whsec_|lin_api_|fw_)[A-Za-z0-9+/]{20,}|pypi-[\w\-]{30,}|xox[abeoprs]-[A-Za-z0-9\-]{10,}"
+        r"|(?:SG\.|ATATT3|AIza|AQ\.Ab|ya29\.|GOCSPX-|gh[pousr]_|github_pat_|gl(?:pat|dt|rt|ptt|cbt)-"
+        r"|xapp-|hv[sbr]\.|dp\.(?:st|pt|ct|sa|scim|audit)\.|AGE-SECRET-KEY-1)[\w\-.+/=]{20,})",
     ),
     _message_pattern(
         "web hook",

@@ -86,14 +86,14 @@ def updated_baseline(
 ) -> Baseline:
     """Merge a run's results into a baseline: cases that were not run, or were lost, keep their entry.
 
-    A single variant takes the place of a single one, as `match_variants` compares them.
+    A single variant takes the place of a single one all of whose cases it has, as `match_variants` compares them.
     `gone`: cases (`file::id`) that no longer exist and are to be dropped. `keep_runs`: earlier runs of a case stay, the
     last ones up to this number in all; None: the run replaces them.
     """
     dropped = set(gone)
     cases = {key: state for key, state in (old.cases if old else {}).items() if key.case not in dropped}
     labels, old_labels = {key.variant for key in run}, {key.variant for key in cases}
-    if len(labels) == len(old_labels) == 1:
+    if len(labels) == len(old_labels) == 1 and {key.case for key in cases} <= {key.case for key in run}:
         cases = {CaseKey(key.case, *labels): state for key, state in cases.items()}
     for key, state in run.items():
         if not state.lost:

@@ -442,5 +442,9 @@ LEGAL = [
     "ya29 is a road in Yorkshire",
     "v1.0-2024-release",
     "whsec_ is a prefix",
+    made("sess-{U}"),
+    made("rnd_{U}"),
+    "as-9X8B7C6D5E4F3G2H1J0KL",
+    made("test_{w40}"),
 ]
 """Values of documents: each is extracted, recorded and replayed as it is."""

@@ -104,6 +104,7 @@ def test_the_values_of_variables_are_found_where_they_hold_chance():
     "message",
     [
         "missing key total_amount_2024_usd_incl_vat",
+        "fw_attention_mask of pypi-simple-index in dp.audit.log_records_total",
         "KeyError: 'invoice_line_items_0_description_text'",
         "AssertionError: test_TheNameOfATestThatIsLongerThanALineOf80Columns",
         "model gpt-4o-mini-2024-07-18: key is wrong; request req_011CQq7ZxW2Qm3rT5vB8nD4k",

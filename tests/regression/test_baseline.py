@@ -155,7 +155,9 @@ def test_a_broken_case_keeps_its_old_entry(tmp_path):
 def test_a_single_variant_takes_the_place_of_a_single_one():
     one, two = Variant(model="one"), Variant(model="two")
     old = baseline_of(*suite(3, FIELDS, variant=one))
-    run = snapshot([result("c0", FIELDS, variant=two), broken("c1", variant=two)])
+    part = updated_baseline(old, snapshot([result("c0", FIELDS, variant=two)]))
+    assert sorted(key.variant for key in part.cases) == ["one", "one", "one", "two"]
+    run = snapshot([result("c0", FIELDS, variant=two), broken("c1", variant=two), broken("c2", variant=two)])
     for keep_runs in (None, 10):
         new = updated_baseline(old, run, keep_runs=keep_runs)
         assert {key.variant for key in new.cases} == {"two"}

@@ -222,17 +222,21 @@ def _told(error: BaseException) -> str:
     return "\n".join([str(error), *_words(_body(error))])
 
 
+_OF_REQUEST: Final = frozenset({"input", "messages", "contents", "prompt", "request"})
+_MOST_LEVELS: Final = 20
+
+
 def _body(error: BaseException) -> object:
     return next((body for link in _chain(error) if (body := getattr(link, "body", None))), None)
 
 
-def _words(body: object) -> list[str]:
+def _words(body: object, level: int = 0) -> list[str]:
     """Return the texts and numbers of an answer, without what it repeats of the request."""
     if isinstance(body, Mapping):
-        body = [value for name, value in body.items() if name != "input"]
-    if isinstance(body, list):
-        return [word for value in body for word in _words(value)]
-    return [str(body)] if body else []
+        body = [value for name, value in body.items() if name not in _OF_REQUEST]
+    if isinstance(body, list) and level < _MOST_LEVELS:
+        return [word for value in body for word in _words(value, level + 1)]
+    return [str(body)] if body and isinstance(body, str | int | float) else []
 
 
 def _cause_of_lost_connection(error: BaseException) -> str | None:

@@ -191,11 +191,14 @@ class _ValueCheck:
     def __init__(self, *, strict: bool) -> None:
         self._strict = strict
         self._open: set[int] = set()
+        self._plain: dict[int, object] = {}
 
     def checked(self, value: object, path: tuple[Step, ...]) -> Json:
         if type(value) in _SCALARS:
             if self._strict and (problem := _problem(value)):
                 raise NotJson(problem, path)
+            return value
+        if id(value) in self._plain:  # a part that stands in many places is read once
             return value
         if id(value) in self._open:
             raise NoJsonType("the value contains itself", path)
@@ -209,6 +212,8 @@ class _ValueCheck:
         else:
             plain = self.checked(_undressed(value, path), path)
         self._open.discard(id(value))
+        if plain is value:
+            self._plain[id(value)] = value
         return plain
 
     def _object(self, value: dict[Json, Json], path: tuple[Step, ...]) -> Json:

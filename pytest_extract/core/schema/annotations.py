@@ -162,7 +162,7 @@ def _parse_metrics(value: Mapping[str, Json], form: _Form, where: str, report: R
     for key in form.beside:
         if key in value:
             report(f"`{key}` needs a `{form.metric}` beside it", f"{where}/{key}")
-    if value.get("metrics") is None:
+    if value.get("metrics") is None and (form is not OVERRIDE or "metrics" not in value):
         return None
     return _parse_metric_list(value["metrics"], f"{where}/metrics", report)
 

@@ -299,7 +299,7 @@ def _parts(value: Any) -> object:
 
 
 def _of_numpy(value: Any) -> object:
-    """Return a number, boolean or date of numpy as Python's, a date finer than microseconds in ISO 8601."""
+    """Return a number, boolean, date or record of numpy as Python's, a date finer than microseconds in ISO 8601."""
     inner = value.item()
     if value.dtype.kind == "M" and inner is not None:
         text = str(value)
@@ -307,10 +307,9 @@ def _of_numpy(value: Any) -> object:
             return inner.isoformat()
         return text if text[26:].strip("0") else text[:26].removesuffix(".000000")
     if value.dtype.kind == "f":  # a long double may have more digits
-        return (
-            float(value) if float(value) == value or math.isnan(value) else None
-        )  # a long double may have more digits
-    return inner if value.dtype.kind in "biu" else None
+        number = float(value)
+        return number if number == value or math.isnan(number) else None
+    return inner if value.dtype.kind in "biuV" else None
 
 
 def _with_decimals(dumped: Any, inner: Any) -> Any:

@@ -248,6 +248,15 @@ def left_over(schema, gold, output, **how):
     return [(str(leaf.path), leaf.metric, leaf.status) for leaf in score.leaves if leaf.status is not Status.MATCH]
 
 
+@pytest.mark.parametrize("empty", [{"f": None}, {"f": None, "g": None}])
+def test_a_row_of_null_is_as_good_as_a_row_of_nothing_whatever_stands_beside_it(empty):
+    items = {"type": "object", "properties": {"f": {"type": "string"}, "g": {"type": "string"}}}
+    scorer = compile_schema({"type": "array", "items": items})
+    for gold, extracted in (([None], [empty]), ([None, {"f": "x"}], [empty, {"f": "y"}])):
+        (rows,) = scorer.score(gold, extracted).arrays
+        assert (0, 0) in rows.pairs
+
+
 def test_a_value_that_is_transformed_to_null_is_not_missing():
     items = {"type": "array", "items": {**TEXT, "x-eval-compare": "text", "x-eval-transform": ["null_if"]}}
     assert left_over(items, ["a", "N/A", "b"], ["a"]) == [("[2]", "text", Status.OMISSION)]

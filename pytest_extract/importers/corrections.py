@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -141,13 +140,12 @@ def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
     """
     if not isinstance(corrections, dict) or not corrections:
         raise ValueError("`corrections` must be an object of field paths and their right values")
+    paths = {text: FieldPath.parse(text) for text in corrections}
+    _check_declared([text for text, path in paths.items() if value_at(output, path) is MISSING], schema)
     value = copied(output)
     for text, right in corrections.items():
-        path = FieldPath.parse(text)
-        if value_at(output, path) is MISSING:
-            _check_declared(text, schema)
         try:
-            value = _put(value, path, right)
+            value = _put(value, paths[text], right)
         except LookupError:
             raise ValueError(
                 f"`corrections`: the output has no place {text}; write the whole value as `corrected`"
@@ -155,10 +153,15 @@ def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
     return value
 
 
-def _check_declared(text: str, schema: Json) -> None:
+def _check_declared(fields: Sequence[str], schema: Json) -> None:
     """Raise ValueError for a key that the schema does not declare; what is wrong with that, `check` says."""
-    with suppress(SchemaError):
+    if not fields:
+        return
+    try:
         program = compile_schema(schema).program
+    except SchemaError:
+        return
+    for text in fields:
         if is_further_key(text, program):
             raise ValueError(
                 f"`corrections`: neither the output nor the schema has {text}; if it is right, write the whole value "

@@ -15,7 +15,7 @@ from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.core.compile.nodes import Array, ArrayMetric, Leaf, Node, Program, Skip, Union
 from pytest_extract.core.results import WRONG, FieldResult, RuleResult, RuleStatus, Status, is_covered
 from pytest_extract.core.uncompared import MOST_NAMED
-from pytest_extract.core.values import MISSING, at_or_below, text_below
+from pytest_extract.core.values import MISSING, ROUNDING, at_or_below, text_below
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
@@ -33,8 +33,6 @@ _NEEDED: Final = {
     "rules_held": "the case has no `rules`, nor has its schema",
 }
 """What a case lacks that a measure is not there for."""
-_ROUNDING: Final = 1e-12
-"""How far a value may be beyond a bound: means of floats have a rounding error in their last digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +168,7 @@ def _measure_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]
         if value is None:
             needed = _NEEDED.get(name, "no extension gives a measure of this name")
             yield Breach(what=name, message=f"{name} cannot be checked: {needed}", bound=bound)
-        elif value < bound - _ROUNDING:
+        elif value < bound - ROUNDING:
             message = _shortfall_text(name, value, bound) + _shortfall_detail(name, score, known)
             yield Breach(what=name, message=message, bound=bound, value=value)
 
@@ -247,7 +245,7 @@ def _field_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) 
             for result in results
             if place in {result.pattern, str(result.path)} and result.status is not Status.SKIPPED
         ]
-        if scores and (value := fsum(scores) / len(scores)) < bound - _ROUNDING:
+        if scores and (value := fsum(scores) / len(scores)) < bound - ROUNDING:
             count = f": mean of {len(scores):,} values" if len(scores) > 1 else ""
             message = _shortfall_text(f"field {place}", value, bound) + count
             yield Breach(what=f"fields.{place}", message=message, bound=bound, value=value)
@@ -296,13 +294,13 @@ def _cost_breaches(thresholds: Thresholds, cost_usd: float | None, latency_s: fl
             " or an extractor that reports no cost_usd)",
             bound=bound,
         )
-    elif bound is not None and cost_usd is not None and cost_usd > bound + _ROUNDING:
+    elif bound is not None and cost_usd is not None and cost_usd > bound + ROUNDING:
         yield _excess_breach("max_cost_usd", "cost", cost_usd, bound, " USD")
     bound = thresholds.max_latency_s
     if bound is not None and latency_s is None:
         message = f"max_latency_s {bound:g} cannot be checked: the latency is unknown (give it in an `Extraction`)"
         yield Breach(what="max_latency_s", message=message, bound=bound)
-    elif bound is not None and latency_s is not None and latency_s > bound + _ROUNDING:
+    elif bound is not None and latency_s is not None and latency_s > bound + ROUNDING:
         yield _excess_breach("max_latency_s", "latency", latency_s, bound, " s")
 
 

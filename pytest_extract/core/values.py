@@ -188,6 +188,10 @@ def short_repr(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
+ROUNDING: Final = 1e-12
+"""How far a value may be beyond a bound and still meet it: means of floats have an error in their last digits."""
+
+
 def nearly(share: float, whole: float = 100, digits: int = 1) -> str:
     """Write a share that rounding, as a part of `whole`, takes for none or all: `< 0.1`, `> 99.9`; "" for any other."""
     rounded, least = round(share * whole, digits), 10**-digits
@@ -253,14 +257,19 @@ def written_json(value: Json, scalar: Callable[[Json], str]) -> str:
     return "".join(parts)
 
 
-def iter_leaves(value: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[FieldPath, Json]]:
-    """Yield every scalar (null included) with its path, in document order; empty containers have none."""
+def iter_leaves(
+    value: Json, path: tuple[Step, ...] = (), *, empty_lists: bool = False
+) -> Iterator[tuple[FieldPath, Json]]:
+    """Yield every scalar (null included) with its path, in document order; empty containers have none.
+
+    `empty_lists`: a list without items is yielded as well.
+    """
     stack: list[tuple[tuple[Step, ...], Json]] = [(path, value)]
     while stack:
         here, node = stack.pop()
         if isinstance(node, dict):
             stack.extend(((*here, key), node[key]) for key in reversed(node))
-        elif isinstance(node, list):
+        elif isinstance(node, list) and (node or not empty_lists):
             stack.extend(((*here, index), node[index]) for index in reversed(range(len(node))))
         else:
             yield FieldPath(here), node

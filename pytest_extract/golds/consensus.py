@@ -152,8 +152,8 @@ def _votes(
 ) -> Iterator[_Vote]:
     """Yield each field once, in the order of the base, with what every output has there."""
     if not scores:
-        for path, value in _leaves_and_empty_lists(outputs[base]):
-            yield _Vote(path, {base: value}, frozenset({base}))
+        for path, value in iter_leaves(outputs[base], empty_lists=True):  # a table that was lost, maybe
+            yield _Vote(tuple(path), {base: value}, frozenset({base}))
     results = _results_by_path(scores)
     around = {place[:end] for place in results for end in range(len(place))}
     for place, by_name in results.items():
@@ -171,19 +171,6 @@ def _votes(
             if compared.passed if compared is not None else value in (MISSING, None):
                 same.add(name)
         yield _Vote(place, values, frozenset(same))
-
-
-def _leaves_and_empty_lists(output: Json) -> Iterator[tuple[Steps, Json]]:
-    """Yield each scalar and each list without items (a table that was lost, maybe) with its path, in document order."""
-    stack: list[tuple[Steps, Json]] = [((), output)]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, dict):
-            stack += [((*path, key), value[key]) for key in reversed(value)]
-        elif isinstance(value, list) and value:
-            stack += [((*path, index), value[index]) for index in reversed(range(len(value)))]
-        else:
-            yield path, value
 
 
 def _results_by_path(scores: Mapping[str, Score]) -> dict[Steps, dict[str, FieldResult]]:

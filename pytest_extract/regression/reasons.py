@@ -7,7 +7,7 @@ from typing import Final
 
 from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.stats.runs import Bounds, mcnemar
-from pytest_extract.core.values import nearly
+from pytest_extract.core.values import ROUNDING, nearly
 from pytest_extract.errors import nearest
 from pytest_extract.regression.changes import Change, FieldChange, RuleChange, VariantComparison
 from pytest_extract.regression.collapse import Collapse, Weight
@@ -172,12 +172,12 @@ def rule_texts(facts: Facts) -> list[str]:
         f"rule: {_with_variant(effect.variant, effect.measure)} fell by {_points_text(effect.drop)}, "
         f"at most {_points_text(rules.max_drop)} allowed"
         for effect in facts.effects
-        if rules.max_drop is not None and effect.drop > rules.max_drop + 1e-12
+        if rules.max_drop is not None and effect.drop > rules.max_drop + ROUNDING
     ]
     limits = {"cost": rules.max_cost_rise, "latency": rules.max_latency_rise}
     for change in facts.calls:
         limit = limits[change.what]
-        if limit is not None and change.after > change.before * (1 + limit) + 1e-12:
+        if limit is not None and change.after > change.before * (1 + limit) + ROUNDING:
             reasons.append(f"rule: {call_text(change)}, at most +{100 * limit:g} % allowed")
     return reasons
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, counted
-from pytest_extract.core.values import nearly, text_below
+from pytest_extract.core.values import ROUNDING, nearly, text_below
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.snapshots import case_state
 
@@ -46,7 +46,7 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
                 known = {name for measures in cases for name in measures}
                 raise ConfigError(f"extract_suite_thresholds: no measure {measure!r}{nearest(measure, known)}")
             mean = statistics.fmean(values)
-            passed = mean >= bound - 1e-12  # a rounding error in the last digits does not miss it
+            passed = mean >= bound - ROUNDING
             how = f"reaches {bound:g}" if passed else f"< {bound:g} over {len(values)} cases"
             shown = nearly(mean, 1, 4) or f"{mean:.4f}" if passed else text_below(mean, bound, "f", 4)
             found.append((passed, f"{label}{measure} {shown} {how}"))

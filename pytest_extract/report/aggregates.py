@@ -31,6 +31,7 @@ from pytest_extract.report.lines import Line, Span, Table, line, listed, percent
 from pytest_extract.report.slices import (
     COUNT_HEADS,
     RATES,
+    SOB_HEADS,
     count_cells,
     counts_record,
     mean_cell,
@@ -48,7 +49,6 @@ _SOB: Final = (
     "SOB's columns and rank: complexity-weighted means; overall: their mean times the share of cases with a score"
 )
 _MOST_TIED: Final = 4
-SOB_HEADS: Final = tuple(column.head for column in SOB_COLUMNS)
 _SHAPE: Final = ("fields", "breadth", "depth", "arrays", "array_items", "values")
 
 

@@ -118,15 +118,13 @@ def _mean_cells(names: Sequence[str], *, weighted: bool = False) -> Callable[[Sl
     return cells
 
 
+SOB_HEADS: Final = tuple(each.head for each in SOB_COLUMNS)
 _STRUCT: Final = ("precision", "recall", "f1")
 _DEEPJSON: Final = measures_of_system("deepjsoneval")
 _CASE_VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]]] = {
     "extract-bench": ((*RATES, "f1"), _extract_bench_cells),
     "struct-extract-eval": (_STRUCT, _mean_cells(_STRUCT)),
-    "sob": (
-        tuple(each.head for each in SOB_COLUMNS),
-        _mean_cells([each.measure for each in SOB_COLUMNS], weighted=True),
-    ),
+    "sob": (SOB_HEADS, _mean_cells([each.measure for each in SOB_COLUMNS], weighted=True)),
     "deepjsoneval": (_DEEPJSON, _mean_cells(_DEEPJSON)),
 }
 _OUTCOMES: Final = (Outcome.BROKEN, Outcome.NOT_RUN)

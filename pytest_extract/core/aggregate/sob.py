@@ -22,7 +22,7 @@ SOB_METRICS: Final[Mapping[str, str]] = {
     "type_precision": "Type Safety",
     "strict_json_em": "Perfect Response Rate",
 }
-"""SobColumn of a row -> published name; the random stream runs through them in this order."""
+"""Column of a row -> published name; the random stream runs through them in this order."""
 
 CATEGORIES: Final[Mapping[str, tuple[str, ...]]] = {
     "Long Context Extraction": ("leaf_value_em", "value_token_f1", "hier_path_recall"),

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from fractions import Fraction
-from functools import wraps
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics.amounts import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
 from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.mistakes.dates import reads_as_date
-from pytest_extract.core.mistakes.output import MistakeKind, values_kind
+from pytest_extract.core.mistakes.output import read_values_kind, values_kind
 from pytest_extract.core.values import MISSING, Json, Missing, json_type
 
 _ENGLISH: Final = LOCALES["en"]
@@ -78,20 +76,6 @@ def _amounts(gold: Json, extracted: Json) -> tuple[Amount, Amount] | None:
     return None
 
 
-def _amounts_kind(*example: Json) -> Callable[[Callable[[Amount, Amount], str]], MistakeKind]:
-    """Make a kind of mistake of a rule for two numbers other than zero, with one unit at most."""
-
-    def kind(rule: Callable[[Amount, Amount], str]) -> MistakeKind:
-        @wraps(rule)
-        def compare(gold: Json, extracted: Json) -> str:
-            pair = _amounts(gold, extracted)
-            return "" if pair is None else rule(*pair)
-
-        return values_kind(*example)(compare)
-
-    return kind
-
-
 _POWERS: Final = frozenset(Fraction(10) ** power for power in range(-12, 13) if power)
 
 
@@ -154,7 +138,7 @@ def decimal_separator(gold: Json, extracted: Json) -> str:
     return "the same number, written otherwise" if len(digits) == 1 and one & other else ""
 
 
-@_amounts_kind(0.12, "12 %", "100 times the gold: a percentage where the gold has a fraction")
+@read_values_kind(_amounts, 0.12, "12 %", "100 times the gold: a percentage where the gold has a fraction")
 def percent_or_fraction(gold: Amount, extracted: Amount) -> str:
     """Percentage in place of a fraction, or the reverse."""
     small, large = sorted((gold.value, extracted.value), key=abs)
@@ -166,7 +150,7 @@ def percent_or_fraction(gold: Amount, extracted: Amount) -> str:
     return "a hundredth of the gold: a fraction where the gold has a percentage"
 
 
-@_amounts_kind(-1250, 1250, "the minus was lost")
+@read_values_kind(_amounts, -1250, 1250, "the minus was lost")
 def sign(gold: Amount, extracted: Amount) -> str:
     """Minus lost or added."""
     if gold.value != -extracted.value:
@@ -174,7 +158,7 @@ def sign(gold: Amount, extracted: Amount) -> str:
     return "the minus was lost" if gold.value < 0 else "a minus was added"
 
 
-@_amounts_kind(1234, 123400, "100 times the gold")
+@read_values_kind(_amounts, 1234, 123400, "100 times the gold")
 def power_of_ten(gold: Amount, extracted: Amount) -> str:
     """Only a factor of 10, 100, 1,000 ... differs; a scale word was lost."""
     ratio = extracted.value / gold.value

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.results import WRONG, ArrayResult, FieldResult, ScoreRecord
@@ -256,6 +256,7 @@ class NamingLimit(NamedTuple):
 
 # --- kinds of mistakes
 
+Side = TypeVar("Side")
 CompareValues: TypeAlias = Callable[[Json, Json], str]
 """What went wrong between a gold and an extracted value, in words; "" if it is not this kind of mistake."""
 Found: TypeAlias = tuple[Iterable[FieldPath], str]
@@ -293,6 +294,21 @@ class MistakeKind(NamedTuple):
 def values_kind(*example: Json) -> Callable[[CompareValues], MistakeKind]:
     """Make a kind of mistake of a rule for two values: the rule's name and docstring, and an example."""
     return lambda rule: MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), compare=rule)
+
+
+def read_values_kind(
+    read: Callable[[Json, Json], tuple[Side, Side] | None], *example: Json
+) -> Callable[[Callable[[Side, Side], str]], MistakeKind]:
+    """As `values_kind`, of a rule for what `read` makes of both values; it says nothing where that is None."""
+
+    def kind(rule: Callable[[Side, Side], str]) -> MistakeKind:
+        def compare(gold: Json, extracted: Json) -> str:
+            sides = read(gold, extracted)
+            return "" if sides is None else rule(*sides)
+
+        return MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), compare=compare)
+
+    return kind
 
 
 def output_kind(*example: Json) -> Callable[[FindMistakes], MistakeKind]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Callable
-from functools import wraps
 from typing import Final
 
 from pytest_extract.core.metrics.equality import fold
 from pytest_extract.core.mistakes.numbers import read_amount
-from pytest_extract.core.mistakes.output import MistakeKind, values_kind
+from pytest_extract.core.mistakes.output import read_values_kind, values_kind
 from pytest_extract.core.values import Json
 
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -23,19 +21,11 @@ _MOST_SHOWN: Final = 40
 """Characters of an affix that are shown."""
 
 
-def _texts_kind(*example: Json) -> Callable[[Callable[[str, str], str]], MistakeKind]:
-    """Make a kind of mistake of a rule for two texts that differ and are not too long to be compared."""
-
-    def kind(rule: Callable[[str, str], str]) -> MistakeKind:
-        @wraps(rule)
-        def compare(gold: Json, extracted: Json) -> str:
-            if not isinstance(gold, str) or not isinstance(extracted, str) or gold == extracted:
-                return ""
-            return rule(gold, extracted) if len(gold) + len(extracted) <= _LONGEST else ""
-
-        return values_kind(*example)(compare)
-
-    return kind
+def _texts(gold: Json, extracted: Json) -> tuple[str, str] | None:
+    """Return both values if they are texts that differ and are not too long to be compared."""
+    if not isinstance(gold, str) or not isinstance(extracted, str) or gold == extracted:
+        return None
+    return (gold, extracted) if len(gold) + len(extracted) <= _LONGEST else None
 
 
 def _quoted(text: str) -> str:
@@ -46,7 +36,7 @@ _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\u
 """Joiners, marks of direction, soft hyphens and the like."""
 
 
-@_texts_kind("ACME Tools", "ACMETools", "only white space differs")
+@read_values_kind(_texts, "ACME Tools", "ACMETools", "only white space differs")
 def white_space(gold: str, extracted: str) -> str:
     """White space lost or added."""
     one, other = ("".join(text.split()) for text in (gold, extracted))
@@ -55,7 +45,7 @@ def white_space(gold: str, extracted: str) -> str:
     return "only characters without a width differ" if _INVISIBLE.sub("", one) == _INVISIBLE.sub("", other) else ""
 
 
-@_texts_kind("ACME GmbH", "Acme GmbH", "only the case differs")
+@read_values_kind(_texts, "ACME GmbH", "Acme GmbH", "only the case differs")
 def case(gold: str, extracted: str) -> str:
     """Only upper and lower case differ."""
     one, other = fold(gold), fold(extracted)
@@ -101,7 +91,7 @@ def _misread(text: str, page: str) -> str:
         return text
 
 
-@_texts_kind("Müller", "Muller", "only diacritics, ligatures, dashes or quotation marks differ")
+@read_values_kind(_texts, "Müller", "Muller", "only diacritics, ligatures, dashes or quotation marks differ")
 def marks(gold: str, extracted: str) -> str:
     """Only diacritics, dashes, quotation marks, ligatures, punctuation or the encoding differ."""
     one, other = fold(gold), fold(extracted)
@@ -132,7 +122,7 @@ _MARKDOWN: Final = re.compile(
 _LATEX: Final = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|emph)\{([^{}]*)\}|\$([^$]*)\$")
 
 
-@_texts_kind("ACME", "**ACME**", "markup was left in")
+@read_values_kind(_texts, "ACME", "**ACME**", "markup was left in")
 def markup(gold: str, extracted: str) -> str:
     """Markup of HTML, Markdown or LaTeX, or an entity, left in or lost."""
     if len(gold) + len(extracted) > _LONGEST_MARKED_UP:
@@ -160,7 +150,9 @@ def _within_word(left: str, right: str) -> bool:
     return (left.isalpha() and right.isalpha()) or (left.isdecimal() and right.isdecimal())
 
 
-@_texts_kind("Delivery to the main entrance only", "Delivery to the main ent", "cut after 24 of 34 characters")
+@read_values_kind(
+    _texts, "Delivery to the main entrance only", "Delivery to the main ent", "cut after 24 of 34 characters"
+)
 def truncated(gold: str, extracted: str) -> str:
     """End of a text cut off."""
     whole, part = fold(gold), fold(extracted)
@@ -204,7 +196,7 @@ def affix(gold: Json, extracted: Json) -> str:
     return "the same number with another unit or currency" if units[0].lower() != units[1].lower() else ""
 
 
-@_texts_kind("John Doe", "Doe, John", "the order of first and last name")
+@read_values_kind(_texts, "John Doe", "Doe, John", "the order of first and last name")
 def word_order(gold: str, extracted: str) -> str:
     """Words in another order, such as last and first name."""
     one, other = (_WORD.findall(fold(text).lower()) for text in (gold, extracted))

@@ -40,7 +40,7 @@ RINGS = (
 
 CORE_RINGS = (
     ("arguments", "values", "regex"),
-    ("results", "auto_accept", "case_result", "result_json", "spending"),
+    ("results", "auto_accept", "case_result", "result_json"),
     ("metrics", "transforms"),
     ("extensions", "post_processors", "semantics", "schema"),
     ("compile", "complexity"),
@@ -52,7 +52,7 @@ CORE_RINGS = (
     ("measures", "gates"),
     ("mistakes",),
     ("options",),
-    ("score", "feedback"),
+    ("score",),
     ("stats", "aggregate"),
     ("scorer",),
 )

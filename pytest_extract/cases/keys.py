@@ -26,7 +26,7 @@ from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.cases.sources import Mistake, SourceFile
 from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Origin
-from pytest_extract.core.rules.syntax import RULE_KEYS, entry_problems
+from pytest_extract.core.rules import RULE_KEYS, entry_problems
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, json_type, path_text, short_repr, usual
 from pytest_extract.errors import ConfigError, nearest

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.engine.document import Scored
 from pytest_extract.core.gates import GateConfig, OutputCheck, check_output
 from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.fields import field_measures
 from pytest_extract.core.measures.table import document_measures
+from pytest_extract.core.mistakes import compared_results, mistakes_by_path
 from pytest_extract.core.results import (
     WRONG,
     ArrayResult,
@@ -21,6 +23,7 @@ from pytest_extract.core.results import (
     NamedMistake,
     RuleResult,
     ScoreRecord,
+    Status,
     Wrapping,
     is_covered,
 )
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.measures.base import DocumentSchema
     from pytest_extract.core.mistakes import FindsValue
     from pytest_extract.core.options import ScoreOptions
-    from pytest_extract.core.rules.rule_set import RuleSet
+    from pytest_extract.core.rules import RuleSet
 
 
 class ScoredSchema(NamedTuple):
@@ -213,7 +216,7 @@ class Score:
 
     def feedback(self, most: int = 10) -> str:
         """Return what is wrong, and how, in a few lines of up to `most` mistakes: for prompt optimizers and people."""
-        from pytest_extract.core.feedback import feedback_text
+        from pytest_extract.core.score import feedback_text
 
         if self.unread is not None:
             return f"The output could not be read: {self.unread}"
@@ -231,3 +234,52 @@ def _writable_result(result: FieldResult) -> FieldResult:
     gold, extracted = (side if side is MISSING else writable(side) for side in (result.gold, result.extracted))
     same = gold is result.gold and extracted is result.extracted
     return result if same else result._replace(gold=gold, extracted=extracted)
+
+
+_LONGEST_VALUE: Final = 80
+_MOST_PATHS: Final = 3
+
+
+def feedback_text(score: ScoreRecord, most: int) -> str:
+    """Write a score in a few lines: failures first, then up to `most` mistakes with gold and extracted value."""
+    fields = [result for result in score.fields if result.status is not Status.SKIPPED]
+    passed = sum(result.passed for result in fields)
+    lines = [f"{passed} of {len(fields)} fields are right."]
+    lines += [f"The {gate.name} gate failed: {gate.why}." for gate in score.gates.failed if gate.name != "coverage"]
+    named = mistakes_by_path(score.mistakes)
+    written: set[int] = set()
+    mistakes = []
+    for result in compared_results(score.leaves, score.fields):
+        if result.status not in WRONG:
+            continue
+        mistake = named.get(result.path)
+        if mistake is None:
+            reason = f" ({result.reason})" if result.reason and result.status is Status.MISMATCH else ""
+            mistakes.append(f"- {result.path}: {_difference(result)}{reason}")
+        elif id(mistake) not in written:  # a line for each, with all its fields
+            written.add(id(mistake))
+            more = len(mistake.paths) - _MOST_PATHS
+            paths = ", ".join(map(str, mistake.paths[:_MOST_PATHS])) + (f" and {more} more" if more > 0 else "")
+            mistakes.append(f"- {paths}: {_difference(result)} ({mistake.kind.replace('_', ' ')}: {mistake.text})")
+    lines += mistakes[:most]
+    if len(mistakes) > most:
+        lines.append(f"And {len(mistakes) - most} more mistakes.")
+    return "\n".join(lines)
+
+
+def _difference(result: FieldResult) -> str:
+    if result.status is Status.OMISSION:
+        return f"is missing, expected {_value_text(result.gold)}"
+    if result.status is Status.HALLUCINATION:
+        return f"is {_value_text(result.extracted)}, expected no value"
+    return f"is {_value_text(result.extracted)}, expected {_value_text(result.gold)}"
+
+
+def _value_text(value: Json | Missing) -> str:
+    if value is MISSING:
+        return "nothing"
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(type(value).__name__)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

@@ -41,7 +41,7 @@ from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, neares
 
 if TYPE_CHECKING:
     from pytest_extract.core.complexity import SchemaShape, Shape
-    from pytest_extract.core.rules.rule_set import RuleSet
+    from pytest_extract.core.rules import RuleSet
 
 
 MOST_ROUNDS: Final = 12
@@ -314,7 +314,7 @@ def _compile(given: Mapping[str, Any], extensions: Extensions | None) -> Scorer:
     own = given["schema"].get(RULES_KEYWORD) if isinstance(given["schema"], dict) else None
     rules: RuleSet = ()
     if own is not None or given["rules"]:
-        from pytest_extract.core.rules.rule_set import compile_rules
+        from pytest_extract.core.rules import compile_rules
 
         in_schema, problems = compile_rules([] if own is None else own, program, of_schema=True)
         errors = [

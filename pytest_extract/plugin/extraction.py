@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from pytest_extract.cases.model import Case
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending, Variant
 from pytest_extract.core.results import DECLINED, Failure
-from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import canonical_json, copied, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, NotWritten
 from pytest_extract.extraction.base import Extraction

@@ -17,8 +17,7 @@ from _pytest.fixtures import FixtureLookupErrorRepr, TopRequest
 from _pytest.skipping import evaluate_xfail_marks
 
 from pytest_extract.cases.model import Case
-from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Variant
-from pytest_extract.core.spending import Spending
+from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Spending, Variant
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.fixtures import ItemFixtures, RunWith, check_not_parametrized, has_fixture
 from pytest_extract.plugin.options import Settings

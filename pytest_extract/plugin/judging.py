@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import CaseResult, Spending
 from pytest_extract.core.judges import Panel
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import Judge
-from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileErrors
 from pytest_extract.plugin.extraction import ExtractionService

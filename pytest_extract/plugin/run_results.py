@@ -19,8 +19,7 @@ from typing import IO, TYPE_CHECKING, TextIO, overload
 
 import pytest
 
-from pytest_extract.core.case_result import CaseResult, Variant
-from pytest_extract.core.spending import Spending
+from pytest_extract.core.case_result import CaseResult, Spending, Variant
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.report.totals import Forecast, RunTotals, totals_of
 from pytest_extract.results import load_result

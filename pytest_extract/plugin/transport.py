@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from _pytest._code.code import ExceptionRepr, ReprFileLocation
 
-from pytest_extract.core.case_result import CaseResult, Outcome, Variant
-from pytest_extract.core.spending import Spending
+from pytest_extract.core.case_result import CaseResult, Outcome, Spending, Variant
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.items import ExtractItem, escape_name
 from pytest_extract.plugin.run_results import RunResults, StoredResult, run_results_of

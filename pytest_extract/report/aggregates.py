@@ -20,10 +20,9 @@ from pytest_extract.core.aggregate.sob import (
     leaderboard,
     sob_summary,
 )
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures.fields import FieldCounts
-from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json
 from pytest_extract.importers.sob_results import SobRun
 from pytest_extract.regression.ranking import RankedVariant

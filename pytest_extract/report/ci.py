@@ -15,8 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from pytest_extract.cases.edit import gold_lines_of
 from pytest_extract.cases.model import Case
-from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.core.spending import Spending
+from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.values import MISSING, Json, text_digest
 from pytest_extract.report.findings import Finding, findings_of, metric_label, mistake_text, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten

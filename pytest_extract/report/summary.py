@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from pytest_extract.core.case_result import CaseResult, Origin, Outcome
+from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Spending
 from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.results import RuleStatus
-from pytest_extract.core.spending import Spending
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.report.confidence import auto_accept_lines
 from pytest_extract.report.lines import (

@@ -10,10 +10,9 @@ from math import fsum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.aggregate.confidence import AutoAcceptTotals
-from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome, Variant
+from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome, Spending, Variant
 from pytest_extract.core.judges import WITHOUT_JUDGE
 from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
-from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import pattern_of
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
 from pytest_extract.report.lines import percent, plural, safe_prose, score_number, shorten

@@ -13,7 +13,7 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.output_shape import SHAPES, UNITS
-from pytest_extract.core.rules.syntax import RULE_KEYS, SEVERITIES
+from pytest_extract.core.rules import RULE_KEYS, SEVERITIES
 from pytest_extract.core.schema.annotations import OVERRIDE
 from pytest_extract.core.semantics import SEMANTICS
 from tests.cases.test_mistakes import GOLD, SCHEMA

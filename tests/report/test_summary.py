@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Usage, Variant
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending, Usage, Variant
 from pytest_extract.core.results import FieldResult, NamedMistake
-from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import FieldPath
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.summary import forecast_lines, summary_lines

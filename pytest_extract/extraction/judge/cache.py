@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from pytest_extract.core.case_result import Spending
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
-from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json, text_digest
 from pytest_extract.errors import NotWritten, StoreError
 from pytest_extract.extraction.judge.judges import Ask, Decision, UnansweredQuestion, checked_answer

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
+from pytest_extract.core.case_result import Spending
 from pytest_extract.core.engine.columns import metric_shares
 from pytest_extract.core.engine.keyed import fitting_pairs
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, FailureKind, Question
-from pytest_extract.core.spending import Spending
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.extraction.judge.judges import Decision, UnansweredQuestion, alignment, folded_text, lengths
 from pytest_extract.extraction.judge.prompt import batch_of, judge_messages, judge_response_format, quoted, read_answers

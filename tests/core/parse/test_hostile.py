@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import score_text
-from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.reader import Reader, SyntaxProblem
+from pytest_extract.core.parse.output import Reader, SyntaxProblem, parse_output
 from pytest_extract.core.parse.text import MOST_PLACES
 from tests.cpu_time import cpu_seconds
 from tests.strategies import nested

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.reader import Reader, SyntaxProblem
+from pytest_extract.core.parse.output import Reader, SyntaxProblem, parse_output
 from pytest_extract.core.parse.text import Reading, read_at
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import MAX_DEPTH, MISSING

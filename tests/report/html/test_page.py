@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.spending import Spending
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.regression.rules import Rules
 from pytest_extract.report.html import cases

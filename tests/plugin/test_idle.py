@@ -78,7 +78,7 @@ thresholds
 """What a passing case may load outside of `core`; another module is imported at its point of use, or has its reason."""
 
 NEVER_OF_CORE = (
-    "engine.columns",
+    "engine.fits",
     "engine.pairing",
     "feedback",
     "mistakes.table",

@@ -11,8 +11,8 @@ from itertools import product
 from typing import cast
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
-from pytest_extract.core.engine.columns import Columns, pair_fit, shares
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
+from pytest_extract.core.engine.fits import Columns, pair_fit, shares
 from pytest_extract.core.engine.keyed import (
     assign,
     by_first_key,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from pytest_extract.core.engine.columns import metric_shares
+from pytest_extract.core.engine.fits import metric_shares
 from pytest_extract.core.engine.keyed import fitting_pairs, multiset
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, JudgeAnswer, Question

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from pytest_extract.core.case_result import Spending
-from pytest_extract.core.engine.columns import metric_shares
+from pytest_extract.core.engine.fits import metric_shares
 from pytest_extract.core.engine.keyed import fitting_pairs
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, FailureKind, Question

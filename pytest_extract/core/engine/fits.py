@@ -103,7 +103,8 @@ def _shares(scores: Any, weights: Any) -> Any:
 def _add_fits(run: ScoringContext, node: Node, values: Columns, scores: Any) -> tuple[Any, bool]:
     """Add the scores of each two values, or more, to a matrix; return their weights, or less, and whether all is exact.
 
-    Those of objects are the sums of their properties', as the walk gives them.
+    Those of objects are the sums of their properties', as the walk gives them. One matrix serves all properties: that
+    of two lists of 8,400 rows takes half a gigabyte.
     """
     gold, extracted, _ = values
     if isinstance(node, Skip) or all(value is MISSING for value in (*gold, *extracted)):

@@ -114,6 +114,7 @@ def test_the_hunk_is_named_with_what_it_costs(project, capsys):
     assert subprocess.run(["git", "status", "--porcelain", "-uno"], capture_output=True, check=True).stdout == b""
 
 
+@pytest.mark.slow
 def test_an_absolute_path_names_cases_of_the_revision_too(project, capsys):
     (project / "prompt.md").write_text(OLD, encoding="utf-8")  # in the work tree only
     assert main(["bisect", "HEAD~1..HEAD", f"{project / 'a.extract.yaml'}::c1", f"{project / 'a.extract.yaml'}"]) == 0
@@ -122,6 +123,7 @@ def test_an_absolute_path_names_cases_of_the_revision_too(project, capsys):
     assert f"{project.parent}: not in the repository" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_outputs_of_other_code_are_not_replayed(project, capsys):
     main(["bisect", "HEAD~1..HEAD"])
     (project / "conftest.py").write_text(EXTRACTOR.replace("Ignore cents", "Ignore no cents"), encoding="utf-8")
@@ -131,6 +133,7 @@ def test_outputs_of_other_code_are_not_replayed(project, capsys):
     assert "no field fell beyond noise" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_hunks_that_cannot_run_without_others_and_new_files_do_not_end_the_search(project, capsys):
     def commit(schema, prompt):
         (project / "0.json").write_text(json.dumps(schema, indent=1), encoding="utf-8")

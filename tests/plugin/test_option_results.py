@@ -98,6 +98,7 @@ def test_hostile_values_get_through_xdist(pytester: pytest.Pytester, write_case:
     assert "\x1b[31m" not in result.stdout.str()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("models", [(), ("--extract-model=m/x", "--extract-model=m/y [z]")], ids=["plain", "models"])
 @pytest.mark.parametrize("boom", ["boom", "boom [v2]"])
 def test_a_worker_that_dies_breaks_its_case_only(

@@ -203,6 +203,7 @@ UNITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_long_hostile_text_comes_back(unit):
     text = unit * (200_000 // len(unit))

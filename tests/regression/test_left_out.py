@@ -129,6 +129,7 @@ def test_results_that_differ_in_time_are_the_same():
     assert not merged_results(("one", first), ("two", later)).conflicts
 
 
+@pytest.mark.slow
 def test_a_case_of_many_wrong_fields_is_paired_in_linear_time():
     def calls(size):
         names = [f"k{index}" for index in range(size)]

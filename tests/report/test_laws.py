@@ -53,6 +53,7 @@ def test_nothing_differs_from_nothing() -> None:
     assert value_difference(MISSING, MISSING, 40) == ()
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_escaped_text_can_be_printed_in_any_encoding_of_unicode(text: str) -> None:
     shown = safe(text)

@@ -32,6 +32,7 @@ def test_any_two_numbers_can_be_told_apart() -> None:
     assert text_of(value_difference(0, 10**400, 60)) == "off by more than a float holds"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [None, *METRICS])
 @pytest.mark.parametrize("semantics", ["default", "extract-bench", "struct-extract-eval"])
 def test_every_metric_scores_and_shows_huge_numbers(metric: str | None, semantics: str) -> None:

@@ -48,6 +48,7 @@ def test_over_confidence_is_an_error_and_calibration_is_none():
     assert bad.error.low < 2 * (1 - bad.confidence) < bad.error.high, "what it is in truth"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("truth", "error"), [(calibrated, 0.0), (over_confident, 0.2)], ids=["calibrated", "over-confident"]
 )

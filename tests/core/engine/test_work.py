@@ -60,6 +60,7 @@ RULES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("properties", "rules"),
     [*((own, {}) for own in ROWS.values()), *((ROWS["typed"], own) for own in RULES.values())],

@@ -23,6 +23,7 @@ def repeated(unit, size=SIZE):
 
 
 # Each takes a fraction of a second; where the work grows with the square of the length, minutes.
+@pytest.mark.slow
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     ("text", "kind"),

@@ -50,9 +50,7 @@ if TYPE_CHECKING:
     from pytest_extract.extraction.judge import build_judge
     from pytest_extract.extraction.litellm import LitellmExtractor
     from pytest_extract.extraction.llm.client import Retry
-    from pytest_extract.schema_tools.annotate import annotate_schema
-    from pytest_extract.schema_tools.golds import GoldProblem, validate_golds
-    from pytest_extract.schema_tools.infer import infer_schema
+    from pytest_extract.schema_tools.golds import GoldProblem, annotate_schema, infer_schema, validate_golds
     from pytest_extract.schema_tools.resolve import resolve_schema_references
     from pytest_extract.testing import assert_extraction
 
@@ -171,12 +169,12 @@ __getattr__, __dir__ = lazy_names(
         "StoreError": "errors",
         "TransformSpec": "core.metrics.base",
         "Verdict": "core.results",
-        "annotate_schema": "schema_tools.annotate",
+        "annotate_schema": "schema_tools.golds",
         "assert_extraction": "testing",
         "build_judge": "extraction.judge",
         "compare_values": "core.metrics",
         "compile_schema": "core.scorer",
-        "infer_schema": "schema_tools.infer",
+        "infer_schema": "schema_tools.golds",
         "resolve_schema_references": "schema_tools.resolve",
         "score": "core.scorer",
         "score_text": "core.scorer",

@@ -184,7 +184,7 @@ def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
         notes.append(f"{name} does not read {keys}: its own defaults were used there")
     if name != "struct-extract-eval":
         return own, notes
-    from pytest_extract.schema_tools.annotate import annotate_schema
+    from pytest_extract.schema_tools.golds import annotate_schema
 
     if annotate_schema(own) != own:
         from pytest_extract.schema_tools.resolve import resolve_schema_references
@@ -247,7 +247,7 @@ def struct_evaluate(
     differ in number and for wrong arguments, SchemaError for a mistake in the schema.
     """
     from pytest_extract.core.aggregate.run import struct_eval_run
-    from pytest_extract.schema_tools.annotate import annotate_schema
+    from pytest_extract.schema_tools.golds import annotate_schema
 
     if len(golds) != len(outputs):
         raise ConfigError(f"as many outputs as golds are needed, not {len(outputs):,} for {len(golds):,}")

@@ -17,7 +17,7 @@ from pytest_extract.cli.files import print_text, read_records, read_schema, writ
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import write_atomic
-from pytest_extract.schema_tools.annotate import DEFAULTS, AnnotationDialect, annotate_schema
+from pytest_extract.schema_tools.golds import DEFAULTS, AnnotationDialect, annotate_schema
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

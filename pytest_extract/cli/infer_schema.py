@@ -7,8 +7,7 @@ from pathlib import Path
 
 from pytest_extract.cli.files import read_records, refuse_options, schema_of_class, write_json
 from pytest_extract.errors import ConfigError
-from pytest_extract.schema_tools.annotate import DEFAULTS, annotate_schema
-from pytest_extract.schema_tools.infer import infer_schema
+from pytest_extract.schema_tools.golds import DEFAULTS, annotate_schema, infer_schema
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,17 +1,422 @@
-"""Checking golds against a schema before anything is scored: unknown fields, missing fields, types, record ids."""
+"""A schema from golds and for golds: inferred from them, annotated by their values, and held against them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core import arguments
-from pytest_extract.core.arguments import json_argument, schema_argument
-from pytest_extract.core.schema.source import Key
+from pytest_extract.core.arguments import json_argument, mapping, one_of, schema_argument
+from pytest_extract.core.metrics import METRICS, PRESETS
+from pytest_extract.core.metrics.amounts import money_reader
+from pytest_extract.core.metrics.base import Params, check_params, with_defaults
+from pytest_extract.core.metrics.dates import date_reader
+from pytest_extract.core.mistakes.dates import reads_as_date
+from pytest_extract.core.schema.source import Key, escape, map_children
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import FieldPath, Json, Step, json_type, pattern_of
-from pytest_extract.errors import SchemaErrors, nearest
+from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
+
+
+def infer_schema(values: Sequence[Json], *, widen: bool = False) -> dict[str, Json]:
+    """Return a schema of `values`: types, properties (all keys, sorted) and items (of all arrays together).
+
+    The type of a place is that of its first value that is not null, and string where all are null, as
+    struct-extract-eval does it. With `widen` it holds for every value: number for 1 and 2.5, several types where
+    there are several, null where it occurs, `required` for keys that are always there.
+    Raises ConfigError without values, and for values nested deeper than the interpreter can follow.
+    """
+    arguments.values("values", values)
+    values = [json_argument(f"values[{index}]", value) for index, value in enumerate(values)]
+    if not values:
+        raise ConfigError("a schema can only be inferred from at least one value")
+    try:
+        return _infer(values, widen=widen)
+    except RecursionError:
+        raise ConfigError("a value is nested too deep for a schema to be inferred from it") from None
+
+
+def _infer(values: Sequence[Json], *, widen: bool) -> dict[str, Json]:
+    known = [value for value in values if value is not None]
+    types = _widened(values) if widen else [json_type(known[0]) if known else "string"]
+    schema: dict[str, Json] = {"type": types[0] if len(types) == 1 else types}
+    if "object" in types:
+        objects = [value for value in known if isinstance(value, dict)]
+        names = sorted({name for value in objects for name in value})
+        columns = {name: [value[name] for value in objects if name in value] for name in names}
+        schema["properties"] = {n: _infer(column, widen=widen) for n, column in columns.items()}
+        always = [name for name in names if len(columns[name]) == len(objects)]
+        if widen and always:
+            schema["required"] = always
+    if "array" in types:
+        items = [item for value in known if isinstance(value, list) for item in value]
+        schema["items"] = _infer(items, widen=widen) if items else {"type": "string"}
+        if widen and not items:
+            schema["items"] = {}
+    return schema
+
+
+def _widened(values: Sequence[Json]) -> list[str]:
+    types = dict.fromkeys(json_type(value) for value in values)
+    if "number" in types:
+        types.pop("integer", None)
+    null = types.pop("null", "no") != "no"
+    if not types:
+        return ["string", "null"]
+    return [*types, "null"] if null else list(types)
+
+
+FEWEST_ROWS: Final = 3
+"""Rows that must have different values before these are taken for a key."""
+_TEXT_WORDS: Final = 10
+_TEXT_CHARACTERS: Final = 80
+_NUMBER: Final = r"[+-]?\d[\d.,'\u2019\u00a0\u202f ]*"
+_CURRENCY: Final = r"(?:[A-Z]{3}|[A-Z]{0,3}[$\u20ac\u00a3\u00a5\u20b9])"
+_MONEY = re.compile(rf"{_CURRENCY}\s?{_NUMBER}|{_NUMBER}\s?{_CURRENCY}")
+_EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
+_URL = re.compile(r"https?://\S+")
+_CODE = re.compile(r"[A-Z]{1,3}")
+_DATES: Final[Sequence[Params]] = ({}, {"order": "DMY"}, {"order": "MDY"})
+_AMOUNTS: Final[Sequence[Params]] = ({}, {"locale": "de"}, {"locale": "fr"}, {"locale": "de-CH"}, {"locale": "en-IN"})
+"""Parameters in the order in which they are tried: a metric is proposed with the first that read all values."""
+_LABEL_REPEATS: Final = 3
+"""How often words occur on average that are labels of a list which the schema does not give."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationProposals:
+    """What golds propose, by JSON pointer of the subschema: the metrics of texts, and the keys of arrays of objects."""
+
+    metrics: Mapping[str, Json] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+
+def propose_annotations(schema: dict[str, Json], golds: Iterable[Json]) -> AnnotationProposals:
+    """Return the proposals for the places of a schema at which golds have values.
+
+    Texts: `date`, `money` (with the order or locale that they are read in), `email` and `url` where every value is one,
+    `semantic` for free text, `exact` for
+    identifiers, labels that recur and what the schema lists, `fuzzy` for the rest, which are names and short
+    descriptions. Keys: the first property of identifiers that every row has and no two rows of a list share.
+    """
+    places = _Places(schema)
+    places.visit("", list(golds), frozenset())
+    metrics: dict[str, Json] = {}
+    keys: dict[str, str] = {}
+    for pointer, values in places.values.items():
+        node = places.nodes[pointer]
+        texts = [value for value in values if isinstance(value, str) and value.strip()]
+        if texts and all(value is None or isinstance(value, str) for value in values):
+            metrics[pointer] = "exact" if "enum" in node or "const" in node else _text_metric(texts)
+        key = _key([value for value in values if isinstance(value, list)], places.properties_of(f"{pointer}/items"))
+        if key is not None:
+            keys[pointer] = key
+    return AnnotationProposals(metrics, keys)
+
+
+def _text_metric(texts: Sequence[str]) -> Json:
+    """Return the metric that all of some texts fit."""
+    stripped = [text.strip() for text in texts]
+    for metric, pattern in (("email", _EMAIL), ("url", _URL)):
+        if all(pattern.fullmatch(text) for text in stripped):
+            return metric
+    found: Json = None
+    if all(_MONEY.fullmatch(text) for text in stripped):
+        found = _reading("money", money_reader, _AMOUNTS, stripped)
+    elif all(reads_as_date(text) for text in stripped):
+        found = _reading("date", date_reader, _DATES, stripped)
+    if found is not None:
+        return found
+    if all(_is_identifier(text) for text in stripped) or _are_labels(stripped):
+        return "exact"
+    long = sum(len(text.split()) > _TEXT_WORDS or len(text) > _TEXT_CHARACTERS for text in stripped)
+    return "semantic" if 2 * long >= len(stripped) else "fuzzy"
+
+
+def _reading(
+    name: str, reader: Callable[[Params], Callable[[Json], object]], tried: Sequence[Params], texts: Sequence[str]
+) -> Json:
+    """Return a metric with the first parameters by which it reads all of some texts; None where none do."""
+    for params in tried:
+        read = reader(with_defaults(params, METRICS[name].params))
+        if all(read(text) is not None for text in texts):
+            return {name: {**params}} if params else name
+    return None
+
+
+def _is_identifier(text: str) -> bool:
+    """Whether every word holds a digit or is a code of up to three capitals: `A-117`, `FY2025 Q2`, `EUR`."""
+    words = text.split()
+    return bool(words) and all(_CODE.fullmatch(word) or any(map(str.isdigit, word)) for word in words)
+
+
+def _are_labels(texts: Sequence[str]) -> bool:
+    return len(texts) >= _LABEL_REPEATS * len(set(texts)) and not any(len(text.split()) > 1 for text in texts)
+
+
+def _key(lists: Sequence[list[Json]], names: Sequence[str]) -> str | None:
+    """Return the first property that tells all rows of every list apart."""
+    rows = [row for each in lists for row in each]
+    if len(rows) < FEWEST_ROWS or max(map(len, lists)) < 2 or not all(isinstance(row, dict) for row in rows):
+        return None
+    for name in names:
+        columns = [[row.get(name) for row in each if isinstance(row, dict)] for each in lists]
+        texts = [value.strip() for column in columns for value in column if isinstance(value, str)]
+        if len(texts) < len(rows) or not all(map(_is_identifier, texts)) or _text_metric(texts) != "exact":
+            continue
+        if all(len({str(value).strip() for value in column}) == len(column) for column in columns):
+            return name
+    return None
+
+
+class _Places:
+    """The subschemas of a schema by pointer, and the values that golds have there."""
+
+    def __init__(self, schema: dict[str, Json]) -> None:
+        self.nodes: dict[str, dict[str, Json]] = {}
+        self.values: defaultdict[str, list[Json]] = defaultdict(list)
+        self._index(schema, "")
+
+    def _index(self, schema: Json, pointer: str) -> Json:
+        if isinstance(schema, dict):
+            self.nodes[pointer] = schema
+            map_children(schema, pointer, self._index)
+        return schema
+
+    def visit(self, pointer: str, values: Sequence[Json], around: frozenset[str]) -> None:
+        """Note the values of a place, and those inside it; `around`: the places that refer here for the same values."""
+        node = self.nodes.get(pointer)
+        if node is None or not values or pointer in around:
+            return
+        self.values[pointer] += values
+        same = around | {pointer}
+        reference = node.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#"):
+            self.visit(reference[1:], values, same)
+        for word in ("anyOf", "oneOf", "allOf"):
+            branches = node.get(word)
+            for index in range(len(branches) if isinstance(branches, list) else 0):
+                branch = f"{pointer}/{word}/{index}"
+                self.visit(branch, [value for value in values if self._allows(branch, value)], same)
+        objects = [value for value in values if isinstance(value, dict)]
+        named = node.get("properties")
+        names = named if isinstance(named, dict) else {}
+        for name in names:
+            inside = [value[name] for value in objects if name in value]
+            self.visit(f"{pointer}/properties/{escape(name)}", inside, frozenset())
+        others = [part for value in objects for name, part in value.items() if name not in names]
+        self.visit(f"{pointer}/additionalProperties", others, frozenset())
+        rows = [row for value in values if isinstance(value, list) for row in value]
+        self.visit(f"{pointer}/items", rows, frozenset())
+
+    def _allows(self, pointer: str, value: Json) -> bool:
+        """Whether the type of a branch, where it names one, is that of the value."""
+        named = self.nodes.get(pointer, {}).get("type")
+        types = named if isinstance(named, list) else [named]
+        kind = json_type(value)
+        return named is None or kind in types or (kind == "integer" and "number" in types)
+
+    def properties_of(self, pointer: str) -> list[str]:
+        """Return the names of the properties that a subschema declares, itself or where it refers to."""
+        seen: set[str] = set()
+        while pointer in self.nodes and pointer not in seen:
+            seen.add(pointer)
+            node = self.nodes[pointer]
+            named, reference = node.get("properties"), node.get("$ref")
+            if isinstance(named, dict):
+                return [*named]
+            if not isinstance(reference, str) or not reference.startswith("#"):
+                break
+            pointer = reference[1:]
+        return []
+
+
+AnnotationDialect: TypeAlias = Literal["x-eval", "evaluation_config"]
+
+DEFAULTS: Final[Mapping[AnnotationDialect, Mapping[str, str]]] = MappingProxyType(
+    {
+        "x-eval": MappingProxyType(
+            {"string": "exact", "number": "numeric", "integer": "numeric", "boolean": "exact", "other": "exact"}
+        ),
+        "evaluation_config": MappingProxyType(
+            {
+                "string": "string_semantic",
+                "number": "number_tolerance",
+                "integer": "integer_exact",
+                "boolean": "boolean_exact",
+                "array": "array_llm",
+                "other": "string_exact",
+            }
+        ),
+    }
+)
+"""Metric by JSON type in each dialect, as the systems that they come from default; `other`: leaves of no one type."""
+
+_PRESET_OF: Final = {"exact": "string_exact", "fuzzy": "string_fuzzy", "semantic": "string_semantic"}
+_CHOICES: Final = ("anyOf", "oneOf", "allOf")
+
+
+def annotate_schema(
+    schema: Json,
+    *,
+    dialect: AnnotationDialect = "x-eval",
+    metrics: Mapping[str, Json] | None = None,
+    golds: Iterable[Json] = (),
+) -> dict[str, Json]:
+    """Return a new schema in which every leaf (`evaluation_config`: also every array) without a metric has one.
+
+    `metrics` replaces defaults by JSON type: a metric's name, or {name: parameters}; `other` is for leaves of
+    several types or none. What is annotated (in either dialect) or skipped already stays. Definitions are
+    annotated where they stand.
+    `golds`: texts get the metric that suits the golds' values (date, money, email, url, exact for identifiers, semantic
+    for free text, fuzzy for names), and lists of objects the key that tells their rows apart, where there is one.
+    Raises ConfigError for an unknown type or metric and for a wrong parameter, SchemaError for what is no schema.
+    """
+    schema = schema_argument(schema)
+    if not isinstance(schema, dict):
+        raise SchemaError(f"a schema to annotate must be an object, not {json_type(schema)}")
+    one_of("dialect", dialect, tuple(DEFAULTS))
+    table = {**DEFAULTS[dialect], **_checked_metrics(mapping("metrics", metrics))}
+    try:
+        proposals = propose_annotations(
+            schema, [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)]
+        )
+        return _annotated(schema, "", dialect, table, proposals)
+    except RecursionError:
+        raise SchemaError("the schema is nested too deep to be annotated") from None
+
+
+def _checked_metrics(metrics: Mapping[str, Json]) -> dict[str, Json]:
+    known = (*DEFAULTS["evaluation_config"], "object", "null")
+    for kind, use in metrics.items():
+        if kind not in known:
+            raise ConfigError(f"no JSON type {kind!r} to annotate{nearest(kind, known)}")
+        name, params = _name_and_params(use)
+        if name not in METRICS:
+            raise ConfigError(f"no metric {name!r} for {kind}{nearest(name, METRICS)}")
+        problems = check_params(params, METRICS[name].params, name)
+        if problems:
+            raise ConfigError("; ".join(problems))
+    return dict(metrics)
+
+
+def _name_and_params(use: Json) -> tuple[str, dict[str, Json]]:
+    if isinstance(use, str):
+        return use, {}
+    if isinstance(use, dict) and len(use) == 1:
+        ((name, params),) = use.items()
+        if isinstance(params, dict):
+            return name, params
+    raise ConfigError(f"a metric is given as its name or as {{name: {{parameters}}}}, not {use!r}")
+
+
+# --- walking
+
+
+def effective_type(schema: Mapping[str, Json]) -> str:
+    """Return the one type besides null that a schema names, "multi" for several, "" for none."""
+    named = schema.get("type")
+    if isinstance(named, str):
+        return named
+    types = [name for name in named if name != "null"] if isinstance(named, list) else []
+    return types[0] if len(types) == 1 and isinstance(types[0], str) else "multi" if types else ""
+
+
+def _annotated(
+    schema: dict[str, Json],
+    pointer: str,
+    dialect: AnnotationDialect,
+    table: Mapping[str, Json],
+    proposals: AnnotationProposals,
+) -> dict[str, Json]:
+    """Return a schema with its leaves, and those inside it, annotated. `table`: metric by JSON type."""
+
+    def child(inner: Json, at: str) -> Json:
+        return _annotated(inner, at, dialect, table, proposals) if isinstance(inner, dict) else inner
+
+    kind = effective_type(schema)
+    inside, choices = _children(schema, kind), _choices(schema)
+    if dialect == "evaluation_config" and kind != "multi":  # children without a name count here
+        inside = inside or _others(schema)
+    node = map_children(schema, pointer, child, keywords=(*inside, *choices, *_definitions(schema)))
+    if node.get("evaluation_config") is not None:
+        return node
+    is_leaf = not inside and not choices and "$ref" not in schema
+    if dialect == "evaluation_config" and kind in {"object", "null"} and kind not in table:
+        return node
+    write = _x_eval if dialect == "x-eval" else _evaluation_config
+    key, metric = proposals.keys.get(pointer), proposals.metrics.get(pointer)
+    return {**node, **write(node, kind, key, metric, table.get(kind, table["other"]), is_leaf=is_leaf)}
+
+
+def _x_eval(
+    node: Mapping[str, Json], kind: str, key: str | None, metric: Json, default: Json, *, is_leaf: bool
+) -> dict[str, Json]:
+    """Return the comparator of a leaf, or the key of a list of objects."""
+    if is_leaf:
+        return {} if "x-eval-compare" in node or "x-eval-skip" in node else {"x-eval-compare": metric or default}
+    if kind != "array" or key is None or _in_x_eval(node):
+        return {}
+    return {"x-eval-align": {"ordered": False, "match_by": "key_field", "key": key}}
+
+
+def _evaluation_config(
+    node: Mapping[str, Json], kind: str, key: str | None, metric: Json, default: Json, *, is_leaf: bool
+) -> dict[str, Json]:
+    """Return the configuration of a leaf or an array."""
+    if _in_x_eval(node) or (not is_leaf and (kind != "array" or "$ref" in node)):
+        return {}
+    if key is not None:
+        return {"evaluation_config": {"align": "key", "key": key}}
+    name, params = _name_and_params(_PRESET_OF.get(metric, metric) if isinstance(metric, str) else metric or default)
+    if name in PRESETS and not params:
+        return {"evaluation_config": name}
+    return {
+        "evaluation_config": {"metrics": [{"metric_id": name, "params": params} if params else {"metric_id": name}]}
+    }
+
+
+def _in_x_eval(node: Mapping[str, Json]) -> bool:
+    """Whether a node is annotated in a way that allows no `evaluation_config` beside it."""
+    return any(key.startswith("x-eval-") and key != "x-eval-nulls" for key in node)
+
+
+def _children(schema: Mapping[str, Json], kind: str) -> tuple[str, ...]:
+    """Return the keywords that hold the children, as struct-extract-eval finds them: properties, else items."""
+    if kind == "multi":
+        return ()
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and any(isinstance(child, dict) for child in properties.values()):
+        return ("properties", *_others(schema))
+    return ("items", "prefixItems") if isinstance(schema.get("items"), dict) else ()
+
+
+def _others(schema: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the keywords that describe values under keys without a name."""
+    return tuple(name for name in ("patternProperties", "additionalProperties") if isinstance(schema.get(name), dict))
+
+
+def _choices(schema: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the compositions whose branches are annotated: not an `allOf` that only bounds the value beside it."""
+    return tuple(
+        name
+        for name in _CHOICES
+        if isinstance(branches := schema.get(name), list)
+        and (name != "allOf" or any(isinstance(branch, dict) and _holds_children(branch) for branch in branches))
+    )
+
+
+def _holds_children(branch: Mapping[str, Json]) -> bool:
+    return "$ref" in branch or bool(_children(branch, effective_type(branch)) or _choices(branch))
+
+
+def _definitions(schema: Mapping[str, Json]) -> tuple[str, ...]:
+    return tuple(name for name in ("$defs", "definitions") if isinstance(schema.get(name), dict))
+
 
 Severity: TypeAlias = Literal["error", "warning"]
 _Path: TypeAlias = tuple[Step, ...]

@@ -140,7 +140,7 @@ def test_score_loads_no_cases_and_no_reports(tmp_path):
         "redact",
         "regression",
         "report.diff",
-        "schema_tools.annotate",
+        "schema_tools.golds",
     )
     assert {name for name in loaded if name.startswith(tuple(f"pytest_extract.{name}" for name in unused))} == set()
     assert {name for name in loaded if not name.startswith("pytest_extract.")} <= {"dataclasses", "fractions"}

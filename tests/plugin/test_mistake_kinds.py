@@ -6,7 +6,7 @@ import json
 
 from pytest_extract.core.values import iter_leaves
 from pytest_extract.results import read_results
-from pytest_extract.schema_tools.infer import infer_schema
+from pytest_extract.schema_tools.golds import infer_schema
 from tests.single_mistakes import SINGLE_MISTAKES, documents_of
 
 EXTRACTOR = """

@@ -5,8 +5,7 @@ from hypothesis import given
 
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import ConfigError, SchemaError
-from pytest_extract.schema_tools.annotate import annotate_schema
-from pytest_extract.schema_tools.infer import infer_schema
+from pytest_extract.schema_tools.golds import annotate_schema, infer_schema
 from tests.strategies import json_values
 
 INVOICE = {

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.errors import SchemaErrors
-from pytest_extract.schema_tools.golds import validate_golds
-from pytest_extract.schema_tools.infer import infer_schema
+from pytest_extract.schema_tools.golds import infer_schema, validate_golds
 from tests.strategies import any_json, json_values
 
 SCHEMA = {

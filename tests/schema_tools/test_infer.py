@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.validate import Validator
 from pytest_extract.errors import ConfigError
-from pytest_extract.schema_tools.infer import infer_schema
+from pytest_extract.schema_tools.golds import infer_schema
 from tests.strategies import json_values
 
 

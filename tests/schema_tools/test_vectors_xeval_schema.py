@@ -8,9 +8,7 @@ import pytest
 
 from pytest_extract import compile_schema
 from pytest_extract.errors import ExtractError, SchemaError
-from pytest_extract.schema_tools.annotate import annotate_schema
-from pytest_extract.schema_tools.golds import validate_golds
-from pytest_extract.schema_tools.infer import infer_schema
+from pytest_extract.schema_tools.golds import annotate_schema, infer_schema, validate_golds
 from pytest_extract.schema_tools.resolve import resolve_schema_references
 from tests.shared_data import jsonl
 

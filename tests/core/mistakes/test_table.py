@@ -26,7 +26,7 @@ from pytest_extract.core.mistakes import (
 from pytest_extract.core.mistakes.output import MistakeKind, compared_results
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS
 from pytest_extract.core.values import copied
-from pytest_extract.schema_tools.infer import infer_schema
+from pytest_extract.schema_tools.golds import infer_schema
 from tests.strategies import json_values, nested
 
 

@@ -211,10 +211,6 @@ def test_scoring_works_without_pytest():
     assert done.stdout.strip() == "1.0"
 
 
-TWINS = {"add_arguments", "run", "score_matrix"}
-"""Names that several modules define for one thing: each command has its own, and numpy's twin has its plain one's."""
-
-
 def test_no_class_or_public_function_has_the_name_of_another():
     homes: dict[str, list[str]] = {}
     for name, path in PATHS.items():
@@ -223,4 +219,4 @@ def test_no_class_or_public_function_has_the_name_of_another():
                 isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_")
             ):
                 homes.setdefault(node.name, []).append(name)
-    assert {name: modules for name, modules in homes.items() if len(modules) > 1 and name not in TWINS} == {}
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}

@@ -1,4 +1,4 @@
-"""The command `pytest-extract`: one module per command, imported only when it is called."""
+"""The command `pytest-extract`: each command in a module of this package, imported only when it is called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import importlib
 import io
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn
@@ -17,7 +17,10 @@ USAGE_ERROR: Final = 2
 
 
 class Command(NamedTuple):
-    """A command: the module of this package that has its arguments and runs it, and what it does in one line."""
+    """A command: the module of this package that has its arguments and runs it, and what it does in one line.
+
+    Those of a command `name` are its functions `name_arguments` and `run_name`.
+    """
 
     module: str
     summary: str
@@ -28,7 +31,7 @@ _SECTIONS: Final[Mapping[str, Mapping[str, Command]]] = MappingProxyType(
         "cases and golds": {
             "init": Command("init", "write a first case, its schema and an extractor"),
             "import": Command("import_", "make case files from a published dataset"),
-            "draft": Command("draft", "draft the golds that are not there from models or extractors"),
+            "draft": Command("init", "draft the golds that are not there from models or extractors"),
             "review": Command("review", "decide what is open in golds, or what fails in a run, on a page or here"),
             "agree": Command("agree", "measure how far two sets of golds agree, or the judge with people"),
             "check": Command("check", "check case files, their schemas and golds, without extracting"),
@@ -41,15 +44,15 @@ _SECTIONS: Final[Mapping[str, Mapping[str, Command]]] = MappingProxyType(
         "runs": {
             "report": Command("report", "report on a run: measures, fields, the published systems' numbers"),
             "compare": Command("compare", "compare two results files: PASS (0), WORSE (1), UNDECIDED (3)"),
-            "merge": Command("merge", "join the results files of a run that was cut into shards"),
+            "merge": Command("report", "join the results files of a run that was cut into shards"),
             "bisect": Command("bisect", "find the hunk of a prompt or schema by which a field fell"),
-            "leaderboard": Command("leaderboard", "rank the models and prompts of results files"),
+            "leaderboard": Command("report", "rank the models and prompts of results files"),
         },
         "schemas": {
             "schema print": Command("schema", "print the JSON Schema of the case file"),
-            "schema infer": Command("infer_schema", "infer a JSON Schema from golds"),
-            "schema annotate": Command("annotate", "write default metrics into a schema"),
-            "schema resolve": Command("resolve", "resolve the references and compositions of a schema"),
+            "schema infer": Command("schema", "infer a JSON Schema from golds"),
+            "schema annotate": Command("schema", "write default metrics into a schema"),
+            "schema resolve": Command("schema", "resolve the references and compositions of a schema"),
         },
     }
 )
@@ -71,20 +74,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     if typed not in COMMANDS:
         return _without_command(typed, arguments)
     parser = argparse.ArgumentParser(prog=f"pytest-extract {typed}")
-    module = _described(COMMANDS[typed], parser)
+    run = _described(typed, parser)
     options, unknown = parser.parse_known_args(arguments[words:])
     if unknown:
         _refuse_arguments(parser, unknown)
     changed = {name for name, value in vars(options).items() if value != parser.get_default(name)}
     options.given = frozenset(name.rstrip("_").replace("_", "-") for name in changed)
-    return _run_command(module, options)
+    return _run_command(run, options)
 
 
-def _described(command: Command, parser: argparse.ArgumentParser) -> Any:
-    """Add the arguments of a command to a parser, and return its module."""
-    module = importlib.import_module(f"pytest_extract.cli.{command.module}")
-    module.add_arguments(parser)
-    return module
+def _described(command: str, parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
+    """Add the arguments of a command to a parser, and return what runs it."""
+    module: Any = importlib.import_module(f"pytest_extract.cli.{COMMANDS[command].module}")
+    name = command.rpartition(" ")[2]
+    getattr(module, f"{name}_arguments")(parser)
+    run: Callable[[argparse.Namespace], int] = getattr(module, f"run_{name}")
+    return run
 
 
 def _without_command(typed: str, arguments: Sequence[str]) -> int:
@@ -143,7 +148,7 @@ def _completion(parser: argparse.ArgumentParser, shell: str) -> str:
     of_group = commands.add_parser(_GROUP, help="work on JSON Schemas").add_subparsers()
     for name, command in COMMANDS.items():
         home = of_group if name.startswith(f"{_GROUP} ") else commands
-        _described(command, home.add_parser(name.rpartition(" ")[2], help=command.summary))
+        _described(name, home.add_parser(name.rpartition(" ")[2], help=command.summary))
     return str(shtab.complete(whole, shell))
 
 
@@ -157,11 +162,11 @@ def _refuse_arguments(command: argparse.ArgumentParser, unknown: Iterable[str]) 
     command.error(f"unrecognized arguments: {' '.join([first, *more])}{advice}")
 
 
-def _run_command(module: Any, options: argparse.Namespace) -> int:
+def _run_command(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
     from pytest_extract.errors import ExtractError
 
     try:
-        status: int = module.run(options)
+        return run(options)
     except ExtractError as error:
         from pytest_extract.report.lines import safe_controls
 
@@ -170,4 +175,3 @@ def _run_command(module: Any, options: argparse.Namespace) -> int:
     except BrokenPipeError:  # the reader of our output (head, less) has gone
         sys.stderr.close()
         return 0
-    return status

@@ -32,7 +32,7 @@ from pytest_extract.report.lines import percent, plural, safe_prose
 SUFFIXES = (".json", ".yaml", ".yml")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def agree_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
         "Compare the golds of two reviewers (A B --schema SCHEMA), file by file, by the schema's own metrics, and "
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verdicts.add_argument("--min-kappa", type=float, metavar="KAPPA", help="exit 1 below this kappa")
 
 
-def run(args: argparse.Namespace) -> int:
+def run_agree(args: argparse.Namespace) -> int:
     """Compare, print, and return the exit status; raises ExtractError for files that cannot be used."""
     if args.second is None and args.schema is None:
         refuse_options(args, "on verdicts", "dispute", "json")

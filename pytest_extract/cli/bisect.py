@@ -35,7 +35,7 @@ _RECORDINGS: Final = "extract-recordings"
 _SHOWN_ERROR: Final = 2_000
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def bisect_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
         "Find the hunk of a prompt or schema file by which a field fell. The hunks between two revisions are applied "
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pytest", action="append", default=[], metavar="ARG", help="a further argument for pytest")
 
 
-def run(args: argparse.Namespace) -> int:
+def run_bisect(args: argparse.Namespace) -> int:
     """Search, print what was found, and return the exit status."""
     base, dots, head = args.revisions.partition("..")
     if not dots or not base or head.startswith("."):

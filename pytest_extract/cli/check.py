@@ -44,7 +44,7 @@ from pytest_extract.schema_tools.golds import validate_golds
 _MOST_LISTS: Final = 5
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def check_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
         "List every mistake with file, line and column. Warn of gold values that no comparison reaches, thresholds "
@@ -93,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_gold_arguments(parser)
 
 
-def run(args: argparse.Namespace) -> int:
+def run_check(args: argparse.Namespace) -> int:
     """Check and print; exit status 1 where there is a mistake. Raises ConfigError when there is no case file."""
     if args.schema is not None:
         refuse_options(

@@ -31,7 +31,7 @@ class Side(NamedTuple):
     run: ResultsReader | None
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def compare_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = "Compare two runs, field by field. Exit status: 0 PASS, 1 WORSE, 2 usage, 3 UNDECIDED."
     parser.add_argument("before", type=Path, metavar="A", help="results file, or baseline")
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-v", "--verbose", action="count", default=0, help="show every changed field and case")
 
 
-def run(args: argparse.Namespace) -> int:
+def run_compare(args: argparse.Namespace) -> int:
     """Compare, print, and return the exit status."""
     try:
         judged, shown, warnings = _evaluate_files(args)

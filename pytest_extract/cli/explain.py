@@ -45,7 +45,7 @@ _MOST_EXAMPLES = 2
 """Worked numbers of a metric that its part of the manual shows."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def explain_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = "List all metrics and transforms, or explain one with its parameters and worked numbers."
     parser.add_argument("names", nargs="*", metavar="NAME", help="metric or transform to explain; default: list all")
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", action="store_true", help="print as Markdown")
 
 
-def run(args: argparse.Namespace) -> int:
+def run_explain(args: argparse.Namespace) -> int:
     """Print the list or the reference; an unknown name raises ExtractError."""
     if args.names:
         refuse_options(args, "beside names", "all")

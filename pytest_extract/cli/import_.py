@@ -22,7 +22,7 @@ DATASETS = ("extract-bench", "llama-extract-bench", "deepjsoneval", "sob", "corr
 _WIDTH = 200
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def import_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
         "Make case files from the files of a published dataset, or from what people corrected in production. "
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace) -> int:
+def run_import(args: argparse.Namespace) -> int:
     """Import, and return 0; what cannot be read or written raises ExtractError."""
     if not args.source.exists():
         raise ConfigError(f"{args.source} is not there")

@@ -24,7 +24,7 @@ from pytest_extract.extraction.recordings.store import (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def recordings_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
         "A recording is unused when no case has its document, schema, question and prompt any more. Models, "
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def run(args: argparse.Namespace) -> int:
+def run_recordings(args: argparse.Namespace) -> int:
     """List or prune; exit status 0. Raises ConfigError where the cases cannot be read: nothing is removed then."""
     root = args.root.resolve()
     if not args.recordings.is_dir():

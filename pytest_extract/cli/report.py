@@ -1,31 +1,129 @@
-"""`pytest-extract report RESULTS.jsonl`: prints each published system's report of a run, variant by variant."""
+"""`pytest-extract report`, `leaderboard` and `merge`: report on the results files of runs, rank or join them."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_extract.cli.files import print_lines, print_note, refuse_options, terminal_width, write_json
-from pytest_extract.cli.run_results import read_all_results, runs_over_time
+from pytest_extract.cli.files import (
+    json_without_commands,
+    print_lines,
+    print_note,
+    refuse_options,
+    terminal_width,
+    write_json,
+)
 from pytest_extract.core.aggregate.bootstrap import SAMPLES
 from pytest_extract.core.aggregate.run import aggregate, standings
-from pytest_extract.core.aggregate.slices import DIMENSIONS, known_tags, slice_tables, tags_among
+from pytest_extract.core.aggregate.slices import (
+    DIMENSIONS,
+    dimension,
+    known_tags,
+    natural_key,
+    slice_tables,
+    tags_among,
+)
+from pytest_extract.core.aggregate.sob import MODALITY_WEIGHTS
 from pytest_extract.core.case_result import CaseResult, counted
-from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.report.aggregates import aggregate_record, join_blocks, variant_report_lines
+from pytest_extract.core.measures.table import SCORE_MEASURES
+from pytest_extract.core.values import Json
+from pytest_extract.errors import ConfigError, StoreError, nearest
+from pytest_extract.files import write_bytes_atomic
+from pytest_extract.importers.sob_results import read_sob_results
+from pytest_extract.regression.ranking import rank_variants
+from pytest_extract.regression.snapshots import snapshot
+from pytest_extract.report.aggregates import (
+    aggregate_record,
+    join_blocks,
+    leaderboard_lines,
+    ranking_table,
+    repeated_results_text,
+    sob_lines,
+    sob_record,
+    sob_tables,
+    standing_record,
+    variant_report_lines,
+)
 from pytest_extract.report.evidence import CaseFinder
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
-from pytest_extract.report.lines import plural, text_of
+from pytest_extract.report.lines import Line, Span, line, plural, safe_prose, text_of
 from pytest_extract.report.run_report import RunReport, job_link, repository_root, written_now
 from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_lines, slice_record
+from pytest_extract.report.totals import totals_of
+from pytest_extract.results import ResultsReader
 
 if TYPE_CHECKING:
     from pytest_extract.core.aggregate.confidence import CaseConfidences
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
+    """Return the results of all files, a case on a variant once for each file; raises StoreError, ConfigError for none.
+
+    Files that have a case on the same variant are runs of their own: their variants bear the file's name as well. Other
+    files are parts of one run. A later line of a file replaces an earlier one of the same case and variant.
+    """
+    kept: dict[tuple[str, str, str], dict[int, CaseResult]] = {}
+    replaced = 0
+    for number, path in enumerate(paths):
+        reader = ResultsReader(path)
+        for result in reader:
+            _check_measures(result, path)
+            found = kept.setdefault((result.file, result.case_id, result.variant.label), {})
+            replaced += number in found
+            found[number] = result
+        if reader.torn:
+            print_note(command, f"{path}: the last line is cut off (a killed run?); its case is left out")
+    if not kept:
+        raise ConfigError(f"no result in {', '.join(map(str, paths))}")
+    if replaced:
+        print_note(command, repeated_results_text(replaced))
+    several = {label for (_file, _case, label), found in kept.items() if len(found) > 1}
+    names = _names_of_files(paths)
+    return [
+        _named_after_file(result, names[number]) if result.variant.label in several else result
+        for found in kept.values()
+        for number, result in found.items()
+    ]
+
+
+def runs_over_time(results: Sequence[CaseResult], paths: Sequence[Path]) -> tuple[str, ...]:
+    """Return the labels of one variant's runs, a file each and in their order; none where variants are several."""
+    variants = {result.variant for result in results}
+    names = _names_of_files(paths)
+    found = tuple(one.label for name in names for one in variants if (one.model or "").endswith(f"({name})"))
+    return found if len(found) == len(variants) == len(names) > 1 else ()
+
+
+def _names_of_files(paths: Sequence[Path]) -> list[str]:
+    """Return a name for each file: its stem, or all of its path where another has the stem; a number for a repeat."""
+    stems = [path.stem for path in paths]
+    names = [stem if stems.count(stem) == 1 else str(path) for stem, path in zip(stems, paths, strict=True)]
+    if len({*paths}) == 1:
+        names = stems
+    before = [names[:index].count(name) for index, name in enumerate(names)]
+    return [f"{name}, {count + 1}" if count else name for name, count in zip(names, before, strict=True)]
+
+
+def _named_after_file(result: CaseResult, name: str) -> CaseResult:
+    variant = replace(result.variant, model=f"{result.variant.model or ''} ({name})".strip())
+    return replace(result, variant=variant, nodeid=f"{result.nodeid} ({name})")
+
+
+def _check_measures(result: CaseResult, path: Path) -> None:
+    """Raise StoreError for a result without a measure that the tables need."""
+    for attempt in result.attempts:
+        for name in SCORE_MEASURES if attempt.score is not None else ():
+            if attempt.score is not None and name not in attempt.score.measures:
+                raise StoreError(
+                    f"{path}: the result of {result.nodeid!r} has no measure {name!r}; was the file edited?"
+                )
+
+
+def report_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
         "Report on a run from its results file: measures with intervals, fields, each system's numbers."
@@ -117,7 +215,7 @@ def _report_files(texts: Sequence[str]) -> list[ReportFile]:
     return files
 
 
-def run(args: argparse.Namespace) -> int:
+def run_report(args: argparse.Namespace) -> int:
     """Report, and return 0; a file that cannot be read raises ExtractError."""
     _check_options(args)
     files = _report_files(args.output)
@@ -219,3 +317,143 @@ def _print_calibration(results: Sequence[CaseResult], args: argparse.Namespace) 
         return
     width = terminal_width()
     print_lines(join_blocks(calibration_lines(variant, parts, width=width) for variant, parts in found.items()))
+
+
+SHOWN = ("pass_rate", "f1")
+"""Measures whose means the leaderboard shows beside SOB's columns."""
+
+
+def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Rank variants (models, prompts, revisions) of one or several results files, and say which of them are tied."
+    )
+    parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help="rank each slice of this tag of the cases (or depth, breadth, modality, ...) by itself; repeatable",
+    )
+    parser.add_argument(
+        "--as",
+        dest="as_",
+        choices=("sob",),
+        help="read SOB's own result files (rows as JSONL, columns or means as JSON, also .gz) and print its tables",
+    )
+    parser.add_argument(
+        "--modality",
+        choices=tuple(MODALITY_WEIGHTS),
+        help="with --as sob: the modality of rows (default: as the name of the file or of a folder above it says)",
+    )
+    parser.add_argument("--samples", type=int, metavar="N", help="with --as sob: resamples of the intervals")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run_leaderboard(args: argparse.Namespace) -> int:
+    """Rank, print, and return 0; a file that cannot be read raises ExtractError."""
+    if args.as_ == "sob":
+        return _print_sob_tables(args)
+    refuse_options(args, "without --as=sob", "modality", "samples")
+    results = read_all_results("leaderboard", args.results)
+    check_tags(results, args.by)
+    boards = [("", "", results)] if not args.by else _slices_of(results, args.by)
+    records: list[Json] = []
+    blocks: list[list[Line]] = []
+    for name, label, everything in boards:
+        members = counted(everything)
+        variants = {variant.variant: variant for variant in standings(members)}
+        runs = {name: aggregate(variant.results, measures=SHOWN) for name, variant in variants.items()}
+        places = rank_variants(snapshot(members))
+        rows = [
+            standing_record(place, rank, variants[place.variant], runs[place.variant])
+            for rank, place in enumerate(places, start=1)
+        ]
+        records += [{"by": name, "slice": label, **row} for row in rows] if name else rows
+        title = [line(Span(safe_prose(f"{name} {label}: {plural(len(members), 'result')}"), "head"))] if name else []
+        ranking = ranking_table(places, totals_of(members).variants)
+        blocks.append([*title, *leaderboard_lines(ranking, [*variants.values()], runs, width=terminal_width())])
+    if args.json:
+        write_json(records, None)
+    else:
+        print_lines(join_blocks(blocks))
+    return 0
+
+
+def _print_sob_tables(args: argparse.Namespace) -> int:
+    if args.samples is not None and args.samples < 1:
+        raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
+    if args.by:
+        raise ConfigError("--by splits results of pytest-extract; --as sob always prints each modality by itself")
+    runs = [run for path in args.results for run in read_sob_results(path, modality=args.modality)]
+    if not runs:
+        raise ConfigError(f"no result in {', '.join(map(str, args.results))}")
+    tables = sob_tables(runs, samples=args.samples)
+    if args.json:
+        write_json(sob_record(tables), None)
+    else:
+        print_lines(sob_lines(tables, width=terminal_width()))
+    return 0
+
+
+def _slices_of(results: Sequence[CaseResult], by: Sequence[str]) -> list[tuple[str, str, list[CaseResult]]]:
+    """Return (name, slice, results) of each slice of each dimension; ConfigError for one that does not split cases."""
+    found: list[tuple[str, str, list[CaseResult]]] = []
+    for each in map(dimension, by):
+        if each.of_case is None:
+            raise ConfigError(f"--by {each.name} splits values, and a leaderboard ranks cases; `report` takes it")
+        members: dict[str, list[CaseResult]] = {}
+        for result in results:
+            members.setdefault(each.of_case(result), []).append(result)
+        found += [(each.name, label, members[label]) for label in sorted(members, key=natural_key)]
+    return found
+
+
+EXIT_CONFLICT = 1
+
+
+def merge_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Join results files: each case and variant once. A case that a shard did not run is taken from the one that "
+        "did. Two different results for one case are a conflict: nothing is written, unless --take-later. "
+        "Exit status: 0 written, 1 conflict, 2 usage."
+    )
+    parser.add_argument("shards", type=Path, nargs="+", metavar="SHARD.jsonl")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.jsonl", help="write here (default: standard output)")
+    parser.add_argument("--take-later", action="store_true", help="of two different results keep the later file's")
+
+
+def run_merge(args: argparse.Namespace) -> int:
+    """Merge, write, and return the exit status; a file that cannot be read raises ExtractError."""
+    from pytest_extract.regression.shards import merge
+    from pytest_extract.results import ResultsReader, load_result, write_results
+
+    readers = [ResultsReader(path) for path in args.shards]
+
+    def load(line: bytes) -> CaseResult:
+        return load_result(line.decode("utf-8"))
+
+    merged = merge(((str(reader.path), reader.lines()) for reader in readers), load)
+    for reader in readers:
+        if reader.torn:
+            print_note("merge", f"{reader.path}: the last line is cut off (a killed run?); its case is left out")
+    for text in (*merged.notes, *merged.conflicts):
+        print_note("merge", text)
+    if merged.conflicts and not args.take_later:
+        print_note(
+            "merge",
+            f"{len(merged.conflicts)} conflicts: nothing written; shards of one run do not overlap (--take-later)",
+        )
+        return EXIT_CONFLICT
+    if args.output is None:
+        for line in merged.lines:
+            sys.stdout.write(json_without_commands(f"{line.decode('utf-8')}\n"))
+        return 0
+    if args.output.suffix.lower() == ".parquet":
+        write_results(args.output, map(load, merged.lines))
+    else:
+        write_bytes_atomic(args.output, lambda file: file.writelines(b"%s\n" % line for line in merged.lines))
+    print_note("merge", f"{args.output}: {len(merged.lines)} results of {len(readers)} files")
+    return 0

@@ -35,7 +35,7 @@ HELP = (
 _WIDTH = 200
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def review_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = (
         "Decide what is open: the fields of drafts on which outputs disagree or that stand nowhere in the document, "
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--list", action="store_true", help="list what is open, and decide nothing")
 
 
-def run(args: argparse.Namespace) -> int:
+def run_review(args: argparse.Namespace) -> int:
     """Review, and return 1 where something is left open; raises ExtractError for files that cannot be used."""
     if args.list:
         refuse_options(args, "with --list", "terminal", "by", "port", "open")

@@ -1,19 +1,184 @@
-"""`pytest-extract schema print`: prints the JSON Schema of case files, for editors and other checkers."""
+"""`pytest-extract schema print | infer | annotate | resolve`: JSON Schemas of case files, and for golds."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
+import itertools
+import json
+from collections.abc import Iterable
+from pathlib import Path
 
+from pytest_extract.cases.cache import without_annotations
+from pytest_extract.cases.edit import with_value, write_text
+from pytest_extract.cases.json_text import pointer_steps
 from pytest_extract.cases.keys import case_file_schema
+from pytest_extract.cases.sources import path_and_pointer, reached, read_source
+from pytest_extract.cli.files import print_text, read_records, read_schema, refuse_options, schema_of_class, write_json
+from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.errors import ConfigError
+from pytest_extract.files import write_atomic
+from pytest_extract.schema_tools.golds import DEFAULTS, AnnotationDialect, annotate_schema, infer_schema
+from pytest_extract.schema_tools.resolve import DIALECTS, as_json_schema, resolve_schema_references
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def print_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = "Print the JSON Schema of *.extract.yaml, for completion and validation in an editor."
 
 
-def run(args: argparse.Namespace) -> int:
+def run_print(args: argparse.Namespace) -> int:
     """Print the schema; exit status 0."""
     del args
     print(case_file_schema(), end="")  # noqa: T201 - printing is the command
+    return 0
+
+
+def infer_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Infer a JSON Schema that every one of the golds satisfies: number for 1 and 2.5, null where it occurs, keys "
+        "that are always there required. Of a pydantic model, dataclass or TypedDict (MODULE:CLASS), print its schema."
+    )
+    parser.add_argument(
+        "golds", nargs="+", metavar="GOLD|MODULE:CLASS", help="JSON or YAML file, .jsonl with one a line, or a class"
+    )
+    parser.add_argument("--each", action="store_true", help="a file that holds an array holds one gold an item")
+    parser.add_argument(
+        "--first-type",
+        action="store_true",
+        help="take the type of the first value that is not null and require nothing, as struct-extract-eval does",
+    )
+    parser.add_argument("--annotate", choices=tuple(DEFAULTS), help="write the default metrics in too")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
+
+
+def run_infer(args: argparse.Namespace) -> int:
+    """Write the schema; a file that cannot be read raises ExtractError."""
+    classes = [given for given in args.golds if ":" in given and not Path(given).exists()]
+    if classes and len(args.golds) > 1:
+        raise ConfigError(f"{classes[0]} is a class: give it alone")
+    if classes:
+        refuse_options(args, "for a class", "each", "first-type")
+        module, _, name = classes[0].partition(":")
+        schema = schema_of_class(module, name)
+    else:
+        values = [value for _, value in read_records(map(Path, args.golds), each=args.each)]
+        schema = infer_schema(values, widen=not args.first_type)
+    if args.annotate:
+        schema = annotate_schema(schema, dialect=args.annotate)
+    write_json(schema, args.output)
+    return 0
+
+
+def annotate_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Write a metric into every leaf of a schema that has none, in one of the two annotation dialects."
+    )
+    parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
+    parser.add_argument("--dialect", choices=tuple(DEFAULTS), help="default: the schema's own, else x-eval")
+    parser.add_argument(
+        "--metric",
+        action="append",
+        default=[],
+        metavar="TYPE=METRIC",
+        help='metric of a JSON type, such as string=text or number={"number": {"abs": 0.01}}; repeatable',
+    )
+    parser.add_argument(
+        "--golds",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="GOLD",
+        help="propose by the values of these golds (JSON, YAML, .jsonl), and print what changes in SCHEMA",
+    )
+    parser.add_argument("--write", action="store_true", help="with --golds: write the changes into SCHEMA")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
+
+
+def run_annotate(args: argparse.Namespace) -> int:
+    """Write the annotated schema; a wrong metric raises ExtractError."""
+    schema = read_schema(args.schema)
+    if args.write and (args.output is not None or not args.golds):
+        raise ConfigError("--write goes with --golds, and without -o: it writes into the schema's own file")
+    annotated = annotate_schema(
+        schema,
+        dialect=args.dialect or _annotation_dialect(schema),
+        metrics=_metric_options(args.metric),
+        golds=[value for _, value in read_records(args.golds)],
+    )
+    if args.golds:
+        _write_changes(args, schema, annotated)
+    else:
+        write_json(annotated, args.output)
+    return 0
+
+
+def _write_changes(args: argparse.Namespace, schema: Json, annotated: Json) -> None:
+    """Print what changes in the text of the schema's file, and write it where asked to."""
+    name, pointer = path_and_pointer(args.schema)
+    source = read_source(Path(name))
+    steps = pointer_steps(source.value, pointer) or ()
+    if canonical_json(reached(source.value, steps)) != canonical_json(schema):
+        raise ConfigError(f"{args.schema} refers to other parts of the file: write it out first (schema resolve)")
+    text = with_value(source, steps, annotated)
+    target = args.output or Path(name)
+    before, after = source.text.splitlines(), text.splitlines()
+    diff = difflib.unified_diff(before, after, fromfile=name, tofile=str(target), lineterm="")
+    for each in itertools.islice(diff, 2):
+        print(each)  # noqa: T201 - `--- name`, which a CI service may take for a headline, but `patch` needs
+    for each in diff:
+        print_text(each)
+    if args.write:
+        write_text(target, text)
+    elif args.output is not None:
+        write_atomic(target, text)
+
+
+def _annotation_dialect(schema: Json) -> AnnotationDialect:
+    """Return the dialect that a schema is annotated in: both in one schema leave open how it is scored."""
+    return "x-eval" if without_annotations(schema, ("evaluation_config",)) == schema else "evaluation_config"
+
+
+def _metric_options(given: Iterable[str]) -> dict[str, Json]:
+    metrics: dict[str, Json] = {}
+    for text in given:
+        kind, sign, metric = text.partition("=")
+        if not sign or not metric:
+            raise ConfigError(f"--metric wants TYPE=METRIC, such as string=text, not {text!r}")
+        try:
+            metrics[kind] = json.loads(metric) if metric.startswith("{") else metric
+        except ValueError as error:
+            raise ConfigError(f"--metric {kind}=: {metric!r} is no JSON ({error})") from error
+    return metrics
+
+
+def resolve_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command and its arguments."""
+    parser.description = (
+        "Write a schema with local references, `allOf` and `anyOf` of plain types resolved. Annotations "
+        "beside a `$ref` and `required` of every branch are kept; a recursive reference stays, with its definition."
+    )
+    parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
+    parser.add_argument(
+        "--from",
+        dest="dialect",
+        choices=DIALECTS,
+        help="only translate a schema of OpenAPI 3.0 or Gemini (`nullable`, types in capitals) into JSON Schema",
+    )
+    parser.add_argument(
+        "--published", action="store_true", help="lose what struct-extract-eval loses, to get its very output"
+    )
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
+
+
+def run_resolve(args: argparse.Namespace) -> int:
+    """Write the resolved schema; one that cannot be resolved raises ExtractError."""
+    schema = read_schema(args.schema)
+    if args.dialect is not None:
+        refuse_options(args, "with --from", "published")
+        write_json(as_json_schema(schema), args.output)
+    else:
+        write_json(resolve_schema_references(schema, published=args.published), args.output)
     return 0

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _MOST_ROWS: Final = 40
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def score_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command and its arguments."""
     parser.description = "Score the JSON in OUTPUT (or a model's raw answer) against GOLD under SCHEMA."
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help=f"list every leaf, not the first {_MOST_ROWS}")
 
 
-def run(args: argparse.Namespace) -> int:
+def run_score(args: argparse.Namespace) -> int:
     """Score, print, and return 0; a wrong file or name raises ExtractError."""
     if args.document_report and args.as_ is not None:
         raise ConfigError(

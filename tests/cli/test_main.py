@@ -105,7 +105,7 @@ def test_the_command_is_installed_and_imports_one_command_only() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("{")
-    assert done.stderr.strip() == "['pytest_extract.cli', 'pytest_extract.cli.schema']"
+    assert done.stderr.strip() == "['pytest_extract.cli', 'pytest_extract.cli.files', 'pytest_extract.cli.schema']"
 
 
 def loaded_by(tmp_path, *arguments):

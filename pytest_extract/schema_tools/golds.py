@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
@@ -16,7 +16,8 @@ from pytest_extract.core.metrics.amounts import money_reader
 from pytest_extract.core.metrics.base import Params, check_params, with_defaults
 from pytest_extract.core.metrics.dates import date_reader
 from pytest_extract.core.mistakes.dates import reads_as_date
-from pytest_extract.core.schema.source import Key, escape, map_children
+from pytest_extract.core.schema.conformance import type_fits
+from pytest_extract.core.schema.source import Key, Ref, SchemaSource, escape, map_children
 from pytest_extract.core.schema.tree import Schema, SchemaNode
 from pytest_extract.core.values import FieldPath, Json, Step, json_type, pattern_of
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
@@ -87,54 +88,22 @@ _LABEL_REPEATS: Final = 3
 """How often words occur on average that are labels of a list which the schema does not give."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnnotationProposals:
-    """What golds propose, by JSON pointer of the subschema: the metrics of texts, and the keys of arrays of objects."""
-
-    metrics: Mapping[str, Json] = field(default_factory=dict)
-    keys: Mapping[str, str] = field(default_factory=dict)
-
-
-def propose_annotations(schema: dict[str, Json], golds: Iterable[Json]) -> AnnotationProposals:
-    """Return the proposals for the places of a schema at which golds have values.
-
-    Texts: `date`, `money` (with the order or locale that they are read in), `email` and `url` where every value is one,
-    `semantic` for free text, `exact` for
-    identifiers, labels that recur and what the schema lists, `fuzzy` for the rest, which are names and short
-    descriptions. Keys: the first property of identifiers that every row has and no two rows of a list share.
-    """
-    places = _Places(schema)
-    places.visit("", list(golds), frozenset())
-    metrics: dict[str, Json] = {}
-    keys: dict[str, str] = {}
-    for pointer, values in places.values.items():
-        node = places.nodes[pointer]
-        texts = [value for value in values if isinstance(value, str) and value.strip()]
-        if texts and all(value is None or isinstance(value, str) for value in values):
-            metrics[pointer] = "exact" if "enum" in node or "const" in node else _text_metric(texts)
-        key = _key([value for value in values if isinstance(value, list)], places.properties_of(f"{pointer}/items"))
-        if key is not None:
-            keys[pointer] = key
-    return AnnotationProposals(metrics, keys)
-
-
 def _text_metric(texts: Sequence[str]) -> Json:
     """Return the metric that all of some texts fit."""
-    stripped = [text.strip() for text in texts]
     for metric, pattern in (("email", _EMAIL), ("url", _URL)):
-        if all(pattern.fullmatch(text) for text in stripped):
+        if all(pattern.fullmatch(text) for text in texts):
             return metric
     found: Json = None
-    if all(_MONEY.fullmatch(text) for text in stripped):
-        found = _reading("money", money_reader, _AMOUNTS, stripped)
-    elif all(reads_as_date(text) for text in stripped):
-        found = _reading("date", date_reader, _DATES, stripped)
+    if all(_MONEY.fullmatch(text) for text in texts):
+        found = _reading("money", money_reader, _AMOUNTS, texts)
+    elif all(reads_as_date(text) for text in texts):
+        found = _reading("date", date_reader, _DATES, texts)
     if found is not None:
         return found
-    if all(_is_identifier(text) for text in stripped) or _are_labels(stripped):
+    if all(_is_identifier(text) for text in texts) or _are_labels(texts):
         return "exact"
-    long = sum(len(text.split()) > _TEXT_WORDS or len(text) > _TEXT_CHARACTERS for text in stripped)
-    return "semantic" if 2 * long >= len(stripped) else "fuzzy"
+    long = sum(len(text.split()) > _TEXT_WORDS or len(text) > _TEXT_CHARACTERS for text in texts)
+    return "semantic" if 2 * long >= len(texts) else "fuzzy"
 
 
 def _reading(
@@ -158,81 +127,60 @@ def _are_labels(texts: Sequence[str]) -> bool:
     return len(texts) >= _LABEL_REPEATS * len(set(texts)) and not any(len(text.split()) > 1 for text in texts)
 
 
-def _key(lists: Sequence[list[Json]], names: Sequence[str]) -> str | None:
-    """Return the first property that tells all rows of every list apart."""
-    rows = [row for each in lists for row in each]
-    if len(rows) < FEWEST_ROWS or max(map(len, lists)) < 2 or not all(isinstance(row, dict) for row in rows):
-        return None
-    for name in names:
-        columns = [[row.get(name) for row in each if isinstance(row, dict)] for each in lists]
-        texts = [value.strip() for column in columns for value in column if isinstance(value, str)]
-        if len(texts) < len(rows) or not all(map(_is_identifier, texts)) or _text_metric(texts) != "exact":
-            continue
-        if all(len({str(value).strip() for value in column}) == len(column) for column in columns):
-            return name
-    return None
+class _GoldValues:
+    """The values that golds have at the places of a schema, by pointer."""
 
+    def __init__(self, schema: dict[str, Json], golds: list[Json]) -> None:
+        self._source = SchemaSource(schema)
+        self._values: defaultdict[str, list[Json]] = defaultdict(list)
+        self._visit((Ref(""),), golds, frozenset())
 
-class _Places:
-    """The subschemas of a schema by pointer, and the values that golds have there."""
-
-    def __init__(self, schema: dict[str, Json]) -> None:
-        self.nodes: dict[str, dict[str, Json]] = {}
-        self.values: defaultdict[str, list[Json]] = defaultdict(list)
-        self._index(schema, "")
-
-    def _index(self, schema: Json, pointer: str) -> Json:
-        if isinstance(schema, dict):
-            self.nodes[pointer] = schema
-            map_children(schema, pointer, self._index)
-        return schema
-
-    def visit(self, pointer: str, values: Sequence[Json], around: frozenset[str]) -> None:
-        """Note the values of a place, and those inside it; `around`: the places that refer here for the same values."""
-        node = self.nodes.get(pointer)
-        if node is None or not values or pointer in around:
+    def _visit(self, key: Key, values: list[Json], around: frozenset[Key]) -> None:
+        """Note the values of a place, and those inside it; `around`: the alternatives that it is one of."""
+        if not values or key in around:
             return
-        self.values[pointer] += values
-        same = around | {pointer}
-        reference = node.get("$ref")
-        if isinstance(reference, str) and reference.startswith("#"):
-            self.visit(reference[1:], values, same)
-        for word in ("anyOf", "oneOf", "allOf"):
-            branches = node.get(word)
-            for index in range(len(branches) if isinstance(branches, list) else 0):
-                branch = f"{pointer}/{word}/{index}"
-                self.visit(branch, [value for value in values if self._allows(branch, value)], same)
         objects = [value for value in values if isinstance(value, dict)]
-        named = node.get("properties")
-        names = named if isinstance(named, dict) else {}
-        for name in names:
-            inside = [value[name] for value in objects if name in value]
-            self.visit(f"{pointer}/properties/{escape(name)}", inside, frozenset())
-        others = [part for value in objects for name, part in value.items() if name not in names]
-        self.visit(f"{pointer}/additionalProperties", others, frozenset())
         rows = [row for value in values if isinstance(value, list) for row in value]
-        self.visit(f"{pointer}/items", rows, frozenset())
+        for layer in self._source.expand(key).layers:
+            self._values[layer.pointer] += values
+            properties = layer.schema.get("properties") or {}
+            inside = {
+                f"properties/{escape(name)}": [value[name] for value in objects if name in value] for name in properties
+            }
+            others = [part for value in objects for name, part in value.items() if name not in properties]
+            for place, parts in {**inside, "additionalProperties": others, "items": rows}.items():
+                if place.partition("/")[0] in layer.schema:
+                    self._visit((Ref(f"{layer.pointer}/{place}"),), parts, frozenset())
+            for word in ("anyOf", "oneOf"):
+                for index, branch in enumerate(layer.schema.get(word) or ()):
+                    named = branch.get("type", []) if isinstance(branch, dict) else []
+                    types = [named] if isinstance(named, str) else named
+                    fitting = [value for value in values if type_fits(types, value)]
+                    self._visit((Ref(f"{layer.pointer}/{word}/{index}"),), fitting, around | {key})
 
-    def _allows(self, pointer: str, value: Json) -> bool:
-        """Whether the type of a branch, where it names one, is that of the value."""
-        named = self.nodes.get(pointer, {}).get("type")
-        types = named if isinstance(named, list) else [named]
-        kind = json_type(value)
-        return named is None or kind in types or (kind == "integer" and "number" in types)
+    def metric(self, pointer: str, schema: Mapping[str, Json]) -> Json:
+        """Return the metric that the texts of a place fit; None where not all values are texts."""
+        values = [value for value in self._values.get(pointer, ()) if value is not None]
+        texts = [value.strip() for value in values if isinstance(value, str)]
+        if not any(texts) or len(texts) < len(values):
+            return None
+        return "exact" if "enum" in schema or "const" in schema else _text_metric([text for text in texts if text])
 
-    def properties_of(self, pointer: str) -> list[str]:
-        """Return the names of the properties that a subschema declares, itself or where it refers to."""
-        seen: set[str] = set()
-        while pointer in self.nodes and pointer not in seen:
-            seen.add(pointer)
-            node = self.nodes[pointer]
-            named, reference = node.get("properties"), node.get("$ref")
-            if isinstance(named, dict):
-                return [*named]
-            if not isinstance(reference, str) or not reference.startswith("#"):
-                break
-            pointer = reference[1:]
-        return []
+    def key(self, pointer: str) -> str | None:
+        """Return the first property of identifiers that tells all rows of every list of a place apart."""
+        lists = [value for value in self._values.get(pointer, ()) if isinstance(value, list)]
+        rows = [row for each in lists for row in each]
+        if len(rows) < FEWEST_ROWS or max(map(len, lists)) < 2 or not all(isinstance(row, dict) for row in rows):
+            return None
+        layers = self._source.expand((Ref(f"{pointer}/items"),)).layers
+        for name in (name for layer in layers for name in layer.schema.get("properties") or ()):
+            columns = [[str(row.get(name)).strip() for row in each] for each in lists]
+            texts = [row[name].strip() for row in rows if isinstance(row.get(name), str)]
+            if len(texts) < len(rows) or not all(map(_is_identifier, texts)) or _text_metric(texts) != "exact":
+                continue
+            if all(len({*column}) == len(column) for column in columns):
+                return str(name)
+        return None
 
 
 AnnotationDialect: TypeAlias = Literal["x-eval", "evaluation_config"]
@@ -282,10 +230,8 @@ def annotate_schema(
     one_of("dialect", dialect, tuple(DEFAULTS))
     table = {**DEFAULTS[dialect], **_checked_metrics(mapping("metrics", metrics))}
     try:
-        proposals = propose_annotations(
-            schema, [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)]
-        )
-        return _annotated(schema, "", dialect, table, proposals)
+        values = _GoldValues(schema, [json_argument(f"golds[{index}]", gold) for index, gold in enumerate(golds)])
+        return _annotated(schema, "", dialect, table, values)
     except RecursionError:
         raise SchemaError("the schema is nested too deep to be annotated") from None
 
@@ -331,25 +277,26 @@ def _annotated(
     pointer: str,
     dialect: AnnotationDialect,
     table: Mapping[str, Json],
-    proposals: AnnotationProposals,
+    golds: _GoldValues,
 ) -> dict[str, Json]:
     """Return a schema with its leaves, and those inside it, annotated. `table`: metric by JSON type."""
 
     def child(inner: Json, at: str) -> Json:
-        return _annotated(inner, at, dialect, table, proposals) if isinstance(inner, dict) else inner
+        return _annotated(inner, at, dialect, table, golds) if isinstance(inner, dict) else inner
 
     kind = effective_type(schema)
     inside, choices = _children(schema, kind), _choices(schema)
     if dialect == "evaluation_config" and kind != "multi":  # children without a name count here
         inside = inside or _others(schema)
-    node = map_children(schema, pointer, child, keywords=(*inside, *choices, *_definitions(schema)))
+    node = map_children(schema, pointer, child, keywords=(*inside, *choices, "$defs", "definitions"))
     if node.get("evaluation_config") is not None:
         return node
     is_leaf = not inside and not choices and "$ref" not in schema
     if dialect == "evaluation_config" and kind in {"object", "null"} and kind not in table:
         return node
     write = _x_eval if dialect == "x-eval" else _evaluation_config
-    key, metric = proposals.keys.get(pointer), proposals.metrics.get(pointer)
+    key = golds.key(pointer) if kind == "array" and not is_leaf else None
+    metric = golds.metric(pointer, node)
     return {**node, **write(node, kind, key, metric, table.get(kind, table["other"]), is_leaf=is_leaf)}
 
 
@@ -412,10 +359,6 @@ def _choices(schema: Mapping[str, Json]) -> tuple[str, ...]:
 
 def _holds_children(branch: Mapping[str, Json]) -> bool:
     return "$ref" in branch or bool(_children(branch, effective_type(branch)) or _choices(branch))
-
-
-def _definitions(schema: Mapping[str, Json]) -> tuple[str, ...]:
-    return tuple(name for name in ("$defs", "definitions") if isinstance(schema.get(name), dict))
 
 
 Severity: TypeAlias = Literal["error", "warning"]

@@ -12,10 +12,9 @@ from typing import TypeAlias
 from pytest_extract.cli.files import load_extensions, refuse_options
 from pytest_extract.core.extensions import Extension, Extensions
 from pytest_extract.core.metrics import METRICS, PRESETS, bind_metric
-from pytest_extract.core.metrics.base import Example, MetricSpec, Param, TransformSpec
+from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
 from pytest_extract.core.post_processors import POST_PROCESSORS
 from pytest_extract.core.transforms import TRANSFORMS
-from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Extension]]
@@ -87,7 +86,8 @@ def metrics_overview(tables: Tables) -> Iterator[str]:
             continue
         yield f"{kind}s (explained by: pytest-extract explain NAME)"
         for name, spec in table.items():
-            yield f"  {name:<24} {textwrap.shorten(_first_sentence(spec.doc), 90, placeholder=' ...')}"
+            first = spec.doc.partition(". ")[0].removesuffix(".")
+            yield f"  {name:<24} {textwrap.shorten(f'{first}.', 90, placeholder=' ...')}"
 
 
 def metrics_reference(names: Iterable[str], tables: Tables) -> Iterator[str]:
@@ -95,10 +95,10 @@ def metrics_reference(names: Iterable[str], tables: Tables) -> Iterator[str]:
     for kind, spec in _named_specs(names, tables):
         yield f"{spec.name} ({kind})"
         yield from textwrap.wrap(spec.doc, _WIDTH, initial_indent="  ", subsequent_indent="  ")
-        yield from (f"  {param.name}: {param.doc} ({_default_text(param)})" for param in spec.params)
+        yield from (f"  {_parameter(param)}" for param in spec.params)
         if PRESETS.get(spec.name, ("", {}))[1]:
-            yield f"  as the preset {spec.name!r}: {_params_text(PRESETS[spec.name][1])}"
-        yield from (f"    {row}" for row in _example_rows(spec))
+            yield f"  as the preset {spec.name!r}: {json.dumps(dict(PRESETS[spec.name][1]))}"
+        yield from (f"    {row}" for row in _worked(spec))
         yield ""
 
 
@@ -116,26 +116,26 @@ def metrics_manual(names: Iterable[str]) -> Iterator[str]:
             yield from (f"Parameters as of `{explained[spec.params]}`.", "")
         elif spec.params:
             explained[spec.params] = spec.name
-            yield from (*map(_markdown_param, spec.params), "")
-        yield from ("```python", *_doctests(spec), "", "```", "")
+            yield from (*map(_parameter, spec.params), "")
+        yield from ("```python", *_worked(spec, _MOST_EXAMPLES), "", "```", "")
     if transforms:
         yield from ("## Transforms", "")
         for transform in transforms:
             yield f"- `{transform.name}`: {transform.doc}"
-            yield from (f"  {_markdown_param(param)}" for param in transform.params)
+            yield from (f"  {_parameter(param)}" for param in transform.params)
         yield from (
             "",
             "```python",
-            *(line for transform in transforms for line in _doctests(transform)),
+            *(line for transform in transforms for line in _worked(transform, 1)),
             "",
             "```",
             "",
         )
 
 
-def _markdown_param(param: Param) -> str:
-    how = "" if param.default is None and not param.required else f" ({_default_text(param)})"
-    return f"- `{param.name}`{how}: {param.doc}"
+def _parameter(param: Param) -> str:
+    how = " (required)" if param.required else f" (default {json.dumps(param.default, ensure_ascii=False)})"
+    return f"- `{param.name}`{how if param.required or param.default is not None else ''}: {param.doc}"
 
 
 def _named_specs(names: Iterable[str], tables: Tables) -> Iterator[tuple[str, Extension]]:
@@ -147,52 +147,17 @@ def _named_specs(names: Iterable[str], tables: Tables) -> Iterator[tuple[str, Ex
         yield from ((kind, tables[kind][name]) for kind in kinds)
 
 
-def _doctests(spec: MetricSpec | TransformSpec) -> Iterator[str]:
+def _worked(spec: Extension, most: int | None = None) -> Iterator[str]:
+    """Yield worked numbers as doctests, at most some; nothing for what has none."""
     if isinstance(spec, TransformSpec):
-        for before, after, params in spec.examples[:1]:
+        for before, after, params in spec.examples[:most]:
             how = f", {dict(params)!r}" if params else ""
             yield f">>> transform_value({spec.name!r}, {before!r}{how})"
             yield from () if after is None else (repr(after),)
-        return
-    for example in spec.examples[:_MOST_EXAMPLES]:
-        how = f", {dict(example.params)!r}" if example.params else ""
-        how += f", semantics={example.semantics!r}" if example.semantics != "default" else ""
-        score = bind_metric(spec.name, example.params, example.semantics).compare(example.gold, example.extracted)
-        yield f">>> compare_values({spec.name!r}, {example.gold!r}, {example.extracted!r}{how})"
-        yield repr(score)
-
-
-def _first_sentence(doc: str) -> str:
-    head, separator, _ = doc.partition(". ")
-    return head + "." if separator else head
-
-
-def _default_text(param: Param) -> str:
-    if param.required:
-        return "required"
-    return "optional" if param.default is None else f"default {json.dumps(param.default, ensure_ascii=False)}"
-
-
-def _params_text(params: Mapping[str, Json]) -> str:
-    return json.dumps(dict(params), ensure_ascii=False)
-
-
-def _example_rows(spec: Extension) -> list[str]:
-    if isinstance(spec, TransformSpec):
-        return _transform_examples(spec)
-    return [_metric_example(example) for example in spec.examples] if isinstance(spec, MetricSpec) else []
-
-
-def _metric_example(example: Example) -> str:
-    gold, extracted = (json.dumps(value, ensure_ascii=False) for value in (example.gold, example.extracted))
-    how = [_params_text(example.params)] if example.params else []
-    how += [f"under {example.semantics}"] if example.semantics != "default" else []
-    return f"gold {gold}, extracted {extracted}: {example.score:.4g}" + (f"   with {', '.join(how)}" if how else "")
-
-
-def _transform_examples(spec: TransformSpec) -> list[str]:
-    rows = []
-    for before, after, params in spec.examples:
-        old, new = (json.dumps(value, ensure_ascii=False) for value in (before, after))
-        rows.append(f"{old} becomes {new}" + (f"   with {_params_text(params)}" if params else ""))
-    return rows
+    elif isinstance(spec, MetricSpec):
+        for example in spec.examples[:most]:
+            how = f", {dict(example.params)!r}" if example.params else ""
+            how += f", semantics={example.semantics!r}" if example.semantics != "default" else ""
+            score = bind_metric(spec.name, example.params, example.semantics).compare(example.gold, example.extracted)
+            yield f">>> compare_values({spec.name!r}, {example.gold!r}, {example.extracted!r}{how})"
+            yield repr(score)

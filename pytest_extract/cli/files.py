@@ -25,7 +25,7 @@ from pytest_extract.report.lines import Line, printed, safe_controls, text_of
 if TYPE_CHECKING:
     from pytest_extract.cases.cache import SchemaCache
     from pytest_extract.cases.model import Case
-
+    from pytest_extract.results import ResultsReader
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})
 
@@ -166,6 +166,12 @@ def _found_case_files(paths: Iterable[Path]) -> Iterator[Path]:
 def print_note(command: str, text: str) -> None:
     """Print a note to standard error, beside the output."""
     sys.stderr.write(f"pytest-extract {command}: {safe_controls(text)}\n")
+
+
+def note_torn(command: str, reader: ResultsReader) -> None:
+    """Note that a results file that was read ends within a line."""
+    if reader.torn:
+        print_note(command, f"{reader.path}: the last line is cut off (a killed run?); its case is left out")
 
 
 def print_text(text: object) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from pytest_extract.cli.files import (
     json_without_commands,
+    note_torn,
     print_lines,
     print_note,
     refuse_options,
@@ -56,9 +57,6 @@ from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_lines, slice_
 from pytest_extract.report.totals import totals_of
 from pytest_extract.results import ResultsReader
 
-if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.confidence import CaseConfidences
-
 
 def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     """Return the results of all files, a case on a variant once for each file; raises StoreError, ConfigError for none.
@@ -66,46 +64,40 @@ def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     Files that have a case on the same variant are runs of their own: their variants bear the file's name as well. Other
     files are parts of one run. A later line of a file replaces an earlier one of the same case and variant.
     """
-    kept: dict[tuple[str, str, str], dict[int, CaseResult]] = {}
+    kept: dict[tuple[str, str, str], dict[Path, CaseResult]] = {}
     replaced = 0
-    for number, path in enumerate(paths):
+    for path in dict.fromkeys(paths):
         reader = ResultsReader(path)
         for result in reader:
-            _check_measures(result, path)
+            missing = [
+                name
+                for attempt in result.attempts
+                if attempt.score is not None
+                for name in SCORE_MEASURES
+                if name not in attempt.score.measures
+            ]
+            if missing:
+                what = f"the result of {result.nodeid!r} has no measure {missing[0]!r}; was the file edited?"
+                raise StoreError(f"{path}: {what}")
             found = kept.setdefault((result.file, result.case_id, result.variant.label), {})
-            replaced += number in found
-            found[number] = result
-        if reader.torn:
-            print_note(command, f"{path}: the last line is cut off (a killed run?); its case is left out")
+            replaced += path in found
+            found[path] = result
+        note_torn(command, reader)
     if not kept:
         raise ConfigError(f"no result in {', '.join(map(str, paths))}")
     if replaced:
         print_note(command, repeated_results_text(replaced))
     several = {label for (_file, _case, label), found in kept.items() if len(found) > 1}
-    names = _names_of_files(paths)
     return [
-        _named_after_file(result, names[number]) if result.variant.label in several else result
+        _named_after_file(result, _name_of_file(path, paths)) if result.variant.label in several else result
         for found in kept.values()
-        for number, result in found.items()
+        for path, result in found.items()
     ]
 
 
-def runs_over_time(results: Sequence[CaseResult], paths: Sequence[Path]) -> tuple[str, ...]:
-    """Return the labels of one variant's runs, a file each and in their order; none where variants are several."""
-    variants = {result.variant for result in results}
-    names = _names_of_files(paths)
-    found = tuple(one.label for name in names for one in variants if (one.model or "").endswith(f"({name})"))
-    return found if len(found) == len(variants) == len(names) > 1 else ()
-
-
-def _names_of_files(paths: Sequence[Path]) -> list[str]:
-    """Return a name for each file: its stem, or all of its path where another has the stem; a number for a repeat."""
-    stems = [path.stem for path in paths]
-    names = [stem if stems.count(stem) == 1 else str(path) for stem, path in zip(stems, paths, strict=True)]
-    if len({*paths}) == 1:
-        names = stems
-    before = [names[:index].count(name) for index, name in enumerate(names)]
-    return [f"{name}, {count + 1}" if count else name for name, count in zip(names, before, strict=True)]
+def _name_of_file(path: Path, paths: Iterable[Path]) -> str:
+    """Return the stem of a file, or all of its path where another has the stem."""
+    return path.stem if [each.stem for each in {*paths}].count(path.stem) == 1 else str(path)
 
 
 def _named_after_file(result: CaseResult, name: str) -> CaseResult:
@@ -113,14 +105,24 @@ def _named_after_file(result: CaseResult, name: str) -> CaseResult:
     return replace(result, variant=variant, nodeid=f"{result.nodeid} ({name})")
 
 
-def _check_measures(result: CaseResult, path: Path) -> None:
-    """Raise StoreError for a result without a measure that the tables need."""
-    for attempt in result.attempts:
-        for name in SCORE_MEASURES if attempt.score is not None else ():
-            if attempt.score is not None and name not in attempt.score.measures:
-                raise StoreError(
-                    f"{path}: the result of {result.nodeid!r} has no measure {name!r}; was the file edited?"
-                )
+def runs_over_time(results: Sequence[CaseResult], paths: Sequence[Path]) -> tuple[str, ...]:
+    """Return the labels of one variant's runs, a file each and in their order; none where variants are several."""
+    variants = {result.variant for result in results}
+    names = [_name_of_file(path, paths) for path in dict.fromkeys(paths)]
+    found = tuple(one.label for name in names for one in variants if (one.model or "").endswith(f"({name})"))
+    return found if len(found) == len(variants) == len(names) > 1 else ()
+
+
+Part: TypeAlias = tuple[Sequence[Json], Sequence[Line]]
+"""A part of a report as JSON records, and as lines."""
+
+
+def _print_parts(parts: Iterable[Part], args: argparse.Namespace) -> None:
+    found = [*parts]
+    if args.json:
+        write_json([record for records, _ in found for record in records], None)
+    else:
+        print_lines(join_blocks([*lines] for _, lines in found))
 
 
 def report_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,8 +130,18 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Report on a run from its results file: measures with intervals, fields, each system's numbers."
     )
+    built_in = "; ".join(f"`{name}`: {each.doc}" for name, each in DIMENSIONS.items())
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
-    add_slice_arguments(parser)
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="TAG",
+        help=f"split the run by this tag of the cases, or by one of these; repeatable. {built_in}",
+    )
+    parser.add_argument(
+        "--as", dest="as_", choices=VIEWS, help=f"the system whose numbers `--by` shows (default: {VIEWS[0]})"
+    )
     parser.add_argument(
         "--auto-accept",
         type=float,
@@ -156,36 +168,17 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_slice_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the options that split a run."""
-    built_in = "; ".join(f"`{name}`: {each.doc}" for name, each in DIMENSIONS.items())
-    parser.add_argument(
-        "--by",
-        action="append",
-        default=[],
-        metavar="TAG",
-        help=f"split the run by this tag of the cases, or by one of these; repeatable. {built_in}",
-    )
-    parser.add_argument(
-        "--as",
-        dest="as_",
-        choices=VIEWS,
-        help=f"the system whose numbers `--by` shows (default: {VIEWS[0]})",
-    )
-
-
 def check_tags(results: Iterable[CaseResult], by: Sequence[str]) -> None:
     """Raise ConfigError for a tag that no case has."""
-    tags = tags_among(by)
-    known = known_tags(results) if tags else []
-    for name in tags:
+    known = known_tags(results)
+    for name in tags_among(by):
         if name not in known:
-            raise ConfigError(
-                f"--by: no case has the tag {name!r}{nearest(name, dict.fromkeys([*known, *DIMENSIONS]))}"
-            )
+            advice = nearest(name, dict.fromkeys([*known, *DIMENSIONS]))
+            raise ConfigError(f"--by: no case has the tag {name!r}{advice}")
 
 
-def _check_options(args: argparse.Namespace) -> None:
+def run_report(args: argparse.Namespace) -> int:
+    """Report, and return 0; a file that cannot be read raises ExtractError."""
     if args.samples < 1:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     if args.auto_accept is not None and not 0 < args.auto_accept < 1:
@@ -200,6 +193,42 @@ def _check_options(args: argparse.Namespace) -> None:
         refuse_options(args, "with --by", "samples")
     if args.as_ is not None and not args.by:
         raise ConfigError("--as shows the slices of --by in the numbers of a system; give --by, or leave --as out")
+    files = _report_files(args.output)
+    if not any(each.format.name == "html" for each in files):
+        refuse_options(args, "without --output=FILE.html", "html-pages")
+    results = read_all_results("report", args.results)
+    check_tags(results, args.by)
+    if args.auto_accept is not None or args.calibration:
+        _print_parts(_confidence_parts(results, args), args)
+        return 0
+    if files:
+        return _write_report_files(files, results, args)
+    shown = results if "origin" in args.by else counted(results)
+    if len(shown) < len(results):
+        left_out = plural(len(results) - len(shown), "result")
+        print_note(
+            "report", f"{left_out} of cases that are no samples left out; --by=origin shows them beside the others"
+        )
+    if args.by:
+        tables = slice_tables(shown, args.by)
+        if args.json:
+            write_json([slice_record(table) for table in tables], None)
+        else:
+            most = None if args.verbose else MOST_SLICES
+            print_lines(slice_lines(tables, width=terminal_width(), view=args.as_ or VIEWS[0], most=most))
+        return 0
+    runs = ((aggregate(variant.results, samples=args.samples), variant) for variant in standings(shown))
+    _print_parts(
+        (
+            (
+                [aggregate_record(found, variant)],
+                variant_report_lines(found, variant, width=terminal_width(), verbosity=args.verbose),
+            )
+            for found, variant in runs
+        ),
+        args,
+    )
+    return 0
 
 
 def _report_files(texts: Sequence[str]) -> list[ReportFile]:
@@ -215,108 +244,51 @@ def _report_files(texts: Sequence[str]) -> list[ReportFile]:
     return files
 
 
-def run_report(args: argparse.Namespace) -> int:
-    """Report, and return 0; a file that cannot be read raises ExtractError."""
-    _check_options(args)
-    files = _report_files(args.output)
-    if not any(each.format.name == "html" for each in files):
-        refuse_options(args, "without --output=FILE.html", "html-pages")
-    view = args.as_ or VIEWS[0]
-    results = read_all_results("report", args.results)
-    check_tags(results, args.by)
-    if args.auto_accept is not None:
-        _print_thresholds(results, args)
-        return 0
-    if args.calibration:
-        _print_calibration(results, args)
-        return 0
-    if files:
-        folders = (Path.cwd(), *(path.resolve().parent for path in args.results))
-        report = RunReport(
-            results=results,
-            written=written_now(),
-            by=tuple(args.by),
-            view=view,
-            runs=runs_over_time(results, args.results),
-            facts={"made from": ", ".join(map(str, args.results)), "job": job_link()},
-            find_case=CaseFinder(*folders),
-            pages=args.html_pages,
-            root=repository_root(Path.cwd()),
-        )
-        lines = write_reports(files, report)
-        for each in lines:
-            print_note("report", text_of(each))
-        return 2 if any(span.style == "bad" for each in lines for span in each) else 0
-    shown = results if "origin" in args.by else counted(results)
-    if len(shown) < len(results):
-        left_out = plural(len(results) - len(shown), "result")
-        print_note(
-            "report", f"{left_out} of cases that are no samples left out; --by=origin shows them beside the others"
-        )
-    if args.by:
-        tables = slice_tables(shown, args.by)
-        if args.json:
-            write_json([slice_record(table) for table in tables], None)
-        else:
-            most = None if args.verbose else MOST_SLICES
-            print_lines(slice_lines(tables, width=terminal_width(), view=view, most=most))
-        return 0
-    variants = standings(shown)
-    runs = [(aggregate(variant.results, samples=args.samples), variant) for variant in variants]
-    if args.json:
-        write_json([aggregate_record(found, variant) for found, variant in runs], None)
-    else:
-        width = terminal_width()
-        print_lines(
-            join_blocks(
-                variant_report_lines(found, variant, width=width, verbosity=args.verbose) for found, variant in runs
-            )
-        )
-    return 0
+def _write_report_files(files: Sequence[ReportFile], results: Sequence[CaseResult], args: argparse.Namespace) -> int:
+    report = RunReport(
+        results=results,
+        written=written_now(),
+        by=tuple(args.by),
+        view=args.as_ or VIEWS[0],
+        runs=runs_over_time(results, args.results),
+        facts={"made from": ", ".join(map(str, args.results)), "job": job_link()},
+        find_case=CaseFinder(Path.cwd(), *(path.resolve().parent for path in args.results)),
+        pages=args.html_pages,
+        root=repository_root(Path.cwd()),
+    )
+    lines = write_reports(files, report)
+    for each in lines:
+        print_note("report", text_of(each))
+    return 2 if any(span.style == "bad" for each in lines for span in each) else 0
 
 
-def _confidences(results: Sequence[CaseResult], option: str) -> dict[str, CaseConfidences]:
-    """Return the values with their confidence by variant; ConfigError where none has one."""
-    from pytest_extract.core.aggregate.confidence import CaseConfidences
+def _confidence_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
+    """Yield for each variant what its confidence is worth; ConfigError where no value has one."""
+    from pytest_extract.core.aggregate.confidence import CaseConfidences, calibrations, propose_thresholds
+    from pytest_extract.report.confidence import (
+        calibration_lines,
+        calibration_record,
+        threshold_lines,
+        threshold_record,
+    )
 
     variants: dict[str, CaseConfidences] = {}
     for result in results:
         variants.setdefault(result.variant.label, CaseConfidences()).add(result)
     if not any(found.patterns for found in variants.values()):
+        option = "--calibration" if args.auto_accept is None else "--auto-accept"
         raise ConfigError(
             f"{option}: no value of these results has a confidence; `confidence` in a case declares where it stands"
         )
-    return variants
-
-
-def _print_thresholds(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
-    from pytest_extract.core.aggregate.confidence import propose_thresholds
-    from pytest_extract.report.confidence import threshold_lines, threshold_record
-
-    blocks, records = [], []
-    for variant, confidences in _confidences(results, "--auto-accept").items():
-        proposals = propose_thresholds(confidences, args.auto_accept)
-        first, second = confidences.halves()
-        sizes = len(first), len(second)
-        blocks.append(threshold_lines(variant, proposals, args.auto_accept, sizes, width=terminal_width()))
-        records.append(threshold_record(variant, proposals, args.auto_accept))
-    if args.json:
-        write_json(records, None)
-    else:
-        print_lines(join_blocks(blocks))
-
-
-def _print_calibration(results: Sequence[CaseResult], args: argparse.Namespace) -> None:
-    from pytest_extract.core.aggregate.confidence import calibrations
-    from pytest_extract.report.confidence import calibration_lines, calibration_record
-
-    variants = _confidences(results, "--calibration")
-    found = {variant: parts for variant, each in variants.items() if (parts := calibrations(each))}
-    if args.json:
-        write_json([calibration_record(variant, parts) for variant, parts in found.items()], None)
-        return
     width = terminal_width()
-    print_lines(join_blocks(calibration_lines(variant, parts, width=width) for variant, parts in found.items()))
+    for variant, found in variants.items():
+        if args.auto_accept is not None:
+            proposals = propose_thresholds(found, args.auto_accept)
+            first, second = found.halves()
+            lines = threshold_lines(variant, proposals, args.auto_accept, (len(first), len(second)), width=width)
+            yield [threshold_record(variant, proposals, args.auto_accept)], lines
+        elif parts := calibrations(found):
+            yield [calibration_record(variant, parts)], calibration_lines(variant, parts, width=width)
 
 
 SHOWN = ("pass_rate", "f1")
@@ -359,8 +331,7 @@ def run_leaderboard(args: argparse.Namespace) -> int:
     results = read_all_results("leaderboard", args.results)
     check_tags(results, args.by)
     boards = [("", "", results)] if not args.by else _slices_of(results, args.by)
-    records: list[Json] = []
-    blocks: list[list[Line]] = []
+    parts: list[Part] = []
     for name, label, everything in boards:
         members = counted(everything)
         variants = {variant.variant: variant for variant in standings(members)}
@@ -370,14 +341,12 @@ def run_leaderboard(args: argparse.Namespace) -> int:
             standing_record(place, rank, variants[place.variant], runs[place.variant])
             for rank, place in enumerate(places, start=1)
         ]
-        records += [{"by": name, "slice": label, **row} for row in rows] if name else rows
+        records: list[Json] = [{"by": name, "slice": label, **row} if name else row for row in rows]
         title = [line(Span(safe_prose(f"{name} {label}: {plural(len(members), 'result')}"), "head"))] if name else []
         ranking = ranking_table(places, totals_of(members).variants)
-        blocks.append([*title, *leaderboard_lines(ranking, [*variants.values()], runs, width=terminal_width())])
-    if args.json:
-        write_json(records, None)
-    else:
-        print_lines(join_blocks(blocks))
+        lines = leaderboard_lines(ranking, [*variants.values()], runs, width=terminal_width())
+        parts.append((records, [*title, *lines]))
+    _print_parts(parts, args)
     return 0
 
 
@@ -437,15 +406,12 @@ def run_merge(args: argparse.Namespace) -> int:
 
     merged = merge(((str(reader.path), reader.lines()) for reader in readers), load)
     for reader in readers:
-        if reader.torn:
-            print_note("merge", f"{reader.path}: the last line is cut off (a killed run?); its case is left out")
+        note_torn("merge", reader)
     for text in (*merged.notes, *merged.conflicts):
         print_note("merge", text)
     if merged.conflicts and not args.take_later:
-        print_note(
-            "merge",
-            f"{len(merged.conflicts)} conflicts: nothing written; shards of one run do not overlap (--take-later)",
-        )
+        count = len(merged.conflicts)
+        print_note("merge", f"{count} conflicts: nothing written; shards of one run do not overlap (--take-later)")
         return EXIT_CONFLICT
     if args.output is None:
         for line in merged.lines:

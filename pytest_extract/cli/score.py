@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.cases.sources import read_text, read_value
-from pytest_extract.cli.files import load_extensions, print_text, read_schema, refuse_options, write_json
+from pytest_extract.cli.files import load_extensions, print_note, print_text, read_schema, refuse_options, write_json
 from pytest_extract.core.metrics import JUDGED
+from pytest_extract.core.options import ScoreOptions
+from pytest_extract.core.output_shape import unwrap
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import SchemaFit
 from pytest_extract.core.results import Judge, RuleStatus
@@ -21,13 +22,13 @@ from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
-from pytest_extract.report.lines import plural, safe, safe_prose, score_number, shorten
+from pytest_extract.report.lines import safe, safe_prose, score_number, shorten
 from pytest_extract.report.values import show
 from pytest_extract.systems import ENGINES, SYSTEMS, SystemColumn, compare_systems
 from pytest_extract.thresholds import rule_text
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.extract_bench import DocumentReport
+    from pytest_extract.core.aggregate.extract_bench import ContentCoverage
 
 _MOST_ROWS: Final = 40
 
@@ -44,7 +45,7 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--document-report",
         action="store_true",
-        help="print ExtractBench's report of the document: confusion, metrics, reasons, and coverage of the paths",
+        help="print ExtractBench's report of the document as JSON: confusion, metrics, reasons, coverage of the paths",
     )
     parser.add_argument("--judge", choices=("exact", "fuzzy", "llm"), default="exact", help="default: exact")
     parser.add_argument("--judge-model", metavar="PROVIDER/NAME", help="model of `--judge llm`")
@@ -64,9 +65,7 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
 def run_score(args: argparse.Namespace) -> int:
     """Score, print, and return 0; a wrong file or name raises ExtractError."""
     if args.document_report and args.as_ is not None:
-        raise ConfigError(
-            "--document-report is that of extract-bench; --as puts systems side by side: give one of them"
-        )
+        raise ConfigError("--document-report is that of extract-bench; --as shows systems: give one of them")
     if args.judge != "llm":
         refuse_options(args, "without --judge=llm", "judge-model")
     if args.document_report or args.as_ is not None:
@@ -76,79 +75,48 @@ def run_score(args: argparse.Namespace) -> int:
     options: dict[str, Any] = {"judge": _judge_of(args), "modality": args.modality, "gates": gates}
     compiling: dict[str, Any] = {"judge_mode": args.judge, "extensions": load_extensions(args.extensions)}
     text = read_text(args.output, MOST_BULK_BYTES, streams=True)
-    fits = SchemaFit(schema, Validator(schema).is_valid)
-    parsed = parse_output(text, repair=args.repair, fits=fits)
+    parsed = parse_output(text, repair=args.repair, fits=SchemaFit(schema, Validator(schema).is_valid))
     extracted = _bare_value(parsed.value, args.confidence)
-    told = [*parsed.notes]
     shown: Json
     if args.document_report:
-        from pytest_extract.core.aggregate.extract_bench import content_coverage, extract_bench_report
+        from pytest_extract.systems import content_coverage
 
         scorer = compile_schema(schema, semantics="extract-bench", **compiling)
         score = scorer.score(gold, extracted, failure=parsed.failure, **options)
-        report = extract_bench_report(score.to_dict()["fields"], content_coverage(schema, gold, extracted))
-        shown = _document_report_record(report) if args.json else _document_report_lines(report)
-        told += [str(parsed.failure)] if parsed.failure is not None and not args.json else []
+        shown = _document_report(score, content_coverage(schema, gold, extracted))
     elif args.as_ is None:
-        scorer = compile_schema(schema, **compiling)
-        score = scorer.score_text(gold, text, repair=args.repair, confidence=args.confidence, **options)
+        score = compile_schema(schema, **compiling).score_text(
+            gold, text, repair=args.repair, confidence=args.confidence, **options
+        )
         shown = score.to_dict() if args.json else _score_lines(score, args)
     else:
-        systems = _selected_systems(args)
         columns = compare_systems(
-            schema, gold, extracted, systems, failure=parsed.failure, text=text, **options, **compiling
+            schema, gold, extracted, _selected_systems(args), failure=parsed.failure, text=text, **options, **compiling
         )
         by_system: Json = {column.system: asdict(column) for column in columns}
         shown = by_system if args.json else _column_lines(columns, args.judge)
-        told += [str(parsed.failure)] if parsed.failure is not None else []
-    for note in told:
-        print(f"{args.output}: {safe(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
-    if args.json:
+    one_system = args.as_ is None and not args.document_report
+    for note in (*parsed.notes, *([] if parsed.failure is None or one_system else [parsed.failure])):
+        print_note("score", f"{args.output}: {safe(str(note))}")
+    if args.json or args.document_report:
         write_json(shown, None)
     else:
         print_text("\n".join(shown))
     return 0
 
 
-def _document_report_record(report: DocumentReport) -> dict[str, Json]:
+def _document_report(score: Score, coverage: ContentCoverage) -> Json:
+    from pytest_extract.systems import extract_bench_report
+
+    report = extract_bench_report(score.to_dict()["fields"], coverage)
     record = asdict(report)
     record["confusion"] |= {name: getattr(report.confusion, name) for name in ("precision", "recall", "f1")}
     return {**record, "failed": report.failed, "pass_rate": report.pass_rate}
 
 
-def _document_report_lines(report: DocumentReport) -> list[str]:
-    confusion, coverage, judged = report.confusion, report.coverage, report.judged
-    cells = ", ".join(f"{name} {getattr(confusion, name)}" for name in ("tp", "fp", "fn", "tn"))
-    rates = ", ".join(f"{name} {score_number(getattr(confusion, name))}" for name in ("precision", "recall", "f1"))
-    passed = f"{report.passed} of {plural(report.evaluated, 'field')} passed"
-    lines = [
-        f"{passed}: pass rate {score_number(report.pass_rate)}, score {score_number(report.score)}",
-        f"confusion        {cells}; {rates}",
-    ]
-    if coverage is not None:
-        lines.append(
-            f"coverage         {plural(coverage.both, 'path')} in both, {coverage.missing} missing "
-            f"({coverage.required_missing} of them required), {coverage.spurious} spurious"
-        )
-    for title, split in (("by metric", report.by_metric), ("by type", report.by_type)):
-        lines += [
-            f"{title:<16} {safe(name)}: {each.passed} passed, {each.failed} failed" for name, each in split.items()
-        ]
-    for title, counts in (("failed because", report.fail_reasons), ("failed below", report.fail_prefixes)):
-        lines += [f"{title:<16} {safe(name)}: {count}" for name, count in counts.items()]
-    if judged is not None:
-        buckets = ", ".join(f"{name}: {count}" for name, count in judged.buckets.items() if count)
-        mean, median = score_number(judged.mean), score_number(judged.median)
-        lines.append(f"judged           {judged.count}: mean {mean}, median {median} ({buckets})")
-    return lines
-
-
 def _bare_value(value: Json | Missing, shape: str | None) -> Json | Missing:
     if shape is None or value is MISSING:
         return value
-    from pytest_extract.core.options import ScoreOptions
-    from pytest_extract.core.output_shape import unwrap
-
     return unwrap(value, ScoreOptions(confidence=shape).confidence).value  # type: ignore[arg-type]
 
 
@@ -172,7 +140,7 @@ def _judge_of(args: argparse.Namespace) -> Judge | None:
 def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
     lines = [f"semantics {score.semantics}"]
     if args.judge != "llm" and any(result.metric in JUDGED for result in (*score.fields, *score.leaves)):
-        lines.append(no_model_note(args.judge))
+        lines.append(_no_model_note(args.judge))
     if score.failure is not None:
         lines.append(f"failure  {safe(str(score.failure))}")
     gates = (score.gates.parse, score.gates.root, score.gates.schema, score.gates.coverage)
@@ -182,46 +150,30 @@ def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
     if score.failure is not None and score.unread is None:
         measures = ", ".join(f"{name} {value:.6g}" for name, value in score.ungated.items())
         lines.append(f"without the schema gate: {measures}")
-    if score.empty_passes:
-        passed = sum(result.passed for result in score.fields)
-        lines.append(
-            f"right by emptiness, without a value on either side: {score.empty_passes} of {passed} passed fields"
-        )
-    lines += _array_lines(score, args)
+    most = None if args.all else _MOST_ROWS
+    arrays = [array for array in score.arrays if array.f1 < 1.0]
+    lines += [f"{len(arrays)} of {len(score.arrays)} arrays are not right"] if score.arrays else []
+    for array in arrays[:most]:
+        rows = f"{len(array.pairs)} rows paired, {len(array.missing)} missing, {len(array.extra)} extra"
+        rates = (f"{name} {score_number(getattr(array, name))}" for name in ("precision", "recall", "f1"))
+        lines.append(f"  {_padded(str(array.path))}  {rows}; by pair scores: {'  '.join(rates)}")
     wrong = [leaf for leaf in score.leaves if not leaf.passed]
     lines.append(f"{len(wrong)} of {len(score.leaves)} leaves are not right")
-    for leaf in wrong if args.all else wrong[:_MOST_ROWS]:
+    for leaf in wrong[:most]:
         values = f"gold {show(leaf.gold, 40)}  extracted {show(leaf.extracted, 40)}"
-        lines.append(f"  {padded_path(str(leaf.path))}  {leaf.metric:<18} {leaf.status:<13} {values}")
+        lines.append(f"  {_padded(str(leaf.path))}  {leaf.metric:<18} {leaf.status:<13} {values}")
     return lines
-
-
-def _array_lines(score: Score, args: argparse.Namespace) -> list[str]:
-    """List the arrays with differences: numbers of paired rows, precision, recall and F1."""
-    arrays = [array for array in score.arrays if array.f1 < 1.0]
-    lines = [f"{len(arrays)} of {len(score.arrays)} arrays are not right"] if score.arrays else []
-    for array in arrays if args.all else arrays[:_MOST_ROWS]:
-        rows = f"{len(array.pairs)} rows paired, {len(array.missing)} missing, {len(array.extra)} extra"
-        pairs = _rates(array.precision, array.recall, array.f1)
-        sets = _rates(array.set_precision, array.set_recall, array.set_f1)
-        lines.append(f"  {padded_path(str(array.path))}  {rows}; by pair scores: {pairs}; by rows: {sets}")
-    return lines
-
-
-def _rates(*rates: float) -> str:
-    named = zip(("precision", "recall", "f1"), rates, strict=True)
-    return "  ".join(f"{name} {score_number(rate)}" for name, rate in named)
 
 
 _PATH_WIDTH: Final = 44
 
 
-def padded_path(path: str) -> str:
+def _padded(path: str) -> str:
     """Return a path as a column of its own."""
     return f"{shorten(safe(path), _PATH_WIDTH):<{_PATH_WIDTH}}"
 
 
-def no_model_note(judge: str) -> str:
+def _no_model_note(judge: str) -> str:
     """Explain who decided the semantic fields."""
     return f"semantic fields were decided without a model: --judge {judge}"
 
@@ -236,5 +188,5 @@ def _column_lines(columns: Sequence[SystemColumn], judge: str) -> list[str]:
             lines.append(f"  published protocol on the raw text: {numbers} ({raw.note})")
         lines += [f"  ({safe_prose(note)})" for note in column.notes]
     if any(column.system in ENGINES for column in columns) and judge != "llm":
-        lines.append(no_model_note(judge))
+        lines.append(_no_model_note(judge))
     return lines

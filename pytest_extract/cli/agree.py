@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pytest_extract.cases.review_file import (
     REVIEW_SUFFIX,
     REVIEWED,
     WHOLE_FILE,
-    OpenField,
     read_reviews,
     review_path,
     write_review,
 )
 from pytest_extract.cases.sources import read_value
 from pytest_extract.cli.files import print_note, print_text, read_schema, refuse_options, write_json
-from pytest_extract.core.scorer import Scorer, compile_schema
+from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.judge.audit import Agreement, JudgedPair, audit
+from pytest_extract.extraction.judge.audit import JudgedPair, audit
 from pytest_extract.extraction.judge.cache import stored_answers
 from pytest_extract.extraction.judge.overrides import load_overrides
 from pytest_extract.extraction.recordings.store import DEFAULT_FOLDER, JUDGE_FOLDER
@@ -76,51 +74,48 @@ def run_agree(args: argparse.Namespace) -> int:
     return _compare_golds(args)
 
 
-@dataclass(slots=True)
-class GoldAgreement:
-    """How often two golds agree: by pattern, agreeing and compared values; the disputed fields of each file."""
-
-    agreed: Counter[str] = field(default_factory=Counter)
-    compared: Counter[str] = field(default_factory=Counter)
-    disputed: dict[Path, dict[str, OpenField]] = field(default_factory=dict)
-
-
 def _compare_golds(args: argparse.Namespace) -> int:
     scorer = compile_schema(read_schema(args.schema), judge_mode="exact")
-    pairs, unpaired = _pairs(args.first, args.second)
+    names = str(args.first), str(args.second)
+    pairs = [*_pairs(args.first, args.second)]
     if not pairs:
         raise ConfigError(f"{args.first} and {args.second} have no gold of the same name")
-    for path in unpaired:
-        print_note("agree", f"{path}: the other reviewer has no gold of this name; it is not compared")
-    names = str(args.first), str(args.second)
-    agreement = _agreement(scorer, pairs, names)
-    if not agreement.compared:
+    agreed: Counter[str] = Counter()
+    compared: Counter[str] = Counter()
+    disputed: dict[Path, list[str]] = {}
+    for one, other in pairs:
+        fields, found = differing_fields(scorer, read_value(one), read_value(other), names)
+        compared.update(pattern for pattern, _ in found)
+        agreed.update(pattern for pattern, agrees in found if agrees)
+        if fields:
+            disputed[one] = [*fields]
+        review = read_reviews(review_path(one)).get(WHOLE_FILE, REVIEWED) if args.dispute else REVIEWED
+        if args.dispute and (changed := with_disputes(review, fields, names)) != review:
+            write_review(one, WHOLE_FILE, changed)
+    if not compared:
         raise ConfigError(f"{args.first} and {args.second} have no value that {args.schema} compares: give other golds")
-    if args.dispute:
-        for path, fields in agreement.disputed.items():
-            review = read_reviews(review_path(path)).get(WHOLE_FILE, REVIEWED)
-            if (disputed := with_disputes(review, fields, names)) != review:
-                write_review(path, WHOLE_FILE, disputed)
     if args.json:
-        write_json(_record(agreement), None)
+        counts: Json = {name: {"agreed": agreed[name], "compared": compared[name]} for name in compared}
+        write_json({"fields": counts, "disputed": {str(path): fields for path, fields in disputed.items()}}, None)
     else:
-        print_text(_text(agreement, len(pairs)))
-    return 1 if agreement.agreed != agreement.compared or any(agreement.disputed.values()) else 0
+        _print_agreement(len(pairs), agreed, compared, disputed)
+    return 1 if disputed or agreed != compared else 0
 
 
-def _pairs(first: Path, second: Path) -> tuple[list[tuple[Path, Path]], list[Path]]:
-    """Return the golds that are compared, and those that only one of them has."""
+def _pairs(first: Path, second: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield the golds that are compared, and note those that only one reviewer has."""
     if first.is_file() and second.is_file():
-        return [(first, second)], []
+        yield first, second
+        return
     for path in (first, second):
         if not path.is_dir():
             what = "is no folder" if path.exists() else "is not there"
             raise ConfigError(f"{path} {what}: give two golds, or two folders of golds")
     one, other = _golds_below(first), _golds_below(second)
-    pairs = [(path, other[name]) for name, path in one.items() if name in other]
-    return pairs, [
-        path for mine, theirs in ((one, other), (other, one)) for name, path in mine.items() if name not in theirs
-    ]
+    yield from ((path, other[name]) for name, path in one.items() if name in other)
+    for name, path in (*one.items(), *other.items()):
+        if name not in one or name not in other:
+            print_note("agree", f"{path}: the other reviewer has no gold of this name; it is not compared")
 
 
 def _golds_below(folder: Path) -> dict[Path, Path]:
@@ -132,77 +127,45 @@ def _golds_below(folder: Path) -> dict[Path, Path]:
     }
 
 
-def _agreement(scorer: Scorer, pairs: Iterable[tuple[Path, Path]], names: tuple[str, str]) -> GoldAgreement:
-    found = GoldAgreement()
-    for one, other in pairs:
-        fields, compared = differing_fields(scorer, read_value(one), read_value(other), names)
-        found.disputed[one] = fields
-        for pattern, agrees in compared:
-            found.compared[pattern] += 1
-            found.agreed[pattern] += agrees
-    return found
-
-
-def _text(agreement: GoldAgreement, golds: int) -> str:
-    compared, agreed = agreement.compared, agreement.agreed
-    total = compared.total()
-    share = percent(agreed.total() / total)
-    lines = [f"{plural(golds, 'gold')}: {agreed.total():,} of {total:,} values agree ({share})"]
+def _print_agreement(
+    golds: int, agreed: Counter[str], compared: Counter[str], disputed: Mapping[Path, Sequence[str]]
+) -> None:
+    share = percent(agreed.total() / compared.total())
+    print_text(f"{plural(golds, 'gold')}: {agreed.total():,} of {compared.total():,} values agree ({share})")
     wide = max(len(safe_prose(name)) for name in compared)
     for name in sorted(compared, key=lambda each: (agreed[each] / compared[each], each)):
         share = percent(agreed[name] / compared[name])
-        lines.append(f"  {safe_prose(name):<{wide}}  {agreed[name]:>6,} of {compared[name]:>6,}  {share:>8}")
-    for path, fields in agreement.disputed.items():
-        if fields:
-            lines.append(f"{safe_prose(str(path))}: {safe_prose(', '.join(fields))}")
-    return "\n".join(lines)
-
-
-def _record(agreement: GoldAgreement) -> Json:
-    fields: Json = {
-        name: {"agreed": agreement.agreed[name], "compared": agreement.compared[name]} for name in agreement.compared
-    }
-    disputed: Json = {str(path): [*fields] for path, fields in agreement.disputed.items() if fields}
-    return {"fields": fields, "disputed": disputed}
+        print_text(f"  {safe_prose(name):<{wide}}  {agreed[name]:>6,} of {compared[name]:>6,}  {share:>8}")
+    for path, fields in disputed.items():
+        print_text(f"{safe_prose(str(path))}: {safe_prose(', '.join(fields))}")
 
 
 def _compare_verdicts(args: argparse.Namespace) -> int:
     """Print how far each judge agrees with people; exit status 0, 1 (a bound is missed) or 2 (nothing to compare)."""
-    overrides = load_overrides(args.first)
-    agreements, unmet = audit(overrides, stored_answers(args.recordings / JUDGE_FOLDER))
-    for line in _audit_lines(agreements, unmet):
-        print_text(line)
+    agreements, unmet = audit(load_overrides(args.first), stored_answers(args.recordings / JUDGE_FOLDER))
+    misses_bound = False
+    for each in agreements:
+        kappa = "undefined (all verdicts alike)" if each.kappa is None else f"{each.kappa:.3f}"
+        counts = f"{each.agreed} of {len(each.comparisons)} verdicts agree ({percent(each.rate)})"
+        print_text(f"{each.judge} (prompt {each.prompt_version}): {counts}, Cohen's kappa {kappa}")
+        for pair in each.comparisons:
+            if not pair.agree:
+                print_text(_disagreement_line(pair))
+        misses_bound |= args.min_agreement is not None and each.rate < args.min_agreement
+        misses_bound |= args.min_kappa is not None and each.kappa is not None and each.kappa < args.min_kappa
+    if unmet:
+        print_text(f"{unmet} of the people's verdicts are about pairs that no judge was asked about")
     if not agreements:
         print_text(f"nothing to compare: no judge's answer below {args.recordings} is about a pair of {args.first}")
         print_text("answers are kept there by a run with --extract-record=once")
         return 2
-    return 1 if any(_misses_bound(agreement, args) for agreement in agreements) else 0
+    return 1 if misses_bound else 0
 
 
-def _misses_bound(agreement: Agreement, args: argparse.Namespace) -> bool:
-    too_few = args.min_agreement is not None and agreement.rate < args.min_agreement
-    kappa = agreement.kappa
-    return too_few or (args.min_kappa is not None and kappa is not None and kappa < args.min_kappa)
-
-
-def _audit_lines(agreements: tuple[Agreement, ...], unmet: int) -> Iterator[str]:
-    for agreement in agreements:
-        count = len(agreement.comparisons)
-        kappa = "undefined (all verdicts alike)" if agreement.kappa is None else f"{agreement.kappa:.3f}"
-        yield (
-            f"{agreement.judge} (prompt {agreement.prompt_version}): {agreement.agreed} of {count} verdicts agree "
-            f"({percent(agreement.rate)}), Cohen's kappa {kappa}"
-        )
-        yield from (_disagreement_line(item) for item in agreement.comparisons if not item.agree)
-    if unmet:
-        yield f"{unmet} of the people's verdicts are about pairs that no judge was asked about"
-
-
-def _disagreement_line(comparison: JudgedPair) -> str:
-    answer, override = comparison.answer, comparison.override
-    person = override.by or "a person"
+def _disagreement_line(pair: JudgedPair) -> str:
+    answer, override = pair.answer, pair.override
+    why = f" ({override.reason})" if override.reason else ""
     return (
         f"  gold {override.gold!r:.200}, extracted {override.extracted!r:.200}: "
-        f"judge {answer.score:g} ({answer.reason}), "
-        f"{person} {override.score:g}{f' ({override.reason})' if override.reason else ''}"
+        f"judge {answer.score:g} ({answer.reason}), {override.by or 'a person'} {override.score:g}{why}"
     )

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import functools
-import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.load import SUFFIXES, load_cases
+from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.cli.files import (
-    case_files,
+    found_case_files,
     load_extensions,
     print_text,
     read_records,
@@ -38,7 +38,7 @@ from pytest_extract.golds.lint import (
     unused_recordings,
 )
 from pytest_extract.golds.mutate import mutation_findings
-from pytest_extract.report.lines import percent, plural
+from pytest_extract.report.lines import listed, percent, plural
 from pytest_extract.schema_tools.golds import validate_golds
 
 _MOST_LISTS: Final = 5
@@ -83,14 +83,22 @@ def check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--coverage",
         nargs="?",
-        type=_share,
+        type=float,
         const=0.0,
         metavar="SHARE",
         help="list what of each schema no gold has; exit status 1 where golds have less than SHARE (0 to 1) of it",
     )
     parser.add_argument("--strict", action="store_true", help="exit status 1 for warnings too")
     parser.add_argument("--json", action="store_true", help="print a JSON array of all findings in place of lines")
-    add_gold_arguments(parser)
+    golds = parser.add_argument_group(
+        "golds without a case", "PATHs are then golds: JSON or YAML files, or .jsonl with one gold a line"
+    )
+    golds.add_argument("--schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
+    golds.add_argument("--each", action="store_true", help="a file that holds an array holds one gold an item")
+    golds.add_argument("--id-field", metavar="NAME", help="field that names a record; missing or unusable is a mistake")
+    golds.add_argument("--strict-types", action="store_true", help="a value of another type (but null) is a mistake")
+    golds.add_argument("--no-warn-missing", action="store_true", help="do not list declared fields that are not there")
+    golds.add_argument("--no-json-schema", action="store_true", help="leave out JSON Schema validation proper")
 
 
 def run_check(args: argparse.Namespace) -> int:
@@ -99,63 +107,48 @@ def run_check(args: argparse.Namespace) -> int:
         refuse_options(
             args, "with --schema", "golds", "evidence", "mutate", "coverage", "extensions", "recordings", "json"
         )
-        return check_golds(args)
+        return _check_golds(args)
     refuse_options(args, "without --schema", "each", "id-field", "strict-types", "no-warn-missing", "no-json-schema")
+    if args.coverage is not None and not 0 <= args.coverage <= 1:
+        raise ConfigError(f"--coverage must be a number from 0 to 1, such as 0.9, not {args.coverage:g}")
     cache = SchemaCache(functools.partial(compile_schema, extensions=load_extensions(args.extensions)))
     paths = args.paths or [Path()]
-    files = list(case_files(paths))
-    if not files:
-        raise ConfigError(f"no case file ({', '.join(f'*{suffix}' for suffix in SUFFIXES)}) here")
+    files = found_case_files(paths)
     cases: list[Case] = []
     findings: list[LintFinding] = []
     for file in files:
         loaded = load_cases(file, cache)
-        cases.extend(case for case in loaded.cases if not case.altered)
-        findings += [LintFinding(kind="case_file", severity="mistake", error=error) for error in loaded.errors]
-    findings += _asked_findings(args, cases)
-    if all(path.is_dir() for path in paths) and not any(finding.kind == "case_file" for finding in findings):
+        cases += (case for case in loaded.cases if not case.altered)
+        findings += (LintFinding(kind="case_file", severity="mistake", error=error) for error in loaded.errors)
+    are_all_read = not findings
+    findings += _undeclared(cases) if args.golds else ()
+    findings += lint_cases(cases)
+    findings += mutation_findings(cases) if args.mutate else ()
+    if are_all_read and all(path.is_dir() for path in paths):
         findings += unused_files(cases, [*files, *cache.defaults_files])
         findings += unused_recordings(cases, args.recordings)
     evidence = check_evidence(cases) if args.evidence else None
     findings += evidence.findings if evidence is not None else ()
-    listed = [*{str(finding): finding for finding in findings}.values()]  # a mistake in a shared schema is listed once
-    listed.sort(key=lambda finding: finding.severity == "warning")
-    mistakes = sum(finding.severity == "mistake" for finding in listed)
+    told = [*{str(finding): finding for finding in findings}.values()]  # a mistake in a shared schema is listed once
+    told.sort(key=lambda finding: finding.severity == "warning")
+    mistakes = sum(finding.severity == "mistake" for finding in told)
     coverage = schema_coverage(cases) if args.coverage is not None else []
     if args.json:
-        write_json([*(finding.to_dict() for finding in listed), *(each.to_dict() for each in coverage)], None)
+        write_json([*(finding.to_dict() for finding in told), *(each.to_dict() for each in coverage)], None)
     else:
-        for finding in listed:
+        for finding in told:
             print_text(finding)
         if evidence is not None:
             print_text(f"evidence: {evidence}")
         _print_notes(cases)
         for each in coverage:
             _print_coverage(each, args.coverage)
-        print_text(_check_summary(len(cases), len(files), mistakes, len(listed) - mistakes))
-        if listed and os.environ.get("GITHUB_ACTIONS") == "true":
-            print("\n".join(_annotations(listed)))  # noqa: T201 - commands that GitHub is to obey
-    return 1 if mistakes or (args.strict and listed) or any(each.share < args.coverage for each in coverage) else 0
-
-
-def _asked_findings(args: argparse.Namespace, cases: Sequence[Case]) -> Iterator[LintFinding]:
-    if args.golds:
-        yield from _undeclared(cases)
-    yield from lint_cases(cases)
-    if args.mutate:
-        yield from mutation_findings(cases)
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = math.nan
-    if not 0 <= share <= 1:
-        raise argparse.ArgumentTypeError(
-            f"must be a number from 0 to 1, such as 0.9, not {text}; without a number, it stands behind the paths"
-        )
-    return share
+        wrong = plural(mistakes, "mistake") if mistakes else "no mistake"
+        warned = f", {plural(len(told) - mistakes, 'warning')}" if len(told) > mistakes else ""
+        print_text(f"{plural(len(cases), 'good case')} in {plural(len(files), 'file')}, {wrong}{warned}")
+        if told and os.environ.get("GITHUB_ACTIONS") == "true":
+            print("\n".join(_annotations(told)))  # noqa: T201 - commands that GitHub is to obey
+    return 1 if mistakes or (args.strict and told) or any(each.share < args.coverage for each in coverage) else 0
 
 
 def _print_coverage(found: SchemaCoverage, lowest: float) -> None:
@@ -170,10 +163,8 @@ def _print_notes(cases: Iterable[Case]) -> None:
     """Name the lists that any order passes in, and the metrics that a published system would not know."""
     found = unordered_lists(cases)
     if found:
-        named = ", ".join(found[:_MOST_LISTS])
-        more = f" and {len(found) - _MOST_LISTS} more" if len(found) > _MOST_LISTS else ""
         remedy = 'where it matters, write `"x-eval-align": {"ordered": true}` there, or the override `align: position`'
-        print_text(f"order is not compared in lists of values: {named}{more}; {remedy}")
+        print_text(f"order is not compared in lists of values: {listed(found, _MOST_LISTS)}; {remedy}")
     ours = names_of_ours(cases)
     if ours:
         advice = "if this schema meant a comparator or transform of its own project, register that by the same name"
@@ -195,44 +186,22 @@ def _annotations(findings: Iterable[LintFinding]) -> list[str]:
 
 
 def _undeclared(cases: Iterable[Case]) -> Iterator[LintFinding]:
-    seen: set[tuple[int, int]] = set()
     for case in cases:
-        if (id(case.gold), id(case.scorer)) in seen:
-            continue
-        seen.add((id(case.gold), id(case.scorer)))
         problems = validate_golds([case.gold], case.schema, strict_types=True)
         places = [(problem.path, f"gold: {problem.message}") for problem in problems]
         yield from gold_findings(case, "undeclared", "mistake", places)
 
 
-def _check_summary(cases: int, files: int, mistakes: int, warnings: int) -> str:
-    wrong = plural(mistakes, "mistake") if mistakes else "no mistake"
-    warned = f", {plural(warnings, 'warning')}" if warnings else ""
-    return f"{plural(cases, 'good case')} in {plural(files, 'file')}, {wrong}{warned}"
-
-
-def add_gold_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of checking golds without a case."""
-    golds = parser.add_argument_group(
-        "golds without a case", "PATHs are then golds: JSON or YAML files, or .jsonl with one gold a line"
-    )
-    golds.add_argument("--schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
-    golds.add_argument("--each", action="store_true", help="a file that holds an array holds one gold an item")
-    golds.add_argument("--id-field", metavar="NAME", help="field that names a record; missing or unusable is a mistake")
-    golds.add_argument("--strict-types", action="store_true", help="a value of another type (but null) is a mistake")
-    golds.add_argument("--no-warn-missing", action="store_true", help="do not list declared fields that are not there")
-    golds.add_argument("--no-json-schema", action="store_true", help="leave out JSON Schema validation proper")
-
-
-def check_golds(args: argparse.Namespace) -> int:
-    """Print what is wrong with the golds; return 0 without mistakes, 1 with; unreadable files raise ExtractError."""
+def _check_golds(args: argparse.Namespace) -> int:
+    """Print what is wrong with golds; return 0 without mistakes, 1 with; unreadable files raise ExtractError."""
     schema = read_schema(args.schema)
     if not args.paths:
         raise ConfigError("--schema needs the golds to check")
-    records = list(read_records(args.paths, each=args.each))
     validator = None if args.no_json_schema else Validator(schema)
     if validator is not None and validator.problem is not None:
         raise ConfigError(f"{args.schema} is no valid JSON Schema: {validator.problem}")
+    counts: Counter[str] = Counter()
+    records = [*read_records(args.paths, each=args.each)]
     problems = validate_golds(
         [gold for _, gold in records],
         schema,
@@ -240,15 +209,13 @@ def check_golds(args: argparse.Namespace) -> int:
         warn_missing=not args.no_warn_missing,
         strict_types=args.strict_types,
     )
-    mistakes = sum(problem.severity == "error" for problem in problems)
     for index, (where, gold) in enumerate(records):
-        for problem in problems:
-            if problem.record == index:
-                print_text(f"{where}: {problem.severity}: `{problem.path}`: {problem.message}")
-        for violation in validator.errors(gold) if validator is not None else ():
-            mistakes += 1
-            print_text(f"{where}: error: {violation}")
-    warnings = sum(problem.severity == "warning" for problem in problems)
-    counts = f"{plural(mistakes, 'mistake')}, {plural(warnings, 'warning')}"
-    print_text(f"{plural(len(records), 'gold')}: {counts}")
-    return 1 if mistakes or (args.strict and warnings) else 0
+        own = [problem for problem in problems if problem.record == index]
+        found = [(problem.severity, f"`{problem.path}`: {problem.message}") for problem in own]
+        found += [("error", str(each)) for each in (validator.errors(gold) if validator is not None else ())]
+        for severity, message in found:
+            counts[severity] += 1
+            print_text(f"{where}: {severity}: {message}")
+    told = f"{plural(counts['error'], 'mistake')}, {plural(counts['warning'], 'warning')}"
+    print_text(f"{plural(len(records), 'gold')}: {told}")
+    return 1 if counts["error"] or (args.strict and counts["warning"]) else 0

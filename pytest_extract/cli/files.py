@@ -7,7 +7,7 @@ import importlib
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,6 +137,17 @@ def load_all_cases(files: Iterable[Path], cache: SchemaCache, problem: str, *, m
     if errors:
         raise ConfigError("\n".join([problem, *errors[:most]]))
     return [case for each in loaded for case in each.cases]
+
+
+def found_case_files(paths: Sequence[Path]) -> list[Path]:
+    """Return the case files among `paths` and below them; raises ConfigError where there is none."""
+    files = [*case_files(paths)]
+    if not files:
+        from pytest_extract.cases.load import SUFFIXES
+
+        names = ", ".join(f"*{suffix}" for suffix in SUFFIXES)
+        raise ConfigError(f"no case file ({names}) in {', '.join(map(str, paths))}")
+    return files
 
 
 def case_files(paths: Iterable[Path]) -> Iterator[Path]:

@@ -8,9 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache, compile_structure
-from pytest_extract.cases.load import SUFFIXES
-from pytest_extract.cli.files import case_files, load_all_cases, print_note, print_text
-from pytest_extract.errors import ConfigError
+from pytest_extract.cli.files import found_case_files, load_all_cases, print_note, print_text
 from pytest_extract.extraction.judge.cache import answer_files, idle_days
 from pytest_extract.extraction.recordings.store import (
     DEFAULT_FOLDER,
@@ -100,11 +98,7 @@ def _day_count(text: str) -> float:
 
 
 def _case_inputs(paths: Sequence[Path], root: Path) -> list[Inputs]:
-    files = [file.resolve() for file in case_files(paths)]
-    if not files:
-        raise ConfigError(
-            f"no case file ({', '.join(f'*{suffix}' for suffix in SUFFIXES)}) in {', '.join(map(str, paths))}"
-        )
+    files = [file.resolve() for file in found_case_files(paths)]
     cache = SchemaCache(compile_structure)
     cases = load_all_cases(files, cache, "the cases have mistakes, so what is used cannot be told:")
     return [inputs_of(case, root) for case in cases]

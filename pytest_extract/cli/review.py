@@ -13,7 +13,7 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.edit import read_gold
 from pytest_extract.cases.load import LoadedFile, load_cases
 from pytest_extract.cases.model import Case
-from pytest_extract.cli.files import case_files, refuse_options
+from pytest_extract.cli.files import found_case_files, refuse_options
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.golds.review import (
@@ -97,11 +97,8 @@ def _items(cases: Sequence[Case], runs: Sequence[Path], notes: list[str]) -> lis
 
 
 def _loaded(paths: Sequence[Path]) -> list[LoadedFile]:
-    files = [*case_files(paths)]
-    if not files:
-        raise ConfigError(f"no case file in {', '.join(map(str, paths))}")
     cache = SchemaCache()
-    return [load_cases(file, cache) for file in files]
+    return [load_cases(file, cache) for file in found_case_files(paths)]
 
 
 def user_name() -> str:

@@ -26,11 +26,9 @@ def test_good_cases_pass(folder, capsys):
     assert capsys.readouterr().out == "1 good case in 1 file, no mistake\n"
 
 
-def test_a_path_in_the_place_of_a_share_is_told(folder, capsys):
-    with pytest.raises(SystemExit):
-        main(["check", "--coverage", str(folder)])
-    told = f"must be a number from 0 to 1, such as 0.9, not {folder}; without a number, it stands behind the paths"
-    assert told in capsys.readouterr().err
+def test_a_share_beyond_1_is_refused(folder, capsys):
+    assert main(["check", str(folder), "--coverage", "90"]) == 2
+    assert "--coverage must be a number from 0 to 1, such as 0.9, not 90" in capsys.readouterr().err
 
 
 def test_mistakes_are_told_with_their_places(folder, capsys):

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.cli.files import print_lines, print_note, terminal_width, write_json
+from pytest_extract.cli.files import note_torn, print_lines, terminal_width, write_json
 from pytest_extract.core.aggregate.slices import slice_name
 from pytest_extract.core.result_json import to_json
 from pytest_extract.core.values import Json
-from pytest_extract.errors import ConfigError, ExtractError, StoreError, nearest
-from pytest_extract.regression.baseline import Baseline
-from pytest_extract.regression.gate import EXIT_USAGE, GateDecision, evaluate_gate, exit_status
+from pytest_extract.errors import ConfigError, StoreError, nearest
+from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
+from pytest_extract.regression.baseline import Baseline, load_baseline
+from pytest_extract.regression.gate import GateDecision, evaluate_gate, exit_status
+from pytest_extract.regression.reasons import resolution_text
 from pytest_extract.regression.resolution import Resolution, resolutions
 from pytest_extract.regression.rules import Rules, read_rule
-from pytest_extract.regression.snapshots import Snapshot
+from pytest_extract.regression.snapshots import Snapshot, snapshot
+from pytest_extract.report.gate import gate_lines
+from pytest_extract.report.lines import line, safe_prose
 from pytest_extract.results import ResultsReader
 
 FORMAT: Final = 4
@@ -61,53 +65,36 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_compare(args: argparse.Namespace) -> int:
-    """Compare, print, and return the exit status."""
-    try:
-        judged, shown, warnings = _evaluate_files(args)
-    except ExtractError as error:
-        print_note("compare", str(error))
-        return EXIT_USAGE
-    for warning in warnings:
-        print_note("compare", warning)
-    _print_comparison(judged, shown, args)
-    return exit_status(judged, args.inconclusive)
-
-
-def _evaluate_files(args: argparse.Namespace) -> tuple[GateDecision, list[Resolution], list[str]]:
-    rules = _rules_from(args)
+    """Compare, print, and return the exit status; raises ExtractError for files that cannot be compared."""
+    given = dict(args.rule)
+    by = map(slice_name, [*given.pop("by", ()), *args.by])
+    rules = Rules(**given, by=tuple(dict.fromkeys(by)))
     before, after = (read_side(path, allow_drafts=rules.allow_drafts) for path in (args.before, args.after))
     if after.baseline is not None:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
-    _check_names(rules.by, before.snapshot, after.snapshot)
-    earlier = pick_variant(before.snapshot, args.before_variant)
-    if (args.before_variant is None) is not (args.after_variant is None) and _is_same_run(before, after):
-        missing = "--after-variant" if args.after_variant is None else "--before-variant"
-        raise ConfigError(f"A and B are the same run: a comparison of its variants needs {missing} too")
-    judged = evaluate_gate(
-        earlier,
-        pick_variant(after.snapshot, args.after_variant),
-        rules,
-        same_run=args.before_variant == args.after_variant and _is_same_run(before, after),
-    )
-    torn = [path for path, side in ((args.before, before), (args.after, after)) if side.run and side.run.torn]
-    return (
-        judged,
-        resolutions(earlier, rules),
-        [f"{path}: the last line is cut off (a killed run?); its case is left out" for path in torn],
-    )
-
-
-def _check_names(by: Iterable[str], *snapshots: Snapshot) -> None:
-    """Raise ConfigError for a tag that no case has, or a dimension that no case has a value for."""
-    known = {name for states in snapshots for state in states.values() for name in state.slices}
-    for name in by:
+    known = {name for side in (before, after) for state in side.snapshot.values() for name in state.slices}
+    for name in rules.by:
         if name not in known:
             raise ConfigError(f"--by: no case has the tag {name!r}{nearest(name, known)}")
-
-
-def _is_same_run(before: Side, after: Side) -> bool:
-    """Whether both files hold one and the same run, times and all."""
-    return before.run is not None and after.run is not None and before.run.has_same_content(after.run)
+    earlier, later = (
+        _of_variant(side.snapshot, variant)
+        for side, variant in ((before, args.before_variant), (after, args.after_variant))
+    )
+    is_same_run = before.run is not None and after.run is not None and before.run.has_same_content(after.run)
+    if (args.before_variant is None) is not (args.after_variant is None) and is_same_run:
+        missing = "--after-variant" if args.after_variant is None else "--before-variant"
+        raise ConfigError(f"A and B are the same run: a comparison of its variants needs {missing} too")
+    judged = evaluate_gate(earlier, later, rules, same_run=args.before_variant == args.after_variant and is_same_run)
+    for side in (before, after):
+        if side.run is not None:
+            note_torn("compare", side.run)
+    shown = resolutions(earlier, rules)
+    if args.json:
+        write_json(comparison_record(judged, shown), None)
+    else:
+        lines = gate_lines(judged, width=terminal_width(100), verbosity=args.verbose)
+        print_lines([*lines, *(line(safe_prose(f"{resolution_text(each)}."), indent=2) for each in shown)])
+    return exit_status(judged, args.inconclusive)
 
 
 def _rule(text: str) -> tuple[str, Any]:
@@ -117,22 +104,11 @@ def _rule(text: str) -> tuple[str, Any]:
         raise argparse.ArgumentTypeError(f"{text!r} {error}") from None
 
 
-def _rules_from(args: argparse.Namespace) -> Rules:
-    """Return the rules that the options ask for. Raises ConfigError where one is out of range."""
-    given = dict(args.rule)
-    by = map(slice_name, [*given.pop("by", ()), *args.by])
-    return Rules(**given, by=tuple(dict.fromkeys(by)))
-
-
 def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
     """Read a baseline or a results file, whichever it is. Raises StoreError with the path.
 
     `allow_drafts`: cases whose golds nobody has reviewed count too.
     """
-    from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
-    from pytest_extract.regression.baseline import load_baseline
-    from pytest_extract.regression.snapshots import snapshot
-
     try:
         with open_regular(path, MOST_BULK_BYTES) as file:
             first = file.readline()
@@ -140,16 +116,14 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
             baseline = load_baseline(read_regular_text(path, MOST_BULK_BYTES))
             if baseline is not None:
                 return Side(baseline.cases, baseline, None)
-    except (OSError, UnicodeDecodeError) as error:
-        raise StoreError(f"{path}: cannot be read: {error}") from error
-    except StoreError as error:
-        raise StoreError(f"{path}: {error}") from error
+    except (OSError, UnicodeDecodeError, StoreError) as error:
+        raise StoreError(f"{path}: {'' if isinstance(error, StoreError) else 'cannot be read: '}{error}") from error
     reader = ResultsReader(path)
     reviewed = (result for result in reader if allow_drafts or not result.draft)
     return Side(snapshot(reviewed), None, reader)
 
 
-def pick_variant(states: Snapshot, variant: str | None) -> Snapshot:
+def _of_variant(states: Snapshot, variant: str | None) -> Snapshot:
     """Return the part of a snapshot that is of one variant, all for None. Raises ConfigError for an unknown one."""
     if variant is None:
         return states
@@ -170,15 +144,3 @@ def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) ->
         **to_json(judged),
         "shows": [to_json(each) for each in shown],
     }
-
-
-def _print_comparison(judged: GateDecision, shown: Sequence[Resolution], args: argparse.Namespace) -> None:
-    if args.json:
-        write_json(comparison_record(judged, shown), None)
-        return
-    from pytest_extract.regression.reasons import resolution_text
-    from pytest_extract.report.gate import gate_lines
-    from pytest_extract.report.lines import line, safe_prose
-
-    lines = gate_lines(judged, width=terminal_width(100), verbosity=args.verbose)
-    print_lines([*lines, *(line(safe_prose(f"{resolution_text(each)}."), indent=2) for each in shown)])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pytest_extract.cli.files import print_note, print_text, refuse_options
 from pytest_extract.core.case_result import CaseResult
@@ -62,20 +64,15 @@ def run_import(args: argparse.Namespace) -> int:
     made = _import_dataset(args)
     for note in made.notes:
         print_note("import", note)
-    gates = ""
-    if made.broken > 1:
-        gates = f"; {made.broken:,} golds break their own schema: the schema gates of their cases are off"
-    if made.broken == 1:
-        gates = "; 1 gold breaks its own schema: the schema gate of its case is off"
-    if made.uncompared:
-        golds = "1 gold holds" if made.uncompared == 1 else f"{made.uncompared} golds hold"
-        gates += f"; {golds} values that are compared with nothing, as told above"
     files = ", ".join(str(path) for path in made.files if path.suffix == ".yaml")
-    print_text(f"{len(made.records)} cases in {files}{gates}")
-    if made.judged:
-        needs = "1 case has" if made.judged == 1 else f"{made.judged:,} of {plural(len(made.records), 'case')} have"
-        text = f"{needs} fields whose values only a judge can compare, if they are not equal"
-        print_text(f"{text}: {GIVE_A_JUDGE}")
+    print_text(f"{plural(len(made.records), 'case')} in {files}")
+    for count, what in (
+        (made.broken, "golds that break their own schema, so that the schema gates of their cases are off"),
+        (made.uncompared, "golds with values that are compared with nothing, as told above"),
+        (made.judged, f"cases with fields that only a judge can compare ({GIVE_A_JUDGE})"),
+    ):
+        if count:
+            print_text(f"{what}: {count:,}")
     if made.responses:
         _score_responses(made, args.target)
     return 0
@@ -115,23 +112,10 @@ def _score_responses(made: Imported, folder: Path) -> None:
 
 
 def _import_dataset(args: argparse.Namespace) -> Imported:
+    """Call the function of the dataset's importer: that of `extract-bench` is `extract_bench.import_extract_bench`."""
+    name = args.dataset.replace("-", "_")
+    importer: Any = importlib.import_module(f"pytest_extract.importers.{name}")
     target = ImportFolder(folder=args.target, force=args.force, show_replaced=_show_replaced)
-    if args.dataset == "extract-bench":
-        from pytest_extract.importers.extract_bench import import_extract_bench
-
-        return import_extract_bench(args.source, target, copy=args.copy)
-    if args.dataset == "deepjsoneval":
-        from pytest_extract.importers.deepjsoneval import import_deepjsoneval
-
-        return import_deepjsoneval(args.source, target)
-    if args.dataset == "llama-extract-bench":
-        from pytest_extract.importers.llama_extract_bench import import_llama_extract_bench
-
-        return import_llama_extract_bench(args.source, target)
-    if args.dataset == "corrections":
-        from pytest_extract.importers.corrections import import_corrections
-
-        return import_corrections(args.source, target)
-    from pytest_extract.importers.sob import import_sob
-
-    return import_sob(args.source, target, modality=args.modality)
+    options = {"extract-bench": {"copy": args.copy}, "sob": {"modality": args.modality}}.get(args.dataset, {})
+    made: Imported = getattr(importer, f"import_{name}")(args.source, target, **options)
+    return made

@@ -59,7 +59,7 @@ def test_extract_bench(bench, capsys, how):
     assert main(["import", "extract-bench", str(bench / "src"), str(bench / "out"), *how]) == 0
     told = capsys.readouterr()
     assert told.out.startswith("3 cases in ")
-    assert "1 gold breaks its own schema: the schema gate of its case is off" in told.out
+    assert "the schema gates of their cases are off: 1\n" in told.out
     assert "lost.gold.json: left out, lost.pdf is not there" in told.err
     files = [bench / "out/finance/bills/bills.extract.yaml", bench / "out/hiring/cv/cv.extract.yaml"]
     cases = loaded(*files)
@@ -82,14 +82,14 @@ def test_that_a_judge_will_be_needed_is_said_beforehand(bench, capsys):
     put(bench / "src/hiring/cv/cv-schema.json", judged)
     put(bench / "src/hiring/cv/pdf+gold/ada.gold.json", {"name": "Ada"})
     assert main(["import", "extract-bench", str(bench / "src"), str(bench / "out")]) == 0
-    assert "1 case has fields whose values only a judge can compare" in (told := capsys.readouterr().out)
+    assert "cases with fields that only a judge can compare (" in (told := capsys.readouterr().out)
     assert "give --extract-judge-model=PROVIDER/NAME" in told
     rows = [{"id": n, "text": "x", "category": "c", "true_depth": 3, "json": '{"name": "A"}'} for n in range(3)]
     schemas = [judged, judged, SCHEMA]
     lines = [json.dumps({**row, "schema": json.dumps(schema)}) for row, schema in zip(rows, schemas, strict=True)]
     put(bench / "part.jsonl", "\n".join(lines))
     assert main(["import", "deepjsoneval", str(bench / "part.jsonl"), str(bench / "dj")]) == 0
-    assert "2 of 3 cases have fields whose values only a judge can compare" in capsys.readouterr().out
+    assert capsys.readouterr().out.endswith("): 2\n")
 
 
 def test_no_judge_is_mentioned_where_none_is_needed(bench, capsys):
@@ -123,7 +123,7 @@ def test_a_copied_gold_is_shown_before_it_is_replaced(bench, capsys):
     put(folder / "two.gold.json", {"total": 7, "note": "checked\x1b[2J"})
     assert main([*args, "--force"]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert told[:-1] == [
+    assert told[:-2] == [
         f'{folder / "two.gold.json"}: total: 7 -> "1"',
         f'{folder / "two.gold.json"}: note: "checked\\x1b[2J" -> (missing)',
     ]
@@ -159,7 +159,7 @@ def test_golds_of_a_dataset_are_shown_before_they_are_replaced(tmp_path, capsys)
         row(7), row(8, json='{"total": "x"}'), row(5, schema='{"type": "string"}', json='"one"'),
     )  # fmt: skip
     assert main([*args, "--force"]) == 0
-    assert capsys.readouterr().out.splitlines()[:-1] == [
+    assert capsys.readouterr().out.splitlines()[:-2] == [
         f"{dataset}: 7: total: 15 -> 1.5",
         f'{dataset}: 8: total: 1.5 -> "x"',
         f"{dataset}: 9: total: 1.5 -> (missing)",
@@ -418,7 +418,7 @@ def test_golds_with_values_that_nothing_compares_are_told_and_allowed(bench, cap
     assert main(["import", "extract-bench", str(bench / "src"), str(bench / "out")]) == 0
     told = capsys.readouterr()
     assert "one: #1.gold.json: 2 of 3 gold values are compared with nothing: `sum` (2)" in told.err
-    assert "2 golds hold values that are compared with nothing" in told.out
+    assert "golds with values that are compared with nothing, as told above: 2" in told.out
     file = bench / "out/finance/bills/bills.extract.yaml"
     text = file.read_text(encoding="utf-8")
     assert text.count("  uncompared: allow\n") == 1
@@ -604,7 +604,7 @@ def llama(tmp_path):
 def test_the_extract_bench_of_run_llama(llama, capsys):
     assert main(["import", "llama-extract-bench", str(llama / "src"), str(llama / "cases")]) == 0
     told = capsys.readouterr()
-    assert told.out.startswith("1 cases in ")
+    assert told.out.startswith("1 case in ")
     assert "1 fields have normalizers" in told.err
     (case,) = loaded(llama / "cases" / "llama-extract-bench.extract.yaml")
     assert (case.id, case.gold, case.nulls) == ("short/form", LLAMA["expected_output"], "value")

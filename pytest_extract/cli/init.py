@@ -6,10 +6,12 @@ import argparse
 import glob
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,13 +23,14 @@ from pytest_extract.cli.files import (
     case_files,
     load_all_cases,
     print_note,
+    print_text,
     read_schema,
     refuse_options,
     schema_of_class,
 )
 from pytest_extract.core.values import Json
 from pytest_extract.documents import MEDIA_TYPES
-from pytest_extract.errors import ConfigError, StoreError
+from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 from pytest_extract.files import write_atomic
 
 _CASE: Final = """\
@@ -88,18 +91,18 @@ _SUITE: Final = """\
 # A case for each document. All keys: pytest-extract schema print
 documents: {documents}
 schema: {schema}
-gold: {gold}
+gold: "golds/{{path}}.json"
 thresholds: {{pass_rate: 1.0}}
 """
-_GROUPS: Final = """\
-# A case for each document, named by what tells documents of one name apart. All keys: pytest-extract schema print
+_CASES: Final = """\
+# A case for each document, named by its path, as some have the same name. All keys: pytest-extract schema print
 defaults:
   schema: {schema}
   thresholds: {{pass_rate: 1.0}}
 cases:
 """
-_GROUP: Final = """\
-  - documents: {documents}
+_DOCUMENT: Final = """\
+  - document: {document}
     id: {id}
     gold: {gold}
 """
@@ -138,16 +141,16 @@ def run_init(args: argparse.Namespace) -> int:
         suite = args.suite or suite_path(patterns)
         unwritten = write_suite(patterns, suite, args.schema)
         if unwritten is not None:
-            print(f"write the fields that you want into {unwritten}")  # noqa: T201 - printing is the command
+            print_text(f"write the fields that you want into {unwritten}")
         shown = shlex.quote(str(suite))
-        print(f"then make the golds: pytest-extract draft {shown} --model=PROVIDER/NAME --budget=USD")  # noqa: T201
-        print(f"now run: pytest {shown}")  # noqa: T201 - as above
+        print_text(f"then make the golds: pytest-extract draft {shown} --model=PROVIDER/NAME --budget=USD")
+        print_text(f"now run: pytest {shown}")
         return 0
     if len(args.paths) > 1 or args.schema or args.suite:
         raise ConfigError("no document is there: give files, or folders that hold documents")
     folder = args.paths[0] if args.paths else Path()
     _write({folder / name: text for name, text in FILES.items()})
-    print(f"now run: pytest {shlex.quote(str(folder / 'cases'))}")  # noqa: T201 - printing is the command
+    print_text(f"now run: pytest {shlex.quote(str(folder / 'cases'))}")
     return 0
 
 
@@ -157,7 +160,7 @@ def _write(texts: Mapping[Path, str]) -> None:
         raise StoreError(f"already there: {', '.join(there)}; nothing was written")
     for path, text in texts.items():
         write_atomic(path, text)
-        print(f"wrote {path}")  # noqa: T201 - printing is the command
+        print_text(f"wrote {path}")
 
 
 def document_patterns(paths: Sequence[Path]) -> list[Path]:
@@ -166,24 +169,30 @@ def document_patterns(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         if path.is_file():
             found.append(path)
-        elif path.is_dir() and path.resolve() != Path.cwd():
-            suffixes = {
-                file.suffix
-                for file in path.rglob("*")
-                if file.is_file()
-                and file.suffix.lower() in MEDIA_TYPES.keys() - _NOT_DOCUMENTS
-                and not any(part.startswith(".") for part in file.relative_to(path).parts)
-            }
-            if not any(path.rglob("*.extract.y*ml")):
-                found += [path / "**" / f"*{suffix}" for suffix in sorted(suffixes)]
+        elif path.is_dir() and path.resolve() != Path.cwd() and not any(path.rglob("*.extract.y*ml")):
+            with suppress(CaseFileError):  # no file is there
+                kinds = {Path(each.file).suffix for each in matched_documents(path, ["**/*"])}
+                documents = sorted(kind for kind in kinds if kind.lower() in MEDIA_TYPES.keys() - _NOT_DOCUMENTS)
+                found += [path / "**" / f"*{kind}" for kind in documents]
         elif not path.exists() and path.suffix.lower() in MEDIA_TYPES:
             raise ConfigError(f"{path} is not there")
     return found
 
 
+def _home(pattern: Path) -> Path:
+    """Return the folder of a document, or that below which a pattern looks for some."""
+    return pattern.parent if pattern.is_file() else pattern.parents[1]
+
+
+def _pattern(pattern: Path, folder: Path) -> str:
+    """Return a document or pattern as a case file in `folder` writes it: only wildcards are any."""
+    inside = pattern.relative_to(_home(pattern)).as_posix()
+    return f"{glob.escape(_relative(_home(pattern), folder))}/{glob.escape(inside) if pattern.is_file() else inside}"
+
+
 def suite_path(patterns: Sequence[Path]) -> Path:
-    """Return the case file that a suite of documents has by default."""
-    name = plain_name(_home(patterns[0]).name)
+    """Return the case file that a suite of documents has by default: named after the folder of the first."""
+    name = re.sub(r"[^\w.-]", "-", _home(patterns[0]).resolve().name).strip("-.") or "documents"
     return Path("cases") / f"{name}.extract.yaml"
 
 
@@ -194,78 +203,35 @@ def write_suite(patterns: Sequence[Path], suite: Path, schema: str | None) -> Pa
     """
     if not suite.name.endswith(SUFFIXES):
         raise ConfigError(f"--suite {suite}: the name of a case file ends in {' or '.join(SUFFIXES)}")
-    folder = suite.parent
     texts = {}
     if schema is not None:
         read_schema(schema)
         file, pointer = path_and_pointer(schema)
-        named = _relative(Path(file), folder) + (f"#{pointer}" if pointer else "")
+        named = _relative(file, suite.parent) + (f"#{pointer}" if pointer else "")
     else:
         named = f"{case_name(suite)}.schema.json"
-        texts[folder / named] = _DRAFT_SCHEMA
-    groups = _groups(patterns)
-    keys = [
-        {
-            "documents": _yaml(names[0] if len(names := [_pattern(path, folder) for path in group]) == 1 else names),
-            "id": _yaml(name),
-            "gold": _yaml(f"golds/{name}.json"),
-        }
-        for name, group in groups.items()
-    ]
-    if len(keys) == 1:
-        text = _SUITE.format(schema=_yaml(named), **keys[0])
+        texts[suite.parent / named] = _DRAFT_SCHEMA
+    found = [*matched_documents(Path(), [_pattern(each, Path()) for each in patterns])]
+    if len({each.path for each in found}) == len(found):
+        documents = _yaml([_pattern(each, suite.parent) for each in patterns])
+        text = _SUITE.format(schema=_yaml(named), documents=documents)
     else:
-        text = _GROUPS.format(schema=_yaml(named)) + "".join(_GROUP.format(**each) for each in keys)
-    _write({suite: editor_line(suite.name) + text, **texts, folder / EDITOR_SCHEMA: case_file_schema()})
+        top = os.path.commonpath([Path(each.file).resolve().parent for each in found])
+        text = _CASES.format(schema=_yaml(named))
+        for each in found:
+            name = _relative(Path(each.file).resolve(), top)
+            document = _relative(each.file, suite.parent)
+            text += _DOCUMENT.format(document=_yaml(document), id=_yaml(name), gold=_yaml(f"golds/{name}.json"))
+    _write({suite: editor_line(suite.name) + text, **texts, suite.parent / EDITOR_SCHEMA: case_file_schema()})
     return next(iter(texts), None)
 
 
-def _groups(patterns: Sequence[Path]) -> dict[str, list[Path]]:
-    """Return the patterns by the ids of their documents: all together, or by folder and kind where ids would be alike.
-
-    A pattern of which another, of a folder above, has all documents is left out.
-    """
-    found: list[Path] = []
-    ids: dict[Path, str] = {}
-    for pattern in sorted(patterns, key=lambda each: len(_home(each).parts)):
-        documents = {Path(each.file).resolve(): each.path for each in matched_documents(Path(), [_pattern(pattern)])}
-        if not documents.keys() <= ids.keys():
-            found.append(pattern)
-            ids |= documents
-    if len(set(ids.values())) == len(ids):
-        return {"{stem}" if all(pattern.is_file() for pattern in found) else "{path}": found}
-    top = os.path.commonpath([_home(pattern) for pattern in found])
-    has_kinds = len({pattern.suffix for pattern in found}) > 1
-    groups: dict[str, list[Path]] = {}
-    for pattern in found:
-        name = Path(os.path.relpath(_home(pattern), top), "{path}").as_posix()
-        groups.setdefault(name + pattern.suffix if has_kinds else name, []).append(pattern)
-    return groups
-
-
-def _home(pattern: Path) -> Path:
-    """Return the folder of a document, or that below which a pattern looks for some."""
-    return (pattern.parent if pattern.is_file() else pattern.parents[1]).resolve()
-
-
-def _pattern(pattern: Path, folder: Path | None = None) -> str:
-    """Return a document or pattern as a case file in `folder` (None: here) writes it: only wildcards are any."""
-    fixed, wild = (pattern, ()) if pattern.is_file() else (pattern.parents[1], pattern.parts[-2:])
-    text = glob.escape(str(fixed) if folder is None else _relative(fixed, folder))
-    return Path(text, *wild).as_posix()
-
-
-def _relative(path: Path, folder: Path) -> str:
+def _relative(path: str | Path, folder: str | Path) -> str:
     return Path(os.path.relpath(path, folder)).as_posix()
 
 
 def _yaml(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def plain_name(name: str) -> str:
-    """Return a folder's name as the name of a case file."""
-    return "".join(char if char.isalnum() or char in "-_." else "-" for char in name).strip("-.") or "documents"
 
 
 PLUGIN = "pytest_extract.plugin.named_extractors"
@@ -310,23 +276,14 @@ def run_draft(args: argparse.Namespace) -> int:
     suites = _suites(args)
     missing = _missing_golds(suites)
     if not missing:
-        print("every gold is there: nothing to draft")  # noqa: T201 - printing is the command
+        print_text("every gold is there: nothing to draft")
         return 0
     options = [f"--extract-model={name}" for name in (*args.model, *args.extractor)]
     options += [f"--extract-repeat={args.repeat}"] if args.repeat is not None else []
     options += [f"--extract-budget={args.budget}"] if args.budget is not None else []
     options += ["-p", PLUGIN] if args.extractor else []
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        *map(str, suites),
-        "-q",
-        "--tb=short",
-        "-rN",
-        "--extract-update-gold=new",
-    ]
-    command += [*options, *args.pytest]
+    command = [sys.executable, "-m", "pytest", *map(str, suites), "-q", "--tb=short", "-rN"]
+    command += ["--extract-update-gold=new", *options, *args.pytest]
     if args.model or args.dry_run:
         forecast = subprocess.run([*command, "--extract-dry-run"], check=False)  # noqa: S603 - our own interpreter
         if args.dry_run or forecast.returncode not in (0, 5):

@@ -73,11 +73,11 @@ def test_documents_get_a_suite_whose_golds_a_run_can_make(tmp_path, capsys, monk
 @pytest.mark.parametrize(
     ("args", "ids"),
     [
-        (["a", "b"], ["a/x", "a/z", "b/x"]),
-        (["a/x.txt", "b/x.txt"], ["a/x", "b/x"]),
+        (["a", "b"], ["a/x.txt", "a/z.txt", "b/x.txt"]),
+        (["a/x.txt", "b/x.txt"], ["a/x.txt", "b/x.txt"]),
         (["k"], ["x.html", "s/x.txt", "x.txt"]),
         (["a/z.txt", "b/x.txt"], ["z", "x"]),
-        (["k/s", "k/s/x.txt", "b"], ["b/x", "k/s/x"]),
+        (["k/s", "k/s/x.txt", "b"], ["b/x.txt", "k/s/x.txt"]),
         (["d/inv[1].txt"], ["inv[1]"]),
         (["e[1]", "b"], ["e[1]/x", "x"]),
     ],

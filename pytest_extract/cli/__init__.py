@@ -104,9 +104,7 @@ def _without_command(typed: str, arguments: Sequence[str]) -> int:
     )
     if not is_group:
         parser.add_argument("--version", action="store_true", help="print the version")
-        parser.add_argument(
-            "--print-completion", metavar="SHELL", help="print completion, such as for bash or zsh (needs shtab)"
-        )
+        parser.add_argument("--print-completion", metavar="SHELL", help="print completion for a shell (needs shtab)")
     if typed and typed != _GROUP and not typed.startswith("-"):
         from pytest_extract.errors import nearest
 

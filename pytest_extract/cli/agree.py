@@ -45,19 +45,11 @@ def agree_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("second", type=Path, metavar="B", nargs="?", help="the other's; files are paired by name")
     golds = parser.add_argument_group("golds")
     golds.add_argument("--schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
-    golds.add_argument(
-        "--dispute",
-        action="store_true",
-        help="open in A's reviews what they disagree on, with both values, and close what they no longer do",
-    )
+    golds.add_argument("--dispute", action="store_true", help="open in A's reviews what they dispute, close the rest")
     golds.add_argument("--json", action="store_true", help="print JSON")
     verdicts = parser.add_argument_group("verdicts")
     verdicts.add_argument(
-        "--recordings",
-        type=Path,
-        default=Path(DEFAULT_FOLDER),
-        metavar="DIR",
-        help="folder of the recordings, beside which the judge's answers are kept (default: %(default)s)",
+        "--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR", help="default: %(default)s"
     )
     verdicts.add_argument("--min-agreement", type=float, metavar="RATE", help="exit 1 below this rate (0 to 1)")
     verdicts.add_argument("--min-kappa", type=float, metavar="KAPPA", help="exit 1 below this kappa")

@@ -52,34 +52,14 @@ def check_arguments(parser: argparse.ArgumentParser) -> None:
         "occur twice and, of folders, files and recordings that no case uses. Exit status: 0 no mistake, 1 some, 2 "
         "nothing to check."
     )
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="case files or folders (default: .)")
+    parser.add_argument("--extensions", metavar="MODULE[:NAME]", help="the project's own metrics, such as `conftest`")
+    parser.add_argument("--golds", action="store_true", help="refuse undeclared and missing fields, and other types")
+    parser.add_argument("--evidence", action="store_true", help="warn of gold values not found in the document")
     parser.add_argument(
-        "paths", nargs="*", type=Path, metavar="PATH", help="case files, or folders of them (default: .)"
+        "--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR", help="default: %(default)s"
     )
-    parser.add_argument(
-        "--extensions",
-        metavar="MODULE[:NAME]",
-        help="the project's own metrics: a module with decorated functions (conftest), or an Extensions object in it",
-    )
-    parser.add_argument(
-        "--golds",
-        action="store_true",
-        help="hold golds to more than their JSON Schema: no undeclared field, no declared one left out, no other type",
-    )
-    parser.add_argument(
-        "--evidence", action="store_true", help="look up every gold value in its document, and warn of those not there"
-    )
-    parser.add_argument(
-        "--recordings",
-        type=Path,
-        default=Path(DEFAULT_FOLDER),
-        metavar="DIR",
-        help="the folder in which to look for recordings that no case can use any more (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--mutate",
-        action="store_true",
-        help="change the golds as a model's mistake would, and warn of fields whose changes pass their case",
-    )
+    parser.add_argument("--mutate", action="store_true", help="warn of fields of which likely mistakes pass")
     parser.add_argument(
         "--coverage",
         nargs="?",

@@ -43,7 +43,7 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--before-variant", metavar="VARIANT", help="compare this variant (model, prompt) of A only")
     parser.add_argument("--after-variant", metavar="VARIANT", help="compare this variant (model, prompt) of B only")
     parser.add_argument(
-        "--inconclusive", choices=("pass", "warn", "fail"), help="exit status of UNDECIDED: 0, 0 or 1 (default 3)"
+        "--inconclusive", choices=("pass", "warn", "fail"), help="exit 0, 0 or 1 if UNDECIDED (default 3)"
     )
     parser.add_argument(
         "--rule",
@@ -54,11 +54,7 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
         help="set a rule of the gate (alpha=0.05, max_fallen=0, ...), as --extract-rule of pytest does; repeatable",
     )
     parser.add_argument(
-        "--by",
-        action="append",
-        default=[],
-        metavar="TAG",
-        help="judge each value of this tag (or depth, breadth, modality, ...) too",
+        "--by", action="append", default=[], metavar="TAG", help="judge each value of this tag too; repeatable"
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="show every changed field and case")

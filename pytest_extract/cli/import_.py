@@ -33,24 +33,11 @@ def import_arguments(parser: argparse.ArgumentParser) -> None:
         "hold are scored into a results file, which `leaderboard` ranks."
     )
     parser.add_argument("dataset", choices=DATASETS, help="layout of SRC")
-    parser.add_argument(
-        "source",
-        type=Path,
-        metavar="SRC",
-        help="folder (extract-bench, llama-extract-bench), JSONL file or .xlsx",
-    )
+    parser.add_argument("source", type=Path, metavar="SRC", help="folder, JSONL file or .xlsx of the dataset")
     parser.add_argument("target", type=Path, metavar="DEST", help="folder for the case files")
     parser.add_argument("--copy", action="store_true", help="extract-bench: copy documents, schemas and golds there")
-    parser.add_argument(
-        "--modality",
-        choices=MODALITIES,
-        help="sob: of all records (default: as the name of SRC or of a folder above it says, else text)",
-    )
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="write over files that are there, and show each value of a gold that changes",
-    )
+    parser.add_argument("--modality", choices=MODALITIES, help="sob: of all records (default: as SRC says, else text)")
+    parser.add_argument("--force", action="store_true", help="overwrite files; show the gold values that change")
 
 
 def run_import(args: argparse.Namespace) -> int:

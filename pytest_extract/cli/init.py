@@ -123,15 +123,9 @@ def init_arguments(parser: argparse.ArgumentParser) -> None:
         f"Without documents, write {', '.join(FILES)} below DIR. With documents (files, or folders that hold some), "
         "write a suite with a case for each of them. What is there already is never touched."
     )
-    parser.add_argument(
-        "paths", type=Path, nargs="*", default=[], metavar="DOCS|DIR", help="documents, or a folder for the first case"
-    )
-    parser.add_argument(
-        "--schema", metavar="SCHEMA", help="JSON Schema of the documents; `file.json#/pointer` reaches inside"
-    )
-    parser.add_argument(
-        "--suite", type=Path, metavar="FILE", help="case file of the documents (default: cases/FOLDER.extract.yaml)"
-    )
+    parser.add_argument("paths", type=Path, nargs="*", default=[], metavar="DOCS|DIR", help="documents, or a folder")
+    parser.add_argument("--schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
+    parser.add_argument("--suite", type=Path, metavar="FILE", help="case file (default: cases/FOLDER.extract.yaml)")
 
 
 def run_init(args: argparse.Namespace) -> int:
@@ -245,25 +239,15 @@ def draft_arguments(parser: argparse.ArgumentParser) -> None:
         "`extractor` fixture is called. No gold that is there changes. Exit status: 0 all golds are there, 1 not all."
     )
     parser.add_argument("paths", nargs="+", type=Path, metavar="DOCS|CASES", help="documents, case files, or folders")
-    parser.add_argument(
-        "--schema", metavar="SCHEMA", help="of documents: a file (`file.json#/pointer`), or MODULE:CLASS of pydantic"
-    )
+    parser.add_argument("--schema", metavar="SCHEMA", help="of documents: a file, or MODULE:CLASS of pydantic")
     parser.add_argument("--suite", type=Path, metavar="FILE", help="case file of the documents")
     parser.add_argument("--model", action="append", default=[], metavar="PROVIDER/NAME", help="a model; repeatable")
-    parser.add_argument(
-        "--extractor", action="append", default=[], metavar="MODULE:FUNCTION", help="an extractor; repeatable"
-    )
+    parser.add_argument("--extractor", action="append", default=[], metavar="MODULE:FUNCTION", help="repeatable")
     parser.add_argument("--repeat", type=int, metavar="N", help="extract each document N times with each of them")
-    parser.add_argument(
-        "--budget", type=float, metavar="USD", help="stop calling when this is spent; needed with --model"
-    )
+    parser.add_argument("--budget", type=float, metavar="USD", help="stop when this is spent; needed with --model")
     parser.add_argument("--dry-run", action="store_true", help="forecast calls and cost, and stop")
     parser.add_argument(
-        "--pytest",
-        action="append",
-        default=[],
-        metavar="OPTION",
-        help="an option for pytest: --pytest=--extract-record=once",
+        "--pytest", action="append", default=[], metavar="OPTION", help="as --pytest=--extract-record=once"
     )
 
 

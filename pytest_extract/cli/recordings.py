@@ -37,9 +37,7 @@ def recordings_arguments(parser: argparse.ArgumentParser) -> None:
     pruning.add_argument("--dry-run", action="store_true", help="only say what would be removed")
     pruning.set_defaults(prune=True, unused=True)
     for action in (listing, pruning):
-        action.add_argument(
-            "paths", nargs="*", type=Path, metavar="PATH", help="case files, or folders of them (default: .)"
-        )
+        action.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="case files or folders (default: .)")
         action.add_argument(
             "--answers-unused-for",
             type=_day_count,
@@ -47,13 +45,7 @@ def recordings_arguments(parser: argparse.ArgumentParser) -> None:
             help="the judge's answers too that no run on this machine has used for so long (a checkout counts as use)",
         )
         action.add_argument("--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR")
-        action.add_argument(
-            "--root",
-            type=Path,
-            default=Path(),
-            metavar="DIR",
-            help="pytest's rootdir: names in recordings are relative to it",
-        )
+        action.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="pytest's rootdir")
 
 
 def run_recordings(args: argparse.Namespace) -> int:

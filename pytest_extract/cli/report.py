@@ -139,9 +139,7 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TAG",
         help=f"split the run by this tag of the cases, or by one of these; repeatable. {built_in}",
     )
-    parser.add_argument(
-        "--as", dest="as_", choices=VIEWS, help=f"the system whose numbers `--by` shows (default: {VIEWS[0]})"
-    )
+    parser.add_argument("--as", dest="as_", choices=VIEWS, help=f"whose numbers `--by` shows (default: {VIEWS[0]})")
     parser.add_argument(
         "--auto-accept",
         type=float,
@@ -149,16 +147,10 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
         help="propose by field the lowest confidence from which this share of values is right, on half of the cases; "
         "check it on the others",
     )
-    parser.add_argument(
-        "--calibration",
-        action="store_true",
-        help="show by field whether values are right as often as their confidence says",
-    )
+    parser.add_argument("--calibration", action="store_true", help="compare confidence with the share of right values")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="list every field and every case")
-    parser.add_argument(
-        "--samples", type=int, default=SAMPLES, metavar="N", help="resamples of the intervals (default %(default)s)"
-    )
+    parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help="resamples (default %(default)s)")
     parser.add_argument("-o", "--output", action="append", default=[], metavar="FILE", help=HELP)
     parser.add_argument(
         "--html-pages",
@@ -302,24 +294,11 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
     parser.add_argument(
-        "--by",
-        action="append",
-        default=[],
-        metavar="TAG",
-        help="rank each slice of this tag of the cases (or depth, breadth, modality, ...) by itself; repeatable",
+        "--by", action="append", default=[], metavar="TAG", help="rank each slice of this tag of the cases; repeatable"
     )
-    parser.add_argument(
-        "--as",
-        dest="as_",
-        choices=("sob",),
-        help="read SOB's own result files (rows as JSONL, columns or means as JSON, also .gz) and print its tables",
-    )
-    parser.add_argument(
-        "--modality",
-        choices=tuple(MODALITY_WEIGHTS),
-        help="with --as sob: the modality of rows (default: as the name of the file or of a folder above it says)",
-    )
-    parser.add_argument("--samples", type=int, metavar="N", help="with --as sob: resamples of the intervals")
+    parser.add_argument("--as", dest="as_", choices=("sob",), help="print SOB's tables from its own result files")
+    parser.add_argument("--modality", choices=tuple(MODALITY_WEIGHTS), help="with --as sob (default: as the path says)")
+    parser.add_argument("--samples", type=int, metavar="N", help="with --as sob: resamples")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 

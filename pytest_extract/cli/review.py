@@ -43,13 +43,7 @@ def review_arguments(parser: argparse.ArgumentParser) -> None:
         "once, to that place of the gold alone; who decided is kept beside the gold. Exit status: 0 nothing is open "
         "any more, 1 something is, or a case file has a mistake."
     )
-    parser.add_argument(
-        "paths",
-        nargs="*",
-        type=Path,
-        metavar="RUN.jsonl|CASES",
-        help="results files, case files or folders (default: .)",
-    )
+    parser.add_argument("paths", nargs="*", type=Path, metavar="RUN.jsonl|CASES", help="files or folders (default: .)")
     parser.add_argument("--terminal", action="store_true", help="ask here, in place of a page")
     parser.add_argument("--by", metavar="NAME", help="who decides (default: git's user.name, or the user's name)")
     parser.add_argument("--port", type=int, default=0, help="port of the page on 127.0.0.1 (default: a free one)")

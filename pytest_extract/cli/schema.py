@@ -40,15 +40,9 @@ def infer_arguments(parser: argparse.ArgumentParser) -> None:
         "Infer a JSON Schema that every one of the golds satisfies: number for 1 and 2.5, null where it occurs, keys "
         "that are always there required. Of a pydantic model, dataclass or TypedDict (MODULE:CLASS), print its schema."
     )
-    parser.add_argument(
-        "golds", nargs="+", metavar="GOLD|MODULE:CLASS", help="JSON or YAML file, .jsonl with one a line, or a class"
-    )
+    parser.add_argument("golds", nargs="+", metavar="GOLD|MODULE:CLASS", help="JSON, YAML or .jsonl files, or a class")
     parser.add_argument("--each", action="store_true", help="a file that holds an array holds one gold an item")
-    parser.add_argument(
-        "--first-type",
-        action="store_true",
-        help="take the type of the first value that is not null and require nothing, as struct-extract-eval does",
-    )
+    parser.add_argument("--first-type", action="store_true", help="take the first value's type, as struct-extract-eval")
     parser.add_argument("--annotate", choices=tuple(DEFAULTS), help="write the default metrics in too")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
 
@@ -162,14 +156,9 @@ def resolve_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     parser.add_argument(
-        "--from",
-        dest="dialect",
-        choices=DIALECTS,
-        help="only translate a schema of OpenAPI 3.0 or Gemini (`nullable`, types in capitals) into JSON Schema",
+        "--from", dest="dialect", choices=DIALECTS, help="only translate a schema of OpenAPI 3.0 or Gemini"
     )
-    parser.add_argument(
-        "--published", action="store_true", help="lose what struct-extract-eval loses, to get its very output"
-    )
+    parser.add_argument("--published", action="store_true", help="lose what struct-extract-eval loses")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
 
 

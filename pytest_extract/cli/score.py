@@ -39,25 +39,15 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     parser.add_argument("gold", type=Path, metavar="GOLD")
     parser.add_argument("output", type=Path, metavar="OUTPUT")
-    parser.add_argument(
-        "--as", dest="as_", metavar="S,S", help=f"systems to put side by side: {', '.join(SYSTEMS)}, or `all`"
-    )
-    parser.add_argument(
-        "--document-report",
-        action="store_true",
-        help="print ExtractBench's report of the document as JSON: confusion, metrics, reasons, coverage of the paths",
-    )
+    parser.add_argument("--as", dest="as_", metavar="S,S", help=f"side by side: {', '.join(SYSTEMS)}, or `all`")
+    parser.add_argument("--document-report", action="store_true", help="print ExtractBench's report as JSON")
     parser.add_argument("--judge", choices=("exact", "fuzzy", "llm"), default="exact", help="default: exact")
     parser.add_argument("--judge-model", metavar="PROVIDER/NAME", help="model of `--judge llm`")
     parser.add_argument("--modality", choices=("text", "image", "audio"), default="text")
     parser.add_argument("--extensions", metavar="MODULE[:NAME]", help="the project's own metrics, as for `check`")
     parser.add_argument("--confidence", metavar="SHAPE", help="shape of an output with confidence, as in a case")
     parser.add_argument("--repair", action="store_true", help="mend broken JSON, and say so")
-    parser.add_argument(
-        "--no-schema-gate",
-        action="store_true",
-        help="count what an output that breaks the schema got right, as `gates: {schema: false}` does in a case",
-    )
+    parser.add_argument("--no-schema-gate", action="store_true", help="score what breaks the schema, too")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("--all", action="store_true", help=f"list every leaf, not the first {_MOST_ROWS}")
 

@@ -128,14 +128,14 @@ def _imported(module: str) -> Any:
         sys.path.pop(0)
 
 
-def load_all_cases(files: Iterable[Path], cache: SchemaCache, problem: str, *, most: int | None = None) -> list[Case]:
-    """Return the cases of all files; ConfigError for mistakes in them: `problem` and the mistakes, at most `most`."""
+def load_all_cases(files: Iterable[Path], cache: SchemaCache, problem: str) -> list[Case]:
+    """Return the cases of all files; ConfigError for mistakes in them: `problem` and the mistakes."""
     from pytest_extract.cases.load import load_cases  # `score` reads no cases
 
     loaded = [load_cases(file, cache) for file in files]
     errors = [str(error) for each in loaded for error in each.errors]
     if errors:
-        raise ConfigError("\n".join([problem, *errors[:most]]))
+        raise ConfigError("\n".join([problem, *errors]))
     return [case for each in loaded for case in each.cases]
 
 
@@ -152,26 +152,18 @@ def found_case_files(paths: Sequence[Path]) -> list[Path]:
 
 def case_files(paths: Iterable[Path]) -> Iterator[Path]:
     """Yield the case files among `paths` and below them, each once, sorted; none in hidden folders and environments."""
-    seen: set[Path] = set()
-    for file in _found_case_files(paths):
-        place = own_place(file)  # a link in another folder has files of its own beside it
-        if place not in seen:
-            seen.add(place)
-            yield file
-
-
-def _found_case_files(paths: Iterable[Path]) -> Iterator[Path]:
     from pytest_extract.cases.load import SUFFIXES
 
+    seen: set[Path] = set()
     for path in paths:
-        if path.is_dir():
-            found = sorted(file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}"))
-            for file in found:
-                folders = file.relative_to(path).parts[:-1]
-                if not any(folder in _SKIPPED_FOLDERS or folder.startswith(".") for folder in folders):
-                    yield file
-        else:
-            yield path
+        is_folder = path.is_dir()
+        for file in sorted(each for suffix in SUFFIXES for each in path.rglob(f"*{suffix}")) if is_folder else [path]:
+            folders = file.relative_to(path).parts[:-1]
+            place = own_place(file)  # a link in another folder has files of its own beside it
+            if place in seen or any(name in _SKIPPED_FOLDERS or name.startswith(".") for name in folders):
+                continue
+            seen.add(place)
+            yield file
 
 
 def print_note(command: str, text: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from pytest_extract.extraction.recordings.store import (
     DEFAULT_FOLDER,
     JUDGE_FOLDER,
     CaseInputs,
-    Inputs,
     Recording,
     inputs_of,
     read_recording,
@@ -53,33 +51,32 @@ def run_recordings(args: argparse.Namespace) -> int:
     root = args.root.resolve()
     if not args.recordings.is_dir():
         print_note("recordings", f"there is no folder {args.recordings}; --recordings=DIR names another")
-    known = CaseInputs(_case_inputs(args.paths or [args.root], root), root)
+    files = [file.resolve() for file in found_case_files(args.paths or [args.root])]
+    problem = "the cases have mistakes, so what is used cannot be told:"
+    cases = load_all_cases(files, SchemaCache(compile_structure), problem)
+    known = CaseInputs([inputs_of(case, root) for case in cases], root)
     recordings = [read_recording(path) for path in recording_files(args.recordings)]
-    unused = 0
+    why_unused = {recording.path: known.why_unused(recording) for recording in recordings}
     for recording in recordings:
-        why = known.why_unused(recording)
-        unused += why is not None
-        if why is not None or not args.unused:
-            print_text(_recording_line(recording, why))
-        if why is not None and args.prune and not args.dry_run:
-            _remove_file(recording.path)
+        if why_unused[recording.path] is not None or not args.unused:
+            print_text(_recording_line(recording, why_unused[recording.path]))
+    unused = [path for path, why in why_unused.items() if why is not None]
     removed = "" if not args.prune else " (none removed: dry run)" if args.dry_run else ", removed"
-    print_text(f"{len(recordings)} recordings, {unused} unused{removed}")
+    print_text(f"{len(recordings)} recordings, {len(unused)} unused{removed}")
     if args.answers_unused_for is not None:
-        total, idle = _list_answers(args)
-        print_text(f"{total} answers of judges, {idle} unused for {args.answers_unused_for:g} days{removed}")
+        answers = answer_files(args.recordings / JUDGE_FOLDER)
+        idle = [path for path in answers if idle_days(path) >= args.answers_unused_for]
+        for path in idle:
+            print_text(f"unused {path.as_posix()}: for {idle_days(path):.0f} days")
+        print_text(
+            f"{len(answers)} answers of judges, {len(idle)} unused for {args.answers_unused_for:g} days{removed}"
+        )
+        unused += idle
+    for path in unused if args.prune and not args.dry_run else ():
+        path.unlink(missing_ok=True)
+        with suppress(OSError):  # what else is in the folder keeps it
+            path.parent.rmdir()
     return 0
-
-
-def _list_answers(args: argparse.Namespace) -> tuple[int, int]:
-    """List or prune what judges said; return how many answers there are, and how many are unused."""
-    files = answer_files(args.recordings / JUDGE_FOLDER)
-    idle = [path for path in files if idle_days(path) >= args.answers_unused_for]
-    for path in idle:
-        print_text(f"unused {path.as_posix()}: for {idle_days(path):.0f} days")
-        if args.prune and not args.dry_run:
-            _remove_file(path)
-    return len(files), len(idle)
 
 
 def _day_count(text: str) -> float:
@@ -87,13 +84,6 @@ def _day_count(text: str) -> float:
     if not days >= 0:
         raise ValueError(text)
     return days
-
-
-def _case_inputs(paths: Sequence[Path], root: Path) -> list[Inputs]:
-    files = [file.resolve() for file in found_case_files(paths)]
-    cache = SchemaCache(compile_structure)
-    cases = load_all_cases(files, cache, "the cases have mistakes, so what is used cannot be told:")
-    return [inputs_of(case, root) for case in cases]
 
 
 def _recording_line(recording: Recording, why: str | None) -> str:
@@ -104,9 +94,3 @@ def _recording_line(recording: Recording, why: str | None) -> str:
     details_text = ", ".join(str(detail) for detail in details if detail)
     case = recording.body["case"] + (f" ({details_text})" if details_text else "")
     return f"{'used  ' if why is None else 'unused'} {recording.path.as_posix()}  {case}{f': {why}' if why else ''}"
-
-
-def _remove_file(path: Path) -> None:
-    path.unlink(missing_ok=True)
-    with suppress(OSError):  # what else is in the folder keeps it
-        path.parent.rmdir()

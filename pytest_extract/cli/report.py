@@ -33,9 +33,9 @@ from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.core.measures.table import SCORE_MEASURES
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, StoreError, nearest
-from pytest_extract.files import write_bytes_atomic
 from pytest_extract.importers.sob_results import read_sob_results
 from pytest_extract.regression.ranking import rank_variants
+from pytest_extract.regression.shards import merge
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.aggregates import (
     aggregate_record,
@@ -55,7 +55,7 @@ from pytest_extract.report.lines import Line, Span, line, plural, safe_prose, te
 from pytest_extract.report.run_report import RunReport, job_link, repository_root, written_now
 from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_lines, slice_record
 from pytest_extract.report.totals import totals_of
-from pytest_extract.results import ResultsReader
+from pytest_extract.results import ResultsReader, load_result, write_results
 
 
 def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
@@ -375,9 +375,6 @@ def merge_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_merge(args: argparse.Namespace) -> int:
     """Merge, write, and return the exit status; a file that cannot be read raises ExtractError."""
-    from pytest_extract.regression.shards import merge
-    from pytest_extract.results import ResultsReader, load_result, write_results
-
     readers = [ResultsReader(path) for path in args.shards]
 
     def load(line: bytes) -> CaseResult:
@@ -396,9 +393,6 @@ def run_merge(args: argparse.Namespace) -> int:
         for line in merged.lines:
             sys.stdout.write(json_without_commands(f"{line.decode('utf-8')}\n"))
         return 0
-    if args.output.suffix.lower() == ".parquet":
-        write_results(args.output, map(load, merged.lines))
-    else:
-        write_bytes_atomic(args.output, lambda file: file.writelines(b"%s\n" % line for line in merged.lines))
+    write_results(args.output, map(load, merged.lines))
     print_note("merge", f"{args.output}: {len(merged.lines)} results of {len(readers)} files")
     return 0

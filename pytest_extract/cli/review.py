@@ -5,15 +5,12 @@ from __future__ import annotations
 import argparse
 import getpass
 import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.edit import read_gold
-from pytest_extract.cases.load import LoadedFile, load_cases
-from pytest_extract.cases.model import Case
-from pytest_extract.cli.files import found_case_files, refuse_options
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cli.files import found_case_files, print_note, print_text, refuse_options
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.golds.review import (
@@ -27,6 +24,7 @@ from pytest_extract.golds.review import (
 )
 from pytest_extract.report.lines import safe_prose
 from pytest_extract.report.values import show
+from pytest_extract.results import ResultsReader
 
 KEYS: dict[str, Action] = {"a": "accept", "k": "keep", "o": "also", "e": "edit", "x": "absent", "d": "dispute"}
 HELP = (
@@ -58,41 +56,29 @@ def run_review(args: argparse.Namespace) -> int:
     if args.terminal:
         refuse_options(args, "with --terminal", "port", "open")
     runs = [path for path in args.paths if path.suffix == ".jsonl"]
-    loaded = _loaded([path for path in args.paths if path not in runs] or [Path()])
+    cache = SchemaCache()
+    files = found_case_files([path for path in args.paths if path not in runs] or [Path()])
+    loaded = [load_cases(file, cache) for file in files]
     mistakes = [str(error) for file in loaded for error in file.errors]
     cases = [case for file in loaded for case in file.cases if not case.altered]
     notes: list[str] = []
-    items = _items(cases, runs, notes)
+    failing = [item for path in runs for item in failing_items(cases, ResultsReader(path), notes, Path())]
+    items = merged_items([*open_items(cases), *failing])
     for note in (*mistakes, *notes):
-        print(f"pytest-extract review: {safe_prose(note)}", file=sys.stderr)  # noqa: T201 - printing is the command
+        print_note("review", note)
     if not items:
-        print("nothing else is open" if mistakes else "nothing is open")  # noqa: T201 - as above
+        print_text("nothing else is open" if mistakes else "nothing is open")
         return 1 if mistakes else 0
     reviewer = Reviewer(args.by or user_name(), items, cases)
     if args.list:
         for item in items:
-            print(safe_prose(f"{item.title}: {item.why}"))  # noqa: T201 - as above
+            print_text(safe_prose(f"{item.title}: {item.why}"))
     elif args.terminal:
         ask_in_terminal(reviewer)
     else:
         _serve(reviewer, args)
-    done = sum(bool(item.done) for item in items)
-    print(f"{done} of {len(items)} decided")  # noqa: T201 - as above
+    print_text(f"{sum(bool(item.done) for item in items)} of {len(items)} decided")
     return 0 if not mistakes and all(item.done and item.done != "disputed" for item in items) else 1
-
-
-def _items(cases: Sequence[Case], runs: Sequence[Path], notes: list[str]) -> list[ReviewItem]:
-    items = [*open_items(cases)]
-    if runs:
-        from pytest_extract.results import ResultsReader
-
-        items += [item for path in runs for item in failing_items(cases, ResultsReader(path), notes, Path())]
-    return merged_items(items)
-
-
-def _loaded(paths: Sequence[Path]) -> list[LoadedFile]:
-    cache = SchemaCache()
-    return [load_cases(file, cache) for file in found_case_files(paths)]
 
 
 def user_name() -> str:

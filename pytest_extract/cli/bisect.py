@@ -58,44 +58,35 @@ def run_bisect(args: argparse.Namespace) -> int:
     if not dots or not base or head.startswith("."):
         raise ConfigError(f"{args.revisions}: name two revisions as BASE..HEAD")
     before, after = (open_tree(Path.cwd(), ref) for ref in (base, head or "HEAD"))
-    hunks = _hunks(before, after, args.only)
+    texts = {
+        name: (before.text(name), after.text(name))
+        for name in sorted(before.files.keys() & after.files.keys())
+        if is_searched(name) and before.files[name] != after.files[name]
+    }
+    changed = {name: pair for name, pair in texts.items() if not any(map(is_output, pair))}
+    searched = [name for name in changed if not args.only or any(fnmatch(name, pattern) for pattern in args.only)]
+    hunks = [hunk for name in searched for hunk in hunks_between(name, *changed[name])]
     if not hunks:
         raise ConfigError(f"no prompt or schema file of both differs between {before.ref} and {after.ref}")
     files = ", ".join(f"{name} ({count})" for name, count in Counter(hunk.file for hunk in hunks).items())
     print_text(f"{plural(len(hunks), 'hunk')} in {safe_prose(files)}")
     with tempfile.TemporaryDirectory(prefix="pytest-extract-bisect-") as folder:
-        runs = _Runs(Path(folder), before, after, args)
+        runs = _Runs(Path(folder), {name: old for name, (old, _) in changed.items()}, after, args)
         if args.dry_run:
-            search = Search(hunks, lambda _: {})
             runs.run(hunks, args.paths, "--extract-dry-run")
-            print_text(
-                f"two runs of all cases, then at most {search.most_runs(1) - 2} runs of those that fell for each field"
-            )
+            most = Search(hunks, lambda _: {}).most_runs(1) - 2
+            print_text(f"two runs of all cases, then at most {most} runs of those that fell for each field")
             return EXIT_PASS
         first, last = (runs.run(some, args.paths) for some in ((), hunks))
         fallen, doubtful = _fallen(first, last)
-        if not fallen:
-            print_text(
-                f"{', '.join(doubtful)} may have fallen: noise cannot be told apart; more cases or --repeat show more"
-                if doubtful
-                else "no field fell beyond noise"
-            )
-            return EXIT_UNDECIDED if doubtful else EXIT_PASS
-        return _print_causes(runs, hunks, fallen, first, last)
-
-
-def _changed_files(before: GitTree, after: GitTree) -> list[str]:
-    """Return the files of both that may be prompts or schemas and differ; recordings and baselines are none."""
-    names = sorted(name for name in before.files.keys() & after.files.keys() if is_searched(name))
-    changed = [name for name in names if before.files[name] != after.files[name]]
-    return [name for name in changed if not any(is_output(tree.text(name)) for tree in (before, after))]
-
-
-def _hunks(before: GitTree, after: GitTree, only: Sequence[str]) -> list[Hunk]:
-    changed = _changed_files(before, after)
-    if only:
-        changed = [name for name in changed if any(fnmatch(name, pattern) for pattern in only)]
-    return [hunk for name in changed for hunk in hunks_between(name, before.text(name), after.text(name))]
+        if fallen:
+            return _print_causes(runs, hunks, fallen, first, last)
+    if doubtful:
+        advice = "noise cannot be told apart; more cases or --repeat show more"
+        print_text(f"{', '.join(doubtful)} may have fallen: {advice}")
+        return EXIT_UNDECIDED
+    print_text("no field fell beyond noise")
+    return EXIT_PASS
 
 
 def _fallen(first: Sequence[CaseResult], last: Sequence[CaseResult]) -> tuple[list[str], list[str]]:
@@ -108,12 +99,13 @@ def _fallen(first: Sequence[CaseResult], last: Sequence[CaseResult]) -> tuple[li
 def _print_causes(
     runs: _Runs, hunks: Sequence[Hunk], fallen: Sequence[str], first: Sequence[CaseResult], last: Sequence[CaseResult]
 ) -> int:
-    rates = [{each.nodeid: _rates([each], fallen) for each in results} for results in (first, last)]
-    nodeids = [
-        name
-        for name, now in rates[1].items()
-        if any(now.get(field, 0.0) < rates[0].get(name, {}).get(field, 0.0) for field in fallen)
-    ]
+    before = {each.nodeid: _rates([each], fallen) for each in first}
+
+    def fell(case: CaseResult) -> bool:
+        now, then = _rates([case], fallen), before.get(case.nodeid, {})
+        return any(now.get(field, 0.0) < then.get(field, 0.0) for field in fallen)
+
+    nodeids = [case.nodeid for case in last if fell(case)]
     known = {frozenset[Hunk](): first, frozenset(hunks): last}
 
     def measure(some: frozenset[Hunk]) -> Mapping[str, float]:
@@ -128,15 +120,13 @@ def _print_causes(
     print_text(f"{plural(len(nodeids), 'case')} fell; at most {search.most_runs(len(fallen)) - 2} runs of them follow")
     for field in fallen[:_MOST_FIELDS]:
         causes = search.causes(field)
-        before, after = search.rates(()).get(field, 0.0), search.rates(causes).get(field, 0.0)
-        rest = search.rates(set(hunks) - set(causes)).get(field) if len(causes) < len(hunks) else before
-        named = " and ".join(map(str, causes))
-        change = f"{100 * (after - before):+.1f} points ({percent(before)} to {percent(after)} in these cases)"
+        old, new = search.rates(()).get(field, 0.0), search.rates(causes).get(field, 0.0)
+        rest = search.rates(set(hunks) - set(causes)).get(field)
+        others = "the rest changes nothing" if rest == old else f"the rest: {100 * ((rest or 0.0) - old):+.1f} points"
         if rest is None:
             others = "the rest cannot run without it"
-        else:
-            others = "the rest changes nothing" if rest == before else f"the rest: {100 * (rest - before):+.1f} points"
-        print_text(f"{safe_prose(field)} falls by {safe_prose(named)}: {change}; {others}")
+        change = f"{100 * (new - old):+.1f} points ({percent(old)} to {percent(new)} in these cases)"
+        print_text(f"{safe_prose(field)} falls by {safe_prose(' and '.join(map(str, causes)))}: {change}; {others}")
     if len(fallen) > _MOST_FIELDS:
         print_text(f"and {plural(len(fallen) - _MOST_FIELDS, 'more field')} fell; run it again when these are mended")
     print_text(f"{search.runs} sets of hunks measured")
@@ -162,11 +152,10 @@ def _rates(results: Sequence[CaseResult], fields: Iterable[str]) -> dict[str, fl
 class _Runs:
     """Runs of pytest on a copy of HEAD that has some of the hunks."""
 
-    def __init__(self, folder: Path, before: GitTree, after: GitTree, args: argparse.Namespace) -> None:
+    def __init__(self, folder: Path, old: Mapping[str, str], after: GitTree, args: argparse.Namespace) -> None:
         self._folder = folder / "tree"
         self._results = folder / "results.jsonl"
-        self._files = _changed_files(before, after)
-        self._old = {name: before.text(name) for name in self._files}
+        self._old = old
         self._root = after.root.resolve()
         self._where = self._folder / Path.cwd().resolve().relative_to(self._root)
         self._recordings = (args.recordings or Path(_RECORDINGS)).resolve()
@@ -178,7 +167,7 @@ class _Runs:
     def run(self, hunks: Iterable[Hunk], cases: Sequence[str], *options: str) -> list[CaseResult]:
         """Run cases, paths or node ids; raises ConfigError with what pytest said where no case has a result."""
         content = {
-            name: with_hunks(self._old[name], [each for each in hunks if each.file == name]) for name in self._files
+            name: with_hunks(old, [each for each in hunks if each.file == name]) for name, old in self._old.items()
         }
         for name, text in content.items():
             path = self._folder / name

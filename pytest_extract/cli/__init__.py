@@ -19,7 +19,7 @@ USAGE_ERROR: Final = 2
 class Command(NamedTuple):
     """A command: the module of this package that has its arguments and runs it, and what it does in one line.
 
-    Those of a command `name` are its functions `name_arguments` and `run_name`.
+    Those of a command `name` are its functions `name_arguments` and `run_name`, whose docstring is its help.
     """
 
     module: str
@@ -84,11 +84,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _described(command: str, parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
-    """Add the arguments of a command to a parser, and return what runs it."""
+    """Add the arguments of a command to a parser, and return what runs it, whose docstring describes it."""
     module: Any = importlib.import_module(f"pytest_extract.cli.{COMMANDS[command].module}")
     name = command.rpartition(" ")[2]
     getattr(module, f"{name}_arguments")(parser)
     run: Callable[[argparse.Namespace], int] = getattr(module, f"run_{name}")
+    parser.description = run.__doc__
     return run
 
 

@@ -31,16 +31,7 @@ SUFFIXES = (".json", ".yaml", ".yml")
 
 
 def agree_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "Compare the golds of two reviewers (A B --schema SCHEMA), file by file, by the schema's own metrics, and "
-        "print for each field how often they agree. Or compare the kept answers of judges with the verdicts that "
-        "people gave (VERDICTS.yaml alone), which win over every judge in a run: agreement and Cohen's kappa for each "
-        "judge, and every pair on which they differ."
-    )
-    parser.epilog = (
-        "Exit status: 0; 1 where golds disagree, or a judge stays below a bound; 2 where there is nothing to compare."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("first", type=Path, metavar="A", help="gold, or folder of golds, of one reviewer; or verdicts")
     parser.add_argument("second", type=Path, metavar="B", nargs="?", help="the other's; files are paired by name")
     golds = parser.add_argument_group("golds")
@@ -56,7 +47,13 @@ def agree_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_agree(args: argparse.Namespace) -> int:
-    """Compare, print, and return the exit status; raises ExtractError for files that cannot be used."""
+    """Measure how far the golds of two reviewers agree, or the verdicts of judges with those of people.
+
+    Golds (A B --schema SCHEMA) are compared file by file, by the schema's own metrics, with how often they agree for
+    each field. Verdicts that people gave (VERDICTS.yaml alone), which win over every judge in a run, are compared with
+    the kept answers of judges: agreement and Cohen's kappa for each judge, and every pair on which they differ. Exit
+    status: 0; 1 where golds disagree, or a judge stays below a bound; 2 where there is nothing to compare.
+    """
     if args.second is None and args.schema is None:
         refuse_options(args, "on verdicts", "dispute", "json")
         return _compare_verdicts(args)

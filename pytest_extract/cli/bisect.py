@@ -36,13 +36,7 @@ _SHOWN_ERROR: Final = 2_000
 
 
 def bisect_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "Find the hunk of a prompt or schema file by which a field fell. The hunks between two revisions are applied "
-        "in halves, to the cases that fell, with the code of HEAD. Outputs are recorded, so that a second search pays "
-        "nothing twice. The repository and its files are not touched. Exit status: 0 each fall has its hunks, or "
-        "nothing fell; 3 falls that may be noise; 2 usage."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("revisions", metavar="BASE..HEAD", help="two git revisions; HEAD may be left out")
     parser.add_argument("paths", nargs="*", default=[], metavar="PATH", help="cases to run (default: all)")
     parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="search these files only")
@@ -53,7 +47,12 @@ def bisect_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_bisect(args: argparse.Namespace) -> int:
-    """Search, print what was found, and return the exit status."""
+    """Find the hunk of a prompt or schema file by which a field fell.
+
+    The hunks between two revisions are applied in halves, to the cases that fell, with the code of HEAD. Outputs are
+    recorded, so that a second search pays nothing twice. The repository and its files are not touched. Exit status: 0
+    each fall has its hunks, or nothing fell; 3 falls that may be noise; 2 usage.
+    """
     base, dots, head = args.revisions.partition("..")
     if not dots or not base or head.startswith("."):
         raise ConfigError(f"{args.revisions}: name two revisions as BASE..HEAD")

@@ -45,13 +45,7 @@ _MOST_LISTS: Final = 5
 
 
 def check_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "List every mistake with file, line and column. Warn of gold values that no comparison reaches, thresholds "
-        "that cannot pass, thresholds, fields and golds that cannot fail, keys that are not unique, documents that "
-        "occur twice and, of folders, files and recordings that no case uses. Exit status: 0 no mistake, 1 some, 2 "
-        "nothing to check."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="case files or folders (default: .)")
     parser.add_argument("--extensions", metavar="MODULE[:NAME]", help="the project's own metrics, such as `conftest`")
     parser.add_argument("--golds", action="store_true", help="refuse undeclared and missing fields, and other types")
@@ -82,7 +76,12 @@ def check_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_check(args: argparse.Namespace) -> int:
-    """Check and print; exit status 1 where there is a mistake. Raises ConfigError when there is no case file."""
+    """List every mistake with file, line and column.
+
+    Warn of gold values that no comparison reaches, thresholds that cannot pass, thresholds, fields and golds that
+    cannot fail, keys that are not unique, documents that occur twice and, of folders, files and recordings that no case
+    uses. Exit status: 0 no mistake, 1 some, 2 nothing to check.
+    """
     if args.schema is not None:
         refuse_options(
             args, "with --schema", "golds", "evidence", "mutate", "coverage", "extensions", "recordings", "json"

@@ -36,8 +36,7 @@ class Side(NamedTuple):
 
 
 def compare_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = "Compare two runs, field by field. Exit status: 0 PASS, 1 WORSE, 2 usage, 3 UNDECIDED."
+    """Add the arguments of the command."""
     parser.add_argument("before", type=Path, metavar="A", help="results file, or baseline")
     parser.add_argument("after", type=Path, metavar="B", help="results file")
     parser.add_argument("--before-variant", metavar="VARIANT", help="compare this variant (model, prompt) of A only")
@@ -61,7 +60,10 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_compare(args: argparse.Namespace) -> int:
-    """Compare, print, and return the exit status; raises ExtractError for files that cannot be compared."""
+    """Compare two runs, field by field.
+
+    Exit status: 0 PASS, 1 WORSE, 2 usage, 3 UNDECIDED.
+    """
     given = dict(args.rule)
     by = map(slice_name, [*given.pop("by", ()), *args.by])
     rules = Rules(**given, by=tuple(dict.fromkeys(by)))

@@ -45,8 +45,7 @@ _MOST_EXAMPLES = 2
 
 
 def explain_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = "List all metrics and transforms, or explain one with its parameters and worked numbers."
+    """Add the arguments of the command."""
     parser.add_argument("names", nargs="*", metavar="NAME", help="metric or transform to explain; default: list all")
     parser.add_argument("--all", action="store_true", help="explain all")
     parser.add_argument("--extensions", metavar="MODULE[:NAME]", help="the project's own ones too, as for `check`")
@@ -54,7 +53,7 @@ def explain_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_explain(args: argparse.Namespace) -> int:
-    """Print the list or the reference; an unknown name raises ExtractError."""
+    """List all metrics and transforms, or explain one with its parameters and worked numbers."""
     if args.names:
         refuse_options(args, "beside names", "all")
     if args.markdown:

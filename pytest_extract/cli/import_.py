@@ -25,13 +25,7 @@ _WIDTH = 200
 
 
 def import_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "Make case files from the files of a published dataset, or from what people corrected in production. "
-        "Golds that break their own schema are "
-        "kept, with `gates: {schema: false}` and a comment that says where. The responses of models that SOB's records "
-        "hold are scored into a results file, which `leaderboard` ranks."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("dataset", choices=DATASETS, help="layout of SRC")
     parser.add_argument("source", type=Path, metavar="SRC", help="folder, JSONL file or .xlsx of the dataset")
     parser.add_argument("target", type=Path, metavar="DEST", help="folder for the case files")
@@ -41,7 +35,11 @@ def import_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_import(args: argparse.Namespace) -> int:
-    """Import, and return 0; what cannot be read or written raises ExtractError."""
+    """Make case files from the files of a published dataset, or from what people corrected in production.
+
+    Golds that break their own schema are kept, with `gates: {schema: false}` and a comment that says where. The
+    responses of models that SOB's records hold are scored into a results file, which `leaderboard` ranks.
+    """
     if not args.source.exists():
         raise ConfigError(f"{args.source} is not there")
     if args.dataset != "extract-bench":

@@ -118,18 +118,18 @@ _NOT_DOCUMENTS: Final = frozenset({".json", ".jsonl", ".yaml", ".yml", ".log"})
 
 
 def init_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        f"Without documents, write {', '.join(FILES)} below DIR. With documents (files, or folders that hold some), "
-        "write a suite with a case for each of them. What is there already is never touched."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("paths", type=Path, nargs="*", default=[], metavar="DOCS|DIR", help="documents, or a folder")
     parser.add_argument("--schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     parser.add_argument("--suite", type=Path, metavar="FILE", help="case file (default: cases/FOLDER.extract.yaml)")
 
 
 def run_init(args: argparse.Namespace) -> int:
-    """Write the files; raises StoreError, having written nothing, when one of them is there already."""
+    """Write a first case, its schema and an extractor below DIR, or a suite of documents.
+
+    With documents (files, or folders that hold some), the suite has a case for each of them. What is there already is
+    never touched.
+    """
     patterns = document_patterns(args.paths)
     if patterns:
         suite = args.suite or suite_path(patterns)
@@ -232,12 +232,7 @@ PLUGIN = "pytest_extract.plugin.named_extractors"
 
 
 def draft_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "Draft the golds that are not there, and write beside each what is left to decide (`pytest-extract review`). "
-        "Documents get a suite first, as by `pytest-extract init`. Without --model and --extractor, the suite's own "
-        "`extractor` fixture is called. No gold that is there changes. Exit status: 0 all golds are there, 1 not all."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("paths", nargs="+", type=Path, metavar="DOCS|CASES", help="documents, case files, or folders")
     parser.add_argument("--schema", metavar="SCHEMA", help="of documents: a file, or MODULE:CLASS of pydantic")
     parser.add_argument("--suite", type=Path, metavar="FILE", help="case file of the documents")
@@ -252,7 +247,11 @@ def draft_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_draft(args: argparse.Namespace) -> int:
-    """Forecast, run pytest, and say which golds are there now; raises ConfigError for what cannot be drafted."""
+    """Draft the golds that are not there, and write beside each what is left to decide (`pytest-extract review`).
+
+    Documents get a suite first, as by `pytest-extract init`. Without --model and --extractor, the suite's own
+    `extractor` fixture is called. No gold that is there changes. Exit status: 0 all golds are there, 1 not all.
+    """
     if args.model and args.extractor:
         raise ConfigError("give --model or --extractor, not both: they are called in different ways")
     if args.model and args.budget is None and not args.dry_run:

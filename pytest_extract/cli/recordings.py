@@ -21,12 +21,7 @@ from pytest_extract.extraction.recordings.store import (
 
 
 def recordings_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "A recording is unused when no case has its document, schema, question and prompt any more. Models, "
-        "parameters and repeats do not count: they are options of a run. What a judge is asked depends on outputs: "
-        "its answers are unused when no run here has used them for some days."
-    )
+    """Add the arguments of the command."""
     actions = parser.add_subparsers(required=True, metavar="list|prune")
     listing = actions.add_parser("list", help="list recordings, each used or unused, and why")
     listing.add_argument("--unused", action="store_true", help="only those that no case can use")
@@ -47,7 +42,12 @@ def recordings_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_recordings(args: argparse.Namespace) -> int:
-    """List or prune; exit status 0. Raises ConfigError where the cases cannot be read: nothing is removed then."""
+    """List recordings, or remove those that no case can use any more.
+
+    A recording is unused when no case has its document, schema, question and prompt any more. Models, parameters and
+    repeats do not count: they are options of a run. What a judge is asked depends on outputs: its answers are unused
+    when no run here has used them for some days. Nothing is removed where case files have mistakes.
+    """
     root = args.root.resolve()
     if not args.recordings.is_dir():
         print_note("recordings", f"there is no folder {args.recordings}; --recordings=DIR names another")

@@ -126,10 +126,7 @@ def _print_parts(parts: Iterable[Part], args: argparse.Namespace) -> None:
 
 
 def report_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "Report on a run from its results file: measures with intervals, fields, each system's numbers."
-    )
+    """Add the arguments of the command."""
     built_in = "; ".join(f"`{name}`: {each.doc}" for name, each in DIMENSIONS.items())
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
     parser.add_argument(
@@ -170,7 +167,7 @@ def check_tags(results: Iterable[CaseResult], by: Sequence[str]) -> None:
 
 
 def run_report(args: argparse.Namespace) -> int:
-    """Report, and return 0; a file that cannot be read raises ExtractError."""
+    """Report on a run from its results file: measures with intervals, fields, each system's numbers."""
     if args.samples < 1:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     if args.auto_accept is not None and not 0 < args.auto_accept < 1:
@@ -288,10 +285,7 @@ SHOWN = ("pass_rate", "f1")
 
 
 def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "Rank variants (models, prompts, revisions) of one or several results files, and say which of them are tied."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
     parser.add_argument(
         "--by", action="append", default=[], metavar="TAG", help="rank each slice of this tag of the cases; repeatable"
@@ -303,7 +297,7 @@ def leaderboard_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_leaderboard(args: argparse.Namespace) -> int:
-    """Rank, print, and return 0; a file that cannot be read raises ExtractError."""
+    """Rank variants (models, prompts, revisions) of one or several results files, and say which of them are tied."""
     if args.as_ == "sob":
         return _print_sob_tables(args)
     refuse_options(args, "without --as=sob", "modality", "samples")
@@ -362,19 +356,18 @@ EXIT_CONFLICT = 1
 
 
 def merge_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "Join results files: each case and variant once. A case that a shard did not run is taken from the one that "
-        "did. Two different results for one case are a conflict: nothing is written, unless --take-later. "
-        "Exit status: 0 written, 1 conflict, 2 usage."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("shards", type=Path, nargs="+", metavar="SHARD.jsonl")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.jsonl", help="write here (default: standard output)")
     parser.add_argument("--take-later", action="store_true", help="of two different results keep the later file's")
 
 
 def run_merge(args: argparse.Namespace) -> int:
-    """Merge, write, and return the exit status; a file that cannot be read raises ExtractError."""
+    """Join results files: each case and variant once.
+
+    A case that a shard did not run is taken from the one that did. Two different results for one case are a conflict:
+    nothing is written, unless --take-later. Exit status: 0 written, 1 conflict, 2 usage.
+    """
     readers = [ResultsReader(path) for path in args.shards]
 
     def load(line: bytes) -> CaseResult:

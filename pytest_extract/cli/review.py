@@ -34,13 +34,7 @@ _WIDTH = 200
 
 
 def review_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "Decide what is open: the fields of drafts on which outputs disagree or that stand nowhere in the document, "
-        "what reviewers disputed and, with results files, the failing fields of a run. Each decision is written at "
-        "once, to that place of the gold alone; who decided is kept beside the gold. Exit status: 0 nothing is open "
-        "any more, 1 something is, or a case file has a mistake."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("paths", nargs="*", type=Path, metavar="RUN.jsonl|CASES", help="files or folders (default: .)")
     parser.add_argument("--terminal", action="store_true", help="ask here, in place of a page")
     parser.add_argument("--by", metavar="NAME", help="who decides (default: git's user.name, or the user's name)")
@@ -50,7 +44,13 @@ def review_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_review(args: argparse.Namespace) -> int:
-    """Review, and return 1 where something is left open; raises ExtractError for files that cannot be used."""
+    """Decide what is open in golds.
+
+    Open are the fields of drafts on which outputs disagree or that stand nowhere in the document, what reviewers
+    disputed and, with results files, the failing fields of a run. Each decision is written at once, to that place of
+    the gold alone; who decided is kept beside the gold. Exit status: 0 nothing is open any more, 1 something is, or a
+    case file has a mistake.
+    """
     if args.list:
         refuse_options(args, "with --list", "terminal", "by", "port", "open")
     if args.terminal:

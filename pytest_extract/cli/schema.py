@@ -23,23 +23,18 @@ from pytest_extract.schema_tools.resolve import DIALECTS, as_json_schema, resolv
 
 
 def print_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = "Print the JSON Schema of *.extract.yaml, for completion and validation in an editor."
+    """Add the arguments of the command."""
 
 
 def run_print(args: argparse.Namespace) -> int:
-    """Print the schema; exit status 0."""
+    """Print the JSON Schema of *.extract.yaml, for completion and validation in an editor."""
     del args
     print(case_file_schema(), end="")  # noqa: T201 - printing is the command
     return 0
 
 
 def infer_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "Infer a JSON Schema that every one of the golds satisfies: number for 1 and 2.5, null where it occurs, keys "
-        "that are always there required. Of a pydantic model, dataclass or TypedDict (MODULE:CLASS), print its schema."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("golds", nargs="+", metavar="GOLD|MODULE:CLASS", help="JSON, YAML or .jsonl files, or a class")
     parser.add_argument("--each", action="store_true", help="a file that holds an array holds one gold an item")
     parser.add_argument("--first-type", action="store_true", help="take the first value's type, as struct-extract-eval")
@@ -48,7 +43,11 @@ def infer_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_infer(args: argparse.Namespace) -> int:
-    """Write the schema; a file that cannot be read raises ExtractError."""
+    """Infer a JSON Schema that every one of the golds satisfies.
+
+    It has number for 1 and 2.5, null where it occurs, keys that are always there required. Of a pydantic model,
+    dataclass or TypedDict (MODULE:CLASS), print its schema.
+    """
     classes = [given for given in args.golds if ":" in given and not Path(given).exists()]
     if classes and len(args.golds) > 1:
         raise ConfigError(f"{classes[0]} is a class: give it alone")
@@ -66,10 +65,7 @@ def run_infer(args: argparse.Namespace) -> int:
 
 
 def annotate_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "Write a metric into every leaf of a schema that has none, in one of the two annotation dialects."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     parser.add_argument("--dialect", choices=tuple(DEFAULTS), help="default: the schema's own, else x-eval")
     parser.add_argument(
@@ -92,7 +88,7 @@ def annotate_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_annotate(args: argparse.Namespace) -> int:
-    """Write the annotated schema; a wrong metric raises ExtractError."""
+    """Write a metric into every leaf of a schema that has none, in one of the two annotation dialects."""
     schema = read_schema(args.schema)
     if args.write and (args.output is not None or not args.golds):
         raise ConfigError("--write goes with --golds, and without -o: it writes into the schema's own file")
@@ -149,11 +145,7 @@ def _metric_options(given: Iterable[str]) -> dict[str, Json]:
 
 
 def resolve_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = (
-        "Write a schema with local references, `allOf` and `anyOf` of plain types resolved. Annotations "
-        "beside a `$ref` and `required` of every branch are kept; a recursive reference stays, with its definition."
-    )
+    """Add the arguments of the command."""
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     parser.add_argument(
         "--from", dest="dialect", choices=DIALECTS, help="only translate a schema of OpenAPI 3.0 or Gemini"
@@ -163,7 +155,11 @@ def resolve_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_resolve(args: argparse.Namespace) -> int:
-    """Write the resolved schema; one that cannot be resolved raises ExtractError."""
+    """Write a schema with local references, `allOf` and `anyOf` of plain types resolved.
+
+    Annotations beside a `$ref` and `required` of every branch are kept; a recursive reference stays, with its
+    definition.
+    """
     schema = read_schema(args.schema)
     if args.dialect is not None:
         refuse_options(args, "with --from", "published")

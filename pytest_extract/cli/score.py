@@ -34,8 +34,7 @@ _MOST_ROWS: Final = 40
 
 
 def score_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command and its arguments."""
-    parser.description = "Score the JSON in OUTPUT (or a model's raw answer) against GOLD under SCHEMA."
+    """Add the arguments of the command."""
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     parser.add_argument("gold", type=Path, metavar="GOLD")
     parser.add_argument("output", type=Path, metavar="OUTPUT")
@@ -53,7 +52,7 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_score(args: argparse.Namespace) -> int:
-    """Score, print, and return 0; a wrong file or name raises ExtractError."""
+    """Score the JSON in OUTPUT (or a model's raw answer) against GOLD under SCHEMA."""
     if args.document_report and args.as_ is not None:
         raise ConfigError("--document-report is that of extract-bench; --as shows systems: give one of them")
     if args.judge != "llm":

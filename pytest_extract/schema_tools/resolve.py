@@ -6,12 +6,11 @@ beside a `$ref`, `required` of all branches, null, and recursion, which stays a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.arguments import schema_argument
-from pytest_extract.core.schema.source import SchemaSource, map_children
+from pytest_extract.core.schema.source import SchemaSource, map_children, schema_objects
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
 
@@ -19,7 +18,6 @@ MOST_NODES: Final = 100_000
 """Schema objects that resolving may make: definitions that use each other twice double with each level."""
 
 _NULLS: Final = ({"type": "null"}, {"type": None})
-_DEFINITIONS: Final = ("$defs", "definitions")
 _BEYOND_TYPES: Final = frozenset(("$ref", "const", "allOf", "anyOf", "oneOf", "not", "if"))
 """Keywords that hold for null too, whatever types a schema allows."""
 
@@ -52,68 +50,51 @@ def resolve_schema_references(schema: Json, *, published: bool = False) -> dict[
 
 
 def _resolve(schema: dict[str, Json], *, keep: bool) -> dict[str, Json]:
-    plain = schema if keep else _without_null_branches(schema, "")
+    plain = schema if keep else _without_nulls(schema, "", keep=False)
     source = SchemaSource(plain)
     expander = _Expander(source, keep=keep)
 
     def finish(expanded: Json) -> Json:
-        plain = _with_null_types(expanded, "") if keep else expanded
+        plain = _without_nulls(expanded, "", keep=True) if keep else expanded
         return _type_lists(_merge_all_of(plain, "", keep=keep), "", keep=keep)
 
     resolved: dict[str, Json] = finish(expander.expand(plain, "", ("",)))
     resolved.pop("$defs", None)
     needed: dict[str, Json] = {}
-    waiting = list(_references(resolved))
+    waiting = _references(resolved)
     while waiting:
         target = source.target(waiting.pop()) or ""
         name = target.removeprefix("/$defs/").replace("~1", "/").replace("~0", "~")
         if target.startswith("/$defs/") and name not in needed:
             needed[name] = finish(expander.expand(source.at(target), target, (target,)))
-            waiting.extend(_references(needed[name]))
+            waiting += _references(needed[name])
     return {**resolved, "$defs": needed} if needed else resolved
 
 
-def _references(value: Json) -> Iterator[str]:
-    if isinstance(value, dict):
-        if isinstance(ref := value.get("$ref"), str):
-            yield ref
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value:
-            yield from _references(item)
+def _references(schema: Json) -> list[str]:
+    return [ref for _, part in schema_objects(schema) if isinstance(ref := part.get("$ref"), str)]
 
 
 # --- 1. null branches
 
 
-def _without_null_branches(schema: Json, pointer: str) -> Json:
-    """Return a schema without null branches, as published: null is then no longer allowed."""
+def _without_nulls(schema: Json, pointer: str, *, keep: bool) -> Json:
+    """Return a schema in which the one branch beside null, or alone, is part of its parent.
+
+    As published, null is then no longer allowed, nor beside several branches; `keep`: the type has it.
+    """
     if not isinstance(schema, dict):
         return schema
-    node = map_children(schema, pointer, _without_null_branches)
+    node = map_children(schema, pointer, lambda child, at: _without_nulls(child, at, keep=keep))
     if not isinstance(node.get("anyOf"), list):
         return node
-    parent, branches, only = _beside_null(node)
-    return {**node, "anyOf": branches} if only is None else {**parent, **only}
-
-
-def _beside_null(node: dict[str, Json]) -> tuple[dict[str, Json], list[Json], dict[str, Json] | None]:
-    """Return a schema without its `anyOf`, the branches of that beside null, and the branch that is the only one."""
     branches = [branch for branch in node["anyOf"] if branch not in _NULLS]
     only = branches[0] if len(branches) == 1 and isinstance(branches[0], dict) else None
-    return {key: value for key, value in node.items() if key != "anyOf"}, branches, only
-
-
-def _with_null_types(schema: Json, pointer: str) -> Json:
-    """Return a schema in which the one branch beside null, or alone, is part of its parent."""
-    if not isinstance(schema, dict):
-        return schema
-    node = map_children(schema, pointer, _with_null_types)
-    if not isinstance(node.get("anyOf"), list):
-        return node
-    parent, _, only = _beside_null(node)
+    parent = {key: value for key, value in node.items() if key != "anyOf"}
     if only is None:
-        return node
+        return node if keep else {**node, "anyOf": branches}
+    if not keep:
+        return {**parent, **only}
     branch = _all_of(only, keep=True)
     if len(node["anyOf"]) == 1:
         return _over(branch, parent)
@@ -162,8 +143,7 @@ class _Expander:
             raise SchemaError(f"resolving makes more than {MOST_NODES} schema objects", pointer=pointer)
 
         def change(child: Json, at: str) -> Json:
-            entered = at in {f"/{place}/{at.rpartition('/')[2]}" for place in _DEFINITIONS}
-            return self.expand(child, at, (*inside, at) if entered else inside)
+            return self.expand(child, at, (*inside, at) if _is_definition(at) else inside)
 
         ref = schema.get("$ref")
         if not isinstance(ref, str):
@@ -177,18 +157,20 @@ class _Expander:
             where = "leads nowhere in this document" if ref.startswith("#") else "leads out of this document"
             raise SchemaError(f"the reference {ref!r} {where}; only local references are resolved", pointer=pointer)
         if target in inside:
-            self._check_recursive(ref, target, pointer)
+            if not self.keep:
+                raise SchemaError(f"the reference {ref!r} leads back to itself", pointer=pointer)
+            if target and not _is_definition(target):
+                advice = "move what it refers to under `$defs` and it can stay"
+                raise SchemaError(f"the reference {ref!r} leads back to itself; {advice}", pointer=pointer)
             return {"$ref": ref, **beside}
         found = self.expand(self.source.at(target), target, (*inside, target))
         if not isinstance(found, dict):
             return beside or found
         return _over(beside, found) if self.keep else found
 
-    def _check_recursive(self, ref: str, target: str, pointer: str) -> None:
-        defined = target == "" or target in {f"/{place}/{target.rpartition('/')[2]}" for place in _DEFINITIONS}
-        if not self.keep or not defined:
-            advice = "" if not self.keep else "; move what it refers to under `$defs` and it can stay"
-            raise SchemaError(f"the reference {ref!r} leads back to itself{advice}", pointer=pointer)
+
+def _is_definition(pointer: str) -> bool:
+    return pointer.rpartition("/")[0] in {"/$defs", "/definitions"}
 
 
 # --- 3. allOf

@@ -20,7 +20,6 @@ from pytest_extract.errors import ConfigError, nearest
 Tables: TypeAlias = Mapping[str, Mapping[str, Extension]]
 """Kind in words -> name -> what it is."""
 
-_WIDTH = 100
 _MANUAL = """\
 # Metrics and transforms
 
@@ -90,46 +89,36 @@ def metrics_overview(tables: Tables) -> Iterator[str]:
 
 
 def metrics_reference(names: Iterable[str], tables: Tables) -> Iterator[str]:
-    """Yield the explanation of each: what it does, its parameters, worked numbers."""
-    for kind, spec in _named_specs(names, tables):
-        yield f"{spec.name} ({kind})"
-        yield from textwrap.wrap(spec.doc, _WIDTH, initial_indent="  ", subsequent_indent="  ")
-        yield from (f"  {_parameter(param)}" for param in spec.params)
-        if PRESETS.get(spec.name, ("", {}))[1]:
-            yield f"  as the preset {spec.name!r}: {json.dumps(dict(PRESETS[spec.name][1]))}"
-        yield from (f"    {row}" for row in _worked(spec))
-        yield ""
+    """Yield the explanation of each: what it does, its parameters, all worked numbers."""
+    for spec in _named_specs(names, tables):
+        yield from _section(spec, (), None)
 
 
 def metrics_manual(names: Iterable[str]) -> Iterator[str]:
-    """Yield the same as a page of the manual (Markdown), worked numbers as doctests."""
+    """Yield the same as a page of the manual (Markdown)."""
     yield from _MANUAL.split("\n")
-    specs = [spec for _, spec in _named_specs(names, {"metric": METRICS, "transform": TRANSFORMS})]
-    metrics = [spec for spec in specs if isinstance(spec, MetricSpec)]
-    transforms = [spec for spec in specs if isinstance(spec, TransformSpec)]
-    explained: dict[tuple[Param, ...], str] = {}
-    yield from ("## Metrics", "") if metrics else ()
-    for spec in metrics:
-        yield from (f"### `{spec.name}`", "", spec.doc, "")
-        if spec.params in explained:
-            yield from (f"Parameters as of `{explained[spec.params]}`.", "")
-        elif spec.params:
-            explained[spec.params] = spec.name
-            yield from (*map(_parameter, spec.params), "")
-        yield from ("```python", *_worked(spec, _MOST_EXAMPLES), "", "```", "")
-    if transforms:
-        yield from ("## Transforms", "")
-        for transform in transforms:
-            yield f"- `{transform.name}`: {transform.doc}"
-            yield from (f"  {_parameter(param)}" for param in transform.params)
-        yield from (
-            "",
-            "```python",
-            *(line for transform in transforms for line in _worked(transform, 1)),
-            "",
-            "```",
-            "",
-        )
+    specs = [*_named_specs(names, {"metric": METRICS, "transform": TRANSFORMS})]
+    before: list[Extension] = []
+    for title, kind in (("Metrics", MetricSpec), ("Transforms", TransformSpec)):
+        found = [spec for spec in specs if isinstance(spec, kind)]
+        yield from (f"## {title}", "") if found else ()
+        for spec in found:
+            yield from _section(spec, before, _MOST_EXAMPLES)
+            before.append(spec)
+
+
+def _section(spec: Extension, before: Iterable[Extension], most: int | None) -> Iterator[str]:
+    """Yield what one does, its parameters unless they stand `before` already, and worked numbers as doctests."""
+    yield from (f"### `{spec.name}`", "", spec.doc, "")
+    same = next((each.name for each in before if each.params == spec.params), None)
+    if spec.params and same is not None:
+        yield from (f"Parameters as of `{same}`.", "")
+    elif spec.params:
+        yield from (*map(_parameter, spec.params), "")
+    if PRESETS.get(spec.name, ("", {}))[1]:
+        yield from (f"As a preset: `{json.dumps(dict(PRESETS[spec.name][1]))}`.", "")
+    if examples := [*_worked(spec, most)]:
+        yield from ("```python", *examples, "", "```", "")
 
 
 def _parameter(param: Param) -> str:
@@ -137,13 +126,13 @@ def _parameter(param: Param) -> str:
     return f"- `{param.name}`{how if param.required or param.default is not None else ''}: {param.doc}"
 
 
-def _named_specs(names: Iterable[str], tables: Tables) -> Iterator[tuple[str, Extension]]:
+def _named_specs(names: Iterable[str], tables: Tables) -> Iterator[Extension]:
     for name in names:
-        kinds = [kind for kind, table in tables.items() if name in table]
-        if not kinds:
+        found = [table[name] for table in tables.values() if name in table]
+        if not found:
             known = [known for table in tables.values() for known in table]
             raise ConfigError(f"no metric or transform {name!r}{nearest(name, known)}")
-        yield from ((kind, tables[kind][name]) for kind in kinds)
+        yield from found
 
 
 def _worked(spec: Extension, most: int | None = None) -> Iterator[str]:

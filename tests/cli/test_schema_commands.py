@@ -250,17 +250,17 @@ def test_metrics_lists_and_explains_a_project_s_own(folder, capsys):
     assert "aligners (explained by: pytest-extract explain NAME)\n  by_sku " in shown
     assert call("explain", "--extensions", "my_own_ones", "initials", "propagate_batch_errors") == 0
     shown = capsys.readouterr().out
-    assert "initials (metric)\n  First letters. And more.\n  - `most` (default 3): int\n" in shown
-    assert "propagate_batch_errors (post-processor)\n" in shown
+    assert "### `initials`\n\nFirst letters. And more.\n\n- `most` (default 3): int\n" in shown
+    assert "### `propagate_batch_errors`\n" in shown
 
 
 def test_metrics_explains_one_with_its_numbers(capsys):
     assert call("explain", "number_tolerance", "round_digits") == 0
     shown = capsys.readouterr().out
-    assert "  - `tolerance` (default 1e-06): largest difference that passes" in shown
-    assert "as the preset 'number_tolerance': {\"tolerance\": 0.001}" in shown
-    assert ">>> compare_values('number_tolerance', 1.0, 1.001, {'tolerance': 0.001})\n    1.0\n" in shown
-    assert ">>> transform_value('round_digits', 1250, {'digits': -2})\n    1200\n" in shown
+    assert "- `tolerance` (default 1e-06): largest difference that passes" in shown
+    assert 'As a preset: `{"tolerance": 0.001}`.' in shown
+    assert ">>> compare_values('number_tolerance', 1.0, 1.001, {'tolerance': 0.001})\n1.0\n" in shown
+    assert ">>> transform_value('round_digits', 1250, {'digits': -2})\n1200\n" in shown
 
 
 def test_the_manual_is_what_the_command_prints(capsys):

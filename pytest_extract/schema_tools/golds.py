@@ -43,7 +43,11 @@ def infer_schema(values: Sequence[Json], *, widen: bool = False) -> dict[str, Js
 
 def _infer(values: Sequence[Json], *, widen: bool) -> dict[str, Json]:
     known = [value for value in values if value is not None]
-    types = _widened(values) if widen else [json_type(known[0]) if known else "string"]
+    types = list(dict.fromkeys(map(json_type, known if widen else known[:1]))) or ["string"]
+    if widen and "number" in types and "integer" in types:
+        types.remove("integer")
+    if widen and len(known) < len(values):
+        types.append("null")
     schema: dict[str, Json] = {"type": types[0] if len(types) == 1 else types}
     if "object" in types:
         objects = [value for value in known if isinstance(value, dict)]
@@ -55,20 +59,8 @@ def _infer(values: Sequence[Json], *, widen: bool) -> dict[str, Json]:
             schema["required"] = always
     if "array" in types:
         items = [item for value in known if isinstance(value, list) for item in value]
-        schema["items"] = _infer(items, widen=widen) if items else {"type": "string"}
-        if widen and not items:
-            schema["items"] = {}
+        schema["items"] = _infer(items, widen=widen) if items else {} if widen else {"type": "string"}
     return schema
-
-
-def _widened(values: Sequence[Json]) -> list[str]:
-    types = dict.fromkeys(json_type(value) for value in values)
-    if "number" in types:
-        types.pop("integer", None)
-    null = types.pop("null", "no") != "no"
-    if not types:
-        return ["string", "null"]
-    return [*types, "null"] if null else list(types)
 
 
 FEWEST_ROWS: Final = 3
@@ -292,44 +284,28 @@ def _annotated(
     if node.get("evaluation_config") is not None:
         return node
     is_leaf = not inside and not choices and "$ref" not in schema
-    if dialect == "evaluation_config" and kind in {"object", "null"} and kind not in table:
-        return node
-    write = _x_eval if dialect == "x-eval" else _evaluation_config
+    has_x_eval = any(name.startswith("x-eval-") and name != "x-eval-nulls" for name in node)
     key = golds.key(pointer) if kind == "array" and not is_leaf else None
-    metric = golds.metric(pointer, node)
-    return {**node, **write(node, kind, key, metric, table.get(kind, table["other"]), is_leaf=is_leaf)}
+    metric = golds.metric(pointer, node) if is_leaf else None
+    default = table.get(kind, table["other"])
+    if dialect == "evaluation_config":
+        is_group = kind in {"object", "null"} and kind not in table
+        is_scored = not is_group and (is_leaf or (kind == "array" and "$ref" not in node))
+        return {**node, **_evaluation_config(key, metric, default)} if is_scored and not has_x_eval else node
+    if is_leaf and "x-eval-compare" not in node and "x-eval-skip" not in node:
+        return {**node, "x-eval-compare": metric or default}
+    if key is not None and not has_x_eval:
+        return {**node, "x-eval-align": {"ordered": False, "match_by": "key_field", "key": key}}
+    return node
 
 
-def _x_eval(
-    node: Mapping[str, Json], kind: str, key: str | None, metric: Json, default: Json, *, is_leaf: bool
-) -> dict[str, Json]:
-    """Return the comparator of a leaf, or the key of a list of objects."""
-    if is_leaf:
-        return {} if "x-eval-compare" in node or "x-eval-skip" in node else {"x-eval-compare": metric or default}
-    if kind != "array" or key is None or _in_x_eval(node):
-        return {}
-    return {"x-eval-align": {"ordered": False, "match_by": "key_field", "key": key}}
-
-
-def _evaluation_config(
-    node: Mapping[str, Json], kind: str, key: str | None, metric: Json, default: Json, *, is_leaf: bool
-) -> dict[str, Json]:
-    """Return the configuration of a leaf or an array."""
-    if _in_x_eval(node) or (not is_leaf and (kind != "array" or "$ref" in node)):
-        return {}
+def _evaluation_config(key: str | None, metric: Json, default: Json) -> dict[str, Json]:
     if key is not None:
         return {"evaluation_config": {"align": "key", "key": key}}
     name, params = _name_and_params(_PRESET_OF.get(metric, metric) if isinstance(metric, str) else metric or default)
     if name in PRESETS and not params:
         return {"evaluation_config": name}
-    return {
-        "evaluation_config": {"metrics": [{"metric_id": name, "params": params} if params else {"metric_id": name}]}
-    }
-
-
-def _in_x_eval(node: Mapping[str, Json]) -> bool:
-    """Whether a node is annotated in a way that allows no `evaluation_config` beside it."""
-    return any(key.startswith("x-eval-") and key != "x-eval-nulls" for key in node)
+    return {"evaluation_config": {"metrics": [{"metric_id": name, **({"params": params} if params else {})}]}}
 
 
 def _children(schema: Mapping[str, Json], kind: str) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def _compare_golds(args: argparse.Namespace) -> int:
         raise ConfigError(f"{args.first} and {args.second} have no value that {args.schema} compares: give other golds")
     if args.json:
         counts: Json = {name: {"agreed": agreed[name], "compared": compared[name]} for name in compared}
-        write_json({"fields": counts, "disputed": {str(path): fields for path, fields in disputed.items()}}, None)
+        write_json({"fields": counts, "disputed": {str(path): fields for path, fields in disputed.items()}})
     else:
         _print_agreement(len(pairs), agreed, compared, disputed)
     return 1 if disputed or agreed != compared else 0

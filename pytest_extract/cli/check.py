@@ -113,7 +113,7 @@ def run_check(args: argparse.Namespace) -> int:
     mistakes = sum(finding.severity == "mistake" for finding in told)
     coverage = schema_coverage(cases) if args.coverage is not None else []
     if args.json:
-        write_json([*(finding.to_dict() for finding in told), *(each.to_dict() for each in coverage)], None)
+        write_json([*(finding.to_dict() for finding in told), *(each.to_dict() for each in coverage)])
     else:
         for finding in told:
             print_text(finding)

@@ -88,7 +88,7 @@ def run_compare(args: argparse.Namespace) -> int:
             note_torn("compare", side.run)
     shown = resolutions(earlier, rules)
     if args.json:
-        write_json(comparison_record(judged, shown), None)
+        write_json(comparison_record(judged, shown))
     else:
         lines = gate_lines(judged, width=terminal_width(100), verbosity=args.verbose)
         print_lines([*lines, *(line(safe_prose(f"{resolution_text(each)}."), indent=2) for each in shown)])

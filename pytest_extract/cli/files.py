@@ -18,8 +18,8 @@ from pytest_extract.cases.sources import path_and_pointer, read_json_lines, read
 from pytest_extract.core.arguments import class_schema
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.values import Json
-from pytest_extract.errors import CaseFileError, ConfigError, StoreError
-from pytest_extract.files import own_place
+from pytest_extract.errors import CaseFileError, ConfigError
+from pytest_extract.files import own_place, write_atomic
 from pytest_extract.report.lines import Line, printed, safe_controls, text_of
 
 if TYPE_CHECKING:
@@ -71,23 +71,20 @@ def json_without_commands(text: str) -> str:
     return text.replace("##", "#\\u0023")
 
 
-def write_json(value: Json, output: Path | None) -> None:
+def write_json(value: Json, output: Path | None = None) -> None:
     """Write a value as indented JSON into a file, or to standard output; raises StoreError.
 
     What the encoding cannot hold is escaped, as half a surrogate pair always is, and so are commands of CI services.
     """
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(value, indent=2, ensure_ascii=False)
     try:
         text.encode("utf-8" if output is not None else sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(value, indent=2) + "\n"
+        text = json.dumps(value, indent=2)
     if output is None:
-        sys.stdout.write(json_without_commands(text))
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"{output} cannot be written: {error.strerror or error}") from error
+        sys.stdout.write(f"{json_without_commands(text)}\n")
+    else:
+        write_atomic(output, f"{text}\n")
 
 
 def load_extensions(given: str | None) -> Extensions | None:

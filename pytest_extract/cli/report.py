@@ -53,7 +53,7 @@ from pytest_extract.report.evidence import CaseFinder
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose, text_of
 from pytest_extract.report.run_report import RunReport, job_link, repository_root, written_now
-from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_lines, slice_record
+from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_record, slice_table
 from pytest_extract.report.totals import totals_of
 from pytest_extract.results import ResultsReader, load_result, write_results
 
@@ -69,13 +69,8 @@ def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     for path in dict.fromkeys(paths):
         reader = ResultsReader(path)
         for result in reader:
-            missing = [
-                name
-                for attempt in result.attempts
-                if attempt.score is not None
-                for name in SCORE_MEASURES
-                if name not in attempt.score.measures
-            ]
+            scores = [attempt.score for attempt in result.attempts if attempt.score is not None]
+            missing = [name for score in scores for name in SCORE_MEASURES if name not in score.measures]
             if missing:
                 what = f"the result of {result.nodeid!r} has no measure {missing[0]!r}; was the file edited?"
                 raise StoreError(f"{path}: {what}")
@@ -120,7 +115,7 @@ Part: TypeAlias = tuple[Sequence[Json], Sequence[Line]]
 def _print_parts(parts: Iterable[Part], args: argparse.Namespace) -> None:
     found = [*parts]
     if args.json:
-        write_json([record for records, _ in found for record in records], None)
+        write_json([record for records, _ in found for record in records])
     else:
         print_lines(join_blocks([*lines] for _, lines in found))
 
@@ -198,26 +193,21 @@ def run_report(args: argparse.Namespace) -> int:
         print_note(
             "report", f"{left_out} of cases that are no samples left out; --by=origin shows them beside the others"
         )
-    if args.by:
-        tables = slice_tables(shown, args.by)
-        if args.json:
-            write_json([slice_record(table) for table in tables], None)
-        else:
-            most = None if args.verbose else MOST_SLICES
-            print_lines(slice_lines(tables, width=terminal_width(), view=args.as_ or VIEWS[0], most=most))
-        return 0
-    runs = ((aggregate(variant.results, samples=args.samples), variant) for variant in standings(shown))
-    _print_parts(
-        (
-            (
-                [aggregate_record(found, variant)],
-                variant_report_lines(found, variant, width=terminal_width(), verbosity=args.verbose),
-            )
-            for found, variant in runs
-        ),
-        args,
-    )
+    _print_parts(_slice_parts(shown, args) if args.by else _variant_parts(shown, args), args)
     return 0
+
+
+def _slice_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
+    most = None if args.verbose else MOST_SLICES
+    for table in slice_tables(results, args.by):
+        yield [slice_record(table)], slice_table(table, view=args.as_ or VIEWS[0], most=most).lines(terminal_width())
+
+
+def _variant_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
+    for variant in standings(results):
+        run = aggregate(variant.results, samples=args.samples)
+        lines = variant_report_lines(run, variant, width=terminal_width(), verbosity=args.verbose)
+        yield [aggregate_record(run, variant)], lines
 
 
 def _report_files(texts: Sequence[str]) -> list[ReportFile]:
@@ -333,7 +323,7 @@ def _print_sob_tables(args: argparse.Namespace) -> int:
         raise ConfigError(f"no result in {', '.join(map(str, args.results))}")
     tables = sob_tables(runs, samples=args.samples)
     if args.json:
-        write_json(sob_record(tables), None)
+        write_json(sob_record(tables))
     else:
         print_lines(sob_lines(tables, width=terminal_width()))
     return 0

@@ -88,7 +88,7 @@ def run_score(args: argparse.Namespace) -> int:
     for note in (*parsed.notes, *([] if parsed.failure is None or one_system else [parsed.failure])):
         print_note("score", f"{args.output}: {safe(str(note))}")
     if args.json or args.document_report:
-        write_json(shown, None)
+        write_json(shown)
     else:
         print_text("\n".join(shown))
     return 0

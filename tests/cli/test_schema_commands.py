@@ -102,7 +102,7 @@ def test_half_a_surrogate_pair_is_escaped(folder, capsys):
 
 def test_what_cannot_be_written_is_told(folder, capsys):
     with refused(capsys, "cannot be written"):
-        assert call("schema infer", "gold.json", "-o", "no/such/folder.json") == 2
+        assert call("schema infer", "gold.json", "-o", "gold.json/of.json") == 2
 
 
 def test_a_broken_line_is_told_with_its_place(folder, capsys):

@@ -54,14 +54,7 @@ def check_arguments(parser: argparse.ArgumentParser) -> None:
         "--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR", help="default: %(default)s"
     )
     parser.add_argument("--mutate", action="store_true", help="warn of fields of which likely mistakes pass")
-    parser.add_argument(
-        "--coverage",
-        nargs="?",
-        type=float,
-        const=0.0,
-        metavar="SHARE",
-        help="list what of each schema no gold has; exit status 1 where golds have less than SHARE (0 to 1) of it",
-    )
+    parser.add_argument("--coverage", nargs="?", type=float, const=0.0, metavar="SHARE", help="list what no gold has")
     parser.add_argument("--strict", action="store_true", help="exit status 1 for warnings too")
     parser.add_argument("--json", action="store_true", help="print a JSON array of all findings in place of lines")
     golds = parser.add_argument_group(
@@ -80,7 +73,8 @@ def run_check(args: argparse.Namespace) -> int:
 
     Warn of gold values that no comparison reaches, thresholds that cannot pass, thresholds, fields and golds that
     cannot fail, keys that are not unique, documents that occur twice and, of folders, files and recordings that no case
-    uses. Exit status: 0 no mistake, 1 some, 2 nothing to check.
+    uses. --coverage lists what of each schema no gold has. Exit status: 0 no mistake and, with --coverage=SHARE, golds
+    that have this share (0 to 1) of it; 1 otherwise, 2 nothing to check.
     """
     if args.schema is not None:
         refuse_options(

@@ -45,12 +45,7 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
         "--inconclusive", choices=("pass", "warn", "fail"), help="exit 0, 0 or 1 if UNDECIDED (default 3)"
     )
     parser.add_argument(
-        "--rule",
-        action="append",
-        default=[],
-        type=_rule,
-        metavar="RULE=VALUE",
-        help="set a rule of the gate (alpha=0.05, max_fallen=0, ...), as --extract-rule of pytest does; repeatable",
+        "--rule", action="append", default=[], type=_rule, metavar="RULE=VALUE", help="such as alpha=0.05; repeatable"
     )
     parser.add_argument(
         "--by", action="append", default=[], metavar="TAG", help="judge each value of this tag too; repeatable"
@@ -62,7 +57,8 @@ def compare_arguments(parser: argparse.ArgumentParser) -> None:
 def run_compare(args: argparse.Namespace) -> int:
     """Compare two runs, field by field.
 
-    Exit status: 0 PASS, 1 WORSE, 2 usage, 3 UNDECIDED.
+    --rule sets a rule of the gate (alpha=0.05, max_fallen=0, ...), as --extract-rule of pytest does. Exit status: 0
+    PASS, 1 WORSE, 2 usage, 3 UNDECIDED.
     """
     given = dict(args.rule)
     by = map(slice_name, [*given.pop("by", ()), *args.by])

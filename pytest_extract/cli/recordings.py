@@ -32,10 +32,7 @@ def recordings_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (listing, pruning):
         action.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="case files or folders (default: .)")
         action.add_argument(
-            "--answers-unused-for",
-            type=_day_count,
-            metavar="DAYS",
-            help="the judge's answers too that no run on this machine has used for so long (a checkout counts as use)",
+            "--answers-unused-for", type=_day_count, metavar="DAYS", help="the judge's answers too, unused for so long"
         )
         action.add_argument("--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR")
         action.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="pytest's rootdir")
@@ -46,7 +43,8 @@ def run_recordings(args: argparse.Namespace) -> int:
 
     A recording is unused when no case has its document, schema, question and prompt any more. Models, parameters and
     repeats do not count: they are options of a run. What a judge is asked depends on outputs: its answers are unused
-    when no run here has used them for some days. Nothing is removed where case files have mistakes.
+    when no run on this machine has used them for some days (a checkout counts as use). Nothing is removed where case
+    files have mistakes.
     """
     root = args.root.resolve()
     if not args.recordings.is_dir():

@@ -125,19 +125,11 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     built_in = "; ".join(f"`{name}`: {each.doc}" for name, each in DIMENSIONS.items())
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS.jsonl")
     parser.add_argument(
-        "--by",
-        action="append",
-        default=[],
-        metavar="TAG",
-        help=f"split the run by this tag of the cases, or by one of these; repeatable. {built_in}",
+        "--by", action="append", default=[], metavar="TAG", help=f"split by this tag, or one of these: {built_in}"
     )
     parser.add_argument("--as", dest="as_", choices=VIEWS, help=f"whose numbers `--by` shows (default: {VIEWS[0]})")
     parser.add_argument(
-        "--auto-accept",
-        type=float,
-        metavar="PRECISION",
-        help="propose by field the lowest confidence from which this share of values is right, on half of the cases; "
-        "check it on the others",
+        "--auto-accept", type=float, metavar="PRECISION", help="propose by field from which confidence values are right"
     )
     parser.add_argument("--calibration", action="store_true", help="compare confidence with the share of right values")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
@@ -145,10 +137,7 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help="resamples (default %(default)s)")
     parser.add_argument("-o", "--output", action="append", default=[], metavar="FILE", help=HELP)
     parser.add_argument(
-        "--html-pages",
-        choices=("none", "evidence", "all"),
-        default="evidence",
-        help="show pages of PDFs in the HTML page as images (default: %(default)s, those with a value of the case)",
+        "--html-pages", choices=("none", "evidence", "all"), default="evidence", help="default: %(default)s"
     )
 
 
@@ -162,7 +151,12 @@ def check_tags(results: Iterable[CaseResult], by: Sequence[str]) -> None:
 
 
 def run_report(args: argparse.Namespace) -> int:
-    """Report on a run from its results file: measures with intervals, fields, each system's numbers."""
+    """Report on a run from its results file: measures with intervals, fields, each system's numbers.
+
+    --auto-accept proposes by field, on half of the cases, the lowest confidence from which PRECISION (such as 0.99) of
+    the values is right, and checks it on the others. --html-pages shows pages of PDFs as images in the HTML page:
+    those with a value of the case (evidence), or all. --by may be given several times.
+    """
     if args.samples < 1:
         raise ConfigError(f"--samples must be 1 or more, not {args.samples}")
     if args.auto_accept is not None and not 0 < args.auto_accept < 1:

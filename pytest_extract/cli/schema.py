@@ -69,26 +69,19 @@ def annotate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     parser.add_argument("--dialect", choices=tuple(DEFAULTS), help="default: the schema's own, else x-eval")
     parser.add_argument(
-        "--metric",
-        action="append",
-        default=[],
-        metavar="TYPE=METRIC",
-        help='metric of a JSON type, such as string=text or number={"number": {"abs": 0.01}}; repeatable',
+        "--metric", action="append", default=[], metavar="TYPE=METRIC", help="such as string=text; repeatable"
     )
-    parser.add_argument(
-        "--golds",
-        nargs="+",
-        type=Path,
-        default=[],
-        metavar="GOLD",
-        help="propose by the values of these golds (JSON, YAML, .jsonl), and print what changes in SCHEMA",
-    )
+    parser.add_argument("--golds", nargs="+", type=Path, default=[], metavar="GOLD", help="propose by these golds")
     parser.add_argument("--write", action="store_true", help="with --golds: write the changes into SCHEMA")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
 
 
 def run_annotate(args: argparse.Namespace) -> int:
-    """Write a metric into every leaf of a schema that has none, in one of the two annotation dialects."""
+    """Write a metric into every leaf of a schema that has none, in one of the two annotation dialects.
+
+    --metric sets that of a JSON type, such as string=text or number={"number": {"abs": 0.01}}. With --golds (JSON,
+    YAML, .jsonl), metrics are proposed by their values, and only what changes in SCHEMA is printed.
+    """
     schema = read_schema(args.schema)
     if args.write and (args.output is not None or not args.golds):
         raise ConfigError("--write goes with --golds, and without -o: it writes into the schema's own file")

@@ -96,16 +96,19 @@ def _described(command: str, parser: argparse.ArgumentParser) -> Callable[[argpa
 def _without_command(typed: str, arguments: Sequence[str]) -> int:
     """Print help, the version or a shell's completion; refuse what is none of these."""
     is_group = arguments[:1] == [_GROUP]
+    listed: list[str] = []
+    for heading, commands in _SECTIONS.items():
+        rows = [f"  {name:<18}{each.summary}" for name, each in commands.items() if not is_group or _GROUP in name]
+        listed += ["", f"{heading}:", *rows] if rows else []
     parser = argparse.ArgumentParser(
         prog="pytest-extract schema" if is_group else "pytest-extract",
         usage="%(prog)s [-h] COMMAND ...",
-        description=f"Work on cases, schemas and results; `draft` and `bisect` run cases.\n{_command_list(is_group)}",
+        description="\n".join(["Work on cases, schemas and results; `draft` and `bisect` run cases.", *listed]),
         formatter_class=argparse.RawDescriptionHelpFormatter,  # keeps the columns, and a path in one piece
         epilog=f"The manual, page by page: {Path(__file__).parents[1] / 'docs'}",
     )
-    if not is_group:
-        parser.add_argument("--version", action="store_true", help="print the version")
-        parser.add_argument("--print-completion", metavar="SHELL", help="print completion for a shell (needs shtab)")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument("--print-completion", metavar="SHELL", help="print completion for a shell (needs shtab)")
     if typed and typed != _GROUP and not typed.startswith("-"):
         from pytest_extract.errors import nearest
 
@@ -114,24 +117,15 @@ def _without_command(typed: str, arguments: Sequence[str]) -> int:
     options, unknown = parser.parse_known_args(arguments[is_group:])
     if unknown:
         _refuse_arguments(parser, unknown)
-    if not is_group and options.version:
+    if options.version:
         from importlib.metadata import version
 
         print(f"pytest-extract {version('pytest-extract')}")  # noqa: T201 - what is asked for
-    elif not is_group and options.print_completion:
+    elif options.print_completion:
         print(_completion(parser, options.print_completion))  # noqa: T201
     else:
         parser.print_help()
     return 0
-
-
-def _command_list(is_group: bool) -> str:  # noqa: FBT001
-    """Return one line for each command, those of a section together below its heading."""
-    lines: list[str] = []
-    for heading, commands in _SECTIONS.items():
-        rows = [f"  {name:<18}{each.summary}" for name, each in commands.items() if not is_group or _GROUP in name]
-        lines += ["", f"{heading}:", *rows] if rows else []
-    return "\n".join(lines)
 
 
 def _completion(parser: argparse.ArgumentParser, shell: str) -> str:

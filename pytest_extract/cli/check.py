@@ -146,16 +146,15 @@ def _print_notes(cases: Iterable[Case]) -> None:
 
 def _annotations(findings: Iterable[LintFinding]) -> list[str]:
     """Write findings as annotations of GitHub Actions."""
-    from pytest_extract.report.ci import Level, file_problem, github_commands
+    from pytest_extract.report.ci import file_problem, github_commands
     from pytest_extract.report.run_report import repository_root
 
-    levels: dict[str, Level] = {"mistake": "error", "warning": "warning"}
     root = repository_root(Path.cwd())
-    problems = (
-        file_problem(each.error.path, each.error.line or 1, each.error.message, root, levels[each.severity])
-        for each in findings
-    )
-    return github_commands([[problem] for problem in problems])
+    problems = []
+    for each in findings:
+        level = "error" if each.severity == "mistake" else each.severity
+        problems.append([file_problem(each.error.path, each.error.line or 1, each.error.message, root, level)])
+    return github_commands(problems)
 
 
 def _undeclared(cases: Iterable[Case]) -> Iterator[LintFinding]:

@@ -257,7 +257,8 @@ def run_draft(args: argparse.Namespace) -> int:
     if args.model and args.budget is None and not args.dry_run:
         raise ConfigError("--model needs --budget=USD, the most that its calls may cost; --dry-run forecasts it")
     suites = _suites(args)
-    missing = _missing_golds(suites)
+    cases = load_all_cases(suites, SchemaCache(compile_structure, updates_golds="new"), "the cases have mistakes:")
+    missing = [case.gold_path for case in cases if case.gold_is_missing]
     if not missing:
         print_text("every gold is there: nothing to draft")
         return 0
@@ -311,9 +312,3 @@ def _schema_file(given: str, suite: Path) -> str:
     path = suite.with_name(f"{name.rpartition('.')[2]}.schema.json")
     write_atomic(path, json.dumps(schema_of_class(module, name), indent=2, ensure_ascii=False) + "\n")
     return str(path)
-
-
-def _missing_golds(suites: Sequence[Path]) -> list[Path]:
-    cache = SchemaCache(compile_structure, updates_golds="new")
-    cases = load_all_cases(suites, cache, "the cases have mistakes:")
-    return [case.gold_path for case in cases if case.gold_is_missing]

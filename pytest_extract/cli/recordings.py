@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cli.files import found_case_files, load_all_cases, print_note, print_text
+from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.judge.cache import answer_files, idle_days
 from pytest_extract.extraction.recordings.store import (
     DEFAULT_FOLDER,
@@ -32,7 +33,7 @@ def recordings_arguments(parser: argparse.ArgumentParser) -> None:
     for action in (listing, pruning):
         action.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="case files or folders (default: .)")
         action.add_argument(
-            "--answers-unused-for", type=_day_count, metavar="DAYS", help="the judge's answers too, unused for so long"
+            "--answers-unused-for", type=float, metavar="DAYS", help="the judge's answers too, unused for so long"
         )
         action.add_argument("--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR")
         action.add_argument("--root", type=Path, default=Path(), metavar="DIR", help="pytest's rootdir")
@@ -46,6 +47,9 @@ def run_recordings(args: argparse.Namespace) -> int:
     when no run on this machine has used them for some days (a checkout counts as use). Nothing is removed where case
     files have mistakes.
     """
+    days = args.answers_unused_for
+    if days is not None and not days >= 0:
+        raise ConfigError(f"--answers-unused-for: an invalid number of days: {days:g}; give 0 or more")
     root = args.root.resolve()
     if not args.recordings.is_dir():
         print_note("recordings", f"there is no folder {args.recordings}; --recordings=DIR names another")
@@ -61,27 +65,18 @@ def run_recordings(args: argparse.Namespace) -> int:
     unused = [path for path, why in why_unused.items() if why is not None]
     removed = "" if not args.prune else " (none removed: dry run)" if args.dry_run else ", removed"
     print_text(f"{len(recordings)} recordings, {len(unused)} unused{removed}")
-    if args.answers_unused_for is not None:
+    if days is not None:
         answers = answer_files(args.recordings / JUDGE_FOLDER)
-        idle = [path for path in answers if idle_days(path) >= args.answers_unused_for]
+        idle = [path for path in answers if idle_days(path) >= days]
         for path in idle:
             print_text(f"unused {path.as_posix()}: for {idle_days(path):.0f} days")
-        print_text(
-            f"{len(answers)} answers of judges, {len(idle)} unused for {args.answers_unused_for:g} days{removed}"
-        )
+        print_text(f"{len(answers)} answers of judges, {len(idle)} unused for {days:g} days{removed}")
         unused += idle
     for path in unused if args.prune and not args.dry_run else ():
         path.unlink(missing_ok=True)
         with suppress(OSError):  # what else is in the folder keeps it
             path.parent.rmdir()
     return 0
-
-
-def _day_count(text: str) -> float:
-    days = float(text)
-    if not days >= 0:
-        raise ValueError(text)
-    return days
 
 
 def _recording_line(recording: Recording, why: str | None) -> str:

@@ -391,7 +391,7 @@ def validate_golds(
         pass
     if tree.problems:
         raise SchemaErrors(tree.problems)
-    checker = _Checker(tree, id_field, warn_missing=warn_missing, strict_types=strict_types)
+    checker = _Checker(tree, id_field, warn_missing, strict_types)
     problems: list[GoldProblem] = []
     for index, gold in enumerate(golds):
         record_id: Json = index
@@ -409,28 +409,28 @@ def validate_golds(
     return tuple(problems)
 
 
+@dataclass(frozen=True, slots=True)
 class _Checker:
-    def __init__(self, tree: Schema, id_field: str | None, *, warn_missing: bool, strict_types: bool) -> None:
-        self._tree = tree
-        self._id_field = id_field
-        self._warn_missing = warn_missing
-        self._strict_types = strict_types
+    tree: Schema
+    id_field: str | None
+    warn_missing: bool
+    strict_types: bool
 
     def node(self, key: Key, value: Json, path: _Path) -> Iterator[_Finding]:
         """Yield what is wrong with a value, and with what is in it."""
-        node = self._tree.node(key)
+        node = self.tree.node(key)
         if value is None or len(path) > DEEPEST:
             return
         kind = json_type(value)
         if node.branches:  # the branch counts, among those of the value's type, that has the fewest errors
-            fitting = [branch for branch in node.branches if _admits(self._tree.node(branch), kind)]
+            fitting = [branch for branch in node.branches if _admits(self.tree.node(branch), kind)]
             found = [list(self.node(branch, value, path)) for branch in fitting or node.branches]
             yield from min(found, key=lambda some: (sum(severity == "error" for severity, _, _ in some), len(some)))
         elif not _admits(node, kind):
             container = (node.properties or node.items is not None) and not _as_a_whole(node)
-            if self._strict_types or container:
+            if self.strict_types or container:
                 message = f"{' or '.join(node.types)} expected, got {kind}"
-                yield "error" if self._strict_types else "warning", path, message
+                yield "error" if self.strict_types else "warning", path, message
         elif _as_a_whole(node):
             return
         elif isinstance(value, dict) and (node.properties or node.patterns):
@@ -447,10 +447,10 @@ class _Checker:
             key = node.properties.get(name, matching)
             if isinstance(key, tuple):
                 yield from self.node(key, item, (*path, name))
-            elif key is not True and not (name == self._id_field and not path):
+            elif key is not True and not (name == self.id_field and not path):
                 hint = nearest(name, node.properties)
                 yield "error", (*path, name), f"the schema declares no such field{hint}"
-        for name in node.properties if self._warn_missing else ():
+        for name in node.properties if self.warn_missing else ():
             if name not in value:
                 need = "required" if name in node.required else "declared"
                 yield "warning", (*path, name), f"{need} by the schema, but not there"

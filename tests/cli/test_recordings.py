@@ -114,10 +114,9 @@ def test_an_answer_that_is_used_is_no_longer_idle(project):
     assert kept(project) == ["old"]
 
 
-@pytest.mark.parametrize("days", ["soon", "-1", "nan"])
+@pytest.mark.parametrize("days", ["-1", "nan"])
 def test_days_are_a_number(project, days, capsys):
-    with pytest.raises(SystemExit):
-        command(project, "list", f"--answers-unused-for={days}")
+    assert command(project, "list", f"--answers-unused-for={days}") == 2
     assert "invalid" in capsys.readouterr().err
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         SchemaErrors,
         StoreError,
     )
-    from pytest_extract.extraction.base import Extraction, ExtractionFailure
+    from pytest_extract.extraction.call import Extraction, ExtractionFailure
     from pytest_extract.extraction.judge import build_judge
     from pytest_extract.extraction.litellm import LitellmExtractor
     from pytest_extract.extraction.llm.client import Retry
@@ -139,8 +139,8 @@ __getattr__, __dir__ = lazy_names(
         "Document": "documents",
         "Extensions": "core.extensions",
         "ExtractError": "errors",
-        "Extraction": "extraction.base",
-        "ExtractionFailure": "extraction.base",
+        "Extraction": "extraction.call",
+        "ExtractionFailure": "extraction.call",
         "Failure": "core.results",
         "FailureKind": "core.results",
         "FieldPath": "core.values",

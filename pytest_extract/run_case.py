@@ -20,8 +20,7 @@ from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.results import FailureKind, FieldResult, Judge, Status
 from pytest_extract.core.values import MISSING, canonical_json, short_repr, text_digest
 from pytest_extract.errors import ExtractError
-from pytest_extract.extraction.base import as_extraction
-from pytest_extract.extraction.call import failure_of
+from pytest_extract.extraction.call import as_extraction, failure_of
 from pytest_extract.thresholds import (
     Requirements,
     breaches_of,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.score import Score
     from pytest_extract.core.values import Json
     from pytest_extract.documents import Document
-    from pytest_extract.extraction.base import Extraction
+    from pytest_extract.extraction.call import Extraction
 
 _MOST_UNGROUNDED: Final = 5
 Extract = Callable[[int], "Extraction"]

@@ -17,7 +17,7 @@ from pytest_extract.report.lines import printed, safe_prose, text_of
 if TYPE_CHECKING:
     from pytest_extract.core.options import Keywords
     from pytest_extract.core.score import Score
-    from pytest_extract.extraction.base import Extraction
+    from pytest_extract.extraction.call import Extraction
 
 __all__ = ["Gold", "assert_extraction"]
 
@@ -119,7 +119,7 @@ class Gold:
 
     def check(self, output: object) -> tuple[Score, tuple[Breach, ...]]:
         """Score an output; return the score and every bound that it misses."""
-        from pytest_extract.extraction.base import as_extraction
+        from pytest_extract.extraction.call import as_extraction
         from pytest_extract.thresholds import Requirements, breaches_of
 
         extraction = as_extraction(output, gold=self.value)

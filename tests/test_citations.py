@@ -12,7 +12,7 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.citations import CitationCheck, box_overlap, check_citation, check_citations
 from pytest_extract.documents import Box
 from pytest_extract.documents.evidence import find_boxes, find_evidence
-from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.call import Extraction
 from pytest_extract.run_case import run_case
 from tests.shared_data import shared
 from tests.small_pdf import small_pdf

@@ -13,7 +13,7 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import Answer, Failure, FailureKind, JudgeAnswer, Question
-from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.call import Extraction
 from pytest_extract.results import dump_result, load_result
 from pytest_extract.run_case import NotRun, RunPlan, plan_of, run_case
 

@@ -13,7 +13,7 @@ from pytest_extract.core.parse.answers import finish_of
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
-from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.call import Extraction
 from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, check_call_options, complete
 from pytest_extract.extraction.llm.errors import Outage
 from pytest_extract.extraction.prompt import (

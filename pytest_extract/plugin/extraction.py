@@ -20,8 +20,7 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spendi
 from pytest_extract.core.results import DECLINED, Failure
 from pytest_extract.core.values import canonical_json, copied, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, NotWritten
-from pytest_extract.extraction.base import Extraction
-from pytest_extract.extraction.call import BackgroundLoop, call_extractor
+from pytest_extract.extraction.call import BackgroundLoop, Extraction, call_extractor
 from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.limits import Budget, CallSlots

@@ -21,7 +21,7 @@ from _pytest.outcomes import OutcomeException
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 from pytest_extract.core.results import Judge
-from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.call import Extraction
 from pytest_extract.plugin.extraction import ExtractionService
 from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture, value_made_before
 from pytest_extract.plugin.items import ExtractItem

@@ -46,7 +46,7 @@ from pytest_extract.run_case import run_case
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
-    from pytest_extract.extraction.base import Extraction
+    from pytest_extract.extraction.call import Extraction
     from pytest_extract.plugin.prefetch import Prefetcher
     from pytest_extract.plugin.revisions import RevisionView
     from pytest_extract.plugin.update_gold import GoldWriter

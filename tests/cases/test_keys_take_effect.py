@@ -21,7 +21,7 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.measures.table import MEASURES
 from pytest_extract.core.output_shape import SHAPES
-from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.call import Extraction
 from pytest_extract.results import dump_result, load_result
 from pytest_extract.run_case import run_case
 

@@ -17,8 +17,16 @@ import pytest
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.base import Extraction, ExtractionFailure, ProviderOutage, as_extraction
-from pytest_extract.extraction.call import ARGUMENTS, BackgroundLoop, call_extractor, failure_of
+from pytest_extract.extraction.call import (
+    ARGUMENTS,
+    BackgroundLoop,
+    Extraction,
+    ExtractionFailure,
+    ProviderOutage,
+    as_extraction,
+    call_extractor,
+    failure_of,
+)
 
 GIVEN = {name: name.upper() for name in ARGUMENTS}
 

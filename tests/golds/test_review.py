@@ -15,7 +15,7 @@ from pytest_extract.cases.review_file import Candidate, GoldReview, OpenField, r
 from pytest_extract.cli import main
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ExtractError
-from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.call import Extraction
 from pytest_extract.golds.review import Reviewer, merged_items, open_items
 from pytest_extract.results import dump_result
 from pytest_extract.run_case import run_case

@@ -15,7 +15,7 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
 from pytest_extract.core.gates import GateConfig
-from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.call import Extraction
 from pytest_extract.results import read_results
 from pytest_extract.run_case import run_case
 from tests.shared_data import jsonl as jsonl_of

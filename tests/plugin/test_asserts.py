@@ -6,7 +6,7 @@ import pytest
 
 from pytest_extract.core.results import JudgeAnswer
 from pytest_extract.errors import ConfigError, SchemaError
-from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.call import Extraction
 from pytest_extract.testing import Gold, assert_extraction
 from tests.plugin.conftest import GOLD, SCHEMA
 

@@ -128,7 +128,7 @@ def test_autouse_fixtures_run_around_a_case(pytester: pytest.Pytester, write_cas
         pytest.param("async def extract(document):\n    return document.text", id="async"),
         pytest.param("import json\nextract = lambda document: json.loads(document.text)", id="dict"),
         pytest.param(
-            "from pytest_extract.extraction.base import Extraction\n"
+            "from pytest_extract.extraction.call import Extraction\n"
             "extract = lambda document: Extraction(document.text, cost_usd=0.01, usage={'prompt_tokens': 5})",
             id="extraction",
         ),

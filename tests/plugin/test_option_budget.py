@@ -13,7 +13,7 @@ __all__ = ["llm_server"]
 Write = Callable[..., None]
 COSTS = """
 import pytest
-from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.call import Extraction
 
 @pytest.fixture
 def extractor():

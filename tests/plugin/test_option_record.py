@@ -13,7 +13,7 @@ Write = Callable[..., None]
 COUNTING = """
 import pathlib
 import pytest
-from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.call import Extraction
 
 @pytest.fixture(scope="session")
 def extractor():

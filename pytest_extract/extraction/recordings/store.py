@@ -22,7 +22,7 @@ from pytest_extract.core.result_json import from_json, to_json
 from pytest_extract.core.results import Failure
 from pytest_extract.core.values import Json, text_digest
 from pytest_extract.errors import NotWritten, StoreError, nearest
-from pytest_extract.extraction.base import Extraction, usage_of
+from pytest_extract.extraction.call import Extraction, usage_of
 from pytest_extract.extraction.prompt import schema_for_model
 from pytest_extract.extraction.recordings.key import (
     RecordingKey,

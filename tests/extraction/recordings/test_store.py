@@ -18,7 +18,7 @@ from hypothesis import given
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.errors import StoreError
-from pytest_extract.extraction.base import Extraction
+from pytest_extract.extraction.call import Extraction
 from pytest_extract.extraction.litellm import LitellmExtractor
 from pytest_extract.extraction.recordings.key import KeyPart, RecordingKey, json_part, key_of, text_part
 from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, read_recording, recording_files

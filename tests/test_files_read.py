@@ -17,7 +17,7 @@ from pytest_extract.cli.compare import read_side
 from pytest_extract.documents import Document
 from pytest_extract.documents.base import DocumentError
 from pytest_extract.errors import StoreError
-from pytest_extract.extraction.recordings.store import read_recording
+from pytest_extract.extraction.recordings import read_recording
 from pytest_extract.files import read_regular, read_regular_text
 from pytest_extract.regression.baseline import read_baseline
 from pytest_extract.results import read_results

@@ -23,7 +23,7 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.judge.audit import JudgedPair, audit
 from pytest_extract.extraction.judge.cache import stored_answers
 from pytest_extract.extraction.judge.overrides import load_overrides
-from pytest_extract.extraction.recordings.store import DEFAULT_FOLDER, JUDGE_FOLDER
+from pytest_extract.extraction.recordings import DEFAULT_FOLDER, JUDGE_FOLDER
 from pytest_extract.golds.review import differing_fields, with_disputes
 from pytest_extract.report.lines import percent, plural, safe_prose
 

@@ -25,7 +25,7 @@ from pytest_extract.cli.files import (
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate import Validator
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.recordings.store import DEFAULT_FOLDER
+from pytest_extract.extraction.recordings import DEFAULT_FOLDER
 from pytest_extract.golds.coverage import SchemaCoverage, schema_coverage
 from pytest_extract.golds.lint import (
     LintFinding,

@@ -31,8 +31,7 @@ from pytest_extract.run_case import NotRun, RunPlan, plan_of
 
 if TYPE_CHECKING:
     from pytest_extract.changed.selection import Selection
-    from pytest_extract.extraction.recordings.key import RecordingKey
-    from pytest_extract.extraction.recordings.store import Recordings, RecordMode
+    from pytest_extract.extraction.recordings import RecordingKey, Recordings, RecordMode
     from pytest_extract.plugin.unseen_options import UnseenOptions
 
 
@@ -240,7 +239,7 @@ class ExtractionService:
     def _recordings_for(self, item: ExtractItem) -> Recordings:
         mode = self._mode(item)
         if mode not in self._recordings:
-            from pytest_extract.extraction.recordings.store import Recordings
+            from pytest_extract.extraction.recordings import Recordings
 
             self._recordings[mode] = Recordings(
                 self._settings.recordings,
@@ -280,7 +279,7 @@ class ExtractionService:
 
     def _recorded(self, item: ExtractItem, index: int, extractor: object, error: Exception | None) -> Extraction:
         """Look for a recording first: it also replaces an extractor that cannot be made here (no key in CI)."""
-        from pytest_extract.extraction.recordings.store import NotRecorded
+        from pytest_extract.extraction.recordings import NotRecorded
 
         def call() -> Extraction:
             if error is not None:
@@ -301,7 +300,7 @@ class ExtractionService:
 
     def _tell_other_code(self, extractor: object) -> None:
         """Count a replayed output that other code has made; NotRecorded where only outputs of this code count."""
-        from pytest_extract.extraction.recordings.store import NotRecorded
+        from pytest_extract.extraction.recordings import NotRecorded
         from pytest_extract.files import display_path
 
         names = [display_path(path, self._root.resolve()) for path in self._sources_of(extractor)[0]]
@@ -344,7 +343,7 @@ class ExtractionService:
         return Forecast(calls=calls, recorded=recorded, cost_usd=None if each is None else each * calls)
 
     def _is_recorded(self, item: ExtractItem, key: RecordingKey) -> bool:
-        from pytest_extract.extraction.recordings.store import NotRecorded
+        from pytest_extract.extraction.recordings import NotRecorded
 
         try:
             return self._recordings_for(item).lookup(key) is not None
@@ -352,7 +351,7 @@ class ExtractionService:
             return False
 
     def _key(self, item: ExtractItem, extractor: object, index: int) -> RecordingKey:
-        from pytest_extract.extraction.recordings.key import key_of
+        from pytest_extract.extraction.recordings import key_of
 
         return key_of(
             item.case,
@@ -476,7 +475,7 @@ class ExtractionService:
 
 def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
     """Return the options on which the recordings of this run, or its node ids, depend; each key holds the model."""
-    from pytest_extract.extraction.recordings.store import DEFAULT_FOLDER
+    from pytest_extract.extraction.recordings import DEFAULT_FOLDER
     from pytest_extract.files import display_path
 
     recordings = display_path(settings.recordings, root)

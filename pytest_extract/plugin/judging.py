@@ -115,7 +115,7 @@ class Judges:
     def _cache_folder(self) -> Path | None:
         """Return the folder of answers: that of the recordings if the run records or replays, else pytest's cache."""
         if self._settings.record != "off":
-            from pytest_extract.extraction.recordings.store import JUDGE_FOLDER
+            from pytest_extract.extraction.recordings import JUDGE_FOLDER
 
             return self._settings.recordings / JUDGE_FOLDER
         cache = getattr(self._config, "cache", None)

@@ -15,8 +15,7 @@ from pytest_extract.core.results import JudgeAnswer
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.extraction.judge.cache import AnswerCache, answer_files
 from pytest_extract.extraction.litellm import LitellmExtractor
-from pytest_extract.extraction.recordings.key import key_of, text_part
-from pytest_extract.extraction.recordings.store import Recordings, recording_files
+from pytest_extract.extraction.recordings import Recordings, key_of, recording_files, text_part
 from tests.extraction.judge.questions import equal
 
 CASES = """

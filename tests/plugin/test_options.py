@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.extraction.recordings.store import DEFAULT_FOLDER
+from pytest_extract.extraction.recordings import DEFAULT_FOLDER
 from pytest_extract.plugin.options import OPTION_GROUPS, OPTIONS, SETTINGS, Settings
 
 

@@ -20,8 +20,17 @@ from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.errors import StoreError
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.extraction.litellm import LitellmExtractor
-from pytest_extract.extraction.recordings.key import KeyPart, RecordingKey, json_part, key_of, text_part
-from pytest_extract.extraction.recordings.store import NotRecorded, Recordings, read_recording, recording_files
+from pytest_extract.extraction.recordings import (
+    KeyPart,
+    NotRecorded,
+    RecordingKey,
+    Recordings,
+    json_part,
+    key_of,
+    read_recording,
+    recording_files,
+    text_part,
+)
 from pytest_extract.redact import secrets
 from pytest_extract.redact.secrets import withheld
 from tests.redact.corpus import LEGAL, SECRETS, made

@@ -1,1 +1,0 @@
-"""Stored outputs that stand in for calls of the extractor."""

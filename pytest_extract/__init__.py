@@ -47,9 +47,9 @@ if TYPE_CHECKING:
         StoreError,
     )
     from pytest_extract.extraction.call import Extraction, ExtractionFailure
+    from pytest_extract.extraction.completions import Retry
     from pytest_extract.extraction.judge import build_judge
     from pytest_extract.extraction.litellm import LitellmExtractor
-    from pytest_extract.extraction.llm.client import Retry
     from pytest_extract.schema_tools.golds import GoldProblem, annotate_schema, infer_schema, validate_golds
     from pytest_extract.schema_tools.resolve import resolve_schema_references
     from pytest_extract.testing import assert_extraction
@@ -157,7 +157,7 @@ __getattr__, __dir__ = lazy_names(
         "Param": "core.metrics.base",
         "PostSpec": "core.extensions",
         "Question": "core.results",
-        "Retry": "extraction.llm.client",
+        "Retry": "extraction.completions",
         "RuleResult": "core.results",
         "RuleStatus": "core.results",
         "SchemaError": "errors",

@@ -14,14 +14,14 @@ from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.extraction.call import Extraction
-from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, check_call_options, complete
-from pytest_extract.extraction.llm.errors import Outage
+from pytest_extract.extraction.completions import Completion, LlmError, Retry, check_call_options, complete
 from pytest_extract.extraction.prompt import (
     PROMPT_VERSION,
     messages,
     response_format,
     schema_for_model,
 )
+from pytest_extract.extraction.provider_errors import Outage
 from pytest_extract.schema_tools.strict import STRICT_VERSION, StrictSchema, strict_schema
 
 Mode: TypeAlias = Literal["prompt", "structured"]

@@ -268,7 +268,7 @@ def _unknown_judges(items: Sequence[ExtractItem], settings: Settings) -> list[st
 
 def _unknown(option: str, model: str) -> list[str]:
     """Say that nothing can be called by the name of a model."""
-    from pytest_extract.extraction.llm.client import check_model
+    from pytest_extract.extraction.completions import check_model
 
     try:
         check_model(model)

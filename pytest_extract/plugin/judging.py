@@ -86,8 +86,8 @@ class Judges:
         return self._judges[id(user)][1]
 
     def _build_judge(self, user: object) -> CachingJudge:
+        from pytest_extract.extraction.completions import Retry
         from pytest_extract.extraction.judge import build_judge
-        from pytest_extract.extraction.llm.client import Retry
 
         settings = self._settings
         folders = dict.fromkeys((settings.recordings, self._config.rootpath))

@@ -12,9 +12,9 @@ from pytest_extract.core.results import FailureKind
 from pytest_extract.documents import Document
 from pytest_extract.errors import ConfigError, SchemaError
 from pytest_extract.extraction.call import call_extractor
+from pytest_extract.extraction.completions import Retry
 from pytest_extract.extraction.judge import build_judge
 from pytest_extract.extraction.litellm import ExtractorError, LitellmExtractor
-from pytest_extract.extraction.llm.client import Retry
 from pytest_extract.extraction.prompt import messages, schema_for_model
 from tests.llm_server import (
     MODEL,

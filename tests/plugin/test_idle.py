@@ -64,7 +64,7 @@ cases cases.build cases.cache cases.embedded_schema cases.json_text cases.keys c
 cases.model cases.patterns cases.review_file cases.sources cases.yaml_text
 documents documents.base documents.text_store
 collector errors
-extraction extraction.call extraction.llm extraction.llm.errors
+extraction extraction.call extraction.provider_errors
 files lazy
 plugin plugin.collect plugin.extensions plugin.extraction plugin.finish plugin.fixtures plugin.hookspecs plugin.items
 plugin.judging plugin.limits plugin.options plugin.prefetch plugin.run_results plugin.session plugin.terminal plugin.transport

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.llm.client import check_model, load_litellm, price, price_table, table_price
+from pytest_extract.extraction.completions import check_model, load_litellm, price, price_table, table_price
 
 Write = Callable[..., None]
 MODELS = ("openai/gpt-4o", "gpt-4o-mini", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash", "openai/made-up")

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pytest_extract.core.values import Json
     from pytest_extract.errors import NotWritten
     from pytest_extract.extraction.call import BackgroundLoop
+    from pytest_extract.extraction.completions import Retry
     from pytest_extract.extraction.judge.cache import CachingJudge
-    from pytest_extract.extraction.llm.client import Retry
 
 JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
 JUDGE_MODES: Final[tuple[JudgeMode, ...]] = ("exact", "fuzzy", "llm")

@@ -18,7 +18,7 @@ from pytest_extract.core.results import Alignment, JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json, Value, text_digest
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.call import BackgroundLoop
-from pytest_extract.extraction.llm.errors import summary
+from pytest_extract.extraction.provider_errors import summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from pytest_extract.core.engine.keyed import fitting_pairs
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, FailureKind, Question
 from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.extraction.completions import Completion, LlmError, Retry, check_call_options, complete, started
 from pytest_extract.extraction.judge.judges import Decision, UnansweredQuestion, alignment, folded_text, lengths
 from pytest_extract.extraction.judge.prompt import batch_of, judge_messages, judge_response_format, quoted, read_answers
-from pytest_extract.extraction.llm.client import Completion, LlmError, Retry, check_call_options, complete, started
-from pytest_extract.extraction.llm.errors import Outage
+from pytest_extract.extraction.provider_errors import Outage
 
 MOST_ROWS: Final = 50
 """Rows of each side in one call."""

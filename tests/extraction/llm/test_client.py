@@ -12,8 +12,8 @@ import pytest
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import FailureKind
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.llm.client import LlmError, Retry, complete, load_litellm, price
-from pytest_extract.extraction.llm.errors import Outage, retry_after, summary
+from pytest_extract.extraction.completions import LlmError, Retry, complete, load_litellm, price
+from pytest_extract.extraction.provider_errors import Outage, retry_after, summary
 from tests.llm_server import (
     MODEL,
     LlmServer,

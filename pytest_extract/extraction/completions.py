@@ -24,7 +24,7 @@ from pytest_extract.core.parse.answers import finish_of
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, closest
-from pytest_extract.extraction.llm.errors import (
+from pytest_extract.extraction.provider_errors import (
     AttemptTimeout,
     ErrorInAnswer,
     MalformedAnswer,

@@ -1,1 +1,0 @@
-"""Calls of models through litellm, and what their errors mean."""

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
         SchemaErrors,
         StoreError,
     )
+    from pytest_extract.extraction.caching_judge import build_judge
     from pytest_extract.extraction.call import Extraction, ExtractionFailure
     from pytest_extract.extraction.completions import Retry
-    from pytest_extract.extraction.judge import build_judge
     from pytest_extract.extraction.litellm import LitellmExtractor
     from pytest_extract.schema_tools.golds import GoldProblem, annotate_schema, infer_schema, validate_golds
     from pytest_extract.schema_tools.resolve import resolve_schema_references
@@ -171,7 +171,7 @@ __getattr__, __dir__ = lazy_names(
         "Verdict": "core.results",
         "annotate_schema": "schema_tools.golds",
         "assert_extraction": "testing",
-        "build_judge": "extraction.judge",
+        "build_judge": "extraction.caching_judge",
         "compare_values": "core.metrics",
         "compile_schema": "core.scorer",
         "infer_schema": "schema_tools.golds",

@@ -20,9 +20,7 @@ from pytest_extract.cli.files import print_note, print_text, read_schema, refuse
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.judge.audit import JudgedPair, audit
-from pytest_extract.extraction.judge.cache import stored_answers
-from pytest_extract.extraction.judge.overrides import load_overrides
+from pytest_extract.extraction.caching_judge import JudgedPair, audit, load_overrides, stored_answers
 from pytest_extract.extraction.recordings import DEFAULT_FOLDER, JUDGE_FOLDER
 from pytest_extract.golds.review import differing_fields, with_disputes
 from pytest_extract.report.lines import percent, plural, safe_prose

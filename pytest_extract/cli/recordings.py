@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cli.files import found_case_files, load_all_cases, print_note, print_text
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.judge.cache import answer_files, idle_days
+from pytest_extract.extraction.caching_judge import answer_files, idle_days
 from pytest_extract.extraction.recordings import (
     DEFAULT_FOLDER,
     JUDGE_FOLDER,

@@ -121,7 +121,7 @@ def _judge_of(args: argparse.Namespace) -> Judge | None:
         return None
     if args.judge_model is None:
         raise ConfigError("--judge llm needs --judge-model PROVIDER/NAME; --judge exact and fuzzy need no model")
-    from pytest_extract.extraction.judge import build_judge
+    from pytest_extract.extraction.caching_judge import build_judge
 
     return build_judge("llm", model=args.judge_model)
 

@@ -21,7 +21,7 @@ from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import RUN_STARTED, Settings
 
 if TYPE_CHECKING:
-    from pytest_extract.extraction.judge.cache import CachingJudge
+    from pytest_extract.extraction.caching_judge import CachingJudge
 
 VERDICTS = "verdicts.yaml"
 
@@ -50,8 +50,8 @@ class Judges:
 
     def digest(self, item: ExtractItem) -> str:
         """Return the digest of who decides a case's semantic comparisons: another judge makes it another question."""
-        from pytest_extract.extraction.judge.judges import identity_of
-        from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
+        from pytest_extract.extraction.judges import identity_of
+        from pytest_extract.extraction.llm_judge import PROMPT_VERSIONS
 
         identity: Json = [self._settings.judge]
         if self._settings.judge == "llm":
@@ -86,8 +86,8 @@ class Judges:
         return self._judges[id(user)][1]
 
     def _build_judge(self, user: object) -> CachingJudge:
+        from pytest_extract.extraction.caching_judge import build_judge
         from pytest_extract.extraction.completions import Retry
-        from pytest_extract.extraction.judge import build_judge
 
         settings = self._settings
         folders = dict.fromkeys((settings.recordings, self._config.rootpath))

@@ -12,8 +12,8 @@ import pytest
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
 from pytest_extract.core.results import JudgeAnswer
+from pytest_extract.extraction.caching_judge import AnswerCache, answer_files
 from pytest_extract.extraction.call import Extraction
-from pytest_extract.extraction.judge.cache import AnswerCache, answer_files
 from pytest_extract.extraction.litellm import LitellmExtractor
 from pytest_extract.extraction.recordings import Recordings, key_of, recording_files, text_part
 from tests.extraction.judge.questions import equal

@@ -11,9 +11,9 @@ import pytest
 from pytest_extract.core.results import FailureKind
 from pytest_extract.documents import Document
 from pytest_extract.errors import ConfigError, SchemaError
+from pytest_extract.extraction.caching_judge import build_judge
 from pytest_extract.extraction.call import call_extractor
 from pytest_extract.extraction.completions import Retry
-from pytest_extract.extraction.judge import build_judge
 from pytest_extract.extraction.litellm import ExtractorError, LitellmExtractor
 from pytest_extract.extraction.prompt import messages, schema_for_model
 from tests.llm_server import (

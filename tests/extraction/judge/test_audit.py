@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.results import JudgeAnswer
-from pytest_extract.extraction.judge import build_judge
-from pytest_extract.extraction.judge.audit import cohen_kappa
+from pytest_extract.extraction.caching_judge import build_judge, cohen_kappa
 from tests.extraction.judge.questions import equal
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 from pytest_extract.core.results import Alignment, JudgeAnswer
-from pytest_extract.extraction.judge import build_judge
-from pytest_extract.extraction.judge.judges import UnansweredQuestion, ask_exact, ask_fuzzy, similarity
+from pytest_extract.extraction.caching_judge import build_judge
+from pytest_extract.extraction.judges import UnansweredQuestion, ask_exact, ask_fuzzy, similarity
 from tests.extraction.judge.questions import align, equal
 from tests.strategies import json_values
 

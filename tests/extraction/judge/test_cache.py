@@ -15,9 +15,8 @@ import pytest
 
 from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.errors import CaseFileErrors, ConfigError
-from pytest_extract.extraction.judge import build_judge
-from pytest_extract.extraction.judge.cache import AnswerCache, answer_files, question_key, stored_answers
-from pytest_extract.extraction.judge.judges import identity_of
+from pytest_extract.extraction.caching_judge import AnswerCache, answer_files, build_judge, question_key, stored_answers
+from pytest_extract.extraction.judges import identity_of
 from pytest_extract.redact import secrets
 from tests.extraction.judge.questions import align, equal
 from tests.redact.corpus import SECRETS, made
@@ -447,6 +446,6 @@ def test_a_new_prompt_for_lists_leaves_the_answers_to_single_values_valid(tmp_pa
     judge()(questions)
     judge()(questions)
     assert asked == ["equal", "align"]
-    monkeypatch.setattr("pytest_extract.extraction.judge.cache.PROMPT_VERSIONS", {"equal": 1, "align": 99})
+    monkeypatch.setattr("pytest_extract.extraction.caching_judge.PROMPT_VERSIONS", {"equal": 1, "align": 99})
     judge()(questions)
     assert asked == ["equal", "align", "align"]

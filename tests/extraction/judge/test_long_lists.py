@@ -9,8 +9,8 @@ import pytest
 
 from pytest_extract.core.results import Alignment
 from pytest_extract.extraction.completions import Retry
-from pytest_extract.extraction.judge.judges import UnansweredQuestion
-from pytest_extract.extraction.judge.llm import MOST_CHARACTERS, MOST_ROWS, LlmJudge
+from pytest_extract.extraction.judges import UnansweredQuestion
+from pytest_extract.extraction.llm_judge import MOST_CHARACTERS, MOST_ROWS, LlmJudge
 from tests.extraction.judge.questions import align, data_of
 from tests.llm_server import MODEL, answer, llm_server, truncated
 

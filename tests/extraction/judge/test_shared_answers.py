@@ -12,8 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pytest_extract.core.results import JudgeAnswer
-from pytest_extract.extraction.judge import build_judge
-from pytest_extract.extraction.judge.cache import answer_files
+from pytest_extract.extraction.caching_judge import answer_files, build_judge
 from tests.extraction.judge.questions import equal
 
 

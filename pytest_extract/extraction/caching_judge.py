@@ -5,6 +5,18 @@ the same verdict and a second run asks nothing. A file is `DIR/KK/KEY-JUDGE.json
 content (`Question.key`), `JUDGE` that of the judge's identity and the version of the prompt for its kind of question.
 The first answer written stays; later writers get it back. A file's modification time is the day of its last use, as no
 case file tells which questions an output will raise.
+
+People's verdicts (`verdicts.yaml`) win over every judge from then on:
+
+    - gold: ACME Corporation
+      extracted: Acme Corp.
+      equal: true                     # or `score: 0.5`
+      instructions: Compare names.    # optional: only for questions with just these instructions
+      reason: the same company        # optional
+      by: anna                        # optional
+
+A list as above, or under the key `verdicts`. Values are those that were compared, as JSON; scalars are read as in
+case files (`no` is a string).
 """
 
 from __future__ import annotations
@@ -13,22 +25,155 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from pytest_extract.cases.sources import Mistake, SourceFile, errors_of, parse_source, read_text
 from pytest_extract.core.case_result import Spending
+from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
-from pytest_extract.core.values import Json, text_digest
-from pytest_extract.errors import NotWritten, StoreError
-from pytest_extract.extraction.judge.judges import Ask, Decision, UnansweredQuestion, checked_answer
-from pytest_extract.extraction.judge.overrides import Overrides, pair_key
-from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
+from pytest_extract.core.values import Json, Step, canonical_json, text_digest
+from pytest_extract.errors import CaseFileError, CaseFileErrors, ConfigError, NotWritten, StoreError, nearest
+from pytest_extract.extraction.judges import Ask, Decision, UnansweredQuestion, UserJudge, ask_exact, ask_fuzzy, checked_answer
+from pytest_extract.extraction.llm_judge import LlmJudge, PROMPT_VERSIONS
 from pytest_extract.files import making, read_regular_text, write_atomic, write_once
 from pytest_extract.redact.secrets import TALLY, current
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from pytest_extract.extraction.call import BackgroundLoop
+    from pytest_extract.extraction.completions import Retry
+
+
+KEYS: Final = ("gold", "extracted", "equal", "score", "instructions", "reason", "by")
+_MISSING: Final = object()
+
+
+def pair_key(gold: Json, extracted: Json) -> str:
+    """Return the digest of a pair of values, whatever was asked about them."""
+    return text_digest(canonical_json([gold, extracted]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """One person's verdict. `instructions` is None where it holds whatever was instructed."""
+
+    gold: Json
+    extracted: Json
+    score: float
+    instructions: str | None = None
+    reason: str = ""
+    by: str = ""
+
+    @property
+    def pair(self) -> str:
+        """Digest of the two values."""
+        return pair_key(self.gold, self.extracted)
+
+
+class Overrides:
+    """All verdicts of a file, by what they are about."""
+
+    def __init__(self, verdicts: Sequence[Override] = ()) -> None:
+        self.verdicts = tuple(verdicts)
+        self._by_content = {(item.pair, item.instructions): item for item in verdicts}
+
+    def find(self, question: Question) -> JudgeAnswer | None:
+        """Return the verdict on an "equal" question; one for its very instructions goes first."""
+        if not self._by_content or question.kind != "equal":
+            return None
+        found = self.about(pair_key(question.gold, question.extracted), question.instructions)
+        return None if found is None else JudgeAnswer(found.score, _said(found))
+
+    def about(self, pair: str, instructions: str) -> Override | None:
+        """Return what people said about a pair of values (its digest) under these instructions."""
+        return self._by_content.get((pair, instructions)) or self._by_content.get((pair, None))
+
+
+def load_overrides(path: Path) -> Overrides:
+    """Read `verdicts.yaml`. Raises CaseFileErrors with every mistake and its place."""
+    try:
+        source = parse_source(path, read_text(path), "yaml")
+    except CaseFileError as error:
+        raise CaseFileErrors([error]) from None
+    mistakes = source.mistakes
+    found: dict[tuple[str, str | None], int] = {}
+    overrides: list[Override] = []
+    for index, (steps, entry) in enumerate(_entries(source, mistakes)):
+        problems = list(_problems(source, steps, entry))
+        mistakes.extend(problems)
+        if problems:
+            continue
+        override = _override(entry)
+        first = found.setdefault((override.pair, override.instructions), index)
+        if first != index:
+            mistakes.append(Mistake(source, steps, f"the same pair has a verdict already: number {first + 1}"))
+        overrides.append(override)
+    if mistakes:
+        raise CaseFileErrors(errors_of(mistakes, path))
+    return Overrides(overrides)
+
+
+def _entries(source: SourceFile, mistakes: list[Mistake]) -> Iterator[tuple[tuple[Step, ...], Json]]:
+    value, steps = source.value, ()
+    if isinstance(value, dict) and set(value) == {"verdicts"}:
+        value, steps = value["verdicts"], ("verdicts",)  # type: ignore[assignment]
+    if value is None:
+        return
+    if not isinstance(value, list):
+        mistakes.append(Mistake(source, steps, "must be a list of verdicts, each with gold, extracted and equal"))
+        return
+    yield from (((*steps, index), entry) for index, entry in enumerate(value))
+
+
+def _problems(source: SourceFile, steps: tuple[Step, ...], entry: Json) -> Iterator[Mistake]:
+    if not isinstance(entry, dict):
+        yield Mistake(source, steps, "a verdict is a mapping with gold, extracted and equal (or score)")
+        return
+    for key in entry:
+        if key not in KEYS:
+            yield Mistake(source, (*steps, key), f"unknown key {key!r}{nearest(key, KEYS)}", on_key=True)
+    for key in ("gold", "extracted"):
+        if key not in entry:
+            yield Mistake(source, steps, f"a verdict needs {key!r}")
+    for key in ("instructions", "reason", "by"):
+        if not isinstance(entry.get(key, ""), str):
+            yield Mistake(source, (*steps, key), f"{key!r} must be a text")
+    yield from _score_problems(source, steps, entry)
+
+
+def _score_problems(source: SourceFile, steps: tuple[Step, ...], entry: dict[str, Json]) -> Iterator[Mistake]:
+    equal, score = entry.get("equal", _MISSING), entry.get("score", _MISSING)
+    if (equal is _MISSING) is (score is _MISSING):
+        yield Mistake(source, steps, "a verdict has either `equal` (true or false) or `score` (0 to 1)")
+    elif score is _MISSING:
+        if not isinstance(equal, bool):
+            yield Mistake(source, (*steps, "equal"), f"`equal` must be true or false, not {equal!r}")
+    elif isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+        yield Mistake(source, (*steps, "score"), f"`score` must be a number from 0 to 1, not {score!r}")
+
+
+def _override(entry: dict[str, Json]) -> Override:
+    return Override(
+        gold=entry["gold"],
+        extracted=entry["extracted"],
+        score=float(entry["score"] if "score" in entry else entry["equal"]),
+        instructions=entry.get("instructions"),
+        reason=entry.get("reason", ""),
+        by=entry.get("by", ""),
+    )
+
+
+def _said(override: Override) -> str:
+    by = f" by {override.by}" if override.by else ""
+    return f"decided{by}: {override.reason}" if override.reason else f"decided{by} in verdicts.yaml"
+
 
 FORMAT: Final = 1
 _DAY_S: Final = 86_400.0
@@ -327,3 +472,129 @@ def _file_text(judge: str, question: Question, key: str, answer: JudgeAnswer | A
         **clean.value,
     }
     return json.dumps(body, indent=1) + "\n"
+
+
+EQUAL_FROM: Final = 0.7
+"""Score from which a verdict counts as "equal": ExtractBench's threshold for judged metrics."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedPair:
+    """A judge's kept answer beside a person's verdict on the same pair."""
+
+    answer: StoredAnswer
+    override: Override
+
+    @property
+    def labels(self) -> tuple[bool, bool]:
+        """Equal or not: the judge's word, the person's word."""
+        return (self.answer.score >= EQUAL_FROM, self.override.score >= EQUAL_FROM)
+
+    @property
+    def agree(self) -> bool:
+        """Whether both say the same."""
+        judge, person = self.labels
+        return judge is person
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """One judge (with one version of our prompt) against people. `kappa` is None where it is undefined."""
+
+    judge: str
+    prompt_version: int
+    comparisons: tuple[JudgedPair, ...]
+    kappa: float | None
+
+    @property
+    def agreed(self) -> int:
+        """Number of pairs on which both say the same."""
+        return sum(comparison.agree for comparison in self.comparisons)
+
+    @property
+    def rate(self) -> float:
+        """Observed agreement, in [0, 1]."""
+        return self.agreed / len(self.comparisons)
+
+
+def audit(overrides: Overrides, answers: Iterable[StoredAnswer]) -> tuple[tuple[Agreement, ...], int]:
+    """Return the agreement of each judge that answered about an overridden pair, and the number of pairs none did."""
+    groups: dict[tuple[str, int], list[JudgedPair]] = {}
+    met: set[int] = set()
+    for answer in answers:
+        override = overrides.about(answer.pair, answer.instructions)
+        if override is not None:
+            met.add(id(override))
+            comparison = JudgedPair(answer=answer, override=override)
+            groups.setdefault((answer.judge, answer.prompt_version), []).append(comparison)
+    agreements = tuple(_agreement(*name, groups[name]) for name in sorted(groups))
+    return agreements, sum(id(override) not in met for override in overrides.verdicts)
+
+
+def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
+    """Cohen's kappa of two raters' labels: (observed - expected) / (1 - expected agreement), in [-1, 1].
+
+    None where it is undefined: no pair, or both raters give all the same label. (Cohen 1960, equation 1.)
+    """
+    if not pairs:
+        return None
+    total = len(pairs)
+    observed = sum(first == second for first, second in pairs) / total
+    left, right = Counter(first for first, _ in pairs), Counter(second for _, second in pairs)
+    chance = sum(left[label] * right[label] for label in left)
+    if chance == total * total:
+        return None
+    expected = chance / (total * total)
+    return (observed - expected) / (1 - expected)
+
+
+def _agreement(judge: str, prompt_version: int, comparisons: Sequence[JudgedPair]) -> Agreement:
+    kappa = cohen_kappa([comparison.labels for comparison in comparisons])
+    return Agreement(judge=judge, prompt_version=prompt_version, comparisons=tuple(comparisons), kappa=kappa)
+
+
+JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
+JUDGE_MODES: Final[tuple[JudgeMode, ...]] = ("exact", "fuzzy", "llm")
+
+
+def build_judge(
+    mode: JudgeMode = "llm",
+    *,
+    model: str | None = None,
+    user: object = None,
+    folder: Path | None = None,
+    overrides: Path | None = None,
+    slots: AbstractContextManager[object] | None = None,
+    replay_only: bool = False,
+    since: float | None = None,
+    on_write_error: Callable[[NotWritten], None] | None = None,
+    retry: Retry | None = None,
+    options: Mapping[str, Json] | None = None,
+    loop: BackgroundLoop | None = None,
+) -> CachingJudge:
+    """Return a judge: questions -> answers, `None` where undecided (`.why(question)` says why, `.spent` what it cost).
+
+    mode: `exact` and `fuzzy` ask nobody; `llm` asks `user` (what the fixture `extract_judge` gave), else `model`.
+    folder: where answers are stored; None: nowhere. overrides: `verdicts.yaml`. replay_only: stored answers or none.
+    since: ask again what was stored before this time (seconds of the epoch). on_write_error: called with each answer
+    that cannot be written. slots: each call holds one of them. Raises ConfigError if there is no judge to ask,
+    CaseFileErrors for bad overrides.
+    """
+    if mode not in JUDGE_MODES:
+        raise ConfigError(f"no judge {mode!r}{nearest(mode, JUDGE_MODES)}")
+    if mode == "llm" and user is None and not model:
+        raise ConfigError(f"a comparison needs a judge and none is configured: {GIVE_A_JUDGE}")
+    people = Overrides() if overrides is None else load_overrides(overrides)
+    if mode == "exact":
+        return CachingJudge(ask_exact, overrides=people)
+    if mode == "fuzzy":
+        return CachingJudge(ask_fuzzy, overrides=people)
+    ask: UserJudge | LlmJudge
+    if user is not None:
+        ask = UserJudge(user, loop, slots)
+    else:
+        ask = LlmJudge(str(model), slots=slots, retry=retry, options=options)
+    stored = None
+    if folder is not None and ask.identity is not None:
+        stored = AnswerCache(folder, ask.identity, since=since, on_write_error=on_write_error)
+    return CachingJudge(None if replay_only else ask, stored=stored, overrides=people)

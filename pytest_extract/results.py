@@ -20,7 +20,7 @@ from pytest_extract.core.results import DECLINED, ScoreRecord
 from pytest_extract.core.values import FieldPath, Json, writable
 from pytest_extract.errors import StoreError
 from pytest_extract.files import MOST_BATCHED_BYTES, MOST_BULK_BYTES, open_regular, write_bytes_atomic
-from pytest_extract.redact.secrets import TALLY, Owned, Secret, clean_message, current, withheld
+from pytest_extract.redact import TALLY, Owned, Secret, clean_message, current, withheld
 
 __all__ = [
     "Attempt",

@@ -39,10 +39,18 @@ from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
 from pytest_extract.core.values import Json, Step, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, CaseFileErrors, ConfigError, NotWritten, StoreError, nearest
-from pytest_extract.extraction.judges import Ask, Decision, UnansweredQuestion, UserJudge, ask_exact, ask_fuzzy, checked_answer
-from pytest_extract.extraction.llm_judge import LlmJudge, PROMPT_VERSIONS
+from pytest_extract.extraction.judges import (
+    Ask,
+    Decision,
+    UnansweredQuestion,
+    UserJudge,
+    ask_exact,
+    ask_fuzzy,
+    checked_answer,
+)
+from pytest_extract.extraction.llm_judge import PROMPT_VERSIONS, LlmJudge
 from pytest_extract.files import making, read_regular_text, write_atomic, write_once
-from pytest_extract.redact.secrets import TALLY, current
+from pytest_extract.redact import TALLY, current
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -24,7 +24,7 @@ from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
 from pytest_extract.extraction.provider_errors import failure_kind, summary
-from pytest_extract.redact.secrets import clean_message
+from pytest_extract.redact import clean_message
 
 if TYPE_CHECKING:
     import asyncio

@@ -17,7 +17,7 @@ from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ExtractError
 from pytest_extract.lazy import lazy_pattern
-from pytest_extract.redact.secrets import clean_message
+from pytest_extract.redact import clean_message
 
 _CONTEXT: Final = lazy_pattern(
     r"context[ _](?:length|window)|maximum (?:context|prompt length|model length)|prompt is too long|input is too long"

@@ -27,7 +27,7 @@ from pytest_extract.errors import NotWritten, StoreError, nearest
 from pytest_extract.extraction.call import Extraction, recorded_params, usage_of
 from pytest_extract.extraction.prompt import schema_for_model
 from pytest_extract.files import display_path, making, read_regular_text, write_atomic
-from pytest_extract.redact.secrets import Owned, clean_message, current, withheld, without_credentials
+from pytest_extract.redact import Owned, clean_message, current, withheld, without_credentials
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case

@@ -445,7 +445,7 @@ class ExtractionService:
 
     def _digest_of(self, extractor: object) -> str:
         from pytest_extract.extraction.call import recorded_params
-        from pytest_extract.redact.secrets import without_credentials
+        from pytest_extract.redact import without_credentials
 
         if id(extractor) not in self._digests:
             _, sources = self._sources_of(extractor)

@@ -18,7 +18,7 @@ from _pytest._io import TerminalWriter
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.lazy import lazy_pattern
 from pytest_extract.plugin.run_results import RunResults
-from pytest_extract.redact.secrets import TALLY, Secret, clean_message, current
+from pytest_extract.redact import TALLY, Secret, clean_message, current
 from pytest_extract.report.lines import Line, Style, plural, printed, safe_controls, safe_prose, text_of
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from pytest_extract.files import display_path
 from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, output_value, propose
 from pytest_extract.golds.consensus import accept_labels, draft_gold, open_paths
 from pytest_extract.golds.rows import MovedRow, follow_row, same_gold
-from pytest_extract.redact.secrets import Owned, current, withheld
+from pytest_extract.redact import Owned, current, withheld
 from pytest_extract.report.evidence import locator, stands_exactly
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.value_diff import first_difference

@@ -15,7 +15,7 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.aggregate.confidence import Shown
 from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
-from pytest_extract.redact.secrets import current
+from pytest_extract.redact import current
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
 from pytest_extract.regression.ranking import rank_variants
 from pytest_extract.regression.snapshots import snapshot

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 
+from pytest_extract import redact as secrets
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.errors import StoreError
@@ -31,8 +32,7 @@ from pytest_extract.extraction.recordings import (
     recording_files,
     text_part,
 )
-from pytest_extract.redact import secrets
-from pytest_extract.redact.secrets import withheld
+from pytest_extract.redact import withheld
 from tests.redact.corpus import LEGAL, SECRETS, made
 from tests.strategies import json_values, nested
 

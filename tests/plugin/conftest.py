@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_extract.redact import secrets
+from pytest_extract import redact as secrets
 from tests.loaded import call_model_once, load_everything
 
 load_everything()

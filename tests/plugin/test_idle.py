@@ -68,7 +68,7 @@ extraction extraction.call extraction.provider_errors
 files lazy
 plugin plugin.collect plugin.extensions plugin.extraction plugin.finish plugin.fixtures plugin.hookspecs plugin.items
 plugin.judging plugin.limits plugin.options plugin.prefetch plugin.run_results plugin.session plugin.terminal plugin.transport
-redact redact.formats redact.patterns redact.secrets
+redact redact.formats
 changed changed.extractor_sources
 report report.confidence report.findings report.formats report.lines report.summary report.totals report.values
 results run_case

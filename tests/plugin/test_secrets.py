@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_extract.redact import secrets
-from pytest_extract.redact.secrets import NOTHING_KNOWN
+from pytest_extract import redact as secrets
+from pytest_extract.redact import NOTHING_KNOWN
 from pytest_extract.results import read_results
 from tests.redact.corpus import IN_MESSAGES, LEGAL, SECRETS, made
 

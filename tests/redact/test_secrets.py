@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.redact import secrets as module
-from pytest_extract.redact.formats import FORMATS, looks_random
-from pytest_extract.redact.patterns import CONTEXT, HINTS, TOKENS
-from pytest_extract.redact.secrets import NOTHING_KNOWN, Secrets, find_secrets_of_process, held_by, withheld
+from pytest_extract import redact as module
+from pytest_extract.redact import NOTHING_KNOWN, Secrets, find_secrets_of_process, held_by, withheld
+from pytest_extract.redact.formats import CONTEXT, FORMATS, HINTS, TOKENS, looks_random
 from tests.redact.corpus import FORMS, IN_MESSAGES, LEGAL, SECRETS, made
 from tests.strategies import json_values
 

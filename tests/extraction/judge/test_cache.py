@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from pytest_extract import redact as secrets
 from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.errors import CaseFileErrors, ConfigError
 from pytest_extract.extraction.caching_judge import AnswerCache, answer_files, build_judge, question_key, stored_answers
 from pytest_extract.extraction.judges import identity_of
-from pytest_extract.redact import secrets
 from tests.extraction.judge.questions import align, equal
 from tests.redact.corpus import SECRETS, made
 from tests.strategies import nested

@@ -15,7 +15,6 @@ from pytest_extract.extraction.recordings import (
     JUDGE_FOLDER,
     CaseInputs,
     Recording,
-    inputs_of,
     read_recording,
     recording_files,
 )
@@ -56,7 +55,7 @@ def run_recordings(args: argparse.Namespace) -> int:
     files = [file.resolve() for file in found_case_files(args.paths or [args.root])]
     problem = "the cases have mistakes, so what is used cannot be told:"
     cases = load_all_cases(files, SchemaCache(compile_structure), problem)
-    known = CaseInputs([inputs_of(case, root) for case in cases], root)
+    known = CaseInputs(cases, root)
     recordings = [read_recording(path) for path in recording_files(args.recordings)]
     why_unused = {recording.path: known.why_unused(recording) for recording in recordings}
     for recording in recordings:

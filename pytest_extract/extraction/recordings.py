@@ -9,15 +9,13 @@ options of a run and make no recording unused. A recording for another git revis
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import json
 import re
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.result_json import from_json, to_json
@@ -33,20 +31,11 @@ if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
 
 
-_LINES_KEPT: Final = 400
-"""Longest text whose lines are kept as digests, so that a change can be counted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyPart:
-    """One input of an extraction: its name for people (a path), its digest (SHA-256, hex), and digests of its lines.
-
-    `lines` are CRC-32 (8 hex digits) each, joined by spaces; empty for binaries and long texts.
-    """
+class KeyPart(NamedTuple):
+    """One input of an extraction: its name for people (a path), and its digest (SHA-256, hex)."""
 
     name: str
     sha256: str
-    lines: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,33 +91,20 @@ class RecordingKey:
 
     @property
     def shown(self) -> dict[str, Json]:
-        """`inputs` as they may be written or printed: without all that may be a secret, which the digest counts."""
-        return {**self.inputs, "params": current().clean_settings(self.inputs["params"])}
-
-    @property
-    def slot(self) -> tuple[Json, ...]:
-        """What stays when the content of an input changes: recordings of one slot replace each other."""
-        prompt = self.prompt and self.prompt.name
-        mode = self.mode or self.params.get("mode")
-        return (self.case, self.model, self.repeat, prompt, self.revision, mode, self.confirmation)
+        """`inputs` as they are recorded: files with names, parameters without all that may be a secret."""
+        parts = {"document": self.document, "schema": self.schema, "prompt": self.prompt}
+        named = {name: part and part._asdict() for name, part in parts.items()}
+        return {**self.inputs, **named, "params": current().clean_settings(self.inputs["params"])}
 
 
 def text_part(name: str, text: str) -> KeyPart:
     """Return the part of a text: a prompt, a text document."""
-    return KeyPart(name=name, sha256=text_digest(text), lines=_line_digests(text))
+    return KeyPart(name, text_digest(text))
 
 
 def json_part(name: str, value: Json) -> KeyPart:
     """Return the part of a JSON value (a schema): white space and the order of keys in its file do not count."""
-    pretty = json.dumps(value, indent=1, sort_keys=True)
-    return KeyPart(name=name, sha256=text_digest(canonical_json(value)), lines=_line_digests(pretty))
-
-
-def document_part(name: str, document: Any) -> KeyPart:
-    """Return the part of a `Document`: its own digest, and line digests of a text."""
-    is_text = document.media_type.startswith("text/")
-    lines = _line_digests(document.bytes.decode("utf-8", "replace")) if is_text else ""
-    return KeyPart(name=name, sha256=document.sha256, lines=lines)
+    return KeyPart(name, text_digest(canonical_json(value)))
 
 
 def recorded_case_name(case: Any, root: Path) -> str:
@@ -143,7 +119,6 @@ def key_of(
     nodeid: str,
     root: Path,
     model: str | None = None,
-    prompt: Any = None,
     repeat: int = 0,
     revision: str | None = None,
     mode: str | None = None,
@@ -153,18 +128,17 @@ def key_of(
     """Return the key of a `Case` run by `extractor`.
 
     The extractor is asked for `extract_params` (a mapping) and `extract_schema` (schema -> what of it the model sees),
-    if it has them. `prompt` replaces the case's own; names of files are relative to `root`.
+    if it has them. Names of files are relative to `root`.
     """
-    used = prompt if prompt is not None else case.prompt
     seen = getattr(extractor, "extract_schema", None)
     path = case.document.file
     return RecordingKey(
         case=recorded_case_name(case, root),
-        document=document_part(
-            display_path(path, root) if path else f"text in {display_path(case.path, root)}", case.document
+        document=KeyPart(
+            display_path(path, root) if path else f"text in {display_path(case.path, root)}", case.document.sha256
         ),
         schema=json_part(display_path(case.schema_path, root), seen(case.schema) if callable(seen) else case.schema),
-        prompt=None if used is None else text_part(display_path(used.path, root), used.text),
+        prompt=case.prompt and text_part(display_path(case.prompt.path, root), case.prompt.text),
         question=case.question,
         model=model,
         params=recorded_params(extractor),
@@ -178,74 +152,25 @@ def key_of(
     )
 
 
-def changed_inputs(recorded: Mapping[str, Json], key: RecordingKey) -> list[str]:
-    """Return, in words, each input in which a recording (its `inputs` object) differs from `key`."""
-    found: list[str] = []
-    if recorded["model"] != key.model:
-        found.append(f"recorded for model {recorded['model'] or 'none'}, now {key.model or 'none'}")
-    for name in ("prompt", "schema", "document"):
-        found.extend(_part_change(name, recorded[name], getattr(key, name)))
-    if recorded.get("text") != key.inputs.get("text"):
-        found.append("the text that pytest_extract_document gives changed")
-    if recorded["question"] != key.inputs["question"]:
-        found.append("the question changed")
-    found.extend(_param_changes(recorded["params"], key.shown["params"]))
-    mode, mode_now = recorded.get("mode"), key.inputs.get("mode")
-    if mode != mode_now:
-        found.append(f"recorded for mode {mode or 'none'}, now {mode_now or 'none'}")
-    if recorded["repeat"] != key.repeat:
-        found.append(f"recorded for repeat {recorded['repeat'] + 1}, now repeat {key.repeat + 1}")
-    if bool(recorded.get("confirmation")) != key.confirmation:
-        found.append("a confirmation needs runs of its own" if key.confirmation else "recorded for a confirmation")
-    return found
-
-
-def part_json(part: KeyPart | None) -> Json:
-    """Return a part as it is written into a recording."""
-    return part and {"name": part.name, "sha256": part.sha256, "lines": part.lines}
-
-
-def _part_change(what: str, old: Json, new: KeyPart | None) -> list[str]:
-    if old is None and new is None:
-        return []
-    if old is None or new is None:
-        return [
-            f"recorded {f'with {what} ' + old['name'] if old else f'without a {what}'}, now "
-            + (f"{what} {new.name}" if new else f"without a {what}")
-        ]
-    if old["sha256"] == new.sha256:
-        return []
-    what_of = f"{new.name} changed" if old["name"] == new.name else f"{old['name']} became {new.name}"
-    lines = _lines_changed(old["lines"], new.lines)
-    counted = f", {lines} line{'s' * (lines != 1)}" if lines else ""
-    return [f"recorded for {what} {old['sha256'][:8]}, now {new.sha256[:8]}: {what_of}{counted}"]
-
-
-def _param_changes(old: Mapping[str, Json], new: Mapping[str, Json]) -> list[str]:
-    def said(params: Mapping[str, Json], name: str) -> str:
-        return f"{name}={canonical_json(params[name])}" if name in params else f"no {name}"
-
-    names = sorted({*old, *new})
+def changed_inputs(recorded: Mapping[str, Json], now: Mapping[str, Json]) -> list[str]:
+    """Return, in words, each input in which a recording differs from what is asked for (`RecordingKey.shown`)."""
+    before, after = _told(recorded), _told(now)
     return [
-        f"recorded with {said(old, name)}, now {said(new, name)}"
-        for name in names
-        if (name in old, old.get(name)) != (name in new, new.get(name))
+        f"recorded for {name} {before.get(name, 'none')}, now {after.get(name, 'none')}"
+        for name in {**before, **after}
+        if before.get(name) != after.get(name)
     ]
 
 
-def _line_digests(text: str) -> str:
-    lines = text.splitlines()
-    if len(lines) > _LINES_KEPT:
-        return ""
-    return " ".join(f"{zlib.crc32(line.encode('utf-8', 'surrogatepass')):08x}" for line in lines)
-
-
-def _lines_changed(old: str, new: str) -> int:
-    """Count the lines that differ; 0 where one side keeps no lines."""
-    if not old or not new:
-        return 0
-    codes = difflib.SequenceMatcher(None, old.split(), new.split(), autojunk=False).get_opcodes()
-    return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in codes if tag != "equal")
+def _told(inputs: Mapping[str, Json]) -> dict[str, str]:
+    """Return the inputs of an output as people read them; those that it has not got are left out."""
+    told = {name: inputs[name] for name in ("model", "mode") if inputs.get(name)}
+    files = {name: inputs[name] for name in ("prompt", "schema", "document") if inputs[name]}
+    told |= {name: f"{part['name']} ({part['sha256'][:8]})" for name, part in files.items()}
+    told |= {name: inputs[name][:8] for name in ("question", "text") if inputs.get(name)}
+    told |= {f"parameter {name}": canonical_json(value) for name, value in inputs["params"].items()}
+    told["repeat"] = str(inputs["repeat"] + 1)
+    return told | ({"confirmation": "yes"} if inputs.get("confirmation") else {})
 
 
 DEFAULT_FOLDER: Final = "extract-recordings"
@@ -283,7 +208,7 @@ class Recording:
 
     @property
     def slot(self) -> tuple[Json, ...]:
-        """As `RecordingKey.slot`."""
+        """What stays when the content of an input changes: recordings of one slot replace each other."""
         inputs = self.body["inputs"]
         prompt = inputs["prompt"] and inputs["prompt"]["name"]
         place = (self.body["case"], inputs["model"], inputs["repeat"], prompt, self.body["revision"])
@@ -369,9 +294,9 @@ class Recordings:
         if self.mode in {"off", "none"} or extraction.recorded:
             return extraction
         try:
-            output = _stored(extraction.output)
             refusal = withheld(extraction.output, owned) or withheld(extraction.citations, owned)
-            text = _dump(_body(key, extraction, output))
+            body = _body(key, extraction)
+            text = _dump(body)
         except (TypeError, ValueError, RecursionError) as error:
             told = clean_message(f"not recorded: JSON cannot hold the output ({type(error).__name__}: {error})")
             return _noted(extraction, told)
@@ -387,19 +312,16 @@ class Recordings:
                 self._on_write_error(error)
             return _noted(extraction, f"not recorded: {error}")
         if self.mode == "new":
-            self._remove_replaced(key)
+            self._remove_replaced(key, Recording(path, body))
         return extraction
 
     def explain(self, key: RecordingKey) -> str:
         """Say why there is no fresh recording for `key`, and the command that makes one."""
         recorded = [found.body["inputs"] for found in self._of_case(key)]
-        why = f"nothing is recorded for this case in {self.folder}"
+        why = f"nothing is recorded for this case in {self.folder} (an output that holds a secret never is)"
         if recorded:
-            nearest_one = min((changed_inputs(inputs, key) for inputs in recorded), key=len)
+            nearest_one = min((changed_inputs(inputs, key.shown) for inputs in recorded), key=len)
             why = "; ".join(nearest_one) or "a parameter changed that recordings do not show, as it may be a secret"
-        if all(inputs["model"] != key.model for inputs in recorded):
-            why += ", of which nothing is recorded" if recorded else ""
-            why += " (an output that holds a secret never is: the run that called names it)"
         model = [f"--extract-model={key.model}"] if key.model else []
         words = [key.nodeid or key.case, *model, *self._options, "--extract-record=new"]
         command = " ".join(["pytest", *map(_quoted, words)])
@@ -425,9 +347,9 @@ class Recordings:
         found = _readable(sorted((self.folder / _slug(key.case)).glob("*.json")))
         return (recording for recording in found if recording.body["case"] == key.case)
 
-    def _remove_replaced(self, key: RecordingKey) -> None:
+    def _remove_replaced(self, key: RecordingKey, new: Recording) -> None:
         for recording in self._of_case(key):
-            if recording.slot == key.slot and recording.digest != key.digest:
+            if recording.slot == new.slot and recording.digest != new.digest:
                 recording.path.unlink(missing_ok=True)
 
 
@@ -468,33 +390,26 @@ def _slug(case: str) -> str:
     return f"{name}-cases" if name == JUDGE_FOLDER else name or "case"
 
 
-def _body(key: RecordingKey, extraction: Extraction, output: dict[str, Json]) -> dict[str, Json]:
-    inputs = {name: part_json(getattr(key, name)) for name in ("document", "schema", "prompt")}
+def _body(key: RecordingKey, extraction: Extraction) -> dict[str, Json]:
     usage, failure = usage_of(extraction.usage), extraction.failure
     return {
         "format": FORMAT,
         "case": key.case,
         "revision": key.revision,
         "digest": key.digest,
-        "inputs": {**key.shown, **inputs},
+        "inputs": key.shown,
         "extractor": extraction.extractor,
         "notes": [clean_message(note) for note in extraction.notes],
-        "output": output,
+        "output": _stored(extraction.output),
         "failure": failure and to_json(dataclasses.replace(failure, message=clean_message(failure.message))),
         "finish_reason": extraction.finish_reason,
         "usage": usage and dataclasses.asdict(usage),
         "cost_usd": extraction.cost_usd,
         "latency_s": extraction.latency_s,
-        **{
-            name: value
-            for name, value in (
-                ("confidence", extraction.confidence),
-                ("citations", extraction.citations),
-                ("adjustments", list(extraction.adjustments) or None),
-                ("build", extraction.build),
-            )
-            if value is not None
-        },
+        "confidence": extraction.confidence,
+        "citations": extraction.citations,
+        "adjustments": [*extraction.adjustments],
+        "build": extraction.build,
     }
 
 
@@ -528,79 +443,53 @@ def _dump(body: dict[str, Json]) -> str:
     return text + "\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
-    """What a case gives an extractor, as digests; the schema whole, and as the built-in extractor shows it."""
-
-    name: str
-    document: str
-    schemas: frozenset[str]
-    question: str | None
-    prompt: str | None
-
-
-def inputs_of(case: Case, root: Path) -> Inputs:
-    """Return the inputs of a case; reads its document."""
-    return Inputs(
-        name=recorded_case_name(case, root),
-        document=case.document.sha256,
-        schemas=frozenset(json_part("", schema).sha256 for schema in (case.schema, schema_for_model(case.schema))),
-        question=None if case.question is None else text_digest(case.question),
-        prompt=None if case.prompt is None else text_part("", case.prompt.text).sha256,
-    )
-
-
 class CaseInputs:
-    """The inputs of all cases that were looked at; `root` is what names in recordings are relative to."""
+    """The inputs of cases, as digests; reads their documents. `root` is what names in recordings are relative to."""
 
-    def __init__(self, inputs: Iterable[Inputs], root: Path) -> None:
+    def __init__(self, cases: Iterable[Case], root: Path) -> None:
         self._root = root
-        self._by_name: dict[str, Inputs] = {}
-        self._by_document: dict[str, list[Inputs]] = {}
-        self._prompts: dict[str, str | None] = {}
-        for item in inputs:
-            self._by_name[item.name] = item
-            self._by_document.setdefault(item.document, []).append(item)
-        self._files = {name.rpartition("::")[0] for name in self._by_name}
+        self._by_name: dict[str, Mapping[str, Collection[Json]]] = {}
+        self._by_document: dict[str, list[Mapping[str, Collection[Json]]]] = {}
+        for case in cases:
+            inputs = self._by_name[recorded_case_name(case, root)] = _inputs_of(case)
+            self._by_document.setdefault(case.document.sha256, []).append(inputs)
 
     def why_unused(self, recording: Recording) -> str | None:
         """Return why no case can use a recording; None if one can, or if its case file exists but was not read."""
         body = recording.body
-        inputs: Mapping[str, Json] = body["inputs"]
-        same_document = self._by_document.get(inputs["document"]["sha256"], [])
-        if any(not self._changes(body, item) for item in same_document):
+        files = {name: body["inputs"][name] for name in ("document", "schema", "prompt")}
+        recorded = {"question": body["inputs"]["question"]} | {name: it and it["sha256"] for name, it in files.items()}
+        compared = ["document"]
+        if body["revision"] is None:
+            compared += ["schema", "question"]
+            compared += [] if self._is_prompt_file(files["prompt"]) else ["prompt"]
+
+        def changes(case: Mapping[str, Collection[Json]]) -> list[str]:
+            return [name for name in compared if recorded[name] not in case[name]]
+
+        if any(not changes(case) for case in self._by_document.get(recorded["document"], ())):
             return None
         own = self._by_name.get(body["case"])
         if own is not None:
-            return ", ".join(f"{what} changed" for what in self._changes(body, own))
+            return ", ".join(f"{name} changed" for name in changes(own))
         file = body["case"].rpartition("::")[0]
-        if file not in self._files and (self._root / file).exists():
-            return None
-        return "its case is gone"
+        was_read = any(name.startswith(f"{file}::") for name in self._by_name)
+        return "its case is gone" if was_read or not (self._root / file).exists() else None
 
-    def _changes(self, body: Mapping[str, Json], case: Inputs) -> Sequence[str]:
-        recorded = body["inputs"]
-        changes = [] if recorded["document"]["sha256"] == case.document else ["document"]
-        if body["revision"] is not None:
-            return changes
-        if recorded["schema"]["sha256"] not in case.schemas:
-            changes.append("schema")
-        if recorded["question"] != case.question:
-            changes.append("question")
-        return changes if self._has_prompt(recorded["prompt"], case) else [*changes, "prompt"]
+    def _is_prompt_file(self, recorded: Json) -> bool:
+        """Whether a recorded prompt is a file that is still there: it was given on the command line."""
+        try:
+            text = recorded and read_regular_text(self._root / recorded["name"])
+        except (OSError, ValueError):
+            return False
+        return bool(recorded) and text_digest(text) == recorded["sha256"]
 
-    def _has_prompt(self, recorded: Json, case: Inputs) -> bool:
-        """Whether the prompt is still there: the case's own, or a file that was given on the command line."""
-        if recorded is None or recorded["sha256"] == case.prompt:
-            return recorded is not None or case.prompt is None
-        return bool(self._prompt_file(recorded["name"]) == recorded["sha256"])
 
-    def _prompt_file(self, name: str) -> str | None:
-        if name not in self._prompts:
-            try:
-                text = read_regular_text(self._root / name)
-            except (OSError, ValueError):
-                self._prompts[name] = None
-            else:
-                self._prompts[name] = text_part("", text).sha256
-        return self._prompts[name]
+def _inputs_of(case: Case) -> dict[str, Collection[Json]]:
+    """Return the digests under which each input of a case is recorded: the schema as an extractor may see it."""
+    return {
+        "document": {case.document.sha256},
+        "schema": {text_digest(canonical_json(schema)) for schema in (case.schema, schema_for_model(case.schema))},
+        "question": {None if case.question is None else text_digest(case.question)},
+        "prompt": {None if case.prompt is None else text_digest(case.prompt.text)},
+    }

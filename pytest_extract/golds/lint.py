@@ -26,7 +26,7 @@ from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import Evidence, TextLocation, find_evidence
 from pytest_extract.documents.row_lines import more_rows
 from pytest_extract.errors import CaseFileError, StoreError
-from pytest_extract.extraction.recordings import CaseInputs, inputs_of, read_recording, recording_files
+from pytest_extract.extraction.recordings import CaseInputs, read_recording, recording_files
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
@@ -280,7 +280,7 @@ def unused_recordings(cases: Iterable[Case], folder: Path) -> Iterator[LintFindi
     if not files:
         return
     root = Path.cwd()
-    known = CaseInputs((inputs_of(case, root) for case in cases), root)
+    known = CaseInputs(cases, root)
     for path in files:
         try:
             why = known.why_unused(read_recording(path))

@@ -128,32 +128,24 @@ def test_an_unknown_mode_is_refused(tmp_path):
 
 
 WHY = {
-    "prompt": (STALE, r"recorded for prompt \w{8}, now \w{8}: prompts/invoice\.md changed, 3 lines"),
-    "one line": (
-        changed(prompt=text_part("prompts/invoice.md", PROMPT + "More.\n")),
-        r"prompts/invoice\.md changed, 1 line\b",
-    ),
-    "other prompt": (changed(prompt=text_part("b.md", "x")), r"prompts/invoice\.md became b\.md, 4 lines"),
-    "no prompt": (changed(prompt=None), r"recorded with prompt prompts/invoice\.md, now without a prompt"),
+    "prompt": (STALE, r"recorded for prompt prompts/invoice\.md \(\w{8}\), now prompts/invoice\.md \(\w{8}\); renew"),
+    "other prompt": (changed(prompt=text_part("b.md", "x")), r"prompts/invoice\.md \(\w{8}\), now b\.md \(\w{8}\)"),
+    "no prompt": (changed(prompt=None), r"recorded for prompt prompts/invoice\.md \(\w{8}\), now none"),
     "document": (
         changed(document=KeyPart(name="acme.pdf", sha256="e" * 64)),
-        r"recorded for document dddddddd, now eeeeeeee: acme\.pdf changed; renew",
+        r"recorded for document acme\.pdf \(dddddddd\), now acme\.pdf \(eeeeeeee\); renew",
     ),
-    "schema": (
-        changed(schema=json_part("invoice.schema.json", {"type": "array"})),
-        r"recorded for schema \w{8}, now \w{8}: invoice\.schema\.json changed, 1 line",
-    ),
-    "question": (changed(question=None), "the question changed"),
-    "model": (
-        changed(model="openai/y"),
-        r"recorded for model openai/x, now openai/y, of which nothing is recorded \(an output that holds a secret never is",
-    ),
+    "schema": (changed(schema=json_part("invoice.schema.json", {"type": "array"})), r"recorded for schema invoice\."),
+    "question": (changed(question=None), r"recorded for question \w{8}, now none; renew"),
+    "model": (changed(model="openai/y"), "recorded for model openai/x, now openai/y; renew"),
     "parameters": (
         changed(params={"mode": "structured", "top_p": 1}),
-        'recorded with mode="prompt", now mode="structured"; recorded with no top_p, now top_p=1',
+        'recorded for parameter mode "prompt", now "structured"; recorded for parameter top_p none, now 1; renew',
     ),
-    "mode": (changed(mode="structured"), "recorded for mode none, now structured"),
-    "repeat": (changed(repeat=2), "recorded for repeat 1, now repeat 3"),
+    "mode": (changed(mode="structured"), "recorded for mode none, now structured; renew"),
+    "repeat": (changed(repeat=2), "recorded for repeat 1, now 3; renew"),
+    "confirmation": (changed(confirmation=True), "recorded for confirmation none, now yes; renew"),
+    "given text": (changed(given_text="x"), r"recorded for text none, now \w{8}; renew"),
     "nothing": (changed(case="other.extract.yaml::x"), r"nothing is recorded for this case in \S+ \(an output that"),
 }
 
@@ -182,7 +174,7 @@ def test_the_nearest_recording_explains(tmp_path):
     recordings = Recordings(tmp_path, "once")
     recordings.obtain(changed(model="openai/y", prompt=None), Calls())
     recordings.obtain(changed(question="Who?"), Calls())
-    assert ": the question changed; renew" in recordings.explain(KEY)
+    assert "acme[openai/x]: recorded for question " in recordings.explain(KEY)
 
 
 @pytest.mark.parametrize("name", ["請求書の合計金額を確認する" * 8, "a" * 300, "é" * 200])
@@ -217,7 +209,7 @@ def test_a_damaged_file_beside_a_recording_breaks_no_case(tmp_path, text):
     Recordings(tmp_path, "new").obtain(STALE, Calls())
     (stale,) = recording_files(tmp_path)
     stale.with_name("bad.json").write_text(text)
-    with pytest.raises(NotRecorded, match=r"prompts/invoice\.md changed"):
+    with pytest.raises(NotRecorded, match="recorded for prompt prompts/invoice"):
         Recordings(tmp_path, "none").obtain(KEY, Calls())
     assert Recordings(tmp_path, "new").obtain(KEY, Calls()) == OUTPUT
     assert not stale.exists()

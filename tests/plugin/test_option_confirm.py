@@ -227,7 +227,7 @@ def test_offline_without_recorded_fresh_runs_the_verdict_says_how_to_record_them
     result = project(GATE, BASELINE, CONFIRM, "--extract-record=none", prompt="two", always=DEAD)
     result.stdout.fnmatch_lines(
         [
-            "  no fresh recording of *a confirmation needs runs of its own; renew it with: * --extract-record=new.",
+            "  no fresh recording of *recorded for confirmation none, now yes; renew it with: * --extract-record=new.",
             "  not confirmed: 0 of 4 cases could run again, too few to show a fall.",
         ]
     )

@@ -102,7 +102,7 @@ def test_none_says_why_nothing_fresh_is_there(pytester: pytest.Pytester, write_c
     result.stdout.fnmatch_lines(
         [
             (
-                "BROKEN: no fresh recording of a.extract.yaml::a: recorded for prompt *, now *: p.md changed, 1 line; renew"
+                "BROKEN: no fresh recording of a.extract.yaml::a: recorded for prompt p.md (*), now p.md (*); renew"
                 ' it with: pytest "a.extract.yaml::a" --extract-record=new'
             ),
             "1 case: 1 broken",

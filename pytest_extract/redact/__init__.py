@@ -12,34 +12,26 @@ import base64
 import json
 import os
 import re
-import string
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
-from pytest_extract.core.values import Json, text_digest
+from pytest_extract.core.values import Json, iter_leaves, text_digest
 from pytest_extract.lazy import lazy_pattern
 from pytest_extract.redact.formats import (
-    BASIC,
-    CONTEXT,
     FORMATS,
-    HINTS,
-    NAMED,
-    PREFIXED,
+    NAME_OF_CREDENTIAL,
+    NAME_OF_SECRET,
+    OF_MESSAGES,
     PRIVATE_KEY,
-    TOKENS,
-    KeyFormat,
-    MessagePattern,
+    Form,
     bits,
-    holds_password,
     looks_random,
-    names_credential,
-    names_secret,
 )
 
 _VARIABLE: Final = lazy_pattern(
@@ -53,17 +45,8 @@ _CONNECTION_SECRET: Final = lazy_pattern(
 _SHORTEST: Final = 8
 _ENOUGH_IN_MESSAGE: Final = 12.0
 """Bits (`formats.bits`) of a value that a message is freed from: more than a word or a number holds."""
-_RUN_CHARACTERS: Final = string.ascii_letters + string.digits + "_-.~/:$=+@\\"
-"""Characters of all formats but that of a private key, and of the escape that may stand before a key."""
-_SEPARATE_RUNS: Final = bytes(code if chr(code) in _RUN_CHARACTERS else 32 for code in range(256))
-_SHORTEST_RUN: Final = 20
-_HINTED: Final = [(hint, each) for each in FORMATS for hint in each.hints]
-_CLEAN_RUNS: Final[set[bytes]] = set()
-"""Runs without any format that were met before: the results of a suite repeat names, reasons and digests."""
-_MOST_CLEAN_RUNS: Final = 10_000
-_LONGEST_CLEAN_RUN: Final = 200
-_NO_PREFIX: Final = lazy_pattern(r"[MNO][A-Za-z0-9]{23,27}\.|[12]/\d{13}")
-"""What a Discord and an Asana token have instead of a prefix; their hints are in every text."""
+_RUN: Final = lazy_pattern(r"[A-Za-z0-9_\-.~/:$=+@\\]{20,}")
+"""What may hold any format but that of a private key, and the escape that may stand before it; most texts have none."""
 _ELLIPSIS: Final = lazy_pattern(r"…|\\u2026|\.\.\.")
 _SHORTENED: Final = lazy_pattern(rf"([\w\-]{{0,400}})({_ELLIPSIS.pattern})([\w\-]{{0,400}})")
 _SHORTEST_PIECE: Final = 6
@@ -131,7 +114,10 @@ class Secrets:
 
     def find(self, text: str) -> tuple[Secret, ...]:
         """Return the secrets in data, each text once. In JSON they are found in their escaped form, too."""
-        found = [Secret(name, value) for value, name in self.strong.items() if any(f in text for f in _forms(value))]
+        return self._found(text, self.strong)
+
+    def _found(self, text: str, values: Mapping[str, str]) -> tuple[Secret, ...]:
+        found = [Secret(name, value) for value, name in values.items() if any(f in text for f in _forms(value))]
         found += _of_format(text)
         allowed = [secret.text for secret in found if secret.fingerprint in self.allowed]
         kept = {secret.text: secret for secret in found if not any(secret.text in text for text in allowed)}
@@ -164,48 +150,25 @@ class Secrets:
 
     def clean(self, message: str) -> Redacted:
         """Return a message without the secrets of data, and without what a name or a scheme gives away."""
-        found: list[Secret] = []
-        for value, name in (*self.strong.items(), *self.weak.items()):
-            for form in _forms(value):
-                if form in message and (secret := Secret(name, value)).fingerprint not in self.allowed:
-                    found.append(secret)
-                    message = message.replace(form, secret.mark)
-        for known in TOKENS:
-            message = self._freed(message, known, found)
-        strict = [secret for secret in _of_format(message) if secret.fingerprint not in self.allowed]
-        found += strict
-        message = self.hide(message, strict)
-        message = PREFIXED.sub(lambda match: self._mark(match, "API key", found, looks_random), message)
-        lowered = message.lower()
-        if any(hint in lowered for hint in HINTS):
-            message = BASIC.sub(lambda match: self._mark(match, "authorization", found, holds_password), message)
-            for beside in CONTEXT:
-                message = self._freed(message, beside, found)
-            message = NAMED.sub(lambda match: self._mark(match, "API key", found, looks_random), message)
+        found = [*self._found(message, {**self.strong, **self.weak})]
+        message = self.hide(message, found)
+        for form in OF_MESSAGES:
+            lowered = message.lower()
+            if any(hint in lowered for hint in form.hints):
+                message = form.pattern.sub(partial(self._mark, form, found), message)
         return Redacted(message, tuple(found))
 
     def clean_settings(self, value: Json) -> Json:
         """Return an extractor's parameters: cleaned like messages, and without the values of members like `api_key`."""
-        return _cleaned_settings(value, self.clean, names_secret)
+        return _cleaned_settings(value, self.clean, NAME_OF_SECRET)
 
-    def _freed(self, message: str, form: MessagePattern, found: list[Secret]) -> str:
-        if not form.may_be_in(message.lower()):
-            return message
-        return form.pattern.sub(lambda match: self._mark(match, form.kind, found), message)
-
-    def _mark(
-        self,
-        match: re.Match[str],
-        kind: str,
-        found: list[Secret],
-        is_secret: Callable[[str], bool] = bool,
-    ) -> str:
+    def _mark(self, form: Form, found: list[Secret], match: re.Match[str]) -> str:
         """Return the replacement of a match: its group `secret`, or all of it, is replaced; quotes around it stay."""
         name = "secret" if "secret" in match.re.groupindex else 0
         text = match[name]
         edge = (re.match(r"\\{0,8}[\"']|", text) or match)[0]
-        secret = Secret(kind, text[len(edge) : len(text) - len(edge)] if edge else text)
-        if not is_secret(secret.text) or secret.fingerprint in self.allowed:
+        secret = Secret(form.kind, text[len(edge) : len(text) - len(edge)] if edge else text)
+        if not form.is_secret(secret.text) or secret.fingerprint in self.allowed:
             return match[0]
         found.append(secret)
         start, end = match.span(name)
@@ -242,10 +205,10 @@ def without_credentials(settings: Json) -> Json:
     All else counts as it is: a parameter that only looks like a secret (`stop_token`) changes outputs. What is written
     or shown takes `Secrets.clean_settings`.
     """
-    return _cleaned_settings(settings, NOTHING_KNOWN.without, names_credential)
+    return _cleaned_settings(settings, NOTHING_KNOWN.without, NAME_OF_CREDENTIAL)
 
 
-def _cleaned_settings(value: Json, clean: Callable[[str], Redacted], names: Callable[[str], bool]) -> Json:
+def _cleaned_settings(value: Json, clean: Callable[[str], Redacted], names: re.Pattern[str]) -> Json:
     if isinstance(value, str):
         return clean(value).value
     if isinstance(value, list | tuple):
@@ -257,7 +220,7 @@ def _cleaned_settings(value: Json, clean: Callable[[str], Redacted], names: Call
         is_text = (
             isinstance(key, str) and isinstance(item, str) and len(item) >= 4 and not item.startswith("[redacted: ")
         )
-        named = is_text and (names(key) or (key.lower() == "cookie" and "=" in item))
+        named = is_text and (names.fullmatch(key) or (key.lower() == "cookie" and "=" in item))
         cleaned[clean(key).value if isinstance(key, str) else key] = (
             Secret("value of a secret's name", item).mark if named else _cleaned_settings(item, clean, names)
         )
@@ -273,9 +236,6 @@ def clean_message(message: str, place: str = "error message") -> str:
 
 _lock: Final = threading.Lock()
 _current: Secrets | None = None
-_seen: dict[Any, Any] | None = None
-_OF_PYTEST: Final = ("PYTEST_CURRENT_TEST", b"PYTEST_CURRENT_TEST")
-"""Changed by pytest for each phase of an item."""
 
 
 def current() -> Secrets:
@@ -288,46 +248,21 @@ def find_secrets_of_process(allowed: Iterable[str] | None = None) -> Secrets:
 
     Other threads must not iterate over the environment: pytest changes it for every phase of every item.
     """
-    global _current, _seen  # noqa: PLW0603  # the environment is the process's, and so is what is known of it
+    global _current  # noqa: PLW0603  # the environment is the process's, and so is what is known of it
     with _lock:
         known = _current or NOTHING_KNOWN
         if allowed is not None:
-            known = Secrets(known.strong, known.weak, frozenset(allowed))
-        elif _current is not None and _seen is not None and _seen == _raw_environ():
-            return _current
-        _seen = _raw_environ()
-        _current = known.with_environ(_snapshot())
+            known = replace(known, allowed=frozenset(allowed))
+        _current = known.with_environ(_environ())
         return _current
 
 
-def _raw_environ() -> dict[Any, Any] | None:
-    """Return a copy of the environment as `os` holds it, or None: decoding it takes a hundred times as long."""
-    variables = getattr(os.environ, "_data", None)
-    if type(variables) is not dict:
-        return None
-    seen = variables.copy()
-    for name in _OF_PYTEST:
-        seen.pop(name, None)
-    return seen
-
-
-def _snapshot() -> dict[str, str]:
-    """Return the variables whose names speak of a secret, or whose value is a URL with a password."""
+def _environ() -> dict[str, str]:
     while True:
         try:
-            found = os.environ.items()
-            return {name: text for name, text in found if len(text) >= _SHORTEST and _may_hold_secret(name, text)}
+            return dict(os.environ)
         except (KeyError, RuntimeError):  # a thread of the user's has just changed it
             continue
-
-
-def _may_hold_secret(name: str, text: str) -> bool:
-    return "@" in text or ";" in text or _speaks_of_secret(name)
-
-
-@cache
-def _speaks_of_secret(name: str) -> bool:
-    return _VARIABLE.search(name) is not None
 
 
 def _secret_parts(name: str, text: str) -> list[str]:
@@ -341,7 +276,7 @@ def _secret_parts(name: str, text: str) -> list[str]:
         except ValueError:
             password = ""
         return [part for part in dict.fromkeys((password, unquote(password))) if len(part) >= _SHORTEST]
-    if not _speaks_of_secret(name) or len(text) < _SHORTEST:
+    if len(text) < _SHORTEST or not _VARIABLE.search(name):
         return []
     is_path = text[0] in "/~." or text[1:3] == ":\\"
     return [] if (is_path and _is_file(text)) or text.startswith("arn:") else [text]
@@ -390,35 +325,19 @@ def _base64_forms(text: str) -> list[str]:
 
 
 def _of_format(text: str) -> list[Secret]:
-    """Find the formats of keys; first by a look that costs little, as nearly no text has any."""
+    """Find the formats of keys; none is looked for inside of another."""
     found: list[Secret] = []
     if PRIVATE_KEY.hints[0] in text:
         text = _take_out(PRIVATE_KEY, text, found)
-    # in bytes, as this takes a fifth of the time of a pattern
-    words = set(text.encode("ascii", "replace").translate(_SEPARATE_RUNS).split())
-    new = [word for word in words if len(word) >= _SHORTEST_RUN and word not in _CLEAN_RUNS]
-    if not new:
-        return found
-    before = len(found)
-    runs = {word.decode("ascii") for word in new}
-    joined = "\n".join(runs)
-    for hint, each in _HINTED:
-        if hint not in joined or (len(hint) == 1 and not _NO_PREFIX.search(joined)):
-            continue
-        hinted = "\n".join(run for run in runs if hint in run)
-        if hinted != (rest := _take_out(each, hinted, found)):
-            # no format is looked for inside of another
-            runs = {run for run in runs if hint not in run} | {*rest.split("\n")}
-    if len(found) == before:
-        if len(_CLEAN_RUNS) > _MOST_CLEAN_RUNS:
-            _CLEAN_RUNS.clear()
-        _CLEAN_RUNS.update(word for word in new if len(word) <= _LONGEST_CLEAN_RUN)
+    runs = "\n".join(dict.fromkeys(_RUN.findall(text)))
+    for form in FORMATS:
+        if any(hint in runs for hint in form.hints):
+            runs = _take_out(form, runs, found)
     return found
 
 
-def _take_out(form: KeyFormat, text: str, found: list[Secret]) -> str:
-    matches = [match[0] for match in form.pattern.finditer(text) if form.proof or looks_random(match[0])]
-    for match in matches:
+def _take_out(form: Form, text: str, found: list[Secret]) -> str:
+    for match in [match[0] for match in form.pattern.finditer(text) if form.is_secret(match[0])]:
         found.append(Secret(form.kind, _ESCAPED_BREAK.sub("\n", match)))
         text = text.replace(match, "\n")
     return text
@@ -426,14 +345,12 @@ def _take_out(form: KeyFormat, text: str, found: list[Secret]) -> str:
 
 def held_by(texts: Callable[[], Sequence[str]]) -> Owned:
     """Return a test whether a secret is in texts of the user, which are read at the first call."""
-    read: list[str] = []
 
-    def owned(secret: Secret) -> bool:
-        if not read:
-            read.extend(_BROKEN_UP.sub("", text) for text in texts())
-        return any(_BROKEN_UP.sub("", secret.text) in text for text in read)
+    @cache
+    def read() -> list[str]:
+        return [_BROKEN_UP.sub("", text) for text in texts()]
 
-    return owned
+    return lambda secret: any(_BROKEN_UP.sub("", secret.text) in text for text in read())
 
 
 def withheld(output: Json, owned: Owned | None = None) -> str | None:
@@ -453,22 +370,12 @@ def withheld(output: Json, owned: Owned | None = None) -> str | None:
 
 
 def _place_of(secret: Secret, output: Json) -> str:
-    """Return the place of a secret in an output: its line in a text, else its JSON path."""
+    """Return the place of a secret in an output: its line in a text, else its path."""
+
+    def place_in(text: str) -> int:
+        return max(text.find(form) for form in _forms(secret.text))
+
     if isinstance(output, str):
-        return f"line {output[: max(_find(secret, output), 0)].count(chr(10)) + 1}"
-    pending: list[tuple[str, Json]] = [("$", output)]
-    while pending:
-        path, value = pending.pop()
-        if isinstance(value, str) and _find(secret, value) >= 0:
-            return path
-        if isinstance(value, list):
-            pending += [(f"{path}[{index}]", item) for index, item in enumerate(value)]
-        if isinstance(value, dict):
-            if any(isinstance(key, str) and _find(secret, key) >= 0 for key in value):
-                return f"{path} (a key)"
-            pending += [(f"{path}.{key}", item) for key, item in value.items()]
-    return "$"
-
-
-def _find(secret: Secret, text: str) -> int:
-    return max(text.find(form) for form in _forms(secret.text))
+        return f"line {output[: max(place_in(output), 0)].count(chr(10)) + 1}"
+    paths = (str(path) for path, leaf in iter_leaves(output) if isinstance(leaf, str) and place_in(leaf) >= 0)
+    return next(paths, "one of its keys")

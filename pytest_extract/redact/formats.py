@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import base64
 import re
-from functools import cache
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from pytest_extract.lazy import lazy_pattern
@@ -29,25 +29,6 @@ _CHANGE_BITS: Final = 3.0
 _CHANGE: Final = lazy_pattern(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 _SEGMENT: Final = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]|[0-9]+")
 _NO_WORD: Final = lazy_pattern(r"[^aeiouy]{5}|^[^aeiouy]+$|^.$", re.IGNORECASE)
-
-
-class KeyFormat(NamedTuple):
-    """One format. `hints`: each match contains one of them. `proof`: the format alone is enough, whatever is in it."""
-
-    kind: str
-    hints: tuple[str, ...]
-    source: str
-    proof: bool
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """The format as a pattern, compiled when its hint first turns up: compiling all takes 40 ms."""
-        return _compiled(self.source)
-
-
-@cache
-def _compiled(source: str) -> re.Pattern[str]:
-    return re.compile(source)
 
 
 def bits(text: str) -> float:
@@ -77,22 +58,37 @@ _UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ARMOR: Final = r"PRIVATE KEY(?: BLOCK)?-----"
 
 
-def _key_format(kind: str, hints: str, pattern: str, *, proof: bool = False) -> KeyFormat:
-    return KeyFormat(kind, tuple(hints.split()), f"{_START}(?:{pattern}){_END}", proof)
+class Form(NamedTuple):
+    """One form of a secret: a match (or its group `secret`) is one where `is_secret` says so of it.
+
+    hints: each match contains one of them. pattern: compiled when it is first looked for, as compiling all takes 40 ms.
+    """
+
+    kind: str
+    hints: tuple[str, ...]
+    pattern: re.Pattern[str]
+    is_secret: Callable[[str], bool] = bool
 
 
-def _prefixed(kind: str, prefixes: str, rest: str) -> KeyFormat:
+def _key_format(kind: str, hints: str, pattern: str, *, proof: bool = False) -> Form:
+    """Return the format of a key; `proof`: the format alone is enough, whatever is in it."""
+    whole = lazy_pattern(f"{_START}(?:{pattern}){_END}")
+    return Form(kind, tuple(hints.split()), whole, bool if proof else looks_random)
+
+
+def _prefixed(kind: str, prefixes: str, rest: str) -> Form:
     """Return the format of keys that begin with one of the prefixes; what follows is `rest`."""
     return _key_format(kind, prefixes, rf"(?:{'|'.join(map(re.escape, prefixes.split()))}){rest}")
 
 
-PRIVATE_KEY: Final = KeyFormat(
+PRIVATE_KEY: Final = Form(
     "private key",
     ("PRIVATE KEY",),
-    rf"-----BEGIN [A-Z ]{{0,30}}{_ARMOR}"
-    rf"(?:(?:(?!-----)[\s\S]){{0,20000}}-----END [A-Z ]{{0,30}}{_ARMOR}"
-    r"|(?:[A-Za-z0-9+/=|>\s]|\\{1,8}[nrt]){0,20000})",
-    proof=True,
+    lazy_pattern(
+        rf"-----BEGIN [A-Z ]{{0,30}}{_ARMOR}"
+        rf"(?:(?:(?!-----)[\s\S]){{0,20000}}-----END [A-Z ]{{0,30}}{_ARMOR}"
+        r"|(?:[A-Za-z0-9+/=|>\s]|\\{1,8}[nrt]){0,20000})"
+    ),
 )
 """Also one that is cut off; its lines may be escaped (JSON) or indented (a traceback)."""
 
@@ -209,31 +205,24 @@ FORMATS: Final = (
 """All of them; a private key comes first, as other formats may stand inside of it."""
 
 
-class MessagePattern(NamedTuple):
-    """One form of a secret; `hints` are in lower case. Where a pattern has the group `before`, that stays."""
-
-    kind: str
-    hints: tuple[str, ...]
-    source: str
-    flags: re.RegexFlag
-
-    @property
-    def pattern(self) -> re.Pattern[str]:
-        """The form as a pattern, compiled when its hint first turns up."""
-        return _compiled_with_flags(self.source, self.flags)
-
-    def may_be_in(self, lowered: str) -> bool:
-        """Whether a text, given in lower case, has one of the hints."""
-        return any(hint in lowered for hint in self.hints)
+def _of_message(
+    kind: str,
+    hints: str,
+    pattern: str,
+    flags: re.RegexFlag = re.NOFLAG,
+    is_secret: Callable[[str], bool] = bool,
+) -> Form:
+    """Return a form in messages; its hints are in lower case."""
+    return Form(kind, tuple(hints.split()), lazy_pattern(pattern, flags | re.DOTALL), is_secret)
 
 
-@cache
-def _compiled_with_flags(source: str, flags: re.RegexFlag) -> re.Pattern[str]:
-    return re.compile(source, flags)
-
-
-def _message_pattern(kind: str, hints: str, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> MessagePattern:
-    return MessagePattern(kind, tuple(hints.split()), pattern, flags | re.DOTALL)
+def _holds_password(encoded: str) -> bool:
+    """Whether a text is base64 of `user:password`, as the scheme Basic has it."""
+    try:
+        text = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("utf-8")
+    except ValueError:
+        return False
+    return ":" in text and text.isprintable()
 
 
 _RANDOM: Final = r"(?:(?=[\w\-]{0,200}[A-Za-z0-9]{16})[\w\-]{16,400}|[\w\-]{40,400})"
@@ -241,20 +230,30 @@ _RANDOM: Final = r"(?:(?=[\w\-]{0,200}[A-Za-z0-9]{16})[\w\-]{16,400}|[\w\-]{40,4
 _SCHEMES: Final = r"(?:[Bb]earer|BEARER|[Tt]oken|SSWS)"
 _NEW: Final = r"(?!\[redacted)"
 
-TOKENS: Final = (
-    _message_pattern(
-        "private key",
-        "private",
-        r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----|\Z)",
-    ),
-    _message_pattern(
+_CREDENTIALS: Final = (
+    r"(?:api[_\-\s]?key|apikey|x-api-key|secret(?:[_\-]?(?:access[_\-]?)?key)?|client[_\-]?secret|private[_\-]?key"
+    r"|(?:access|auth|refresh|session|security|bearer|id|api)[_\-]?token|passphrase|pwd"
+    r"|pass(?:word|wd|wort)|kennwort|mot de passe|contrase[nñ]a|wachtwoord|senha"
+    r"|set-cookie)"
+)
+_NAMES: Final = rf"(?:{_CREDENTIALS}|token)"
+_OF_MEMBERS: Final = r"(?:proxy-)?authorization|(?:account|subscription|shared[_\-]?access)[_\-]?key|x-goog-api-key"
+"""More of them, where a member of an object says it: nothing in a text is called so by chance."""
+_BEFORE: Final = r"(?:.{0,80}[_\-\s.])?"
+NAME_OF_SECRET: Final = lazy_pattern(rf"{_BEFORE}(?:{_NAMES}|{_OF_MEMBERS})", re.IGNORECASE)
+"""What a member of an object is called that is a secret: `openai_api_key`."""
+NAME_OF_CREDENTIAL: Final = lazy_pattern(rf"{_BEFORE}(?:{_CREDENTIALS}|{_OF_MEMBERS})", re.IGNORECASE)
+"""What it is called if it can be nothing else: not `stop_token`."""
+
+OF_MESSAGES: Final = (
+    # known by themselves; looser than `FORMATS`, as a message may show a key in part
+    _of_message(
         "API key",
         "sk- sk_ pk- pk_ rk- rk_ hf_ hf- gsk_ gsk- r8_ r8- npm_ npm- dop_v1 tvly pplx xai_ xai- nvapi",
         rf"\b(?:[spr]k|hf|gsk|r8|npm|dop_v1|tvly|pplx|xai|nvapi)[_-]{_RANDOM}",
     ),
-    _message_pattern("API key", "sk dapi shp", r"\b(?:SK|dapi|shp(?:at|ca|pa|ss)_)[0-9a-f]{32}\b"),
-    _message_pattern("AWS key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    _message_pattern(
+    _of_message("API key", "sk dapi shp", r"\b(?:SK|dapi|shp(?:at|ca|pa|ss)_)[0-9a-f]{32}\b"),
+    _of_message(
         "access token",
         "sg. whsec_ lin_api_ fw_ atatt3 aiza aq.ab ya29. gocspx ghp_ gho_ ghu_ ghs_ ghr_ github_pat glpat- gldt- glrt- "
         "glptt- glcbt- xox xapp pypi- hvs. hvb. hvr. dp. age-secret",
@@ -262,136 +261,105 @@ TOKENS: Final = (
         r"|(?:SG\.|ATATT3|AIza|AQ\.Ab|ya29\.|GOCSPX-|gh[pousr]_|github_pat_|gl(?:pat|dt|rt|ptt|cbt)-"
         r"|xapp-|hv[sbr]\.|dp\.(?:st|pt|ct|sa|scim|audit)\.|AGE-SECRET-KEY-1)[\w\-.+/=]{20,})",
     ),
-    _message_pattern(
+    _of_message(
         "web hook",
         "hooks",
         r"(?P<before>hooks\.slack\.com/services/|/api/webhooks/)(?P<secret>[A-Za-z0-9]{5,30}/[\w\-/]{16,})",
     ),
-    _message_pattern("bot token", ":aa", r"\b\d{8,10}:AA[\w\-]{30,}"),  # Telegram
-    _message_pattern(
+    _of_message(
         "API key", "sdk- api- mob- pk-lf-", r"\b(?:sdk|api|mob|pk-lf)-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"
     ),  # LaunchDarkly, Langfuse
-    _message_pattern("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
-)
-"""Known by themselves; looser than `formats`, as a message may show a key in part."""
-
-_CREDENTIALS: Final = (
-    r"(?:api[_\-\s]?key|apikey|x-api-key|secret(?:[_\-]?(?:access[_\-]?)?key)?|client[_\-]?secret|private[_\-]?key"
-    r"|(?:access|auth|refresh|session|security|bearer|id|api)[_\-]?token|passphrase|pwd"
-    r"|pass(?:word|wd|wort)|kennwort|mot de passe|contrase[nñ]a|wachtwoord|senha"
-    r"|set-cookie)"
-)
-NAMES: Final = rf"(?:{_CREDENTIALS}|token)"
-"""Names whose value is a secret."""
-_OF_MEMBERS: Final = r"(?:proxy-)?authorization|(?:account|subscription|shared[_\-]?access)[_\-]?key|x-goog-api-key"
-"""More of them, where a member of an object says it: nothing in a text is called so by chance."""
-
-CONTEXT: Final = (
-    _message_pattern(
+    _of_message("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
+    _of_message(  # as most providers make keys: a prefix, and random characters of all three kinds
+        "API key",
+        "_ -",
+        r"\b[A-Za-z][A-Za-z0-9]{1,11}(?:[_\-][A-Za-z0-9]{2,8}){0,2}[_\-](?=[A-Z0-9]{0,200}[a-z])(?=[a-z0-9]{0,200}[A-Z])"
+        r"(?=[A-Za-z]{0,200}[0-9]{1,20}[A-Za-z]{1,200}[0-9])[A-Za-z0-9]{32,200}\b",
+        is_secret=looks_random,
+    ),
+    # found by the words before them
+    _of_message(
+        "authorization",
+        "basic",
+        r"\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})",
+        re.IGNORECASE,
+        _holds_password,
+    ),
+    _of_message(
         "password in a URL",
         "://",
         rf"(?P<before>\b[a-z][a-z0-9+.\-]{{0,20}}://[^\s/:@\"']{{0,200}}:)"
         rf"{_NEW}(?!\d{{1,5}}(?:[/?#]|$))(?P<secret>[^\s\"'<>]{{1,300}})(?=@)",
         re.IGNORECASE,
     ),
-    _message_pattern(
+    _of_message(
         "token in a URL",
         "://",
         rf"(?P<before>\bhttps?://){_NEW}(?P<secret>(?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)",
         re.IGNORECASE,
     ),
-    _message_pattern(
+    _of_message(
         "signature of a URL",
         "sig= key= code= auth= hmac= signature= credential= token=",
         rf"(?P<before>(?:[?&](?:sig|key|code|auth|hmac|signature)|\bX-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))=)"
         rf"{_NEW}(?P<secret>(?=[^\s&]{{0,300}}\d)[^\s&\"'<>#]{{16,}})",
         re.IGNORECASE,
     ),
-    _message_pattern(
+    _of_message(
         "authorization",
         "bearer token ssws",
         rf"(?P<before>\b{_SCHEMES}\s{{1,8}})(?=\S{{0,300}}[0-9=]){_NEW}(?P<secret>[A-Za-z0-9+/=_.~\-]{{12,}})",
     ),
-    _message_pattern(
+    _of_message(
         "authorization",
         "digest",
         rf"(?P<before>\bDigest\s{{1,8}}username=){_NEW}(?P<secret>[^\n]{{10,2000}})",
         re.IGNORECASE,
     ),
-    _message_pattern(
+    _of_message(
         "authorization",
         "authorization",
         rf"(?P<before>\bauthorization\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}b?\\?[\"']?(?:[A-Za-z\-]{{3,12}}\s{{1,8}})?)"
         rf"{_NEW}(?P<secret>(?=[^\s\"']{{0,300}}[0-9=_+/])[^\s\"',;\\]{{8,}}|[^\s\"',;\\]{{20,}})",
         re.IGNORECASE,
     ),
-    _message_pattern(
+    _of_message(
         "cookie",
         "cookie",
         rf"(?P<before>\bcookie\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}\\?[\"']?){_NEW}(?P<secret>[\w.\-]{{1,60}}=[^\s\"'\\][^\n\"'\\]{{4,}})",
         re.IGNORECASE,
     ),
-    _message_pattern(
+    _of_message(
         "account key",
         "key",
         rf"(?P<before>\b(?:account|subscription|shared[_\-]?access)[_\-]?key\\?[\"']?\s{{0,8}}[:=]\s{{0,8}}\\?[\"']?){_NEW}"
         r"(?P<secret>[A-Za-z0-9+/=_\-]{16,})",
         re.IGNORECASE,
     ),
-    _message_pattern(
+    _of_message(
         "password",
         "password -u",
         rf"(?P<before>\bpassword is\s{{1,4}}|\s-u\s{{1,4}}[^\s:@]{{1,60}}:)"
         rf"{_NEW}(?P<secret>(?=\S{{0,100}}\d)[^\s\"']{{6,}})",
         re.IGNORECASE,
     ),
-    _message_pattern(
+    _of_message(
         "value of a secret's name",
         "token key secret pass pwd kennwort contrase wachtwoord senha set-cookie",
-        rf"(?P<before>(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{NAMES}\\{{0,8}}[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
+        rf"(?P<before>(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{_NAMES}\\{{0,8}}[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
         rf"(?P<secret>\\{{1,8}}\"{_NEW}(?:(?!\\\").){{4,}}?\\{{1,8}}\"|\"{_NEW}(?:[^\"\\]|\\.){{4,}}\"|'{_NEW}[^']{{4,}}'"
         # a bare word is a value after "=", but after ":" a sentence may begin ("token: replay only")
         r"|(?![\"'\[{(\\])(?:(?<==)|(?=[A-Za-z]{0,100}[^A-Za-z\s,;\"'}\])\\]))[^\s,;\"'}\])\\]{6,})",
         re.IGNORECASE,
     ),
+    _of_message(  # what a sentence calls a key (`invalid key K`), if it looks random: a field's name in words does not
+        "API key",
+        "key token credential",
+        r"\b(?:[a-z]{1,20}[_\-])?(?:key|token|credentials?)(?:\s(?:provided|given|used|supplied|is|was))?\s{0,4}[:=]?\s{0,4}"
+        r"[\"'`]?(?P<secret>(?=[\w\-]{0,184}[A-Z0-9]{16})[\w\-]{20,200}|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})"
+        r"(?![\w\-])",
+        re.IGNORECASE,
+        looks_random,
+    ),
 )
-"""Secrets found by the words before them."""
-
-BASIC: Final = lazy_pattern(r"\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})", re.IGNORECASE)
-"""A user's name and password, if what it holds is that (`holds_password`)."""
-NAMED: Final = lazy_pattern(
-    r"\b(?:[a-z]{1,20}[_\-])?(?:key|token|credentials?)(?:\s(?:provided|given|used|supplied|is|was))?\s{0,4}[:=]?\s{0,4}[\"'`]?"
-    r"(?P<secret>(?=[\w\-]{0,184}[A-Z0-9]{16})[\w\-]{20,200}|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})(?![\w\-])",
-    re.IGNORECASE,
-)
-"""What a sentence calls a key (`invalid key K`), if it looks random: a field's name in words does not."""
-PREFIXED: Final = lazy_pattern(
-    r"\b[A-Za-z][A-Za-z0-9]{1,11}(?:[_\-][A-Za-z0-9]{2,8}){0,2}[_\-](?=[A-Z0-9]{0,200}[a-z])(?=[a-z0-9]{0,200}[A-Z])"
-    r"(?=[A-Za-z]{0,200}[0-9]{1,20}[A-Za-z]{1,200}[0-9])[A-Za-z0-9]{32,200}\b"
-)
-"""A key as most providers make them: a prefix, and random characters of all three kinds."""
-HINTS: Final = ("basic", "credential", *dict.fromkeys(hint for form in (*TOKENS, *CONTEXT) for hint in form.hints))
-
-
-def names_secret(name: str) -> bool:
-    """Whether a member of an object is called like a secret: `openai_api_key`."""
-    return _is_called(name, NAMES)
-
-
-def names_credential(name: str) -> bool:
-    """Whether a member is called like a secret and like nothing else: not `stop_token`."""
-    return _is_called(name, _CREDENTIALS)
-
-
-def _is_called(name: str, names: str) -> bool:
-    pattern = _compiled_with_flags(rf"(?:.{{0,80}}[_\-\s.])?(?:{names}|{_OF_MEMBERS})", re.IGNORECASE)
-    return pattern.fullmatch(name) is not None
-
-
-def holds_password(encoded: str) -> bool:
-    """Whether a text is base64 of `user:password`, as the scheme Basic has it."""
-    try:
-        text = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).decode("utf-8")
-    except ValueError:
-        return False
-    return ":" in text and text.isprintable()
+"""What is a secret in a message only, in the order in which it is looked for."""

@@ -20,7 +20,7 @@ from pytest_extract.cli.files import print_note, print_text, read_schema, refuse
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.caching_judge import JudgedPair, audit, load_overrides, stored_answers
+from pytest_extract.extraction.caching_judge import JudgedPair, audit, load_overrides
 from pytest_extract.extraction.recordings import DEFAULT_FOLDER, JUDGE_FOLDER
 from pytest_extract.golds.review import differing_fields, with_disputes
 from pytest_extract.report.lines import percent, plural, safe_prose
@@ -129,7 +129,7 @@ def _print_agreement(
 
 def _compare_verdicts(args: argparse.Namespace) -> int:
     """Print how far each judge agrees with people; exit status 0, 1 (a bound is missed) or 2 (nothing to compare)."""
-    agreements, unmet = audit(load_overrides(args.first), stored_answers(args.recordings / JUDGE_FOLDER))
+    agreements, unmet = audit(load_overrides(args.first), args.recordings / JUDGE_FOLDER)
     misses_bound = False
     for each in agreements:
         kappa = "undefined (all verdicts alike)" if each.kappa is None else f"{each.kappa:.3f}"

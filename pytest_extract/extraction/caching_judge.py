@@ -26,18 +26,17 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.cases.sources import Mistake, SourceFile, errors_of, parse_source, read_text
+from pytest_extract.cases.sources import Mistake, errors_of, parse_source, read_text
 from pytest_extract.core.case_result import Spending
 from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
-from pytest_extract.core.values import Json, Step, canonical_json, text_digest
+from pytest_extract.core.values import Json, canonical_json, short_repr, text_digest
 from pytest_extract.errors import CaseFileError, CaseFileErrors, ConfigError, NotWritten, StoreError, nearest
 from pytest_extract.extraction.judges import (
     Ask,
@@ -53,14 +52,30 @@ from pytest_extract.files import making, read_regular_text, write_atomic, write_
 from pytest_extract.redact import TALLY, current
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from pytest_extract.extraction.call import BackgroundLoop
     from pytest_extract.extraction.completions import Retry
 
 
-KEYS: Final = ("gold", "extracted", "equal", "score", "instructions", "reason", "by")
-_MISSING: Final = object()
+_TEXT: Final = {"type": "string"}
+_VERDICT: Final = {
+    "type": "object",
+    "properties": {
+        "gold": True,
+        "extracted": True,
+        "equal": {"type": "boolean"},
+        "score": {"type": "number", "minimum": 0, "maximum": 1},
+        "instructions": _TEXT,
+        "reason": _TEXT,
+        "by": _TEXT,
+    },
+    "required": ["gold", "extracted"],
+    "oneOf": [{"required": ["equal"]}, {"required": ["score"]}],
+    "additionalProperties": False,
+}
+_FORM: Final = (
+    "verdicts are a list of mappings, each with gold, extracted, and either equal (true or false) or score (0 to 1); "
+    "texts that it may have: instructions, reason, by"
+)
 
 
 def pair_key(gold: Json, extracted: Json) -> str:
@@ -88,9 +103,9 @@ class Override:
 class Overrides:
     """All verdicts of a file, by what they are about."""
 
-    def __init__(self, verdicts: Sequence[Override] = ()) -> None:
+    def __init__(self, verdicts: Iterable[Override] = ()) -> None:
         self.verdicts = tuple(verdicts)
-        self._by_content = {(item.pair, item.instructions): item for item in verdicts}
+        self._by_content = {(item.pair, item.instructions): item for item in self.verdicts}
 
     def find(self, question: Question) -> JudgeAnswer | None:
         """Return the verdict on an "equal" question; one for its very instructions goes first."""
@@ -106,76 +121,29 @@ class Overrides:
 
 def load_overrides(path: Path) -> Overrides:
     """Read `verdicts.yaml`. Raises CaseFileErrors with every mistake and its place."""
+    from jsonschema import Draft202012Validator
+
     try:
         source = parse_source(path, read_text(path), "yaml")
     except CaseFileError as error:
         raise CaseFileErrors([error]) from None
-    mistakes = source.mistakes
-    found: dict[tuple[str, str | None], int] = {}
-    overrides: list[Override] = []
-    for index, (steps, entry) in enumerate(_entries(source, mistakes)):
-        problems = list(_problems(source, steps, entry))
-        mistakes.extend(problems)
-        if problems:
-            continue
-        override = _override(entry)
-        first = found.setdefault((override.pair, override.instructions), index)
-        if first != index:
-            mistakes.append(Mistake(source, steps, f"the same pair has a verdict already: number {first + 1}"))
-        overrides.append(override)
+    entries, steps = source.value, ()
+    if isinstance(entries, dict) and set(entries) == {"verdicts"}:
+        entries, steps = entries["verdicts"], ("verdicts",)  # type: ignore[assignment]
+    schema = {"type": ["array", "null"], "items": _VERDICT}
+    mistakes = source.mistakes or [
+        Mistake(source, (*steps, *error.absolute_path), f"{short_repr(error.instance)} does not fit: {_FORM}")
+        for error in Draft202012Validator(schema).iter_errors(entries)
+    ]
+    overrides: dict[tuple[str, str | None], Override] = {}
+    for index, entry in enumerate(() if mistakes else entries or ()):
+        scored = {name: value for name, value in entry.items() if name != "equal"}
+        override = Override(**{"score": float(entry.get("equal", 0.0)), **scored})
+        if overrides.setdefault((override.pair, override.instructions), override) is not override:
+            mistakes.append(Mistake(source, (*steps, index), "the same pair has a verdict already"))
     if mistakes:
         raise CaseFileErrors(errors_of(mistakes, path))
-    return Overrides(overrides)
-
-
-def _entries(source: SourceFile, mistakes: list[Mistake]) -> Iterator[tuple[tuple[Step, ...], Json]]:
-    value, steps = source.value, ()
-    if isinstance(value, dict) and set(value) == {"verdicts"}:
-        value, steps = value["verdicts"], ("verdicts",)  # type: ignore[assignment]
-    if value is None:
-        return
-    if not isinstance(value, list):
-        mistakes.append(Mistake(source, steps, "must be a list of verdicts, each with gold, extracted and equal"))
-        return
-    yield from (((*steps, index), entry) for index, entry in enumerate(value))
-
-
-def _problems(source: SourceFile, steps: tuple[Step, ...], entry: Json) -> Iterator[Mistake]:
-    if not isinstance(entry, dict):
-        yield Mistake(source, steps, "a verdict is a mapping with gold, extracted and equal (or score)")
-        return
-    for key in entry:
-        if key not in KEYS:
-            yield Mistake(source, (*steps, key), f"unknown key {key!r}{nearest(key, KEYS)}", on_key=True)
-    for key in ("gold", "extracted"):
-        if key not in entry:
-            yield Mistake(source, steps, f"a verdict needs {key!r}")
-    for key in ("instructions", "reason", "by"):
-        if not isinstance(entry.get(key, ""), str):
-            yield Mistake(source, (*steps, key), f"{key!r} must be a text")
-    yield from _score_problems(source, steps, entry)
-
-
-def _score_problems(source: SourceFile, steps: tuple[Step, ...], entry: dict[str, Json]) -> Iterator[Mistake]:
-    equal, score = entry.get("equal", _MISSING), entry.get("score", _MISSING)
-    if (equal is _MISSING) is (score is _MISSING):
-        yield Mistake(source, steps, "a verdict has either `equal` (true or false) or `score` (0 to 1)")
-    elif score is _MISSING:
-        if not isinstance(equal, bool):
-            yield Mistake(source, (*steps, "equal"), f"`equal` must be true or false, not {equal!r}")
-    elif isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-        yield Mistake(source, (*steps, "score"), f"`score` must be a number from 0 to 1, not {score!r}")
-
-
-def _override(entry: dict[str, Json]) -> Override:
-    return Override(
-        gold=entry["gold"],
-        extracted=entry["extracted"],
-        score=float(entry["score"] if "score" in entry else entry["equal"]),
-        instructions=entry.get("instructions"),
-        reason=entry.get("reason", ""),
-        by=entry.get("by", ""),
-    )
+    return Overrides(overrides.values())
 
 
 def _said(override: Override) -> str:
@@ -215,18 +183,21 @@ class CachingJudge:
         self._lock = threading.Lock()
         self._known: dict[str, JudgeAnswer | Alignment] = {}
         self._undecided: dict[str, str] = {}
-        self._in_progress: dict[str, Future[Decision]] = {}
 
     def __call__(self, questions: Sequence[Question]) -> list[Answer]:
         """Answer all questions; equal ones get one answer, and are asked once."""
         keys = [question_key(question) for question in questions]
         by_key = {key: question for key, question in zip(keys, questions, strict=True) if isinstance(key, str)}
-        found = {key: self._answer_without_asking(key, question) for key, question in by_key.items()}
-        decided = {key: decision for key, decision in found.items() if decision is not None}
-        decided |= self._ask_once({key: question for key, question in by_key.items() if key not in decided})
-        with self._lock:
-            settled = {key: self._settle(key, decision) for key, decision in decided.items()}
-        return [settled[key] if isinstance(key, str) else None for key in keys]
+        decided = self._found(by_key)
+        missing = [key for key in by_key if key not in decided]
+        if self._ask is None:
+            why = "replay only, and no answer is kept for this pair: run once with --extract-record=once"
+            decided |= dict.fromkeys(missing, UnansweredQuestion(why))
+        else:
+            for start in range(0, len(missing), _MOST_LOCKS):
+                some = missing[start : start + _MOST_LOCKS]
+                decided |= self._ask_once(self._ask, {key: by_key[key] for key in some})
+        return [self._settled(key, decided[key]) if isinstance(key, str) else None for key in keys]
 
     def why(self, question: Question) -> str | None:
         """Return why a question was left undecided, None if it was not."""
@@ -239,66 +210,34 @@ class CachingJudge:
         spent = getattr(self._ask, "spent", None)
         return spent if isinstance(spent, Spending) else Spending()
 
-    @property
-    def undecided(self) -> Mapping[str, str]:
-        """Reasons by question key."""
-        return dict(self._undecided)
+    def _found(self, questions: Mapping[str, Question]) -> dict[str, Decision]:
+        """Return what is decided without asking: by people, in this process before, or in the store."""
+        found: dict[str, Decision] = {}
+        for key, question in questions.items():
+            decision: Decision | None = self._overrides.find(question) or self._known.get(key)
+            if decision is None and self._stored is not None:
+                decision = self._stored.find(key, question)
+            if decision is not None:
+                found[key] = decision
+        return found
 
-    def _answer_without_asking(self, key: str, question: Question) -> Decision | None:
-        override = self._overrides.find(question)
-        if override is not None:
-            return override
-        with self._lock:
-            known = self._known.get(key)
-        if known is not None or self._stored is None:
-            return known
-        return self._stored.find(key, question)
+    def _ask_once(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
+        """Ask questions, each in one thread of one process at a time; the others wait, and find its answer.
 
-    def _ask_once(self, questions: Mapping[str, Question]) -> dict[str, Decision]:
-        """Ask the questions that no other thread is asking, then wait for the answers to the others.
-
-        No thread waits before its own questions are answered, so that two cannot wait for each other.
+        What another one leaves without an answer (it was killed, its judge failed) is asked here.
         """
-        if not questions:
-            return {}
-        if self._ask is None:
-            why = "replay only, and no answer is kept for this pair: run once with --extract-record=once"
-            return dict.fromkeys(questions, UnansweredQuestion(why))
-        mine, others = self._divide(questions)
-        decided: dict[str, Decision] = {}
-        try:
-            wanted = {key: questions[key] for key in mine}
-            if wanted and self._stored is not None:
-                decided = self._stored.find_or_ask(self._ask, wanted)
-            elif wanted:
-                decided = dict(zip(wanted, self._ask(list(wanted.values())), strict=True))
-        except BaseException:
-            decided = dict.fromkeys(mine, UnansweredQuestion("the judge was interrupted"))
-            raise
-        finally:
-            with self._lock:
-                for key, future in mine.items():
-                    if not isinstance(decision := decided[key], UnansweredQuestion):
-                        self._known.setdefault(key, decision)
-                    future.set_result(decision)
-                    del self._in_progress[key]
-        return decided | {key: future.result() for key, future in others.items()}
+        with self._lock if self._stored is None else self._stored.making(questions):
+            decided = self._found(questions)
+            missing = {key: question for key, question in questions.items() if key not in decided}
+            answers = ask(list(missing.values())) if missing else ()
+            for (key, question), answer in zip(missing.items(), answers, strict=True):
+                kept = answer if self._stored is None else self._stored.put(key, question, answer)
+                decided[key] = kept
+                self._settled(key, kept)
+        return decided
 
-    def _divide(self, questions: Iterable[str]) -> tuple[dict[str, Future[Decision]], dict[str, Future[Decision]]]:
-        """Divide questions into those that this thread asks, and those that another one is asking or has asked."""
-        with self._lock:
-            others = {key: self._in_progress[key] for key in questions if key in self._in_progress}
-            mine: dict[str, Future[Decision]] = {key: Future() for key in questions if key not in others}
-            for key, future in mine.items():
-                if key in self._known:  # answered since this thread looked
-                    future.set_result(self._known[key])
-            others |= {key: future for key, future in mine.items() if future.done()}
-            mine = {key: future for key, future in mine.items() if key not in others}
-            self._in_progress |= mine
-        return mine, others
-
-    def _settle(self, key: str, decision: Decision) -> Answer:
-        """Remember a decision; the first one of this process counts, also when two threads asked at once."""
+    def _settled(self, key: str, decision: Decision) -> Answer:
+        """Remember a decision; the first one of this process counts."""
         if isinstance(decision, UnansweredQuestion):
             self._undecided[key] = decision.reason
             return None
@@ -326,65 +265,19 @@ class AnswerCache:
         self.judge = judge
         self._on_write_error = on_write_error
         self._suffixes = {kind: text_digest(f"{judge}\n{version}")[:8] for kind, version in PROMPT_VERSIONS.items()}
-        self._shared = folder / text_digest(f"{judge}\n{sorted(PROMPT_VERSIONS.items())}")[:8]
         self._since = since
+
+    def making(self, keys: Collection[str]) -> AbstractContextManager[None]:
+        """Hold the locks of questions: each is asked by one thread of one process at a time."""
+        return making(self.folder / "-".join(self._suffixes.values()), keys)
 
     def find(self, key: str, question: Question) -> Decision | None:
         """Return the stored answer if it counts; a damaged file leaves the question undecided, with the reason."""
-        if self._since is not None:
-            try:
-                if self.path(key, question.kind).stat().st_mtime < self._since:
-                    return None
-            except OSError:
-                return None
-        return self.get(question, key)
-
-    def find_or_ask(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
-        """Answer questions, each asked by one process at a time; the others wait for the stored answer.
-
-        A waiting process holds no slot. What another process leaves without an answer (it was killed, its judge failed)
-        is asked here.
-        """
-        decided: dict[str, Decision] = {}
-        keys = sorted(questions)
-        for start in range(0, len(keys), _MOST_LOCKS):
-            some = keys[start : start + _MOST_LOCKS]
-            with making(self._shared, some):
-                decided |= self._ask_missing(ask, {key: question for key, question in questions.items() if key in some})
-        return decided
-
-    def _ask_missing(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
-        found = {key: self.find(key, question) for key, question in questions.items()}
-        decided = {key: decision for key, decision in found.items() if decision is not None}
-        missing = {key: question for key, question in questions.items() if key not in decided}
-        if missing:
-            answers = ask(list(missing.values()))
-            decided |= {key: self._store(key, missing[key], one) for key, one in zip(missing, answers, strict=True)}
-        return decided
-
-    def _store(self, key: str, question: Question, decision: Decision) -> Decision:
-        if isinstance(decision, UnansweredQuestion):
-            return decision
-        try:
-            return self.put(question, key, decision)
-        except NotWritten as error:
-            if self._on_write_error is not None:
-                self._on_write_error(error)
-            return decision
-        except RecursionError as error:
-            return UnansweredQuestion(f"the answer could not be kept: {error}")
-
-    def get(self, question: Question, key: str) -> Decision | None:
-        """Return the answer in the file, None without one; `find` is the one that heeds `since`."""
         path = self.path(key, question.kind)
         try:
-            answer = json.loads(read_regular_text(path))["answer"]
-            found: JudgeAnswer | Alignment
-            if question.kind == "align":
-                pairs = tuple((int(gold), int(extracted)) for gold, extracted in answer["pairs"])
-                found = Alignment(pairs, reason=answer["reason"])
-            else:
-                found = _judge_answer(answer)
+            if self._since is not None and path.stat().st_mtime < self._since:
+                return None
+            found = _stored_answer(json.loads(read_regular_text(path)))
             if idle_days(path) >= 1.0:
                 with suppress(OSError):  # a read-only folder still answers
                     os.utime(path)
@@ -396,52 +289,35 @@ class AnswerCache:
             )
         return checked_answer(question, found)
 
-    def put(self, question: Question, key: str, answer: JudgeAnswer | Alignment) -> Decision:
-        """Write an answer; return the one that counts: another process may have been first. Raises NotWritten."""
-        path, text = self.path(key, question.kind), _file_text(self.judge, question, key, answer)
-        if self._since is not None:
-            write_atomic(path, text)
-            return answer
-        return answer if write_once(path, text) else self.get(question, key) or answer
+    def put(self, key: str, question: Question, decision: Decision) -> Decision:
+        """Store an answer; return the one that counts: another process may have been first."""
+        if isinstance(decision, UnansweredQuestion):
+            return decision
+        try:
+            path, text = self.path(key, question.kind), _file_text(self.judge, question, key, decision)
+            if self._since is not None:
+                write_atomic(path, text)
+            elif not write_once(path, text):
+                return self.find(key, question) or decision
+        except NotWritten as error:
+            if self._on_write_error is not None:
+                self._on_write_error(error)
+        except RecursionError as error:
+            return UnansweredQuestion(f"the answer could not be kept: {error}")
+        return decision
 
-    def path(self, key: str, kind: str = "equal") -> Path:
+    def path(self, key: str, kind: str) -> Path:
         """Return the file of an answer."""
         return self.folder / key[:2] / f"{key[:24]}-{self._suffixes[kind]}.json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAnswer:
-    """A stored answer to an "equal" question, for audits: `pair` is the digest of gold and extracted."""
-
-    path: Path
-    judge: str
-    prompt_version: int
-    pair: str
-    instructions: str
-    score: float
-    reason: str
-
-
-def stored_answers(folder: Path) -> Iterator[StoredAnswer]:
-    """Yield every stored "equal" answer below `folder`, of all judges, by file name; StoreError for a damaged file."""
-    for path in answer_files(folder):
-        try:
-            body = json.loads(read_regular_text(path))
-            if body["question"]["kind"] != "equal":
-                continue
-            answer = _judge_answer(body["answer"])
-            stored = StoredAnswer(
-                path=path,
-                judge=body["judge"],
-                prompt_version=int(body["prompt_version"]),
-                pair=body["pair"],
-                instructions=body["question"]["instructions"],
-                score=answer.score,
-                reason=answer.reason,
-            )
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"{path}: no kept answer that can be read ({type(error).__name__}); delete it") from error
-        yield stored
+def _stored_answer(body: Json) -> JudgeAnswer | Alignment:
+    answer = body["answer"]
+    if "pairs" in answer:
+        return Alignment(
+            tuple((int(gold), int(extracted)) for gold, extracted in answer["pairs"]), reason=answer["reason"]
+        )
+    return JudgeAnswer(float(answer["score"]), str(answer["reason"]))
 
 
 def answer_files(folder: Path) -> list[Path]:
@@ -452,10 +328,6 @@ def answer_files(folder: Path) -> list[Path]:
 def idle_days(path: Path, now: float | None = None) -> float:
     """Return for how many days no run on this machine has used an answer; a fresh checkout counts as use."""
     return max(0.0, ((time.time() if now is None else now) - path.stat().st_mtime) / _DAY_S)
-
-
-def _judge_answer(answer: Json) -> JudgeAnswer:
-    return JudgeAnswer(float(answer["score"]), str(answer["reason"]))
 
 
 def _file_text(judge: str, question: Question, key: str, answer: JudgeAnswer | Alignment) -> str:
@@ -486,11 +358,10 @@ EQUAL_FROM: Final = 0.7
 """Score from which a verdict counts as "equal": ExtractBench's threshold for judged metrics."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedPair:
-    """A judge's kept answer beside a person's verdict on the same pair."""
+class JudgedPair(NamedTuple):
+    """A judge's stored answer beside a person's verdict on the same pair."""
 
-    answer: StoredAnswer
+    answer: JudgeAnswer
     override: Override
 
     @property
@@ -505,14 +376,12 @@ class JudgedPair:
         return judge is person
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
-    """One judge (with one version of our prompt) against people. `kappa` is None where it is undefined."""
+class Agreement(NamedTuple):
+    """One judge (with one version of our prompt) against people."""
 
     judge: str
     prompt_version: int
-    comparisons: tuple[JudgedPair, ...]
-    kappa: float | None
+    comparisons: Sequence[JudgedPair]
 
     @property
     def agreed(self) -> int:
@@ -524,18 +393,30 @@ class Agreement:
         """Observed agreement, in [0, 1]."""
         return self.agreed / len(self.comparisons)
 
+    @property
+    def kappa(self) -> float | None:
+        """`cohen_kappa` of the judge and the people."""
+        return cohen_kappa([comparison.labels for comparison in self.comparisons])
 
-def audit(overrides: Overrides, answers: Iterable[StoredAnswer]) -> tuple[tuple[Agreement, ...], int]:
-    """Return the agreement of each judge that answered about an overridden pair, and the number of pairs none did."""
+
+def audit(overrides: Overrides, folder: Path) -> tuple[list[Agreement], int]:
+    """Return the agreement of each judge with stored answers about overridden pairs, and the number of pairs without.
+
+    Raises StoreError for a damaged file.
+    """
     groups: dict[tuple[str, int], list[JudgedPair]] = {}
     met: set[int] = set()
-    for answer in answers:
-        override = overrides.about(answer.pair, answer.instructions)
-        if override is not None:
+    for path in answer_files(folder):
+        try:
+            body = json.loads(read_regular_text(path))
+            answer, override = _stored_answer(body), overrides.about(body["pair"], body["question"]["instructions"])
+            judge = body["judge"], int(body["prompt_version"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{path}: no kept answer that can be read ({type(error).__name__}); delete it") from error
+        if override is not None and isinstance(answer, JudgeAnswer):
             met.add(id(override))
-            comparison = JudgedPair(answer=answer, override=override)
-            groups.setdefault((answer.judge, answer.prompt_version), []).append(comparison)
-    agreements = tuple(_agreement(*name, groups[name]) for name in sorted(groups))
+            groups.setdefault(judge, []).append(JudgedPair(answer, override))
+    agreements = [Agreement(*judge, groups[judge]) for judge in sorted(groups)]
     return agreements, sum(id(override) not in met for override in overrides.verdicts)
 
 
@@ -544,21 +425,11 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
 
     None where it is undefined: no pair, or both raters give all the same label. (Cohen 1960, equation 1.)
     """
-    if not pairs:
-        return None
     total = len(pairs)
-    observed = sum(first == second for first, second in pairs) / total
+    same = sum(first == second for first, second in pairs)
     left, right = Counter(first for first, _ in pairs), Counter(second for _, second in pairs)
     chance = sum(left[label] * right[label] for label in left)
-    if chance == total * total:
-        return None
-    expected = chance / (total * total)
-    return (observed - expected) / (1 - expected)
-
-
-def _agreement(judge: str, prompt_version: int, comparisons: Sequence[JudgedPair]) -> Agreement:
-    kappa = cohen_kappa([comparison.labels for comparison in comparisons])
-    return Agreement(judge=judge, prompt_version=prompt_version, comparisons=tuple(comparisons), kappa=kappa)
+    return None if chance == total * total else (same * total - chance) / (total * total - chance)
 
 
 JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]

@@ -74,8 +74,8 @@ def keep_answers(project, **days_ago):
     cache, now = AnswerCache(project / "rec" / "judge", "me"), time.time()
     for name, days in days_ago.items():
         question = equal(name, name.upper() + "!")
-        cache.put(question, question.key, JudgeAnswer(1.0, "same"))
-        path = cache.path(question.key)
+        cache.put(question.key, question, JudgeAnswer(1.0, "same"))
+        path = cache.path(question.key, "equal")
         os.utime(path, (now - days * DAY, now - days * DAY))
     return cache
 
@@ -108,7 +108,7 @@ def test_answers_that_no_run_has_used_for_long_are_listed_and_removed(project, c
 def test_an_answer_that_is_used_is_no_longer_idle(project):
     cache = keep_answers(project, old=40, other=40)
     question = equal("old", "OLD!")
-    assert cache.get(question, question.key) == JudgeAnswer(1.0, "same")
+    assert cache.find(question.key, question) == JudgeAnswer(1.0, "same")
     command(project, "prune", "--answers-unused-for", "30")
     assert kept(project) == ["old"]
 

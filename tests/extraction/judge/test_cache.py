@@ -16,7 +16,7 @@ import pytest
 from pytest_extract import redact as secrets
 from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.errors import CaseFileErrors, ConfigError
-from pytest_extract.extraction.caching_judge import AnswerCache, answer_files, build_judge, question_key, stored_answers
+from pytest_extract.extraction.caching_judge import AnswerCache, answer_files, build_judge, question_key
 from pytest_extract.extraction.judges import identity_of
 from tests.extraction.judge.questions import align, equal
 from tests.redact.corpus import SECRETS, made
@@ -159,7 +159,6 @@ def test_an_undecided_question_is_asked_again_next_time(tmp_path):
     assert judge([equal("a", "b")]) == [None]
     assert judge([equal("a", "b")]) == [JudgeAnswer(1.0, "")]
     assert judge.why(equal("a", "b")) is None
-    assert judge.undecided == {}
 
 
 @pytest.mark.parametrize("keeps", [True, False], ids=["kept", "in memory"])
@@ -200,7 +199,6 @@ def test_a_judge_that_is_interrupted_keeps_no_other_thread_waiting():
         go_on.set()
         assert isinstance(interrupted.exception(), KeyboardInterrupt)
         assert waiting.exception() is not None or waiting.result() == [None]
-    assert not desk._in_progress
 
 
 @pytest.mark.parametrize(
@@ -264,7 +262,7 @@ def test_an_answer_that_cannot_be_written_counts_and_is_told(tmp_path):
 def _put(folder, score):
     question = equal("a", "b")
     cache = AnswerCache(Path(folder), "m")
-    return cache.put(question, str(question_key(question)), JudgeAnswer(score, "")).score
+    return cache.put(str(question_key(question)), question, JudgeAnswer(score, "")).score
 
 
 def test_of_many_writers_the_first_wins(tmp_path):
@@ -272,7 +270,7 @@ def test_of_many_writers_the_first_wins(tmp_path):
     with context.Pool(2) as pool:
         got = pool.starmap(_put, [(str(tmp_path), n / 20) for n in range(20)])
     assert len(set(got)) == 1
-    assert [item.score for item in stored_answers(tmp_path)] == got[:1]
+    assert [json.loads(path.read_text())["answer"]["score"] for path in answer_files(tmp_path)] == got[:1]
 
 
 OVERRIDES = """
@@ -316,16 +314,17 @@ def test_peoples_verdicts_win_over_kept_answers(tmp_path):
 
 MISTAKES = {
     "no yaml": ("- {gold: [", "verdicts.yaml:"),
-    "no list": ("gold: a", "verdicts.yaml:1:1: must be a list of verdicts"),
-    "no mapping": ("- a", "a verdict is a mapping"),
-    "unknown key": ("- {gold: a, extracted: b, equals: true}", "did you mean 'equal'?"),
-    "no gold": ("- {extracted: b, equal: true}", "a verdict needs 'gold'"),
-    "neither": ("- {gold: a, extracted: b}", "either `equal`"),
-    "both": ("- {gold: a, extracted: b, equal: true, score: 1}", "either `equal`"),
-    "yes is a text": ("- {gold: a, extracted: b, equal: yes}", "must be true or false, not 'yes'"),
-    "score": ("- {gold: a, extracted: b, score: 2}", "from 0 to 1, not 2"),
-    "reason": ("- {gold: a, extracted: b, equal: true, reason: 3}", "'reason' must be a text"),
-    "twice": ("- &x {gold: a, extracted: b, equal: true}\n- *x", "has a verdict already: number 1"),
+    "no list": ("gold: a", "verdicts.yaml:1:1: {'gold': 'a'} does not fit: verdicts are a list of mappings"),
+    "no mapping": ("- a", "verdicts.yaml:1:3: 'a' does not fit: verdicts are a list of mappings"),
+    "unknown key": ("- {gold: a, extracted: b, equals: true}", "verdicts.yaml:1:3"),
+    "no gold": ("- {extracted: b, equal: true}", "verdicts.yaml:1:3"),
+    "neither": ("- {gold: a, extracted: b}", "verdicts.yaml:1:3"),
+    "both": ("- {gold: a, extracted: b, equal: true, score: 1}", "verdicts.yaml:1:3"),
+    "yes is a text": ("- {gold: a, extracted: b, equal: yes}", "verdicts.yaml:1:34: 'yes' does not fit"),
+    "score": ("- {gold: a, extracted: b, score: 2}", "verdicts.yaml:1:34: 2 does not fit"),
+    "no number": ("- {gold: a, extracted: b, score: .nan}", "verdicts.yaml:1:34"),
+    "reason": ("- {gold: a, extracted: b, equal: true, reason: 3}", "verdicts.yaml:1:48: 3 does not fit"),
+    "twice": ("- &x {gold: a, extracted: b, equal: true}\n- *x", "has a verdict already"),
 }
 
 

@@ -79,7 +79,7 @@ def test_an_outage_breaks_and_does_not_fail(llm_server):
     score = SCORER.score(GOLD, {**GOLD, "vendor": "Acme GmbH"}, judge=judge)
     (result,) = (result for result in score.fields if str(result.path) == "vendor")
     assert result.status is Status.JUDGE_ERROR
-    assert any("could not be asked" in why for why in judge.undecided.values())
+    assert any("could not be asked" in why for why in judge._undecided.values())
 
 
 @pytest.mark.parametrize("mode", ["exact", "fuzzy"])

@@ -12,12 +12,13 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 from types import MappingProxyType
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import Spending
 from pytest_extract.core.engine.fits import metric_shares
@@ -26,15 +27,13 @@ from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import FitRank
 from pytest_extract.core.results import Alignment, FailureKind, JudgeAnswer, Question
-from pytest_extract.core.values import Json, MISSING, canonical_json
+from pytest_extract.core.values import MISSING, Json, canonical_json, short_repr
 from pytest_extract.extraction.completions import Completion, LlmError, Retry, check_call_options, complete, started
 from pytest_extract.extraction.judges import (
-    NO_SCORE,
     Decision,
     UnansweredQuestion,
     alignment,
     checked_answer,
-    folded_text,
     lengths,
 )
 from pytest_extract.extraction.provider_errors import Outage
@@ -176,27 +175,16 @@ def _read(name: str, question: Question, entries: Sequence[dict[str, Json]]) -> 
         return UnansweredQuestion("the judge left this question out")
     if any(entry != mine[0] for entry in mine):
         return UnansweredQuestion("the judge answered this question twice, and differently")
-    entry = mine[0]
-    reason = entry.get("reason")
-    if not isinstance(reason, str):
-        return UnansweredQuestion("the judge gave no reason")
-    if question.kind == "equal":
-        score = entry.get("score")
-        if isinstance(score, bool) or not isinstance(score, int | float):
-            return UnansweredQuestion(NO_SCORE)
-        return checked_answer(question, JudgeAnswer(score, reason))
-    pairs = _pairs(entry.get("pairs"))
-    if pairs is None:
-        return UnansweredQuestion("the judge's `pairs` are no list of [gold index, extracted index]")
-    return checked_answer(question, Alignment(pairs, reason=reason))
+    match question.kind, mine[0]:
+        case "equal", {"score": int() | float() as score, "reason": str(reason)} if not isinstance(score, bool):
+            return checked_answer(question, JudgeAnswer(score, reason))
+        case "align", {"pairs": list(pairs), "reason": str(reason)} if all(map(_is_pair, pairs)):
+            return checked_answer(question, Alignment(tuple((pair[0], pair[1]) for pair in pairs), reason=reason))
+    return UnansweredQuestion(f"the judge's answer has not the form that was asked for: {short_repr(mine[0])}")
 
 
-def _pairs(value: Json) -> tuple[tuple[int, int], ...] | None:
-    if not isinstance(value, list):
-        return None
-    if not all(isinstance(pair, list) and [type(index) for index in pair] == [int, int] for pair in value):
-        return None
-    return tuple((pair[0], pair[1]) for pair in value)
+def _is_pair(value: Json) -> bool:
+    return isinstance(value, list) and [type(index) for index in value] == [int, int]
 
 
 MOST_ROWS: Final = 50
@@ -205,126 +193,66 @@ MOST_CHARACTERS: Final = 60_000
 """Characters of both sides in one call; a longer row goes by itself."""
 _ROUNDS: Final = 3
 
-_T = TypeVar("_T")
-_Sides: TypeAlias = tuple[Sequence[_T], Sequence[_T]]
-Asking: TypeAlias = Generator[list[Question], list[Decision], Decision]
-"""Yields questions to ask at once, receives their decisions in order, and returns one decision."""
+_Rows: TypeAlias = Mapping[int, str]
+"""Rows of one side by their index, as they are written in a prompt, in lower case."""
 
 
 class _Part(NamedTuple):
     """Rows of both sides, by index, that go in one call."""
 
-    gold: tuple[int, ...]
-    extracted: tuple[int, ...]
-
-
-def ask_question(question: Question) -> Asking:
-    """Ask a question as it is, but for an "align" question with long lists: that is asked in parts.
-
-    Rows that are alike in their letters go in the same call, by best fit. What no call paired is asked once more, in up
-    to `_ROUNDS` rounds, until a round pairs nothing or brings no rows together that have not met. A row that two calls
-    paired belongs to the earlier one. The parts depend on the two lists only.
-    """
-    if question.kind != "align" or _fits(question):
-        (decision,) = yield [question]
-        return decision
-    height, width = lengths(question)
-    gold, extracted = set(range(height)), set(range(width))
-    texts = [folded_text(row) for row in question.gold], [folded_text(row) for row in question.extracted]
-    sizes = [len(quoted(row)) for row in question.gold], [len(quoted(row)) for row in question.extracted]
-    pairs: list[tuple[int, int]] = []
-    asked: list[_Part] = []
-    for _ in range(_ROUNDS):
-        cut = _cut(texts, sizes, sorted(gold), sorted(extracted))
-        parts = [part for part in cut if not any(_covers(earlier, part) for earlier in asked)]
-        if not parts:
-            break
-        decisions = yield [_part_of(question, part) for part in parts]
-        before = len(pairs)
-        for part, decision in zip(parts, decisions, strict=True):
-            if not isinstance(decision, Alignment):
-                why = decision.reason if isinstance(decision, UnansweredQuestion) else "no alignment"
-                return UnansweredQuestion(f"one of the {len(parts)} calls for this long list was not answered: {why}")
-            for i, j in decision.pairs:
-                pair = part.gold[i], part.extracted[j]
-                if pair[0] in gold and pair[1] in extracted:
-                    pairs.append(pair)
-                    gold.remove(pair[0])
-                    extracted.remove(pair[1])
-        asked += parts
-        if len(pairs) == before or not gold or not extracted:
-            break
-    return alignment(height, width, pairs, f"asked in {len(asked)} parts")
+    gold: Sequence[int]
+    extracted: Sequence[int]
 
 
 def _fits(question: Question) -> bool:
+    if question.kind != "align":
+        return True
     short = max(lengths(question)) <= MOST_ROWS
     return short and len(quoted([question.gold, question.extracted])) <= MOST_CHARACTERS
 
 
-def _part_of(question: Question, part: _Part) -> Question:
-    gold, extracted = [question.gold[i] for i in part.gold], [question.extracted[j] for j in part.extracted]
-    return replace(question, gold=gold, extracted=extracted)
-
-
-def _covers(earlier: _Part, part: _Part) -> bool:
-    """Whether all rows of a part have met in an earlier call."""
-    return set(part.gold) <= set(earlier.gold) and set(part.extracted) <= set(earlier.extracted)
-
-
-def _cut(texts: _Sides[str], sizes: _Sides[int], gold: Sequence[int], extracted: Sequence[int]) -> Iterator[_Part]:
+def _cut(gold: _Rows, extracted: _Rows) -> Iterator[_Part]:
     """Cut the shorter side in its order, each piece with the rows of the longer side that go with it.
 
     So every row of the longer side is asked about, in as many calls as it takes.
     """
-    if len(gold) <= len(extracted):
-        homes = _homes(texts[0], texts[1], gold, extracted)
-        yield from (_Part(few, many) for few, many in _pieces_of(homes, sizes[0], sizes[1]))
-    else:
-        homes = _homes(texts[1], texts[0], extracted, gold)
-        yield from (_Part(many, few) for few, many in _pieces_of(homes, sizes[1], sizes[0]))
+    if len(gold) > len(extracted):
+        yield from (_Part(part.extracted, part.gold) for part in _cut(extracted, gold))
+        return
+    homes = _homes(gold, extracted)
+    for piece in _pieces(gold, gold):
+        turns = zip_longest(*(homes[row] for row in piece))
+        many = [row for turn in turns for row in turn if row is not None]  # best fits first
+        yield from (_Part(piece, others) for others in _pieces(many, extracted))
 
 
-def _homes(
-    few_texts: Sequence[str], many_texts: Sequence[str], few: Sequence[int], many: Sequence[int]
-) -> dict[int, list[int]]:
+def _homes(few: _Rows, many: _Rows) -> dict[int, list[int]]:
     """Give each row of the longer side to one of the shorter side: by best fit, as often as it takes."""
     from rapidfuzz.distance import Indel
 
     metric = BoundMetric(name="letters", compare=Indel.normalized_similarity)
-    homes: dict[int, list[int]] = {row: [] for row in few}
-    left = list(many)
+    rows, left = list(few), list(many)
+    homes: dict[int, list[int]] = {row: [] for row in rows}
     while left:
-        texts = [few_texts[i] for i in few], [many_texts[j] for j in left]
-        pairs = fitting_pairs(metric_shares(metric, [texts]))
+        pairs = fitting_pairs(metric_shares(metric, [([few[row] for row in rows], [many[row] for row in left])]))
         # rows that are like none go with the others' in turn
-        pairs = pairs or [(place % len(few), place) for place in range(len(left))]
-        for i, j in pairs:
-            homes[few[i]].append(left[j])
-        placed = {j for _, j in pairs}
+        placed = {j: rows[i] for i, j in pairs} or {place: rows[place % len(rows)] for place in range(len(left))}
+        for place, row in placed.items():
+            homes[row].append(left[place])
         left = [row for place, row in enumerate(left) if place not in placed]
     return homes
 
 
-def _pieces_of(
-    homes: Mapping[int, Sequence[int]], few_sizes: Sequence[int], many_sizes: Sequence[int]
-) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    for few in _pieces(list(homes), few_sizes):
-        turns = max(len(homes[row]) for row in few)
-        many = [homes[row][turn] for turn in range(turns) for row in few if turn < len(homes[row])]  # best fits first
-        yield from ((tuple(few), tuple(piece)) for piece in _pieces(many, many_sizes))
-
-
-def _pieces(rows: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
+def _pieces(rows: Iterable[int], written: _Rows) -> Iterator[list[int]]:
     """Cut rows so that each piece takes at most half of the characters and all of the rows that a call may have."""
     piece: list[int] = []
     size = 0
     for row in rows:
-        if piece and (len(piece) == MOST_ROWS or size + sizes[row] > MOST_CHARACTERS // 2):
+        if piece and (len(piece) == MOST_ROWS or size + len(written[row]) > MOST_CHARACTERS // 2):
             yield piece
             piece, size = [], 0
         piece.append(row)
-        size += sizes[row]
+        size += len(written[row])
     if piece:
         yield piece
 
@@ -382,44 +310,64 @@ class LlmJudge:
 
     def __call__(self, questions: Sequence[Question]) -> list[Decision]:
         """Return a decision for each question, in order; a failed call leaves its questions undecided."""
-        decisions: list[Decision] = [UnansweredQuestion("not asked")] * len(questions)
-        asking = {index: ask_question(question) for index, question in enumerate(questions)}
-        wanted = {index: next(one) for index, one in asking.items()}
-        while wanted:
-            answers = iter(self._decide([question for asked in wanted.values() for question in asked]))
-            for index, asked in list(wanted.items()):
-                try:
-                    wanted[index] = asking[index].send([next(answers) for _ in asked])
-                except StopIteration as finished:
-                    decisions[index] = finished.value
-                    del wanted[index]
-        return decisions
+        whole = iter(self._decide([question for question in questions if _fits(question)]))
+        return [next(whole) if _fits(question) else self._in_parts(question) for question in questions]
+
+    def _in_parts(self, question: Question) -> Decision:
+        """Align long lists in parts.
+
+        Rows that are alike in their letters go in the same call, by best fit. What no call paired is asked once more,
+        in up to `_ROUNDS` rounds, until a round pairs nothing or brings no rows together that have not met. A row that
+        two calls paired belongs to the earlier one. The parts depend on the two lists only.
+        """
+        sides = question.gold, question.extracted
+        gold, extracted = ({at: quoted(row).casefold() for at, row in enumerate(side)} for side in sides)
+        pairs: list[tuple[int, int]] = []
+        asked: list[_Part] = []
+        for _ in range(_ROUNDS):
+            parts = [part for part in _cut(gold, extracted) if not any(_covers(earlier, part) for earlier in asked)]
+            decisions = self._decide(
+                [
+                    replace(question, gold=[sides[0][i] for i in one], extracted=[sides[1][j] for j in other])
+                    for one, other in parts
+                ]
+            )
+            before = len(pairs)
+            for part, decision in zip(parts, decisions, strict=True):
+                if not isinstance(decision, Alignment):
+                    told = f"one of the {len(parts)} calls for this long list was not answered: {decision.reason}"
+                    return UnansweredQuestion(told)
+                for i, j in decision.pairs:
+                    pair = part.gold[i], part.extracted[j]
+                    if pair[0] in gold and pair[1] in extracted:
+                        pairs.append(pair)
+                        del gold[pair[0]], extracted[pair[1]]
+            asked += parts
+            if len(pairs) == before or not gold or not extracted:
+                break
+        return alignment(*lengths(question), pairs, f"asked in {len(asked)} parts")
 
     def _decide(self, questions: Sequence[Question]) -> list[Decision]:
         """Ask questions, each in one call, and again what has no sound answer."""
         decisions: list[Decision] = [UnansweredQuestion("not asked")] * len(questions)
-        fits, idle = _Fits(), 0
-        groups = list(_grouped(questions, range(len(questions)), fits))
-        left = _CALLS_FOR_ONE * len(groups)
+        most = 50, MOST_CHARACTERS
+        groups = list(_grouped(questions, range(len(questions)), *most))
+        left, idle = _CALLS_FOR_ONE * len(groups), 0
         while groups and len(groups) <= left and idle < _IDLE_ROUNDS:
-            answers = self._ask_all(questions, groups)
-            for group, answered in zip(groups, answers, strict=True):
-                for index, answer in zip(group, answered, strict=True):
-                    decisions[index] = answer
-            declined = any(isinstance(answered[0], _TooLong) for answered in answers)
+            calls = [started(partial(self._ask, [questions[index] for index in group])) for group in groups]
+            answers = [answer for call in calls for answer in call.result()]
+            for index, answer in zip([index for group in groups for index in group], answers, strict=True):
+                decisions[index] = answer
             left -= len(groups)
-            settled = any(not _worth_asking(answer) for answered in answers for answer in answered)
-            idle = 0 if settled or declined else idle + 1
-            fits = fits if settled and not declined else fits.halved()
+            declined = any(isinstance(answer, _TooLong) for answer in answers)
+            nothing = all(map(_worth_asking, answers))
+            idle = idle + 1 if nothing and not declined else 0
+            if nothing or declined:  # what was cut off, or too long, may then be whole
+                most = -(-most[0] // 2), -(-most[1] // 2)
             open_ones = [index for index, decision in enumerate(decisions) if _worth_asking(decision)]
-            groups = list(_grouped(questions, open_ones, fits))
+            groups = list(_grouped(questions, open_ones, *most))
             left = _CALLS_FOR_ONE * len(groups) if declined else left
         return decisions
-
-    def _ask_all(self, questions: Sequence[Question], groups: Sequence[Sequence[int]]) -> list[list[Decision]]:
-        batches = [[questions[index] for index in group] for group in groups]
-        calls = [started(partial(self._ask, batch)) for batch in batches]
-        return [call.result() for call in calls]
 
     def _ask(self, questions: Sequence[Question]) -> list[Decision]:
         batch = batch_of(questions, secrets.token_hex(6))
@@ -455,23 +403,18 @@ class _TooLong(UnansweredQuestion):
     """A batch that the model declined for its length; it costs nothing, and half of it may fit."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Fits:
-    """How much goes in one call."""
-
-    questions: int = 50
-    characters: int = MOST_CHARACTERS
-
-    def halved(self) -> _Fits:
-        """Return half as much: what was cut off, or too long, may then be whole."""
-        return _Fits(-(-self.questions // 2), -(-self.characters // 2))
+def _covers(earlier: _Part, part: _Part) -> bool:
+    """Whether all rows of a part have met in an earlier call."""
+    return all(set(rows) <= set(met) for rows, met in zip(part, earlier, strict=True))
 
 
 def _worth_asking(decision: Decision) -> bool:
     return isinstance(decision, UnansweredQuestion) and not isinstance(decision, _Failed)
 
 
-def _grouped(questions: Sequence[Question], indices: Iterable[int], fits: _Fits) -> Iterator[list[int]]:
+def _grouped(
+    questions: Sequence[Question], indices: Iterable[int], most: int, most_characters: int
+) -> Iterator[list[int]]:
     """Yield the indices that go in one call: alignments alone, the others as many as fit, alike in their options."""
     group: list[int] = []
     size = 0
@@ -481,7 +424,7 @@ def _grouped(questions: Sequence[Question], indices: Iterable[int], fits: _Fits)
             yield [index]
             continue
         length = len(quoted([question.gold, question.extracted, question.instructions]))
-        full = len(group) == fits.questions or size + length > fits.characters
+        full = len(group) == most or size + length > most_characters
         if group and (full or questions[group[0]].options != question.options):
             yield group
             group, size = [], 0

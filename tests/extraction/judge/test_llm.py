@@ -226,11 +226,11 @@ def said(**entry):
 UNSOUND = {
     "score above 1": (BATCH, said(score=1.5), "no number from 0 to 1"),
     "score below 0": (BATCH, said(score=-0.1), "no number from 0 to 1"),
-    "text": (BATCH, said(score="1"), "no number from 0 to 1"),
-    "boolean": (BATCH, said(score=True), "no number from 0 to 1"),
-    "no score": (BATCH, said(), "no number from 0 to 1"),
+    "text": (BATCH, said(score="1"), "not the form"),
+    "boolean": (BATCH, said(score=True), "not the form"),
+    "no score": (BATCH, said(), "not the form"),
     "huge": (BATCH, said(score=10**400), "no number from 0 to 1"),
-    "no reason": (BATCH, said(score=1, reason=None), "no reason"),
+    "no reason": (BATCH, said(score=1, reason=None), "not the form"),
     "other id": (BATCH, said(id="q1", score=1), "left this question out"),
     "id is no text": (BATCH, said(id=["q1-n0nce"], score=1), "left this question out"),
     "entries of no kind": (BATCH, '{"answers": [1, null, "x"]}', "left this question out"),
@@ -243,9 +243,9 @@ UNSOUND = {
     "row out of range": (ROWS, said(pairs=[[0, 1]]), "names extracted row 1 of 1"),
     "negative row": (ROWS, said(pairs=[[-1, 0]]), "names gold row -1 of 2"),
     "row twice": (ROWS, said(pairs=[[0, 0], [1, 0]]), "uses a extracted row twice"),
-    "no pairs": (ROWS, said(pairs="all"), "no list of"),
-    "pairs of three": (ROWS, said(pairs=[[0, 0, 0]]), "no list of"),
-    "pairs of booleans": (ROWS, said(pairs=[[False, False]]), "no list of"),
+    "no pairs": (ROWS, said(pairs="all"), "not the form"),
+    "pairs of three": (ROWS, said(pairs=[[0, 0, 0]]), "not the form"),
+    "pairs of booleans": (ROWS, said(pairs=[[False, False]]), "not the form"),
 }
 
 

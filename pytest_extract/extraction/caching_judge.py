@@ -42,10 +42,11 @@ from pytest_extract.extraction.judges import (
     Ask,
     Decision,
     UnansweredQuestion,
-    UserJudge,
     ask_exact,
     ask_fuzzy,
     checked_answer,
+    identity_of,
+    user_judge,
 )
 from pytest_extract.extraction.llm_judge import PROMPT_VERSIONS, LlmJudge
 from pytest_extract.files import making, read_regular_text, write_atomic, write_once
@@ -464,16 +465,14 @@ def build_judge(
     if mode == "llm" and user is None and not model:
         raise ConfigError(f"a comparison needs a judge and none is configured: {GIVE_A_JUDGE}")
     people = Overrides() if overrides is None else load_overrides(overrides)
-    if mode == "exact":
-        return CachingJudge(ask_exact, overrides=people)
-    if mode == "fuzzy":
-        return CachingJudge(ask_fuzzy, overrides=people)
-    ask: UserJudge | LlmJudge
-    if user is not None:
-        ask = UserJudge(user, loop, slots)
+    if mode != "llm":
+        return CachingJudge(ask_exact if mode == "exact" else ask_fuzzy, overrides=people)
+    if user is None:
+        ask: Ask = LlmJudge(str(model), slots=slots, retry=retry, options=options)
+        identity = model
     else:
-        ask = LlmJudge(str(model), slots=slots, retry=retry, options=options)
+        ask, identity = user_judge(user, loop, slots), identity_of(user)
     stored = None
-    if folder is not None and ask.identity is not None:
-        stored = AnswerCache(folder, ask.identity, since=since, on_write_error=on_write_error)
+    if folder is not None and identity is not None:
+        stored = AnswerCache(folder, identity, since=since, on_write_error=on_write_error)
     return CachingJudge(None if replay_only else ask, stored=stored, overrides=people)

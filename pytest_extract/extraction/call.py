@@ -13,13 +13,13 @@ import re
 import threading
 import time
 from collections.abc import Awaitable, Mapping
+from contextlib import closing
 from dataclasses import KW_ONLY, dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.arguments import json_argument, json_output, mapping
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.parse.answers import finish_of
+from pytest_extract.core.parse.answers import finish_of, response_in
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
@@ -118,42 +118,41 @@ def as_extraction(returned: Any, latency_s: float | None = None, *, gold: Json =
     that is none: it would fail later, in every sum. Raises ProviderOutage where the finish reason tells of one.
     """
     given = returned if isinstance(returned, Extraction) else Extraction(returned)
-    _refuse_outage(given)
+    finish, failure = finish_of(given.finish_reason), given.failure
+    if finish.outage:
+        raise ProviderOutage(f"the provider broke down while it answered (finish_reason={finish.reason})")
+    if failure is not None and failure.kind is FailureKind.EXTRACTOR_ERROR:
+        raise ProviderOutage(failure.message)
+    answer = response_in(given.output)
+    if answer is not None and response_in(gold) is None:
+        raise ConfigError(f"the extractor returned a response as a client gives it; return the answer in it: {answer}")
     return dataclasses.replace(
         given,
-        output=_answer(given.output, gold),
+        output=json_output(given.output),
         usage=usage_of(given.usage),
         cost_usd=_amount("cost_usd", given.cost_usd),
         estimated_usd=_amount("estimated_usd", given.estimated_usd),
         latency_s=latency_s if given.latency_s is None else _amount("latency_s", given.latency_s),
         finish_reason=None if given.finish_reason is None else str(given.finish_reason),
         build=None if given.build is None else str(given.build),
-        confidence=_reported("confidence", given.confidence, dict | int | float),
-        citations=_reported("citations", given.citations, dict | list),
+        confidence=_reported(
+            "confidence",
+            given.confidence,
+            dict | int | float,
+            "a mapping of value to number from 0 to 1, or a number",
+        ),
+        citations=_reported(
+            "citations", given.citations, dict | list, "a mapping of value to list of citations, or a list of them"
+        ),
     )
 
 
-def _refuse_outage(extraction: Extraction) -> None:
-    """Raise ProviderOutage where the provider broke down while it answered."""
-    finish, failure = finish_of(extraction.finish_reason), extraction.failure
-    if finish.outage:
-        raise ProviderOutage(f"the provider broke down while it answered (finish_reason={finish.reason})")
-    if failure is not None and failure.kind is FailureKind.EXTRACTOR_ERROR:
-        raise ProviderOutage(failure.message)
-
-
-def _reported(name: str, value: Any, kinds: Any) -> Any:
+def _reported(name: str, value: Any, kinds: Any, wanted: str) -> Any:
     """Return what an extractor reports beside its output as plain JSON."""
-    if value is None:
-        return None
-    plain = json_argument(f"Extraction({name}=...)", value, strict=True)
-    if isinstance(plain, kinds) and not isinstance(plain, bool):
-        return plain
-    wanted = {
-        "confidence": "a mapping of value to number from 0 to 1, or one number",
-        "citations": "a mapping of value to list of citations, or a list of them",
-    }
-    raise ConfigError(f"Extraction({name}=...) takes {wanted[name]}, not {value!r:.60}")
+    plain = None if value is None else json_argument(f"Extraction({name}=...)", value, strict=True)
+    if plain is not None and (not isinstance(plain, kinds) or isinstance(plain, bool)):
+        raise _wrong(name, wanted, value)
+    return plain
 
 
 def _amount(name: str, value: Any) -> float | None:
@@ -163,16 +162,7 @@ def _amount(name: str, value: Any) -> float | None:
         amount = float(value)
         if math.isfinite(amount) and amount >= 0:
             return amount
-    raise ConfigError(f"Extraction({name}=...) takes a number, 0 or more, not {value!r:.60}")
-
-
-def _answer(output: Any, gold: Json) -> Any:
-    from pytest_extract.core.parse.answers import response_in
-
-    answer = response_in(output)
-    if answer is not None and response_in(gold) is None:
-        raise ConfigError(f"the extractor returned a response as a client gives it; return the answer in it: {answer}")
-    return json_output(output)
+    raise _wrong(name, "a number, 0 or more", value)
 
 
 _USAGE_NAMES: Final[Mapping[str, str]] = {
@@ -189,24 +179,18 @@ def usage_of(usage: Any) -> Usage | None:
     """Return `usage` as `Usage`: itself, or what a mapping or a client's usage object has of `_USAGE_NAMES`."""
     if usage is None or isinstance(usage, Usage):
         return usage
-    if isinstance(usage, Mapping):
-        given: Mapping[str, Any] = usage
-    else:
-        given = {name: getattr(usage, name) for name in _USAGE_NAMES if hasattr(usage, name)}
-        if not given:
-            names = ", ".join(_USAGE_NAMES)
-            raise ConfigError(f"Extraction(usage=...) takes a mapping with {names}, not {type(usage).__name__}")
-    if given and not _USAGE_NAMES.keys() & given.keys():
-        name = str(next(iter(given)))
-        raise ConfigError(f"Extraction(usage=...) has no {name!r}{nearest(name, _USAGE_NAMES)}")
-    known = {name: _count(name, given[name]) for name in _USAGE_NAMES if given.get(name) is not None}
-    return Usage(**{_USAGE_NAMES[name]: count for name, count in known.items()})
+    given = usage if isinstance(usage, Mapping) else {name: getattr(usage, name, None) for name in _USAGE_NAMES}
+    counts = {name: given[name] for name in _USAGE_NAMES if given.get(name) is not None}
+    if (given and not _USAGE_NAMES.keys() & given.keys()) or not (counts or isinstance(usage, Mapping)):
+        raise _wrong("usage", f"a mapping or an object with {', '.join(_USAGE_NAMES)}", usage)
+    for name, count in counts.items():
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise _wrong("usage", f"whole numbers of tokens, 0 or more, for {name}", count)
+    return Usage(**{_USAGE_NAMES[name]: count for name, count in counts.items()})
 
 
-def _count(name: str, value: Any) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
-        return value
-    raise ConfigError(f"Extraction(usage=...): {name} must be a whole number, 0 or more, not {value!r:.60}")
+def _wrong(name: str, wanted: str, value: object) -> ConfigError:
+    return ConfigError(f"Extraction({name}=...) takes {wanted}, not {value!r:.60}")
 
 
 LOOP_THREAD: Final = "pytest-extract-loop"
@@ -216,21 +200,13 @@ _PATIENCE_S: Final = 1.0
 class BackgroundLoop:
     """One loop for all calls of a session, so that an async client made in a session fixture stays on its loop.
 
-    Started by the first `run`; safe to use from several threads at once; a context manager that closes itself.
+    Started by the first `run`; safe to use from several threads at once.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def run(self, work: Awaitable[Any]) -> Any:
         """Wait for `work` on the loop; its exception is raised here. Ctrl-C or a time-out here cancels it there."""
@@ -266,15 +242,6 @@ class BackgroundLoop:
             return self._loop
 
 
-async def _give_up(tasks: set[asyncio.Task[Any]]) -> None:
-    import asyncio
-
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks)
-
-
 async def _wait_for(work: Awaitable[Any]) -> Any:
     return await work
 
@@ -282,14 +249,18 @@ async def _wait_for(work: Awaitable[Any]) -> Any:
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
     import asyncio
 
-    asyncio.set_event_loop(loop)
-    try:
-        loop.run_forever()
-        loop.run_until_complete(_give_up(asyncio.all_tasks(loop)))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:  # at its end, it cancels what still runs
+        runner.get_loop().run_forever()
+
+
+def awaited(returned: Any, loop: BackgroundLoop | None) -> Any:
+    """Return what a user's function has returned, or what it comes to: on `loop`, else on one made for this call."""
+    if not inspect.isawaitable(returned):
+        return returned
+    if loop is not None:
+        return loop.run(returned)
+    with closing(BackgroundLoop()) as own:
+        return own.run(returned)
 
 
 ARGUMENTS: Final = ("document", "schema", "question", "prompt", "model", "case")
@@ -318,9 +289,7 @@ def call_extractor(fn: object, *, loop: BackgroundLoop | None = None, **argument
     assert callable(fn)  # noqa: S101  # `bind` has checked it
     started = time.perf_counter()
     try:
-        returned = fn(*positional, **named)
-        if inspect.isawaitable(returned):
-            returned = _awaited(returned, loop)
+        returned = awaited(fn(*positional, **named), loop)
     except RuntimeError as error:
         if _ABOUT_LOOPS.search(str(error)):
             error.add_note(_LOOP_HINT)
@@ -329,7 +298,8 @@ def call_extractor(fn: object, *, loop: BackgroundLoop | None = None, **argument
         failure = Failure(kind=declined.kind, message=clean_message(declined.message))
         returned = Extraction(None, usage=declined.usage, cost_usd=declined.cost_usd, failure=failure)
     latency_s = time.perf_counter() - started
-    _refuse_generator(returned)
+    if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
+        raise ConfigError("the extractor is a generator (it has `yield` in it); return the output instead")
     return as_extraction(returned, latency_s, gold=getattr(arguments.get("case"), "gold", None))
 
 
@@ -380,18 +350,6 @@ def _default(parameter: inspect.Parameter) -> Any:
             hint = f"; it may name: {', '.join(ARGUMENTS)}; anything else needs a default"
         raise ConfigError(f"the extractor asks for {parameter.name!r}{hint}")
     return parameter.default
-
-
-def _awaited(returned: Awaitable[Any], loop: BackgroundLoop | None) -> Any:
-    if loop is not None:
-        return loop.run(returned)
-    with BackgroundLoop() as own:
-        return own.run(returned)
-
-
-def _refuse_generator(returned: object) -> None:
-    if inspect.isgenerator(returned) or inspect.isasyncgen(returned):
-        raise ConfigError("the extractor is a generator (it has `yield` in it); return the output instead")
 
 
 def recorded_params(extractor: object) -> Mapping[str, Json]:

@@ -17,7 +17,7 @@ from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json, Value, text_digest
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.call import BackgroundLoop
+from pytest_extract.extraction.call import BackgroundLoop, awaited
 from pytest_extract.extraction.provider_errors import summary
 
 
@@ -169,58 +169,41 @@ def _columns(gold: list[Json], extracted: list[Json]) -> list[tuple[list[Value],
     return [(values(gold, key), values(extracted, key)) for key in keys]
 
 
-class UserJudge:
-    """Ask a callable from questions to answers (`JudgeAnswer`, `Alignment`, a bare score, `None`), sync or async.
+def user_judge(
+    judge: object, loop: BackgroundLoop | None = None, slots: AbstractContextManager[object] | None = None
+) -> Ask:
+    """Return what asks a callable from questions to answers (`JudgeAnswer`, `Alignment`, a bare score, `None`).
 
-    `identity` names it in kept answers: its attribute `identity`, else its name and a digest of its source, so that an
-    edited judge is asked again. A callable whose source cannot be read has none, and its answers are not kept.
-    A call holds one of `slots`, if there are any.
+    It may be sync or async; a call holds one of `slots`, if there are any. Whatever is wrong with it leaves its
+    questions undecided, saying so.
     """
+    if not callable(judge):
+        raise ConfigError(
+            f"the fixture `extract_judge` gave {judge!r:.80}, which cannot be called; return a function from "
+            "questions to as many answers: def judge(questions): ..."
+        )
 
-    def __init__(
-        self,
-        judge: object,
-        loop: BackgroundLoop | None = None,
-        slots: AbstractContextManager[object] | None = None,
-    ) -> None:
-        if not callable(judge):
-            raise ConfigError(
-                f"the fixture `extract_judge` gave {judge!r:.80}, which cannot be called; return a function from "
-                "questions to as many answers: def judge(questions): ..."
-            )
-        self.identity = identity_of(judge)
-        self._judge: Callable[[Sequence[Question]], Any] = judge
-        self._loop = loop
-        self._slots = slots or nullcontext()
-
-    def __call__(self, questions: Sequence[Question]) -> list[Decision]:
-        """Return a decision for each question; whatever is wrong with the judge leaves them undecided, saying so."""
+    def ask(questions: Sequence[Question]) -> list[Decision]:
         try:
-            with self._slots:
-                answers = self._answers(questions)
+            with slots or nullcontext():
+                answers = awaited(judge(questions), loop)
         except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code: its fault breaks the case, not the run
-            return [UnansweredQuestion(f"the judge raised {summary(error)}")] * len(questions)
-        if isinstance(answers, str) or not isinstance(answers, Sequence):
-            return [UnansweredQuestion(f"the judge returned {type(answers).__name__}, not a list of answers")] * len(
-                questions
-            )
-        if len(answers) != len(questions):
-            told = f"the judge gave {len(answers)} answers to {len(questions)} questions"
-            return [UnansweredQuestion(told)] * len(questions)
-        return [checked_answer(question, answer) for question, answer in zip(questions, answers, strict=True)]
+            why = f"the judge raised {summary(error)}"
+        else:
+            if isinstance(answers, Sequence) and not isinstance(answers, str) and len(answers) == len(questions):
+                return [checked_answer(question, answer) for question, answer in zip(questions, answers, strict=True)]
+            why = f"the judge returned {answers!r:.60}, not a list of as many answers as questions ({len(questions)})"
+        return [UnansweredQuestion(why)] * len(questions)
 
-    def _answers(self, questions: Sequence[Question]) -> Any:
-        returned = self._judge(questions)
-        if not inspect.isawaitable(returned):
-            return returned
-        if self._loop is not None:
-            return self._loop.run(returned)
-        with BackgroundLoop() as loop:
-            return loop.run(returned)
+    return ask
 
 
 def identity_of(judge: object) -> str | None:
-    """Return the name that a judge's answers are kept under, None where there is none to rely on."""
+    """Return the name that a judge's answers are kept under, None where there is none to rely on.
+
+    That is its attribute `identity`, else its name and a digest of its source and of the plain values that it holds, so
+    that an edited judge is asked again. A callable whose source cannot be read has none, and its answers are not kept.
+    """
     given = getattr(judge, "identity", None)
     if isinstance(given, str) and given:
         return given

@@ -298,7 +298,6 @@ class LlmJudge:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self.model = model
-        self.identity = model
         self.spent = Spending()
         self._slots = slots or threading.BoundedSemaphore(4)
         self._lock = threading.Lock()

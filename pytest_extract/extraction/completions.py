@@ -10,20 +10,21 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.parse.answers import finish_of
-from pytest_extract.core.results import FailureKind
+from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, closest
+from pytest_extract.extraction.call import Extraction
 from pytest_extract.extraction.provider_errors import (
     AttemptTimeout,
     ErrorInAnswer,
@@ -83,6 +84,9 @@ def _part_tokens(part: Json) -> int:
 
 T = TypeVar("T")
 _LONGEST_BUILD: Final = 200
+_ESTIMATED: Final = (
+    "the provider did not report all tokens: the cost is unknown, about ${:.2g} by the length of the texts"
+)
 _IMPORT: Final = threading.Lock()
 _CLIENTS: Final = r"(?:litellm|openai|anthropic|pydantic|httpx|httpcore|aiohttp|tiktoken|tokenizers)(?:\.|$)"
 Message = Mapping[str, Json]
@@ -103,29 +107,11 @@ class Retry:
     longest_wait_s: float = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
-    """One answer. `latency_s` is that of the attempt which succeeded.
-
-    `build`: the model that answered, as the provider names it, with its fingerprint; None where it says neither.
-    `cost_usd` is None for an unpriced model, and where the provider does not report all tokens: then `estimated_usd` is
-    what a priced model costs by the length of the texts. `adjustments` tells what of the request the model refused.
-    """
-
-    text: str
-    finish_reason: str | None
-    refusal: str | None
-    usage: Usage | None
-    cost_usd: float | None
-    estimated_usd: float | None
-    latency_s: float
-    adjustments: tuple[str, ...] = ()
-    elsewhere: str = ""
-    build: str | None = None
-
-
 class LlmError(ExtractError):
-    """A call that gave no answer. `kind` is set where the model or provider declined the input for what it is."""
+    """A call of a model that gave no answer: network, limits, credentials, a failing server.
+
+    `kind` is set where the model or provider declined the input for what it is.
+    """
 
     def __init__(self, message: str, *, kind: FailureKind | None = None) -> None:
         super().__init__(message)
@@ -137,7 +123,9 @@ def load_litellm() -> Any:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         imported = "litellm" in sys.modules
-        with _IMPORT, _no_warnings_unless(imported):
+        # Its own deprecations would fail it in a suite that turns warnings to errors. The filters are the whole
+        # process's, and not to be touched without need.
+        with _IMPORT, nullcontext() if imported else warnings.catch_warnings(action="ignore"):
             import litellm
 
             litellm.telemetry = False
@@ -151,17 +139,6 @@ def load_litellm() -> Any:
             f"calling a model needs litellm ({error}); install it with: pip install 'pytest-extract[llm]'"
         ) from error
     return litellm
-
-
-@contextmanager
-def _no_warnings_unless(imported: bool) -> Iterator[None]:  # noqa: FBT001
-    """Silence the import of litellm: its own deprecations would fail it in a suite that turns warnings to errors."""
-    if imported:  # the filters are the whole process's: not to be touched without need
-        yield
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 _NO_OPTIONS: Final[Mapping[str, str]] = {
@@ -191,31 +168,43 @@ def complete(
     sleep: Callable[[float], None] = time.sleep,
     outage: Outage | None = None,
     **options: Json,
-) -> Completion:
+) -> Extraction:
     """Ask `model` once more until it answers or `retry` is used up; not at all once `outage` says that it is in vain.
 
     `options` go to litellm as they are; `preferred` ones (a temperature) are left out for a model that has no such
     option, or says so in its error. Raises LlmError, without secrets in its text.
     """
     retry, outage = retry or Retry(), outage or Outage()
+    if retry.attempts < 1:
+        raise ConfigError(f"a call needs at least one attempt, not {retry.attempts}")
     litellm = load_litellm()
     wanted = {**(preferred or {}), **options}
-    for attempt in range(retry.attempts):
-        if (over := outage.over(model)) is not None:
-            raise LlmError(over)
+    changes = {name: new for name, new in outage.changes(model).items() if new is not None or name not in options}
+    attempt = 0
+    while (over := outage.over(model)) is None:
+        begin = time.perf_counter()
         try:
-            completion = _attempt(litellm, model, messages, wanted, options, retry.timeout_s, outage)
+            request = {"model": model, "messages": list(messages), **adjusted(wanted, changes)}
+            response = _response(litellm, request, retry.timeout_s)
+            extraction = _extraction(litellm, model, messages, response, time.perf_counter() - begin)
         except Exception as raised:  # whatever a provider's client raises ends here
             error = error_in_answer(raised) or raised
+            left = wanted.keys() - changes.keys()
+            more = adjustments_after(litellm, error, left - options.keys(), left & options.keys())
+            if more:
+                changes |= more
+                continue
             pause = _pause(error, attempt, replace(retry, attempts=outage.attempts(model, error, retry.attempts)))
+            attempt += 1
             if pause is None:
-                told = _told(model, reason(litellm, model, error, options), attempt + 1)
+                times = "" if attempt == 1 else f" after {attempt} attempts"
+                told = f"{model}{times}: {reason(litellm, model, error, options)}"
                 raise LlmError(outage.failed(model, error, told), kind=failure_kind(error)) from raised
             sleep(pause)
         else:
-            outage.answered(model)
-            return completion
-    raise ConfigError(f"a call needs at least one attempt, not {retry.attempts}")
+            outage.answered(model, changes)
+            return replace(extraction, adjustments=adjustment_texts(model, wanted, changes))
+    raise LlmError(over)
 
 
 def started(work: Callable[[], T]) -> Future[T]:
@@ -232,86 +221,62 @@ def started(work: Callable[[], T]) -> Future[T]:
     return future
 
 
-def _attempt(
-    litellm: Any,
-    model: str,
-    messages: Sequence[Message],
-    wanted: Mapping[str, Json],
-    options: Mapping[str, Json],
-    timeout_s: float,
-    outage: Outage,
-) -> Completion:
-    begin = time.perf_counter()
-
-    def call(some: Mapping[str, Json]) -> Any:
-        # litellm runs event loops of its own also in its synchronous call: in a thread, the caller's are not touched.
-        # Its `timeout` bounds each read, so that a server which sends a byte now and then is never too late for it.
-        # What bounds the attempt is the wait for the thread, which Ctrl-C ends at once. Nothing can end the thread.
-        # Where a suite turns warnings to errors, those of litellm and its clients would fail every call. Said before
-        # each one because pytest restores the filters after each test; catch_warnings would race between threads.
-        warnings.filterwarnings("ignore", module=_CLIENTS)
-        answer = started(
-            lambda: litellm.completion(
-                model=model, messages=list(messages), timeout=timeout_s, max_retries=0, num_retries=0, **some
-            )
+def _response(litellm: Any, request: Mapping[str, Json], timeout_s: float) -> Any:
+    # litellm runs event loops of its own also in its synchronous call: in a thread, the caller's are not touched.
+    # Its `timeout` bounds each read, so that a server which sends a byte now and then is never too late for it.
+    # What bounds the attempt is the wait for the thread, which Ctrl-C ends at once. Nothing can end the thread.
+    # Where a suite turns warnings to errors, those of litellm and its clients would fail every call. Said before
+    # each one because pytest restores the filters after each test; catch_warnings would race between threads.
+    warnings.filterwarnings("ignore", module=_CLIENTS)
+    answer = started(partial(litellm.completion, timeout=timeout_s, max_retries=0, num_retries=0, **request))
+    wait([answer], timeout=min(timeout_s, threading.TIMEOUT_MAX))
+    if not answer.done():  # a time-out that the call raises itself is the call's own error
+        raise AttemptTimeout(
+            f"no complete answer within {timeout_s:g} s, the time limit of one attempt "
+            "(--extract-timeout, in Python Retry.timeout_s)"
         )
-        left = begin + timeout_s - time.perf_counter()
-        wait([answer], timeout=min(max(left, 0.0), threading.TIMEOUT_MAX))
-        if not answer.done():  # a time-out that the call raises itself is the call's own error
-            raise AttemptTimeout(
-                f"no complete answer within {timeout_s:g} s, the time limit of one attempt "
-                "(--extract-timeout, in Python Retry.timeout_s)"
-            )
-        return answer.result()
-
-    known = outage.adjustments(model)
-    adjustments = {name: new for name, new in known.items() if new is not None or name not in options}
-    while True:
-        try:
-            response = call(adjusted(wanted, adjustments))
-            completion = _completion(litellm, model, messages, response, time.perf_counter() - begin)
-        except Exception as error:
-            left = wanted.keys() - adjustments.keys()
-            more = adjustments_after(litellm, error, left - options.keys(), left & options.keys())
-            if not more:
-                raise
-            adjustments = {**adjustments, **more}
-        else:
-            outage.adjust(model, adjustments)
-            return replace(completion, adjustments=adjustment_texts(model, wanted, adjustments))
+    return answer.result()
 
 
-def _completion(litellm: Any, model: str, messages: Sequence[Message], response: Any, latency_s: float) -> Completion:
+def _extraction(litellm: Any, model: str, messages: Sequence[Message], response: Any, latency_s: float) -> Extraction:
     choices = getattr(response, "choices", None)
     if not choices:
         raise MalformedAnswer("the server's answer is no chat completion: its list `choices` is empty")
-    choice = choices[0]
-    message = choice.message
+    message = choices[0].message
     extra = getattr(message, "provider_specific_fields", None) or {}
-    finish_reason = _finish_reason(choice, extra)
+    finish_reason = _finish_reason(choices[0], extra)
     text = message.content or ""
     usage = reported_usage(getattr(response, "usage", None), text)
-    cost = _cost(litellm, model, response) if usage and usage.complete else None
-    estimate = None if usage and usage.complete else _estimate(model, messages, text, usage)
+    cost = estimate = None
+    if usage and usage.complete:
+        with suppress(Exception):  # it raises many things for a model without a price, and that is what None says
+            cost = float(litellm.completion_cost(completion_response=response, model=model))
+    else:
+        estimate = _estimate(model, messages, text, usage)
     if estimate == 0:  # a model that runs here costs nothing for any number of tokens
         cost, estimate = 0.0, None
-    return Completion(
-        text=text,
-        finish_reason=finish_reason,
-        refusal=getattr(message, "refusal", None) or extra.get("refusal"),
+    served = (getattr(response, name, None) for name in ("model", "system_fingerprint"))
+    return Extraction(
+        text,
         usage=usage,
+        latency_s=latency_s,
         cost_usd=cost,
         estimated_usd=estimate,
-        latency_s=latency_s,
-        elsewhere="" if text.strip() else _elsewhere(message),
-        build=_build(response),
+        finish_reason=finish_reason,
+        failure=_failure(message, extra, text, finish_reason),
+        notes=() if estimate is None else (_ESTIMATED.format(estimate),),
+        build=" ".join(each for each in served if isinstance(each, str))[:_LONGEST_BUILD] or None,
     )
 
 
-def _build(response: Any) -> str | None:
-    """Return what served an answer: `gpt-4o-2024-11-20 fp_44709d6fcb`."""
-    told = (getattr(response, name, None) for name in ("model", "system_fingerprint"))
-    return " ".join(each for each in told if isinstance(each, str))[:_LONGEST_BUILD] or None
+def _failure(message: Any, extra: Mapping[str, Any], text: str, finish_reason: str | None) -> Failure | None:
+    refusal = getattr(message, "refusal", None) or extra.get("refusal")
+    if refusal or finish_of(finish_reason).refused:
+        return Failure(kind=FailureKind.REFUSAL, message=refusal or "the provider's content filter cut the answer off")
+    if not text.strip():
+        told = f"the model's answer is empty (finish reason: {finish_reason}){_elsewhere(message)}"
+        return Failure(kind=FailureKind.EMPTY_RESPONSE, message=told)
+    return None
 
 
 def _elsewhere(message: Any) -> str:
@@ -320,12 +285,12 @@ def _elsewhere(message: Any) -> str:
     if calls:
         name = getattr(calls[0].function, "name", None)
         return (
-            f"it calls the tool {name!r} instead: offer the model no tools, or read the call in an extractor of yours"
+            f"; it calls the tool {name!r} instead: offer the model no tools, or read the call in an extractor of yours"
         )
     if getattr(message, "reasoning_content", None):
         return (
-            "all of it stands in `reasoning_content`, as thoughts: turn off the server's reasoning parser, or give the "
-            "model more tokens"
+            "; all of it stands in `reasoning_content`, as thoughts: turn off the server's reasoning parser, or give "
+            "the model more tokens"
         )
     return ""
 
@@ -352,26 +317,21 @@ def _estimate(model: str, messages: Sequence[Message], text: str, usage: Usage |
     )
 
 
-def _cost(litellm: Any, model: str, response: Any) -> float | None:
-    try:
-        return float(litellm.completion_cost(completion_response=response, model=model))
-    except Exception:  # noqa: BLE001  # it raises many things for a model without a price, and that is what None says
-        return None
-
-
 def price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Return what so many tokens of `model` cost in USD by litellm's own table; None for an unpriced model.
+    """Return what so many tokens of `model` cost in USD by the plain prices of litellm's table; None if it has none.
 
-    Reads the table from litellm's file where nobody has imported litellm, which takes seconds.
+    Prices for long inputs or at night are not counted.
     """
-    litellm = sys.modules.get("litellm")
-    if litellm is None:
-        return table_price(model, prompt_tokens, completion_tokens)
-    try:
-        parts = litellm.cost_per_token(model=model, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
-    except Exception:  # noqa: BLE001  # as in _cost
+    provider, _, name = model.partition("/")
+    entry = price_table().get(model)
+    if entry is None:
+        entry = price_table().get(name, {})
+        if entry.get("litellm_provider") != provider:
+            return None
+    each_prompt, each_completion = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if each_prompt is None or each_completion is None:
         return None
-    return float(sum(parts))
+    return float(prompt_tokens * each_prompt + completion_tokens * each_completion)
 
 
 def check_model(model: str) -> None:
@@ -391,20 +351,6 @@ def check_model(model: str) -> None:
                 f"no model {model!r}: litellm knows no provider of that name{closest(model, price_table())}; "
                 "write PROVIDER/NAME, such as openai/gpt-4o (a server of your own: openai/NAME and OPENAI_API_BASE)"
             ) from error
-
-
-def table_price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Return what so many tokens cost by the plain prices of the table, without prices for long inputs or at night."""
-    provider, _, name = model.partition("/")
-    entry = price_table().get(model)
-    if entry is None:
-        entry = price_table().get(name, {})
-        if entry.get("litellm_provider") != provider:
-            return None
-    each_prompt, each_completion = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
-    if each_prompt is None or each_completion is None:
-        return None
-    return float(prompt_tokens * each_prompt + completion_tokens * each_completion)
 
 
 @cache
@@ -433,8 +379,3 @@ def _pause(error: Exception, attempt: int, retry: Retry) -> float | None:
         return asked if asked <= retry.longest_wait_s else None
     backoff = min(retry.longest_wait_s, retry.first_wait_s * 2.0**attempt)
     return backoff * random.uniform(0.5, 1.0)  # noqa: S311  # spreads retries, keeps no secret
-
-
-def _told(model: str, why: str, attempts: int) -> str:
-    times = "" if attempts == 1 else f" after {attempts} attempts"
-    return f"{model}{times}: {why}"

@@ -9,12 +9,11 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_extract.core.parse.answers import finish_of
-from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.results import Failure
 from pytest_extract.core.values import Json
-from pytest_extract.errors import ConfigError, ExtractError, nearest
+from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.extraction.call import Extraction
-from pytest_extract.extraction.completions import Completion, LlmError, Retry, check_call_options, complete
+from pytest_extract.extraction.completions import LlmError, Retry, check_call_options, complete
 from pytest_extract.extraction.prompt import (
     PROMPT_VERSION,
     messages,
@@ -31,11 +30,6 @@ _CONNECTION: Final = frozenset(
     {"api_key", "api_base", "base_url", "api_version", "organization", "headers", "extra_headers"}
 )
 """Options of the connection to a model, which do not change its answers: recordings do not depend on them."""
-_FILTERED: Final = "the provider's content filter cut the answer off"
-
-
-class ExtractorError(ExtractError):
-    """The built-in extractor got no answer: network, limits, credentials, a failing server. The case is broken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +59,7 @@ class LitellmExtractor:
     def __call__(self, document: Any, schema: Json, question: str | None = None, prompt: object = None) -> Extraction:
         """Return the model's text, or the failure that it met the document with.
 
-        `prompt` (text, or a `Prompt`) replaces the built-in instructions. Raises ExtractorError when no
+        `prompt` (text, or a `Prompt`) replaces the built-in instructions. Raises LlmError when no
         answer came, without secrets in its text, and SchemaError for a schema that cannot be strict, without a call.
         """
         words = None if prompt is None else str(prompt)
@@ -90,10 +84,10 @@ class LitellmExtractor:
             )
         except LlmError as error:
             if error.kind is None:
-                raise ExtractorError(str(error)) from error
+                raise
             # A request that is declined is not billed; without a known cost a budget would end here.
             return Extraction(None, cost_usd=0.0, failure=Failure(kind=error.kind, message=str(error)))
-        return _extraction(answer) if strict is None else _in_terms_of_schema(_extraction(answer), strict)
+        return answer if strict is None else _in_terms_of_schema(answer, strict)
 
     def extract_schema(self, schema: Json) -> Json:
         """Return what of a schema the model sees: recordings stay fresh when only scoring annotations change."""
@@ -112,21 +106,6 @@ class LitellmExtractor:
         }
 
 
-def _extraction(answer: Completion) -> Extraction:
-    return Extraction(
-        answer.text,
-        usage=answer.usage,
-        latency_s=answer.latency_s,
-        cost_usd=answer.cost_usd,
-        estimated_usd=answer.estimated_usd,
-        finish_reason=answer.finish_reason,
-        build=answer.build,
-        failure=_failure(answer),
-        adjustments=answer.adjustments,
-        notes=() if answer.estimated_usd is None else (_estimated(answer.estimated_usd),),
-    )
-
-
 def _in_terms_of_schema(extraction: Extraction, strict: StrictSchema) -> Extraction:
     """Return what a model answered to a strict schema as the schema has it, and list what the strict one lost."""
     lost = tuple(
@@ -140,19 +119,3 @@ def _in_terms_of_schema(extraction: Extraction, strict: StrictSchema) -> Extract
     except (ValueError, RecursionError):  # cut off, refused, or no JSON: scored as it is
         return adjusted
     return adjusted if value == answer else replace(adjusted, output=json.dumps(value, ensure_ascii=False))
-
-
-def _estimated(usd: float) -> str:
-    return f"the provider did not report all tokens: the cost is unknown, about ${usd:.2g} by the length of the texts"
-
-
-def _failure(answer: Completion) -> Failure | None:
-    if answer.refusal:
-        return Failure(kind=FailureKind.REFUSAL, message=answer.refusal)
-    if finish_of(answer.finish_reason).refused:
-        return Failure(kind=FailureKind.REFUSAL, message=_FILTERED)
-    if not answer.text.strip():
-        message = f"the model's answer is empty (finish reason: {answer.finish_reason})"
-        message += f"; {answer.elsewhere}" if answer.elsewhere else ""
-        return Failure(kind=FailureKind.EMPTY_RESPONSE, message=message)
-    return None

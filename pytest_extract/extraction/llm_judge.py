@@ -28,7 +28,8 @@ from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import FitRank
 from pytest_extract.core.results import Alignment, FailureKind, JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json, canonical_json, short_repr
-from pytest_extract.extraction.completions import Completion, LlmError, Retry, check_call_options, complete, started
+from pytest_extract.extraction.call import Extraction, usage_of
+from pytest_extract.extraction.completions import LlmError, Retry, check_call_options, complete, started
 from pytest_extract.extraction.judges import (
     Decision,
     UnansweredQuestion,
@@ -263,8 +264,8 @@ _IDLE_ROUNDS: Final = 2
 """Rounds without any answer after which a judge is not asked again."""
 
 
-def _spending_of(answer: Completion) -> Spending:
-    usage = answer.usage
+def _spending_of(answer: Extraction) -> Spending:
+    usage = usage_of(answer.usage)
     uncounted = answer.cost_usd is None and not (usage and usage.complete)
     return Spending(
         calls=1,
@@ -387,11 +388,9 @@ class LlmJudge:
             return [(_TooLong if too_long else _Failed)(f"the judge could not be asked: {error}")] * len(questions)
         with self._lock:
             self.spent += _spending_of(answer)
-        if answer.refusal:
-            return [UnansweredQuestion(f"the judge refused: {answer.refusal}")] * len(questions)
-        if answer.elsewhere:
-            return [UnansweredQuestion(f"the judge's answer is empty; {answer.elsewhere}")] * len(questions)
-        return list(read_answers(batch, answer.text, answer.finish_reason).values())
+        if answer.failure is not None:
+            return [UnansweredQuestion(f"the judge gave no answer: {answer.failure.message}")] * len(questions)
+        return list(read_answers(batch, answer.output, answer.finish_reason).values())
 
 
 class _Failed(UnansweredQuestion):

@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from pytest_extract.core.results import FailureKind
@@ -340,8 +341,7 @@ class Outage:
 
     def __init__(self) -> None:
         self._errors: dict[str, tuple[str | None, str, int]] = {}
-        self._answered: set[str] = set()
-        self._adjustments: dict[str, Adjustments] = {}
+        self._changes: dict[str, Adjustments] = {}
 
     def over(self, model: str) -> str | None:
         """Return why a model is called no more; None while it is."""
@@ -350,21 +350,17 @@ class Outage:
 
     def attempts(self, model: str, error: Exception, most: int) -> int:
         """Return how often a call may be tried that met an error; a host that has answered is worth the full number."""
-        reached = model in self._answered or permanent_cause(error) != "unreachable"
+        reached = model in self._changes or permanent_cause(error) != "unreachable"
         return most if reached else min(most, _ATTEMPTS_TO_REACH)
 
-    def answered(self, model: str) -> None:
-        """Forget the errors of a model that has answered."""
-        self._answered.add(model)
+    def answered(self, model: str, changes: Adjustments) -> None:
+        """Forget the errors of a model that has answered, and remember the changes with which it has."""
+        self._changes[model] = changes
         self._errors.pop(model, None)
 
-    def adjustments(self, model: str) -> Adjustments:
-        """Return what has to be changed of a request for a model, as far as it has answered."""
-        return self._adjustments.get(model, {})
-
-    def adjust(self, model: str, adjustments: Adjustments) -> None:
-        """Remember the changes with which a model has answered: the next call is spared the error."""
-        self._adjustments[model] = adjustments
+    def changes(self, model: str) -> Adjustments:
+        """Return what has to be changed of a request for a model, as far as it has answered: that spares the error."""
+        return self._changes.get(model, {})
 
     def failed(self, model: str, error: Exception, told: str) -> str:
         """Count an error and return what to say of it: `told`, or for one that is no news what the first said."""
@@ -379,24 +375,11 @@ class Outage:
 
 
 def reason(litellm: Any, model: str, error: Exception, options: Mapping[str, Json]) -> str:
-    """Say what an error means: first the key that is not set, where litellm names one, then the error itself."""
-    asked = permanent_cause(error) in {"credentials", "unreachable"}
-    missing = _missing_keys(litellm, model, error, options) if asked else []
-    if not missing:
-        return summary(error)
-    keys = " or ".join(missing)
-    return f"{keys} is not set ({summary(error)})"
-
-
-def _missing_keys(litellm: Any, model: str, error: Exception, options: Mapping[str, Json]) -> list[str]:
-    """Return the variables that should hold the model's key; none where a key is given or nobody knows which it is."""
-    if options.get("api_key"):
-        return []
-    try:
-        missing = list(litellm.validate_environment(model)["missing_keys"])
-    except Exception:  # noqa: BLE001  # it asks many providers' code; the error itself is told anyway
-        return []
-    if missing:
-        return missing if all(_KEY.fullmatch(name) for name in missing) else []
-    named = dict.fromkeys(_KEY.findall(str(error)))  # litellm takes an empty variable for one that is set
-    return [name for name in named if os.environ.get(name) == ""]
+    """Say what an error means: first the keys that are not set, where litellm names some, then the error itself."""
+    missing: list[str] = []
+    if permanent_cause(error) in {"credentials", "unreachable"} and not options.get("api_key"):
+        with suppress(Exception):  # it asks many providers' code; the error itself is told anyway
+            missing = litellm.validate_environment(model)["missing_keys"]
+            # litellm takes an empty variable for one that is set
+            missing = missing or [name for name in _KEY.findall(str(error)) if os.environ.get(name) == ""]
+    return f"{' or '.join(missing)} is not set ({summary(error)})" if missing else summary(error)

@@ -42,7 +42,7 @@ def ask(waits=None, *, retry=PATIENT, model=MODEL, **options):
 def test_an_answer_with_what_the_provider_says_about_it(llm_server):
     llm_server.say(answer("hello", tokens=(100, 20)))
     got = ask()
-    assert (got.text, got.finish_reason, got.refusal) == ("hello", "stop", None)
+    assert (got.output, got.finish_reason, got.failure) == ("hello", "stop", None)
     assert got.usage == Usage(prompt_tokens=100, completion_tokens=20, total_tokens=120)
     assert got.cost_usd is None, "litellm has no price for the test model, and no price is not 0"
     assert 0 < got.latency_s < 60
@@ -131,7 +131,7 @@ OUTAGES = {
 def test_an_outage_told_in_an_answer_is_tried_again(llm_server, outage):
     llm_server.say(outage, answer("ok"))
     waits = []
-    assert ask(waits).text == "ok"
+    assert ask(waits).output == "ok"
     assert len(waits) == 1
 
 
@@ -162,7 +162,7 @@ def test_an_error_told_in_an_answer_means_what_its_status_means(llm_server, erro
 @pytest.mark.parametrize("nothing", [None, {}, {"code": None, "message": ""}, ""], ids=repr)
 def test_an_error_that_says_nothing_is_none(llm_server, nothing):
     llm_server.say(told("ok", on_choice={"error": nothing}))
-    assert ask().text == "ok"
+    assert ask().output == "ok"
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ RETRIED = {
 def test_a_passing_fault_is_tried_again(llm_server, first, expected):
     llm_server.say(first, answer("ok"))
     waits = []
-    assert ask(waits).text == "ok"
+    assert ask(waits).output == "ok"
     assert len(llm_server.requests) == 2
     if expected is None:
         assert len(waits) == 1
@@ -218,7 +218,7 @@ def test_a_time_out_is_tried_again(llm_server):
     llm_server.say(slow(NEVER, answer("late")))
     llm_server.otherwise = answer("ok")
     waits = []
-    assert ask(waits, retry=replace(PATIENT, timeout_s=3.0)).text == "ok"
+    assert ask(waits, retry=replace(PATIENT, timeout_s=3.0)).output == "ok"
     assert waits, "the first answer never comes"
 
 
@@ -229,7 +229,7 @@ def test_an_answer_that_drips_is_given_up_in_time_and_tried_again(llm_server):
     llm_server.otherwise = answer("ok")
     begin = time.monotonic()
     waits = []
-    assert ask(waits, retry=replace(PATIENT, timeout_s=3.0)).text == "ok"
+    assert ask(waits, retry=replace(PATIENT, timeout_s=3.0)).output == "ok"
     assert waits, "the first answer takes minutes"
     assert time.monotonic() - begin < 30
 
@@ -381,7 +381,7 @@ def test_it_works_inside_a_running_loop(llm_server):
     async def inside():
         return ask()
 
-    assert asyncio.run(inside()).text == "{}"
+    assert asyncio.run(inside()).output == "{}"
 
 
 @pytest.mark.parametrize(

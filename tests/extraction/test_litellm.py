@@ -13,8 +13,8 @@ from pytest_extract.documents import Document
 from pytest_extract.errors import ConfigError, SchemaError
 from pytest_extract.extraction.caching_judge import build_judge
 from pytest_extract.extraction.call import call_extractor
-from pytest_extract.extraction.completions import Retry
-from pytest_extract.extraction.litellm import ExtractorError, LitellmExtractor
+from pytest_extract.extraction.completions import LlmError, Retry
+from pytest_extract.extraction.litellm import LitellmExtractor
 from pytest_extract.extraction.prompt import messages, schema_for_model
 from tests.llm_server import (
     MODEL,
@@ -223,7 +223,7 @@ def test_limits_and_outages_are_sat_out(llm_server):
 
 def test_an_outage_is_an_error_and_no_output(llm_server):
     llm_server.otherwise = server_error()
-    with pytest.raises(ExtractorError, match="after 3 attempts"):
+    with pytest.raises(LlmError, match="after 3 attempts"):
         extract()
 
 

@@ -58,17 +58,18 @@ def test_fifty_questions_go_in_one_call(judge, llm_server):
 @pytest.mark.parametrize(
     ("message", "told"),
     [
-        ({"reasoning_content": "same"}, "the judge's answer is empty; all of it stands in `reasoning_content`"),
+        ({"reasoning_content": "same"}, "all of it stands in `reasoning_content`"),
         (
             {"tool_calls": [{"id": "1", "type": "function", "function": {"name": "save", "arguments": "{}"}}]},
-            "the judge's answer is empty; it calls the tool 'save' instead",
+            "it calls the tool 'save' instead",
         ),
     ],
 )
 def test_an_answer_that_stands_elsewhere_is_told(judge, llm_server, message, told):
     llm_server.otherwise = answer(None, **message)
     (decision,) = judge(FIFTY[:1])
-    assert decision.reason.startswith(told)
+    assert decision.reason.startswith("the judge gave no answer: the model's answer is empty (finish reason: ")
+    assert told in decision.reason
 
 
 def test_a_record_and_its_arrays_take_a_call_each(judge, llm_server):
@@ -180,7 +181,7 @@ def test_a_passing_fault_costs_a_call_and_no_verdict(judge, llm_server, first):
 LASTING = {
     "outage": (server_error(), "could not be asked", 3),
     "wrong key": (failed(401, "no such key: sk-planted0123456789abcdef"), "[redacted: API key]", 1),
-    "refusal": (refused("No."), "the judge refused: No.", 2),
+    "refusal": (refused("No."), "the judge gave no answer: No.", 2),
     "nonsense": (answer("{}"), "has no list `answers`", 2),
 }
 

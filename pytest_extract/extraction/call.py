@@ -345,10 +345,8 @@ def _signature(fn: object) -> inspect.Signature:
 
 def _default(parameter: inspect.Parameter) -> Any:
     if parameter.default is inspect.Parameter.empty:
-        hint = nearest(parameter.name, ARGUMENTS)
-        if "did you mean" not in hint:
-            hint = f"; it may name: {', '.join(ARGUMENTS)}; anything else needs a default"
-        raise ConfigError(f"the extractor asks for {parameter.name!r}{hint}")
+        known = nearest(parameter.name, ARGUMENTS)
+        raise ConfigError(f"the extractor asks for {parameter.name!r}{known}; anything else needs a default")
     return parameter.default
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from pytest_extract.core.schema.source import map_parts
@@ -26,21 +26,8 @@ STRUCTURED_INSTRUCTIONS: Final = (
     "Take every value from the document, as it is written there; where the document does not have it, give null. "
     "Give all items of every list."
 )
-_AUDIO_FORMATS: Final[Mapping[str, str]] = {
-    "audio/wav": "wav",
-    "audio/x-wav": "wav",
-    "audio/wave": "wav",
-    "audio/vnd.wave": "wav",
-    "audio/mpeg": "mp3",
-    "audio/mp3": "mp3",
-    "audio/flac": "flac",
-    "audio/x-flac": "flac",
-    "audio/ogg": "ogg",
-    "audio/aac": "aac",
-    "audio/mp4": "m4a",
-    "audio/x-m4a": "m4a",
-}
-
+_AUDIO_FORMATS: Final = {"wave": "wav", "mpeg": "mp3", "mp4": "m4a"}
+"""What requests call the formats that media types call otherwise."""
 
 PLACEHOLDERS: Final = ("document", "document_name", "schema", "question")
 """What a prompt may name in braces: `{schema}` or `{{ schema }}`. What it does not name follows below it."""
@@ -77,7 +64,7 @@ def messages(
     values: dict[str, Callable[[], object]] = {
         "document": lambda: document.text if attached is None else f"(the attached file {name})",
         "document_name": lambda: name,
-        "schema": lambda: _written(schema_for_model(schema)),
+        "schema": lambda: readable_json(schema_for_model(schema)),
         "question": lambda: question,
     }
     named: set[str] = set()
@@ -102,13 +89,13 @@ def messages(
     return [{"role": "user", "content": [*texts, attached]}]
 
 
-def _written(schema: Json) -> str:
-    """Return a schema's JSON in its own script: a model copies its keys, and escapes would cost tokens and errors."""
-    text = json.dumps(schema, indent=1, ensure_ascii=False)
+def readable_json(value: Json) -> str:
+    """Return JSON in its own script: a model copies its keys, and escapes would cost tokens and errors."""
+    text = json.dumps(value, indent=1, ensure_ascii=False)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, which no request can carry
-        return json.dumps(schema, indent=1)
+    except UnicodeEncodeError:  # half a surrogate pair, which neither a request nor a file can hold
+        return json.dumps(value, indent=1)
     return text
 
 
@@ -127,8 +114,8 @@ def attachment(document: Any) -> dict[str, Json] | None:
         return {"type": "image_url", "image_url": {"url": document.data_url}}
     if media_type.startswith("audio/"):
         data = base64.b64encode(document.bytes).decode("ascii")
-        known = _AUDIO_FORMATS.get(media_type, media_type.removeprefix("audio/"))
-        return {"type": "input_audio", "input_audio": {"data": data, "format": known}}
+        name = media_type.removeprefix("audio/").removeprefix("x-").removeprefix("vnd.")
+        return {"type": "input_audio", "input_audio": {"data": data, "format": _AUDIO_FORMATS.get(name, name)}}
     return None
 
 

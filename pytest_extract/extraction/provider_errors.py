@@ -6,10 +6,9 @@ made where the next would fail as the last ones did: no key, no such model, an u
 
 from __future__ import annotations
 
-import email.utils
+import math
 import os
 import re
-import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -187,21 +186,17 @@ def is_final(error: BaseException) -> bool:
     return not any(name in {"APIConnectionError", "Timeout"} for name in (cls.__name__ for cls in type(error).__mro__))
 
 
-def retry_after(error: BaseException, now: float | None = None) -> float | None:
-    """Seconds that the server asks to wait: `Retry-After` as number or date, or `retry-after-ms`; None if not said."""
-    headers = _headers(error)
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    said = headers.get("retry-after")
-    seconds = _number(said)
-    if seconds is not None or said is None:
-        return seconds
-    try:
-        when = email.utils.parsedate_to_datetime(said).timestamp()
-    except ValueError:
-        return None
-    return max(0.0, when - (time.time() if now is None else now))
+def retry_after(error: BaseException) -> float | None:
+    """Seconds that the server asks to wait: `Retry-After` in seconds, or `retry-after-ms`; None if it says neither."""
+    response: Any = getattr(error, "response", None)
+    given: Any = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", None) or {}
+    headers = {str(name).lower(): str(value) for name, value in dict(given).items()}
+    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(ValueError):
+            seconds = float(headers.get(name, "")) * unit_s
+            if 0 <= seconds < math.inf:
+                return seconds
+    return None
 
 
 def summary(error: BaseException) -> str:
@@ -255,20 +250,6 @@ def _chain(error: BaseException) -> list[BaseException]:
     while (below := chain[-1].__cause__ or chain[-1].__context__) is not None and below not in chain:
         chain.append(below)
     return chain
-
-
-def _headers(error: BaseException) -> dict[str, str]:
-    response: Any = getattr(error, "response", None)
-    headers: Any = getattr(response, "headers", None) or getattr(error, "litellm_response_headers", None) or {}
-    return {str(name).lower(): str(value) for name, value in dict(headers).items()}
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        seconds = float(text or "")
-    except ValueError:
-        return None
-    return seconds if 0 <= seconds < float("inf") else None
 
 
 _SAYINGS: Final[Mapping[str, str]] = {

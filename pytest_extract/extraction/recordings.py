@@ -23,7 +23,7 @@ from pytest_extract.core.results import Failure
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import NotWritten, StoreError, nearest
 from pytest_extract.extraction.call import Extraction, recorded_params, usage_of
-from pytest_extract.extraction.prompt import schema_for_model
+from pytest_extract.extraction.prompt import readable_json, schema_for_model
 from pytest_extract.files import display_path, making, read_regular_text, write_atomic
 from pytest_extract.redact import Owned, clean_message, current, withheld, without_credentials
 
@@ -190,6 +190,10 @@ _LONGEST_SLUG: Final = 200
 """Bytes: file systems take 255."""
 
 
+_AS_THEY_ARE: Final = ("finish_reason", "cost_usd", "latency_s", "confidence", "citations", "extractor", "build")
+"""What an extraction and its recording have alike."""
+
+
 class NotRecorded(StoreError):
     """Replay only, and there is no fresh recording; the message has the reason and the command that records it."""
 
@@ -217,23 +221,19 @@ class Recording:
     def extraction(self) -> Extraction:
         """Return the recorded output with its tokens, cost and latency, marked as recorded."""
         body = self.body
+        same: dict[str, Any] = {name: body.get(name) for name in _AS_THEY_ARE}
         return Extraction(
             _output(body["output"]),
             usage=None if body["usage"] is None else Usage(**body["usage"]),
-            latency_s=body["latency_s"],
-            cost_usd=body["cost_usd"],
-            finish_reason=body["finish_reason"],
             recorded=True,
             failure=body["failure"] and from_json(Failure, body["failure"]),
             adjustments=tuple(body.get("adjustments", ())),
             notes=tuple(body["notes"]),
-            extractor=body.get("extractor"),
-            build=body.get("build"),
-            confidence=body.get("confidence"),
-            citations=body.get("citations"),
+            **same,
         )
 
 
+@dataclass(frozen=True, slots=True)
 class Recordings:
     """A folder of recordings, used as `mode` says.
 
@@ -244,21 +244,15 @@ class Recordings:
     called with each recording that cannot be written, `on_refused` with the reason why an output is not recorded.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        mode: RecordMode = "off",
-        options: Sequence[str] = (),
-        on_write_error: Callable[[NotWritten], None] | None = None,
-        on_refused: Callable[[str], None] | None = None,
-    ) -> None:
-        if mode not in RECORD_MODES:
-            raise StoreError(f"no recording mode {mode!r}{nearest(mode, RECORD_MODES)}")
-        self.folder = folder
-        self.mode = mode
-        self._options = tuple(options)
-        self._on_write_error = on_write_error
-        self._on_refused = on_refused
+    folder: Path
+    mode: RecordMode = "off"
+    options: Sequence[str] = ()
+    on_write_error: Callable[[NotWritten], None] | None = None
+    on_refused: Callable[[str], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in RECORD_MODES:
+            raise StoreError(f"no recording mode {self.mode!r}{nearest(self.mode, RECORD_MODES)}")
 
     def obtain(self, key: RecordingKey, call: Callable[[], Extraction], owned: Owned | None = None) -> Extraction:
         """Return the recorded output, or that of `call`, which is recorded if the mode says so. Raises NotRecorded.
@@ -296,20 +290,20 @@ class Recordings:
         try:
             refusal = withheld(extraction.output, owned) or withheld(extraction.citations, owned)
             body = _body(key, extraction)
-            text = _dump(body)
+            text = readable_json(body) + "\n"
         except (TypeError, ValueError, RecursionError) as error:
             told = clean_message(f"not recorded: JSON cannot hold the output ({type(error).__name__}: {error})")
             return _noted(extraction, told)
         if refusal is not None:
-            if self._on_refused is not None:
-                self._on_refused(f"{key.nodeid or key.case}: {refusal}")
+            if self.on_refused is not None:
+                self.on_refused(f"{key.nodeid or key.case}: {refusal}")
             return _noted(extraction, f"not recorded: {refusal}")
         path = self._path(key)
         try:
             write_atomic(path, text)
         except NotWritten as error:  # the output was paid for, so it is scored all the same
-            if self._on_write_error is not None:
-                self._on_write_error(error)
+            if self.on_write_error is not None:
+                self.on_write_error(error)
             return _noted(extraction, f"not recorded: {error}")
         if self.mode == "new":
             self._remove_replaced(key, Recording(path, body))
@@ -323,7 +317,7 @@ class Recordings:
             nearest_one = min((changed_inputs(inputs, key.shown) for inputs in recorded), key=len)
             why = "; ".join(nearest_one) or "a parameter changed that recordings do not show, as it may be a secret"
         model = [f"--extract-model={key.model}"] if key.model else []
-        words = [key.nodeid or key.case, *model, *self._options, "--extract-record=new"]
+        words = [key.nodeid or key.case, *model, *self.options, "--extract-record=new"]
         command = " ".join(["pytest", *map(_quoted, words)])
         return f"no fresh recording of {key.nodeid or key.case}: {why}; renew it with: {command}"
 
@@ -398,18 +392,12 @@ def _body(key: RecordingKey, extraction: Extraction) -> dict[str, Json]:
         "revision": key.revision,
         "digest": key.digest,
         "inputs": key.shown,
-        "extractor": extraction.extractor,
         "notes": [clean_message(note) for note in extraction.notes],
         "output": _stored(extraction.output),
         "failure": failure and to_json(dataclasses.replace(failure, message=clean_message(failure.message))),
-        "finish_reason": extraction.finish_reason,
         "usage": usage and dataclasses.asdict(usage),
-        "cost_usd": extraction.cost_usd,
-        "latency_s": extraction.latency_s,
-        "confidence": extraction.confidence,
-        "citations": extraction.citations,
         "adjustments": [*extraction.adjustments],
-        "build": extraction.build,
+        **{name: getattr(extraction, name) for name in _AS_THEY_ARE},
     }
 
 
@@ -434,13 +422,6 @@ def _output(stored: dict[str, Json]) -> Json:
 
 def _noted(extraction: Extraction, note: str) -> Extraction:
     return dataclasses.replace(extraction, notes=(*extraction.notes, note))
-
-
-def _dump(body: dict[str, Json]) -> str:
-    text = json.dumps(body, indent=1, ensure_ascii=False)
-    if any("\ud800" <= char <= "\udfff" for char in text):  # UTF-8 has no lone surrogates
-        text = json.dumps(body, indent=1)
-    return text + "\n"
 
 
 class CaseInputs:

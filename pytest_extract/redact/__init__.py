@@ -135,13 +135,7 @@ class Secrets:
 
     def hide_in(self, value: Json, found: Sequence[Secret]) -> Json:
         """`hide`, in every text of a JSON value."""
-        if isinstance(value, str):
-            return self.hide(value, found)
-        if isinstance(value, list):
-            return [self.hide_in(item, found) for item in value]
-        if isinstance(value, dict):
-            return {self.hide(key, found): self.hide_in(item, found) for key, item in value.items()}
-        return value
+        return _changed(value, lambda text: self.hide(text, found))
 
     def without(self, value: Json) -> Redacted:
         """Return a JSON value without the secrets of data, for a file that shows the value and is not scored again."""
@@ -160,7 +154,7 @@ class Secrets:
 
     def clean_settings(self, value: Json) -> Json:
         """Return an extractor's parameters: cleaned like messages, and without the values of members like `api_key`."""
-        return _cleaned_settings(value, self.clean, NAME_OF_SECRET)
+        return _changed(value, lambda text: self.clean(text).value, NAME_OF_SECRET)
 
     def _mark(self, form: Form, found: list[Secret], match: re.Match[str]) -> str:
         """Return the replacement of a match: its group `secret`, or all of it, is replaced; quotes around it stay."""
@@ -205,26 +199,31 @@ def without_credentials(settings: Json) -> Json:
     All else counts as it is: a parameter that only looks like a secret (`stop_token`) changes outputs. What is written
     or shown takes `Secrets.clean_settings`.
     """
-    return _cleaned_settings(settings, NOTHING_KNOWN.without, NAME_OF_CREDENTIAL)
+    return _changed(settings, lambda text: NOTHING_KNOWN.without(text).value, NAME_OF_CREDENTIAL)
 
 
-def _cleaned_settings(value: Json, clean: Callable[[str], Redacted], names: re.Pattern[str]) -> Json:
+def _changed(value: Json, change: Callable[[str], Json], secret_names: re.Pattern[str] | None = None) -> Json:
+    """Return a JSON value with every text changed, keys too, and a mark for each text whose key is a secret's name."""
     if isinstance(value, str):
-        return clean(value).value
+        return change(value)
     if isinstance(value, list | tuple):
-        return [_cleaned_settings(item, clean, names) for item in value]
+        return [_changed(item, change, secret_names) for item in value]
     if not isinstance(value, dict):
         return value
-    cleaned: dict[Json, Json] = {}
+    changed: dict[Json, Json] = {}
     for key, item in value.items():
-        is_text = (
-            isinstance(key, str) and isinstance(item, str) and len(item) >= 4 and not item.startswith("[redacted: ")
-        )
-        named = is_text and (names.fullmatch(key) or (key.lower() == "cookie" and "=" in item))
-        cleaned[clean(key).value if isinstance(key, str) else key] = (
-            Secret("value of a secret's name", item).mark if named else _cleaned_settings(item, clean, names)
-        )
-    return cleaned
+        if secret_names and _is_secret_member(key, item, secret_names):
+            item = Secret("value of a secret's name", item).mark  # noqa: PLW2901
+        else:
+            item = _changed(item, change, secret_names)  # noqa: PLW2901
+        changed[change(key) if isinstance(key, str) else key] = item
+    return changed
+
+
+def _is_secret_member(key: Json, item: Json, names: re.Pattern[str]) -> bool:
+    if not isinstance(key, str) or not isinstance(item, str) or len(item) < 4 or item.startswith("[redacted: "):
+        return False
+    return names.fullmatch(key) is not None or (key.lower() == "cookie" and "=" in item)
 
 
 def clean_message(message: str, place: str = "error message") -> str:

@@ -104,11 +104,10 @@ FORMATS: Final = (
     # what other things begin with as well: whole lengths
     _key_format(
         "API key",
-        "fw_ ak- as- fc- m0- sess- pa- sk_ rnd_",
+        "fw_ ak- as- fc- m0- sess- pa- sk_ rnd_ bce-v3/ALTAK-",
         r"fw_[A-Za-z0-9]{20,32}|a[ks]-[A-Za-z0-9]{22}|fc-[0-9a-f]{32}|(?:m0|sess)-[A-Za-z0-9]{40}|pa-[\w\-]{43}"
-        r"|sk_[0-9a-f]{48}|rnd_[A-Za-z0-9]{28,40}",
+        r"|sk_[0-9a-f]{48}|rnd_[A-Za-z0-9]{28,40}|bce-v3/ALTAK-[A-Za-z0-9]{21}/[0-9a-f]{40}",
     ),
-    _key_format("API key", "bce-v3/ALTAK-", r"bce-v3/ALTAK-[A-Za-z0-9]{21}/[0-9a-f]{40}"),
     _key_format("AWS key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}", proof=True),
     _prefixed(
         "cloud key",
@@ -119,15 +118,13 @@ FORMATS: Final = (
     ),
     _prefixed("cloud key", "essu_ aivenv1 fm1_ fm1a_ fm1r_ fm2_ glc_ sntrys_ whsec_", r"[A-Za-z0-9+/=_\-]{24,2000}"),
     _prefixed("Google token", "ya29. 1//0", r"[\w\-.]{30,2000}"),
-    _key_format("Azure secret", "Q~", r"[\w.~]{3}\dQ~[\w.~\-]{31,34}"),
-    _key_format("Azure key", "JQQJ9", r"[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{20,32}"),
-    _key_format("Azure key", "AccountKey= AccessKey=", r"(?:Account|SharedAccess)Key=[A-Za-z0-9+/]{43,86}={1,2}"),
     _key_format(
         "Azure key",
-        "APIM ACDb +ABa +AMC +ASt AzFu AzSe AzCa",
-        r"[A-Za-z0-9+/]{33,80}(?:APIM|ACDb|\+ABa|\+AMC|\+ASt|AzFu|AzSe|AzCa)[A-Za-z0-9+/]{5,6}(?:[AQgw]==|=)",
+        "Q~ JQQJ9 AccountKey= AccessKey= AZDO APIM ACDb +ABa +AMC +ASt AzFu AzSe AzCa",
+        r"[\w.~]{3}\dQ~[\w.~\-]{31,34}|[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{20,32}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"
+        r"|(?:Account|SharedAccess)Key=[A-Za-z0-9+/]{43,86}={1,2}"
+        r"|[A-Za-z0-9+/]{33,80}(?:APIM|ACDb|\+ABa|\+AMC|\+ASt|AzFu|AzSe|AzCa)[A-Za-z0-9+/]{5,6}(?:[AQgw]==|=)",
     ),
-    _key_format("Azure DevOps token", "AZDO", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"),
     _key_format("Cloudflare key", "v1.0-", r"v1\.0-[0-9a-f]{24}-[0-9a-f]{146}"),
     _key_format("ClickHouse key", "4b1d", r"4b1d[A-Za-z0-9]{38}"),
     _key_format("Yandex token", "t1.", r"t1\.[\w\-]{20,200}\.[\w\-]{86}"),
@@ -141,16 +138,15 @@ FORMATS: Final = (
         "eyJrIjoi",
         r"[\w\-.=+/]{20,4000}",
     ),
-    _prefixed("access token", "ico- p8e- cu_", r"[A-Za-z0-9]{32,64}"),
     # base64 of another thing holds a few letters by chance: whole lengths
     _key_format(
         "access token",
-        "cio oy2 EAA dapi LTAI AKID AQVN ABSK cflt ATBB AKCp cmVmd EZAK EZTK",
+        "cio oy2 EAA dapi LTAI AKID AQVN ABSK cflt ATBB AKCp cmVmd EZAK EZTK API- ico- p8e- cu_ aio_ secret_",
         r"cio[A-Za-z0-9]{32}|oy2[a-z0-9]{43}|EAA[A-Za-z0-9]{60,400}|dapi[0-9a-f]{32}(?:-\d)?|LTAI[A-Za-z0-9]{20}"
         r"|(?:AKID|ATBB)[A-Za-z0-9]{32}|AQVN[\w\-]{35,38}|ABSK[A-Za-z0-9+/]{100,200}={0,2}|cflt[A-Za-z0-9+/]{60}"
-        r"|AKCp[A-Za-z0-9]{69}|cmVmd[A-Za-z0-9]{59}|EZ[AT]K[A-Za-z0-9]{54}",
+        r"|AKCp[A-Za-z0-9]{69}|cmVmd[A-Za-z0-9]{59}|EZ[AT]K[A-Za-z0-9]{54}|API-[A-Z0-9]{25,32}|(?:ico-|p8e-|cu_)[A-Za-z0-9]{32,64}"
+        r"|(?:aio|secret)_[A-Za-z0-9]{28,400}",
     ),
-    _key_format("access token", "API-", r"API-[A-Z0-9]{25,32}"),
     _key_format("Terraform token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w\-]{60,70}"),
     _key_format("Doppler token", "dp.", r"dp\.(?:st|pt|ct|sa|scim|audit)\.(?:[a-z0-9_\-]{1,40}\.)?[A-Za-z0-9]{40,44}"),
     _key_format("Harness token", "pat. sat.", r"[ps]at\.[\w\-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}"),
@@ -165,19 +161,22 @@ FORMATS: Final = (
     ),
     _key_format(
         "payment key",
-        "live_ test_ sandbox_ ck_ cs_",
-        r"(?:live|test)_(?:[0-9a-f]{35}|[A-Za-z0-9]{30})|(?:live|sandbox)_[A-Za-z0-9_\-]{40}|c[ks]_[0-9a-f]{40}",
+        "live_ test_ sandbox_ ck_ cs_ access_token$ access-",
+        r"(?:live|test)_(?:[0-9a-f]{35}|[A-Za-z0-9]{30})|(?:live|sandbox)_[A-Za-z0-9_\-]{40}|c[ks]_[0-9a-f]{40}"
+        r"|access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}"
+        rf"|access-(?:sandbox|development|production)-{_UUID}",
     ),
-    _key_format("payment key", "access_token$", r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}"),
-    _key_format("payment key", "access-", rf"access-(?:sandbox|development|production)-{_UUID}"),
     _prefixed("mail key", "SG. xkeysib- xsmtpsib- mlsn.", r"[\w\-.]{32,100}"),
     _key_format(
         "mail key", "key- -us re_", r"key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,28}"
     ),
     _key_format(
-        "Slack token", "xox", r"xox[abeoprs](?:\.xox[abp])?-[A-Za-z0-9]{1,13}-[A-Za-z0-9\-]{20,250}", proof=True
+        "Slack token",
+        "xox xapp-",
+        r"xox[abeoprs](?:\.xox[abp])?-[A-Za-z0-9]{1,13}-[A-Za-z0-9\-]{20,250}"
+        r"|xapp-\d-[A-Z0-9]{5,20}-\d{8,16}-[0-9a-f]{16,80}",
+        proof=True,
     ),
-    _key_format("Slack token", "xapp-", r"xapp-\d-[A-Z0-9]{5,20}-\d{8,16}-[0-9a-f]{16,80}", proof=True),
     _key_format(
         "web hook",
         "hooks.slack.com /api/webhooks/ webhookb2/",
@@ -192,7 +191,6 @@ FORMATS: Final = (
         "ntn_ lin_api_ lin_oauth_ figd_ figo_ figor_ figoh_ fio-u- rdme_ CFPAT- tfp_ sm_aat_ sm_pat_ sm_sat_",
         r"[\w\-.=]{16,100}",
     ),
-    _prefixed("access token", "aio_ secret_", r"[A-Za-z0-9]{28,400}"),
     _key_format("Airtable token", "pat", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     _key_format("Asana token", "/", r"[12]/\d{13,17}(?:/\d{13,17})?:[0-9a-f]{32}", proof=True),
     _key_format("HubSpot token", "pat-", rf"pat-(?:na|eu|ap)\d-{_UUID}"),
@@ -249,10 +247,10 @@ OF_MESSAGES: Final = (
     # known by themselves; looser than `FORMATS`, as a message may show a key in part
     _of_message(
         "API key",
-        "sk- sk_ pk- pk_ rk- rk_ hf_ hf- gsk_ gsk- r8_ r8- npm_ npm- dop_v1 tvly pplx xai_ xai- nvapi",
-        rf"\b(?:[spr]k|hf|gsk|r8|npm|dop_v1|tvly|pplx|xai|nvapi)[_-]{_RANDOM}",
+        "sk pk- pk_ rk- rk_ hf_ hf- gsk_ gsk- r8_ r8- npm_ npm- dop_v1 tvly pplx xai_ xai- nvapi sdk- api- mob-",
+        rf"\b(?:[spr]k|hf|gsk|r8|npm|dop_v1|tvly|pplx|xai|nvapi)[_-]{_RANDOM}|\bSK[0-9a-f]{{32}}\b"
+        rf"|\b(?:sdk|api|mob|pk-lf)-{_UUID}\b",  # the last of LaunchDarkly, Langfuse
     ),
-    _of_message("API key", "sk dapi shp", r"\b(?:SK|dapi|shp(?:at|ca|pa|ss)_)[0-9a-f]{32}\b"),
     _of_message(
         "access token",
         "sg. whsec_ lin_api_ fw_ atatt3 aiza aq.ab ya29. gocspx ghp_ gho_ ghu_ ghs_ ghr_ github_pat glpat- gldt- glrt- "
@@ -266,9 +264,6 @@ OF_MESSAGES: Final = (
         "hooks",
         r"(?P<before>hooks\.slack\.com/services/|/api/webhooks/)(?P<secret>[A-Za-z0-9]{5,30}/[\w\-/]{16,})",
     ),
-    _of_message(
-        "API key", "sdk- api- mob- pk-lf-", r"\b(?:sdk|api|mob|pk-lf)-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"
-    ),  # LaunchDarkly, Langfuse
     _of_message("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
     _of_message(  # as most providers make keys: a prefix, and random characters of all three kinds
         "API key",

@@ -82,7 +82,7 @@ def generator(document):
 REFUSED = {
     "not callable": ("model", "cannot be called; return a function"),
     "misspelt": (lambda docment: 1, "did you mean 'document'?"),
-    "unknown": (lambda retries: 1, "it may name: document, schema"),
+    "unknown": (lambda retries: 1, "known: "),
     "unknown keyword": (lambda *, zzz: 1, "asks for 'zzz'"),
     "no signature": (dict, "has no signature"),
     "generator": (generator, "it has `yield` in it"),

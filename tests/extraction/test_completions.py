@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import email.utils
 import time
 from dataclasses import replace
 
@@ -390,8 +389,6 @@ def test_it_works_inside_a_running_loop(llm_server):
         ({}, None),
         ({"Retry-After": "1.5"}, 1.5),
         ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
-        ({"retry-after": email.utils.formatdate(1000)}, 40.0),
-        ({"retry-after": email.utils.formatdate(900)}, 0.0),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "-1"}, None),
     ],
@@ -403,7 +400,7 @@ def test_retry_after_in_every_form(headers, seconds):
     error = ValueError()
     error.response = Response()
     error.response.headers = headers
-    assert retry_after(error, now=960.0) == seconds
+    assert retry_after(error) == seconds
 
 
 def test_without_litellm_it_says_what_to_install(monkeypatch):

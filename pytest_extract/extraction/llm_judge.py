@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from types import MappingProxyType
@@ -35,6 +35,7 @@ from pytest_extract.extraction.judges import (
     UnansweredQuestion,
     alignment,
     checked_answer,
+    folded_text,
     lengths,
 )
 from pytest_extract.extraction.provider_errors import Outage
@@ -77,32 +78,30 @@ _ALIGN: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Questions of one kind that go in one call, by id. Ids carry a nonce: no value can have foreseen them."""
-
-    nonce: str
-    questions: Mapping[str, Question]
-
-    @property
-    def kind(self) -> str:
-        """Kind of all the questions."""
-        return next(iter(self.questions.values())).kind
+Batch: TypeAlias = Mapping[str, Question]
+"""Questions of one kind that go in one call, by id. Ids carry a nonce: no value can have foreseen them."""
 
 
 def batch_of(questions: Iterable[Question], nonce: str) -> Batch:
     """Give each question its id."""
-    return Batch(nonce, {f"q{number}-{nonce}": question for number, question in enumerate(questions, start=1)})
+    return {f"q{number}-{nonce}": question for number, question in enumerate(questions, start=1)}
 
 
-def judge_messages(batch: Batch) -> list[dict[str, Json]]:
+def judge_messages(batch: Batch, nonce: str) -> list[dict[str, Json]]:
     """Return the chat messages that ask a batch."""
-    system = (_EQUAL if batch.kind == "equal" else _ALIGN).format(nonce=batch.nonce)
-    asked = "\n".join(quoted(_asked(name, item)) for name, item in batch.questions.items())
-    data = "\n".join(
-        quoted({"id": name, "gold": item.gold, "extracted": item.extracted}) for name, item in batch.questions.items()
-    )
-    user = f"Questions:\n{asked}\n\n<data {batch.nonce}>\n{data}\n</data {batch.nonce}>"
+    kinds = {question.kind for question in batch.values()}
+    system = (_EQUAL if "equal" in kinds else _ALIGN).format(nonce=nonce)
+    asked = [
+        {
+            "id": name,
+            **({"instructions": question.instructions} if question.instructions else {}),
+            **({"fields": dict(question.metrics)} if question.metrics else {}),
+        }
+        for name, question in batch.items()
+    ]
+    data = [{"id": name, "gold": item.gold, "extracted": item.extracted} for name, item in batch.items()]
+    questions, values = ("\n".join(map(quoted, lines)) for lines in (asked, data))
+    user = f"Questions:\n{questions}\n\n<data {nonce}>\n{values}\n</data {nonce}>"
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
 
 
@@ -132,15 +131,14 @@ def judge_response_format(kind: str) -> dict[str, Json]:
 def read_answers(batch: Batch, text: str, finish_reason: str | None = None) -> dict[str, Decision]:
     """Return a decision for each id of the batch; `UnansweredQuestion` with the reason where no answer is valid."""
     parsed = parse_output(text, finish_reason=finish_reason, fits=_ranked)
-    if parsed.failure is not None or parsed.value is MISSING:
-        return dict.fromkeys(
-            batch.questions, UnansweredQuestion(f"the judge's answer gives no JSON to decide by: {parsed.failure}")
+    entries = None if parsed.value is MISSING else _entries(parsed.value)
+    if parsed.failure is not None or not isinstance(entries, list):
+        why = (
+            f"the judge's answer gives no JSON with a list `answers` to decide by: {parsed.failure or short_repr(text)}"
         )
-    entries = _entries(parsed.value)
-    if not isinstance(entries, list):
-        return dict.fromkeys(batch.questions, UnansweredQuestion("the judge's answer has no list `answers`"))
+        return dict.fromkeys(batch, UnansweredQuestion(why))
     given = [entry for entry in entries if isinstance(entry, dict)]
-    return {name: _read(name, question, given) for name, question in batch.questions.items()}
+    return {name: _read(name, question, given) for name, question in batch.items()}
 
 
 def _ranked(value: Json) -> FitRank:
@@ -150,15 +148,6 @@ def _ranked(value: Json) -> FitRank:
 
 def _entries(value: Json) -> Json:
     return value.get("answers") if isinstance(value, dict) else value
-
-
-def _asked(name: str, question: Question) -> dict[str, Json]:
-    asked: dict[str, Json] = {"id": name}
-    if question.instructions:
-        asked["instructions"] = question.instructions
-    if question.metrics:
-        asked["fields"] = dict(question.metrics)
-    return asked
 
 
 def _closed(properties: dict[str, Json]) -> dict[str, Json]:
@@ -194,8 +183,16 @@ MOST_CHARACTERS: Final = 60_000
 """Characters of both sides in one call; a longer row goes by itself."""
 _ROUNDS: Final = 3
 
-_Rows: TypeAlias = Mapping[int, str]
-"""Rows of one side by their index, as they are written in a prompt, in lower case."""
+
+class _Row(NamedTuple):
+    """A row of one side: its letters, to find what is alike, and how many characters it takes in a prompt."""
+
+    letters: str
+    size: int
+
+
+_Rows: TypeAlias = Mapping[int, _Row]
+"""Rows of one side by their index."""
 
 
 class _Part(NamedTuple):
@@ -235,7 +232,8 @@ def _homes(few: _Rows, many: _Rows) -> dict[int, list[int]]:
     rows, left = list(few), list(many)
     homes: dict[int, list[int]] = {row: [] for row in rows}
     while left:
-        pairs = fitting_pairs(metric_shares(metric, [([few[row] for row in rows], [many[row] for row in left])]))
+        letters = [few[row].letters for row in rows], [many[row].letters for row in left]
+        pairs = fitting_pairs(metric_shares(metric, [letters]))
         # rows that are like none go with the others' in turn
         placed = {j: rows[i] for i, j in pairs} or {place: rows[place % len(rows)] for place in range(len(left))}
         for place, row in placed.items():
@@ -244,16 +242,16 @@ def _homes(few: _Rows, many: _Rows) -> dict[int, list[int]]:
     return homes
 
 
-def _pieces(rows: Iterable[int], written: _Rows) -> Iterator[list[int]]:
+def _pieces(rows: Iterable[int], known: _Rows) -> Iterator[list[int]]:
     """Cut rows so that each piece takes at most half of the characters and all of the rows that a call may have."""
     piece: list[int] = []
     size = 0
     for row in rows:
-        if piece and (len(piece) == MOST_ROWS or size + len(written[row]) > MOST_CHARACTERS // 2):
+        if piece and (len(piece) == MOST_ROWS or size + known[row].size > MOST_CHARACTERS // 2):
             yield piece
             piece, size = [], 0
         piece.append(row)
-        size += len(written[row])
+        size += known[row].size
     if piece:
         yield piece
 
@@ -321,7 +319,9 @@ class LlmJudge:
         two calls paired belongs to the earlier one. The parts depend on the two lists only.
         """
         sides = question.gold, question.extracted
-        gold, extracted = ({at: quoted(row).casefold() for at, row in enumerate(side)} for side in sides)
+        gold, extracted = (
+            {at: _Row(folded_text(row), len(quoted(row))) for at, row in enumerate(side)} for side in sides
+        )
         pairs: list[tuple[int, int]] = []
         asked: list[_Part] = []
         for _ in range(_ROUNDS):
@@ -370,15 +370,16 @@ class LlmJudge:
         return decisions
 
     def _ask(self, questions: Sequence[Question]) -> list[Decision]:
-        batch = batch_of(questions, secrets.token_hex(6))
+        nonce = secrets.token_hex(6)
+        batch = batch_of(questions, nonce)
         options = {"model": self.model, **self._options, **questions[0].options}
         try:
             with self._slots:
                 answer = complete(
                     options.pop("model"),
-                    judge_messages(batch),
+                    judge_messages(batch, nonce),
                     retry=self._retry,
-                    preferred={"temperature": 0.0, "response_format": judge_response_format(batch.kind)},
+                    preferred={"temperature": 0.0, "response_format": judge_response_format(questions[0].kind)},
                     sleep=self._sleep,
                     outage=self._outage,
                     **options,

@@ -182,7 +182,7 @@ LASTING = {
     "outage": (server_error(), "could not be asked", 3),
     "wrong key": (failed(401, "no such key: sk-planted0123456789abcdef"), "[redacted: API key]", 1),
     "refusal": (refused("No."), "the judge gave no answer: No.", 2),
-    "nonsense": (answer("{}"), "has no list `answers`", 2),
+    "nonsense": (answer("{}"), "no JSON with a list `answers`", 2),
 }
 
 
@@ -300,7 +300,7 @@ HOSTILE = [
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_values_stay_inside_the_data(hostile):
     batch = batch_of([equal("Acme", hostile, "Compare names.")], "n0nce")
-    system, user = judge_messages(batch)
+    system, user = judge_messages(batch, "n0nce")
     assert "Acme" not in system["content"]
     before, data, after = (user["content"] + "\n").partition("\n<data n0nce>\n")
     assert "Compare names." in before

@@ -28,7 +28,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
@@ -246,6 +246,7 @@ class CachingJudge:
         return self._known.setdefault(key, decision)
 
 
+@dataclass(frozen=True, slots=True)
 class AnswerCache:
     """The stored answers of one judge in `folder`; safe to share between threads and processes.
 
@@ -254,29 +255,21 @@ class AnswerCache:
     for.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        judge: str,
-        *,
-        since: float | None = None,
-        on_write_error: Callable[[NotWritten], None] | None = None,
-    ) -> None:
-        self.folder = folder
-        self.judge = judge
-        self._on_write_error = on_write_error
-        self._suffixes = {kind: text_digest(f"{judge}\n{version}")[:8] for kind, version in PROMPT_VERSIONS.items()}
-        self._since = since
+    folder: Path
+    judge: str
+    _: KW_ONLY
+    since: float | None = None
+    on_write_error: Callable[[NotWritten], None] | None = None
 
     def making(self, keys: Collection[str]) -> AbstractContextManager[None]:
         """Hold the locks of questions: each is asked by one thread of one process at a time."""
-        return making(self.folder / "-".join(self._suffixes.values()), keys)
+        return making(self.folder / "-".join(map(self._suffix, PROMPT_VERSIONS)), keys)
 
     def find(self, key: str, question: Question) -> Decision | None:
         """Return the stored answer if it counts; a damaged file leaves the question undecided, with the reason."""
         path = self.path(key, question.kind)
         try:
-            if self._since is not None and path.stat().st_mtime < self._since:
+            if self.since is not None and path.stat().st_mtime < self.since:
                 return None
             found = _stored_answer(json.loads(read_regular_text(path)))
             if idle_days(path) >= 1.0:
@@ -296,20 +289,23 @@ class AnswerCache:
             return decision
         try:
             path, text = self.path(key, question.kind), _file_text(self.judge, question, key, decision)
-            if self._since is not None:
+            if self.since is not None:
                 write_atomic(path, text)
             elif not write_once(path, text):
                 return self.find(key, question) or decision
         except NotWritten as error:
-            if self._on_write_error is not None:
-                self._on_write_error(error)
+            if self.on_write_error is not None:
+                self.on_write_error(error)
         except RecursionError as error:
             return UnansweredQuestion(f"the answer could not be kept: {error}")
         return decision
 
     def path(self, key: str, kind: str) -> Path:
         """Return the file of an answer."""
-        return self.folder / key[:2] / f"{key[:24]}-{self._suffixes[kind]}.json"
+        return self.folder / key[:2] / f"{key[:24]}-{self._suffix(kind)}.json"
+
+    def _suffix(self, kind: str) -> str:
+        return text_digest(f"{self.judge}\n{PROMPT_VERSIONS[kind]}")[:8]
 
 
 def _stored_answer(body: Json) -> JudgeAnswer | Alignment:
@@ -332,14 +328,8 @@ def idle_days(path: Path, now: float | None = None) -> float:
 
 
 def _file_text(judge: str, question: Question, key: str, answer: JudgeAnswer | Alignment) -> str:
-    asked = {
-        "kind": question.kind,
-        "gold": question.gold,
-        "extracted": question.extracted,
-        "instructions": question.instructions,
-        "metrics": dict(question.metrics),
-        **({"options": dict(question.options)} if question.options else {}),
-    }
+    asked = {name: getattr(question, name) for name in ("kind", "gold", "extracted", "instructions")}
+    asked |= {"metrics": dict(question.metrics)} | ({"options": dict(question.options)} if question.options else {})
     what: dict[str, Json] = {"score": answer.score} if isinstance(answer, JudgeAnswer) else {"pairs": answer.pairs}
     clean = current().without({"question": asked, "answer": {**what, "reason": answer.reason}})
     TALLY.add("kept judge answer", clean.secrets)

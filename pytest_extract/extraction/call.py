@@ -308,9 +308,19 @@ def bind(fn: object, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str,
 
     Calling it with the six names and any values checks an extractor before anything is paid for.
     """
+    if not callable(fn):
+        raise ConfigError(
+            f"the fixture `extractor` gave {fn!r:.80}, which cannot be called; return a function from it: {_EXAMPLE}"
+        )
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            f"the extractor {fn!r:.80} has no signature to read; wrap it in a function: {_EXAMPLE}"
+        ) from error
     positional: list[Any] = []
     named: dict[str, Any] = {}
-    for name, parameter in _signature(fn).parameters.items():
+    for name, parameter in signature.parameters.items():
         match parameter.kind:
             case inspect.Parameter.VAR_KEYWORD:
                 named = {**arguments, **named}
@@ -328,19 +338,6 @@ def bind(fn: object, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str,
 def failure_of(error: BaseException) -> Failure:
     """Read an exception of an extractor: the provider declined (see `DECLINED`), or an error."""
     return Failure(kind=failure_kind(error) or FailureKind.EXTRACTOR_ERROR, message=summary(error))
-
-
-def _signature(fn: object) -> inspect.Signature:
-    if not callable(fn):
-        raise ConfigError(
-            f"the fixture `extractor` gave {fn!r:.80}, which cannot be called; return a function from it: {_EXAMPLE}"
-        )
-    try:
-        return inspect.signature(fn)
-    except (TypeError, ValueError) as error:
-        raise ConfigError(
-            f"the extractor {fn!r:.80} has no signature to read; wrap it in a function: {_EXAMPLE}"
-        ) from error
 
 
 def _default(parameter: inspect.Parameter) -> Any:

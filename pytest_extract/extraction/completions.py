@@ -56,7 +56,8 @@ def message_tokens(messages: Iterable[Mapping[str, Json]]) -> int:
     """Estimate the tokens of chat messages."""
     contents = [message.get("content") for message in messages]
     parts = [part for content in contents for part in (content if isinstance(content, list) else [content])]
-    return sum(_part_tokens(part) for part in parts)
+    texts = [part.get("text") if isinstance(part, dict) else part or "" for part in parts]
+    return sum(text_tokens(text) if isinstance(text, str) else ATTACHMENT_TOKENS for text in texts)
 
 
 def reported_usage(usage: Any, text: str) -> Usage | None:
@@ -71,15 +72,6 @@ def reported_usage(usage: Any, text: str) -> Usage | None:
     if prompt is None and not completion and total is None:
         return None
     return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=total)
-
-
-def _part_tokens(part: Json) -> int:
-    if isinstance(part, str):
-        return text_tokens(part)
-    if isinstance(part, dict):
-        text = part.get("text")
-        return text_tokens(text) if isinstance(text, str) else ATTACHMENT_TOKENS
-    return 0
 
 
 T = TypeVar("T")
@@ -141,12 +133,9 @@ def load_litellm() -> Any:
     return litellm
 
 
-_NO_OPTIONS: Final[Mapping[str, str]] = {
-    "timeout": "give retry=Retry(timeout_s=...)",
-    "max_retries": "give retry=Retry(attempts=...)",
-    "num_retries": "give retry=Retry(attempts=...)",
-    **dict.fromkeys(("model", "messages", "retry", "preferred", "sleep", "outage"), "it is no option of a call"),
-}
+_NO_OPTIONS: Final = frozenset(
+    {"model", "messages", "retry", "preferred", "sleep", "outage", "timeout", "max_retries", "num_retries"}
+)
 """What a call sets by itself."""
 
 
@@ -154,7 +143,10 @@ def check_call_options(options: Mapping[str, Json]) -> None:
     """Raise ConfigError for an option that a call sets by itself, and for a streamed answer, which is none to read."""
     for name in options:
         if name in _NO_OPTIONS:
-            raise ConfigError(f"options={{{name!r}: ...}}: {_NO_OPTIONS[name]}")
+            raise ConfigError(
+                f"options={{{name!r}: ...}}: a call sets it by itself; retry=Retry(timeout_s=..., attempts=...) says "
+                "how long and how often to try"
+            )
     if options.get("stream"):
         raise ConfigError("options={'stream': ...}: an answer is read as a whole; leave it out")
 
@@ -252,7 +244,9 @@ def _extraction(litellm: Any, model: str, messages: Sequence[Message], response:
         with suppress(Exception):  # it raises many things for a model without a price, and that is what None says
             cost = float(litellm.completion_cost(completion_response=response, model=model))
     else:
-        estimate = _estimate(model, messages, text, usage)
+        prompt, completion = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
+        prompt = message_tokens(messages) if prompt is None else prompt
+        estimate = price(model, prompt, text_tokens(text) if completion is None else completion)
     if estimate == 0:  # a model that runs here costs nothing for any number of tokens
         cost, estimate = 0.0, None
     served = (getattr(response, name, None) for name in ("model", "system_fingerprint"))
@@ -305,16 +299,6 @@ def _finish_reason(choice: Any, message: Mapping[str, Any]) -> str | None:
     if finish_of(native).outage:
         raise ErrorInAnswer(f"it ended with the finish reason {native}")
     return next((each for each in (told, native) if finish_of(each).early), told)
-
-
-def _estimate(model: str, messages: Sequence[Message], text: str, usage: Usage | None) -> float | None:
-    """Estimate the cost of a call by the tokens that are reported, and by the length of the texts for the others."""
-    prompt, completion = (usage.prompt_tokens, usage.completion_tokens) if usage is not None else (None, None)
-    return price(
-        model,
-        message_tokens(messages) if prompt is None else prompt,
-        text_tokens(text) if completion is None else completion,
-    )
 
 
 def price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:

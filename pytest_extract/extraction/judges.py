@@ -15,7 +15,7 @@ from pytest_extract.core.engine.fits import metric_shares
 from pytest_extract.core.engine.keyed import fitting_pairs, multiset
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Alignment, JudgeAnswer, Question
-from pytest_extract.core.values import MISSING, Json, Value, text_digest
+from pytest_extract.core.values import Json, text_digest
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.call import BackgroundLoop, awaited
 from pytest_extract.extraction.provider_errors import summary
@@ -74,21 +74,14 @@ def _checked_alignment(question: Question, answer: Any) -> Decision:
     if not isinstance(answer, Alignment):
         return UnansweredQuestion(f"the judge answered {type(answer).__name__} where an Alignment was asked for")
     gold, extracted = lengths(question)
-    problem = _pairs_problem(answer.pairs, gold, extracted)
-    if problem:
-        return UnansweredQuestion(f"the judge's alignment {problem}")
-    return alignment(gold, extracted, answer.pairs, str(answer.reason))
-
-
-def _pairs_problem(pairs: Sequence[tuple[int, int]], gold: int, extracted: int) -> str:
-    for index, size, side in ((0, gold, "gold"), (1, extracted, "extracted")):
-        used = [pair[index] for pair in pairs]
+    for at, (side, size) in enumerate((("gold", gold), ("extracted", extracted))):
+        used = [pair[at] for pair in answer.pairs]
         outside = next((row for row in used if not 0 <= row < size), None)
         if outside is not None:
-            return f"names {side} row {outside} of {size}"
+            return UnansweredQuestion(f"the judge's alignment names {side} row {outside} of {size}")
         if len(set(used)) < len(used):
-            return f"uses a {side} row twice"
-    return ""
+            return UnansweredQuestion(f"the judge's alignment uses a {side} row twice")
+    return alignment(gold, extracted, answer.pairs, str(answer.reason))
 
 
 def ask_exact(questions: Sequence[Question]) -> list[Decision]:
@@ -97,7 +90,7 @@ def ask_exact(questions: Sequence[Question]) -> list[Decision]:
 
 
 def ask_fuzzy(questions: Sequence[Question]) -> list[Decision]:
-    """Decide by 1 - edits / length of the longer folded text; rows are paired so that it is highest over their keys."""
+    """Decide by 1 - edits / length of the longer folded text; rows are paired so that it is highest, row by row."""
     return [_guarded(question, _fuzzy) for question in questions]
 
 
@@ -146,27 +139,14 @@ def _fuzzy(question: Question) -> Decision:
         score = similarity(question.gold, question.extracted)
         return JudgeAnswer(score, f"similarity of the letters: {score:.2f}")
     gold, extracted = lengths(question)
-    columns = _columns(question.gold, question.extracted) if gold and extracted else []
     metric = BoundMetric(name="fuzzy", compare=similarity)
-    pairs = fitting_pairs(metric_shares(metric, columns)) if columns else []
+    pairs = fitting_pairs(metric_shares(metric, [(question.gold, question.extracted)])) if gold and extracted else []
     return alignment(gold, extracted, pairs, "best fit of the letters")
 
 
 def _key(value: Json) -> str:
     """Text of a value that no other value has: the string "1" is not the number 1."""
     return json.dumps(folded(value), sort_keys=True)
-
-
-def _columns(gold: list[Json], extracted: list[Json]) -> list[tuple[list[Value], list[Value]]]:
-    """One column a key where all rows are objects, else one of whole rows."""
-    if not all(isinstance(row, dict) for row in (*gold, *extracted)):
-        return [(gold, extracted)]
-    keys = list(dict.fromkeys(key for row in (*gold, *extracted) for key in row))
-
-    def values(rows: list[Json], key: str) -> list[Value]:
-        return [MISSING if row.get(key) is None else row[key] for row in rows]
-
-    return [(values(gold, key), values(extracted, key)) for key in keys]
 
 
 def user_judge(

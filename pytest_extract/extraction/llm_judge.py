@@ -38,6 +38,7 @@ from pytest_extract.extraction.judges import (
     folded_text,
     lengths,
 )
+from pytest_extract.extraction.prompt import response_format
 from pytest_extract.extraction.provider_errors import Outage
 
 PROMPT_VERSIONS: Final[Mapping[str, int]] = MappingProxyType({"equal": 1, "align": 2})
@@ -124,8 +125,7 @@ def judge_response_format(kind: str) -> dict[str, Json]:
     pairs: Json = {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}
     what: dict[str, Json] = {"score": {"type": "number"}} if kind == "equal" else {"pairs": pairs}
     entry = _closed({"id": text, **what, "reason": text})
-    schema = _closed({"answers": {"type": "array", "items": entry}})
-    return {"type": "json_schema", "json_schema": {"name": "answers", "schema": schema, "strict": True}}
+    return response_format(_closed({"answers": {"type": "array", "items": entry}}), "answers")
 
 
 def read_answers(batch: Batch, text: str, finish_reason: str | None = None) -> dict[str, Decision]:

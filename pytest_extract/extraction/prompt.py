@@ -126,9 +126,9 @@ def schema_for_model(schema: Json) -> Json:
     return map_parts(schema, schema_for_model)
 
 
-def response_format(strict: dict[str, Json]) -> dict[str, Json]:
-    """Return the `response_format` of structured mode for a strict schema."""
-    return {"type": "json_schema", "json_schema": {"name": "extraction", "schema": strict, "strict": True}}
+def response_format(strict: dict[str, Json], name: str = "extraction") -> dict[str, Json]:
+    """Return the option `response_format` of a call for a strict schema."""
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": strict, "strict": True}}
 
 
 def _is_annotation(key: str) -> bool:

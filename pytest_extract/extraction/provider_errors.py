@@ -19,47 +19,21 @@ from pytest_extract.errors import ExtractError
 from pytest_extract.lazy import lazy_pattern
 from pytest_extract.redact import clean_message
 
-_CONTEXT: Final = lazy_pattern(
-    r"context[ _](?:length|window)|maximum (?:context|prompt length|model length)|prompt is too long|input is too long"
-    r"|too many (?:input )?tokens|exceeds? (?:the maximum (?:number of|input) tokens|max length)|model token limit"
-    r"|input token count .{0,40}exceeds|range of input length|request too large for|request_too_large",
-    re.IGNORECASE,
-)
-_PAGES: Final = lazy_pattern(
-    r"(?:maximum|limit|at most|up to|more than|exceed\w*|too many)\b.{0,60}\bpages?\b"
-    r"|\bpages?\b.{0,60}\b(?:limit|maximum|exceed\w*|too many)",
-    re.IGNORECASE,
-)
-_REFUSAL: Final = lazy_pattern(
-    r"content[ _](?:policy|filter|management)|safety (?:system|settings)|was blocked|inappropriate content"
-    r"|data_inspection_failed|considered high risk",
-    re.IGNORECASE,
-)
-_SCHEMA: Final = lazy_pattern(
-    r"invalid (?:json |structured output |output )?schema|invalid_json_schema|response_?schema\b|output_format\.schema"
-    r"|schema\b.{0,80}?\b(?:too (?:complex|large|deep|many|big)|too many|exceeds?|unsupported|not supported|nesting)"
-    r"|(?:unsupported|not supported|cannot compile|failed to (?:compile|convert)).{0,60}?\bschema"
-    r"|grammar\b.{0,40}?\btoo (?:complex|large|big)|failed to (?:compile|convert).{0,40}?\bgrammar",
-    re.IGNORECASE,
-)
-_FLAGGED: Final = lazy_pattern(r"\b(?:input|prompt|request|content) (?:was|has been|is) flagged\b", re.IGNORECASE)
+_FLAGGED: Final = lazy_pattern(r"(?i)\b(?:input|prompt|request|content) (?:was|has been|is) flagged\b")
 """What a moderation says of one input, also with a status that speaks of access."""
 _QUOTA: Final = lazy_pattern(
-    r"insufficient_quota|billing_hard_limit|exceeded your current quota|account is not active"
-    r"|credit balance is too low",
-    re.IGNORECASE,
+    r"(?i)insufficient_quota|billing_hard_limit|exceeded your current quota|account is not active"
+    r"|credit balance is too low"
 )
-_RETRY_IN: Final = lazy_pattern(r"(?:retry|try again) in \d", re.IGNORECASE)
+_RETRY_IN: Final = lazy_pattern(r"(?i)(?:retry|try again) in \d")
 """Said of a quota per minute, in the words that are said of one that is used up."""
 _CREDENTIALS: Final = lazy_pattern(
-    r"missing (?:\w+ ){0,2}?(?:credentials|api[ _]key)|unable to locate credentials"
-    r"|api[ _]key(?: is)? (?:not set|required)|(?:_API_KEY|_TOKEN)`? is not set",
-    re.IGNORECASE,
+    r"(?i)missing (?:\w+ ){0,2}?(?:credentials|api[ _]key)|unable to locate credentials"
+    r"|api[ _]key(?: is)? (?:not set|required)|(?:_API_KEY|_TOKEN)`? is not set"
 )
 _NO_MODEL: Final = lazy_pattern(
-    r"(?:invalid|unknown|no such) model\b"
-    r"|\bmodel\b.{0,100}?(?:not found|does not exist|not exist|not a valid model|identifier is invalid)",
-    re.IGNORECASE,
+    r"(?i)(?:invalid|unknown|no such) model\b"
+    r"|\bmodel\b.{0,100}?(?:not found|does not exist|not exist|not a valid model|identifier is invalid)"
 )
 _UNREACHABLE: Final = frozenset(
     {"ConnectionRefusedError", "gaierror", "ConnectTimeout", "SSLCertVerificationError", "ClientConnectorDNSError"}
@@ -70,13 +44,29 @@ _BY_CLASS: Final[Mapping[str, FailureKind]] = {
     "ContextWindowExceededError": FailureKind.CONTEXT_LENGTH,
     "ContentPolicyViolationError": FailureKind.REFUSAL,
 }
-_BY_TEXT: Final = (
-    (_CONTEXT, FailureKind.CONTEXT_LENGTH),
-    (_SCHEMA, FailureKind.SCHEMA_REJECTED),
-    (_PAGES, FailureKind.PAGE_LIMIT),
-    (_REFUSAL, FailureKind.REFUSAL),
-    (_FLAGGED, FailureKind.REFUSAL),
-)
+_BY_TEXT: Final = {
+    FailureKind.CONTEXT_LENGTH: lazy_pattern(
+        r"(?i)context[ _](?:length|window)|maximum (?:context|prompt length|model length)|prompt is too long"
+        r"|input is too long|too many (?:input )?tokens|exceeds? (?:the maximum (?:number of|input) tokens|max length)"
+        r"|model token limit|input token count .{0,40}exceeds|range of input length|request(?: too large for|_too_large)"
+    ),
+    FailureKind.SCHEMA_REJECTED: lazy_pattern(
+        r"(?i)invalid (?:json |structured output |output )?schema|invalid_json_schema|response_?schema\b"
+        r"|schema\b.{0,80}?\b(?:too (?:complex|large|deep|many|big)|too many|exceeds?|unsupported|not supported"
+        r"|nesting)|(?:unsupported|not supported|cannot compile|failed to (?:compile|convert)).{0,60}?\bschema"
+        r"|grammar\b.{0,40}?\btoo (?:complex|large|big)|failed to (?:compile|convert).{0,40}?\bgrammar"
+        r"|output_format\.schema"
+    ),
+    FailureKind.PAGE_LIMIT: lazy_pattern(
+        r"(?i)(?:maximum|limit|at most|up to|more than|exceed\w*|too many)\b.{0,60}\bpages?\b"
+        r"|\bpages?\b.{0,60}\b(?:limit|maximum|exceed\w*|too many)"
+    ),
+    FailureKind.REFUSAL: lazy_pattern(
+        r"(?i)content[ _](?:policy|filter|management)|safety (?:system|settings)|was blocked|inappropriate content"
+        r"|data_inspection_failed|considered high risk"
+    ),
+}
+"""What the message of an error says, or the body of its answer; the first that does counts."""
 
 
 class AttemptTimeout(ExtractError):
@@ -141,11 +131,11 @@ def failure_kind(error: BaseException) -> FailureKind | None:
         if name in _BY_CLASS:
             return _BY_CLASS[name]
     status, told = status_of(error), _told(error)
-    if status == 403 and _FLAGGED.search(told):
+    if status in {400, 403, 413, 422} and _FLAGGED.search(told):
         return FailureKind.REFUSAL
     if status not in {400, 413, 422}:
         return None
-    return next((kind for pattern, kind in _BY_TEXT if pattern.search(told)), None)
+    return next((kind for kind, pattern in _BY_TEXT.items() if pattern.search(told)), None)
 
 
 def status_of(error: BaseException) -> int | None:
@@ -257,7 +247,9 @@ _SAYINGS: Final[Mapping[str, str]] = {
 }
 """How providers call an option apart from its own name."""
 _OTHER_NAME: Final = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-_NO_SUCH_OPTION: Final = r"unsupported|not supported|unknown|unrecogni[sz]ed|not permitted|extra inputs|unexpected"
+_NO_SUCH_OPTION: Final = lazy_pattern(
+    r"(?i)unsupported|not supported|unknown|unrecogni[sz]ed|not permitted|extra inputs|unexpected"
+)
 _NOT_AS_ASKED: Final = frozenset({400, 422})
 
 Adjustments = Mapping[str, str | None]
@@ -277,7 +269,9 @@ def adjustments_after(litellm: Any, error: Exception, wishes: Collection[str], o
     if isinstance(error, litellm.UnsupportedParamsError):
         return dict.fromkeys(named or wishes)
     limits = [name for name in own if _OTHER_NAME.get(name, name) not in own and _names(told, name)]
-    return {**dict.fromkeys(named), **{name: _OTHER_NAME[name] for name in limits if _is_refusal(told)}}
+    # of the user's own options, a name that is refused has another, and a value has none
+    renamed = {name: _OTHER_NAME[name] for name in limits if _NO_SUCH_OPTION.search(told)}
+    return {**dict.fromkeys(named), **renamed}
 
 
 def adjusted(options: Mapping[str, Json], adjustments: Adjustments) -> dict[str, Json]:
@@ -299,11 +293,6 @@ def _names(told: str, option: str) -> bool:
     own = option.replace("_", r"[\W_]?")
     said = rf"(?<![A-Za-z_])(?:{own}|{_SAYINGS.get(option, own)})(?![A-Za-z_])"
     return re.search(said, told, re.IGNORECASE) is not None
-
-
-def _is_refusal(told: str) -> bool:
-    """Whether the name of an option is refused, not its value."""
-    return re.search(_NO_SUCH_OPTION, told, re.IGNORECASE) is not None
 
 
 _KEY: Final = lazy_pattern(r"\b[A-Z][A-Z0-9_]*_API_KEY\b")

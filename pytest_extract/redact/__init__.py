@@ -93,24 +93,16 @@ class Secrets:
     that are only looked for in messages. allowed: fingerprints of what is no secret to the user.
     """
 
-    strong: Mapping[str, str] = field(default_factory=dict, repr=False)
-    weak: Mapping[str, str] = field(default_factory=dict, repr=False)
+    strong: dict[str, str] = field(default_factory=dict, repr=False)
+    weak: dict[str, str] = field(default_factory=dict, repr=False)
     allowed: frozenset[str] = frozenset()
 
-    @classmethod
-    def of(cls, environ: Mapping[str, str], allowed: Iterable[str] = ()) -> Secrets:
-        """Take the secrets out of an environment."""
-        found = [(value, name) for name, text in environ.items() for value in _secret_parts(name, text)]
-        strong = {value: name for value, name in found if looks_random(value)}
-        weak = {value: name for value, name in found if value not in strong and bits(value) >= _ENOUGH_IN_MESSAGE}
-        return cls(strong, weak, frozenset(allowed))
-
     def with_environ(self, environ: Mapping[str, str]) -> Secrets:
-        """Return these and what an environment has that is new; a variable that is gone still counts."""
-        new = Secrets.of(environ)
-        if new.strong.keys() <= self.strong.keys() and new.weak.keys() <= self.weak.keys():
-            return self
-        return Secrets({**self.strong, **new.strong}, {**self.weak, **new.weak}, self.allowed)
+        """Return these and the secrets of an environment; a variable that is gone still counts."""
+        found = [(value, name) for name, text in environ.items() for value in _secret_parts(name, text)]
+        strong = self.strong | {value: name for value, name in found if looks_random(value)}
+        weak = {value: name for value, name in found if value not in strong and bits(value) >= _ENOUGH_IN_MESSAGE}
+        return replace(self, strong=strong, weak=self.weak | weak)
 
     def find(self, text: str) -> tuple[Secret, ...]:
         """Return the secrets in data, each text once. In JSON they are found in their escaped form, too."""
@@ -144,7 +136,7 @@ class Secrets:
 
     def clean(self, message: str) -> Redacted:
         """Return a message without the secrets of data, and without what a name or a scheme gives away."""
-        found = [*self._found(message, {**self.strong, **self.weak})]
+        found = [*self._found(message, self.strong | self.weak)]
         message = self.hide(message, found)
         for form in OF_MESSAGES:
             lowered = message.lower()

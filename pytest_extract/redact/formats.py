@@ -203,15 +203,9 @@ FORMATS: Final = (
 """All of them; a private key comes first, as other formats may stand inside of it."""
 
 
-def _of_message(
-    kind: str,
-    hints: str,
-    pattern: str,
-    flags: re.RegexFlag = re.NOFLAG,
-    is_secret: Callable[[str], bool] = bool,
-) -> Form:
+def _of_message(kind: str, hints: str, pattern: str, is_secret: Callable[[str], bool] = bool) -> Form:
     """Return a form in messages; its hints are in lower case."""
-    return Form(kind, tuple(hints.split()), lazy_pattern(pattern, flags | re.DOTALL), is_secret)
+    return Form(kind, tuple(hints.split()), lazy_pattern(pattern, re.DOTALL), is_secret)
 
 
 def _holds_password(encoded: str) -> bool:
@@ -262,7 +256,7 @@ OF_MESSAGES: Final = (
     _of_message(
         "web hook",
         "hooks",
-        r"(?P<before>hooks\.slack\.com/services/|/api/webhooks/)(?P<secret>[A-Za-z0-9]{5,30}/[\w\-/]{16,})",
+        r"(?:hooks\.slack\.com/services/|/api/webhooks/)(?P<secret>[A-Za-z0-9]{5,30}/[\w\-/]{16,})",
     ),
     _of_message("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
     _of_message(  # as most providers make keys: a prefix, and random characters of all three kinds
@@ -276,84 +270,73 @@ OF_MESSAGES: Final = (
     _of_message(
         "authorization",
         "basic",
-        r"\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})",
-        re.IGNORECASE,
+        r"(?i)\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})",
         _holds_password,
     ),
     _of_message(
         "password in a URL",
         "://",
-        rf"(?P<before>\b[a-z][a-z0-9+.\-]{{0,20}}://[^\s/:@\"']{{0,200}}:)"
+        rf"(?i)(?:\b[a-z][a-z0-9+.\-]{{0,20}}://[^\s/:@\"']{{0,200}}:)"
         rf"{_NEW}(?!\d{{1,5}}(?:[/?#]|$))(?P<secret>[^\s\"'<>]{{1,300}})(?=@)",
-        re.IGNORECASE,
     ),
     _of_message(
         "token in a URL",
         "://",
-        rf"(?P<before>\bhttps?://){_NEW}(?P<secret>(?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)",
-        re.IGNORECASE,
+        rf"(?i)(?:\bhttps?://){_NEW}(?P<secret>(?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)",
     ),
     _of_message(
         "signature of a URL",
         "sig= key= code= auth= hmac= signature= credential= token=",
-        rf"(?P<before>(?:[?&](?:sig|key|code|auth|hmac|signature)|\bX-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))=)"
+        rf"(?i)(?:(?:[?&](?:sig|key|code|auth|hmac|signature)|\bX-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))=)"
         rf"{_NEW}(?P<secret>(?=[^\s&]{{0,300}}\d)[^\s&\"'<>#]{{16,}})",
-        re.IGNORECASE,
     ),
     _of_message(
         "authorization",
         "bearer token ssws",
-        rf"(?P<before>\b{_SCHEMES}\s{{1,8}})(?=\S{{0,300}}[0-9=]){_NEW}(?P<secret>[A-Za-z0-9+/=_.~\-]{{12,}})",
+        rf"(?:\b{_SCHEMES}\s{{1,8}})(?=\S{{0,300}}[0-9=]){_NEW}(?P<secret>[A-Za-z0-9+/=_.~\-]{{12,}})",
     ),
     _of_message(
         "authorization",
         "digest",
-        rf"(?P<before>\bDigest\s{{1,8}}username=){_NEW}(?P<secret>[^\n]{{10,2000}})",
-        re.IGNORECASE,
+        rf"(?i)(?:\bDigest\s{{1,8}}username=){_NEW}(?P<secret>[^\n]{{10,2000}})",
     ),
     _of_message(
         "authorization",
         "authorization",
-        rf"(?P<before>\bauthorization\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}b?\\?[\"']?(?:[A-Za-z\-]{{3,12}}\s{{1,8}})?)"
+        rf"(?i)(?:\bauthorization\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}b?\\?[\"']?(?:[A-Za-z\-]{{3,12}}\s{{1,8}})?)"
         rf"{_NEW}(?P<secret>(?=[^\s\"']{{0,300}}[0-9=_+/])[^\s\"',;\\]{{8,}}|[^\s\"',;\\]{{20,}})",
-        re.IGNORECASE,
     ),
     _of_message(
         "cookie",
         "cookie",
-        rf"(?P<before>\bcookie\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}\\?[\"']?){_NEW}(?P<secret>[\w.\-]{{1,60}}=[^\s\"'\\][^\n\"'\\]{{4,}})",
-        re.IGNORECASE,
+        rf"(?i)(?:\bcookie\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}\\?[\"']?){_NEW}(?P<secret>[\w.\-]{{1,60}}=[^\s\"'\\][^\n\"'\\]{{4,}})",
     ),
     _of_message(
         "account key",
         "key",
-        rf"(?P<before>\b(?:account|subscription|shared[_\-]?access)[_\-]?key\\?[\"']?\s{{0,8}}[:=]\s{{0,8}}\\?[\"']?){_NEW}"
+        rf"(?i)(?:\b(?:account|subscription|shared[_\-]?access)[_\-]?key\\?[\"']?\s{{0,8}}[:=]\s{{0,8}}\\?[\"']?){_NEW}"
         r"(?P<secret>[A-Za-z0-9+/=_\-]{16,})",
-        re.IGNORECASE,
     ),
     _of_message(
         "password",
         "password -u",
-        rf"(?P<before>\bpassword is\s{{1,4}}|\s-u\s{{1,4}}[^\s:@]{{1,60}}:)"
+        rf"(?i)(?:\bpassword is\s{{1,4}}|\s-u\s{{1,4}}[^\s:@]{{1,60}}:)"
         rf"{_NEW}(?P<secret>(?=\S{{0,100}}\d)[^\s\"']{{6,}})",
-        re.IGNORECASE,
     ),
     _of_message(
         "value of a secret's name",
         "token key secret pass pwd kennwort contrase wachtwoord senha set-cookie",
-        rf"(?P<before>(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{_NAMES}\\{{0,8}}[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
+        rf"(?i)(?:(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{_NAMES}\\{{0,8}}[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
         rf"(?P<secret>\\{{1,8}}\"{_NEW}(?:(?!\\\").){{4,}}?\\{{1,8}}\"|\"{_NEW}(?:[^\"\\]|\\.){{4,}}\"|'{_NEW}[^']{{4,}}'"
         # a bare word is a value after "=", but after ":" a sentence may begin ("token: replay only")
         r"|(?![\"'\[{(\\])(?:(?<==)|(?=[A-Za-z]{0,100}[^A-Za-z\s,;\"'}\])\\]))[^\s,;\"'}\])\\]{6,})",
-        re.IGNORECASE,
     ),
     _of_message(  # what a sentence calls a key (`invalid key K`), if it looks random: a field's name in words does not
         "API key",
         "key token credential",
-        r"\b(?:[a-z]{1,20}[_\-])?(?:key|token|credentials?)(?:\s(?:provided|given|used|supplied|is|was))?\s{0,4}[:=]?\s{0,4}"
+        r"(?i)\b(?:[a-z]{1,20}[_\-])?(?:key|token|credentials?)(?:\s(?:provided|given|used|supplied|is|was))?\s{0,4}[:=]?\s{0,4}"
         r"[\"'`]?(?P<secret>(?=[\w\-]{0,184}[A-Z0-9]{16})[\w\-]{20,200}|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})"
         r"(?![\w\-])",
-        re.IGNORECASE,
         looks_random,
     ),
 )

@@ -235,10 +235,10 @@ def test_an_unknown_mode_is_refused():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"timeout": 10}, r"'timeout': .*give retry=Retry\(timeout_s"),
-        ({"max_retries": 2}, r"'max_retries': .*give retry=Retry\(attempts"),
-        ({"num_retries": 2}, r"'num_retries': .*give retry=Retry\(attempts"),
-        ({"messages": []}, "'messages': .*no option"),
+        ({"timeout": 10}, r"'timeout': .*retry=Retry\(timeout_s"),
+        ({"max_retries": 2}, r"'max_retries': .*retry=Retry\(timeout_s"),
+        ({"num_retries": 2}, r"'num_retries': .*retry=Retry\(timeout_s"),
+        ({"messages": []}, "'messages': .*by itself"),
         ({"stream": True}, "'stream': .*as a whole"),
         ({"response_format": {"type": "json_object"}}, "'response_format': .*structured"),
     ],

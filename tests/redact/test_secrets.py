@@ -77,7 +77,7 @@ def test_data_holds_no_secret(value):
 
 
 def test_the_values_of_variables_are_found_where_they_hold_chance():
-    secrets = Secrets.of(ENVIRONMENT)
+    secrets = NOTHING_KNOWN.with_environ(ENVIRONMENT)
     assert sorted(secrets.strong.values()) == [
         "COHERE_API_KEY",
         "DATABASE_URL",

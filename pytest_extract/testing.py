@@ -101,7 +101,7 @@ class Gold:
 
     def _unsound(self, schema: Json) -> Iterator[str]:
         """Tell what would fail whatever is extracted: a schema that is none, a gold that breaks it."""
-        from pytest_extract.cases.embedded_schema import dangling
+        from pytest_extract.cases.cache import dangling
         from pytest_extract.core.validate import Validator
 
         validator = Validator(schema)

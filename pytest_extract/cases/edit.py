@@ -18,10 +18,20 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.cases.json_text import Steps, TextError, TextTarget, value_spans
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.sources import YAML_SUFFIXES, SourceFile, parse_source, reached, read_text
-from pytest_extract.cases.yaml_text import events_of, pyyaml
+from pytest_extract.cases.sources import (
+    YAML_SUFFIXES,
+    SourceFile,
+    Steps,
+    TextError,
+    TextTarget,
+    events_of,
+    parse_source,
+    pyyaml,
+    reached,
+    read_text,
+    value_spans,
+)
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular, write_atomic

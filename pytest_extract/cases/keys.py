@@ -21,9 +21,8 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from pytest_extract.cases.json_text import Steps
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
-from pytest_extract.cases.sources import Mistake, SourceFile
+from pytest_extract.cases.sources import Mistake, SourceFile, Steps
 from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.rules import RULE_KEYS, entry_problems

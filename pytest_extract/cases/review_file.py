@@ -13,8 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_extract.cases.json_text import Steps
-from pytest_extract.cases.sources import read_source
+from pytest_extract.cases.sources import Steps, read_source
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.files import write_atomic

@@ -15,8 +15,16 @@ from math import fsum
 from pathlib import Path
 from typing import Final
 
-from pytest_extract.changed.git_tree import GitTree, open_tree
-from pytest_extract.changed.hunks import Hunk, Search, hunks_between, is_output, is_searched, with_hunks
+from pytest_extract.changed.git_tree import (
+    GitTree,
+    Hunk,
+    Search,
+    hunks_between,
+    is_output,
+    is_searched,
+    open_tree,
+    with_hunks,
+)
 from pytest_extract.cli.files import print_note, print_text
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import canonical_json, text_digest

@@ -12,9 +12,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_extract.cases.embedded_schema import embedded_schema, wrapped_schema
-from pytest_extract.cases.json_text import pointer_advice, pointer_steps
-from pytest_extract.cases.sources import path_and_pointer, read_json_lines, read_value
+from pytest_extract.cases.cache import embedded_schema, wrapped_schema
+from pytest_extract.cases.sources import path_and_pointer, pointer_advice, pointer_steps, read_json_lines, read_value
 from pytest_extract.core.arguments import class_schema
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.values import Json

@@ -97,9 +97,9 @@ def _score_responses(made: Imported, folder: Path) -> None:
 
 
 def _import_dataset(args: argparse.Namespace) -> Imported:
-    """Call the function of the dataset's importer: that of `extract-bench` is `extract_bench.import_extract_bench`."""
+    """Call the dataset's importer: that of `llama-extract-bench` is `extract_bench.import_llama_extract_bench`."""
     name = args.dataset.replace("-", "_")
-    importer: Any = importlib.import_module(f"pytest_extract.importers.{name}")
+    importer: Any = importlib.import_module(f"pytest_extract.importers.{name.removeprefix('llama_')}")
     target = ImportFolder(folder=args.target, force=args.force, show_replaced=_show_replaced)
     options = {"extract-bench": {"copy": args.copy}, "sob": {"modality": args.modality}}.get(args.dataset, {})
     made: Imported = getattr(importer, f"import_{name}")(args.source, target, **options)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.cases.json_text import Steps
 from pytest_extract.cases.model import Case
+from pytest_extract.cases.sources import Steps
 from pytest_extract.core.case_result import Attempt
 from pytest_extract.core.output_shape import unwrap
 from pytest_extract.core.parse.output import parse_output

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from pytest_extract.cases.json_text import Steps
 from pytest_extract.cases.review_file import Candidate, OpenField
+from pytest_extract.cases.sources import Steps
 from pytest_extract.core.results import STRUCTURE, FieldResult
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import Scorer, compile_schema

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.cases.edit import read_gold, update_gold
-from pytest_extract.cases.json_text import Steps
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.review_file import (
     Candidate,
@@ -22,6 +21,7 @@ from pytest_extract.cases.review_file import (
     change_reviews,
     review_path,
 )
+from pytest_extract.cases.sources import Steps
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.results import Status, is_covered
 from pytest_extract.core.scorer import Scorer

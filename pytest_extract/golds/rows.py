@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from pytest_extract.cases.edit import change_keys
-from pytest_extract.cases.json_text import Steps
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.review_file import (
     REVIEWED,
@@ -17,6 +16,7 @@ from pytest_extract.cases.review_file import (
     review_name,
     review_path,
 )
+from pytest_extract.cases.sources import Steps
 from pytest_extract.core.values import FieldStep, Json, parse_field, path_text
 
 T = TypeVar("T")

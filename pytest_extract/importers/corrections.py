@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.json_text import pointer_advice
 from pytest_extract.cases.keys import checked_value
 from pytest_extract.cases.patterns import is_further_key
-from pytest_extract.cases.sources import SourceFile, errors_of, is_file, path_and_pointer
+from pytest_extract.cases.sources import SourceFile, errors_of, is_file, path_and_pointer, pointer_advice
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.scorer import compile_schema

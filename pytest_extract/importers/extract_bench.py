@@ -1,4 +1,8 @@
-"""ExtractBench: folders with `*-schema.json` beside `pdf+gold/`, which holds `NAME.pdf` and `NAME.gold.json`."""
+"""The two datasets that are called ExtractBench.
+
+ExtractBench (arXiv 2602.12247): folders with `*-schema.json` beside `pdf+gold/`, which holds `NAME.pdf` and
+`NAME.gold.json`. The ExtractBench of run-llama (arXiv 2607.29677): a `NAME.test.json` beside each document.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,14 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from pytest_extract.cases.embedded_schema import wrapped_schema
+from pytest_extract.cases.cache import wrapped_schema
 from pytest_extract.cases.sources import read_value
+from pytest_extract.core.metrics.dates import read_iso
 from pytest_extract.core.schema.source import SchemaSource
-from pytest_extract.core.values import Json
-from pytest_extract.errors import ConfigError
+from pytest_extract.core.values import FieldPath, Json, iter_leaves, pattern_of, value_at
+from pytest_extract.errors import CaseFileError, ConfigError
 from pytest_extract.importers.files import (
     Imported,
     ImportFolder,
@@ -21,6 +26,7 @@ from pytest_extract.importers.files import (
     one_line,
     plain_id,
     reading_replaced,
+    write_datasets,
     yaml_quoted,
 )
 
@@ -133,3 +139,111 @@ def _case_text(record: Record) -> str:
     if record.uncompared is not None and record.uncompared.is_most:
         lines += [f"  # {one_line(str(record.uncompared))}", "  uncompared: allow"]
     return "\n".join(lines) + "\n"
+
+
+NAME: Final = "llama-extract-bench"
+_SUFFIX: Final = ".test.json"
+_DOCUMENTS: Final = (".pdf", ".docx", ".png", ".jpg", ".jpeg", ".jfif")
+"""Of the documents beside a file, the first of these is meant."""
+
+
+def import_llama_extract_bench(source: Path, target: ImportFolder) -> Imported:
+    """Write one dataset, a case a document, that names document and schema where they stand.
+
+    Null is a value there, so a key that is left out is wrong; dates agree in any usual format. Further readings of a
+    value become `accept`, its pages and boxes `evidence`. Raises CaseFileError for a file that cannot be used.
+    """
+    files = sorted(source.rglob(f"*{_SUFFIX}"))
+    if not files:
+        raise ConfigError(f"{source}: no NAME{_SUFFIX} beside a document is there")
+    lenient = 0
+    records = []
+    for path in files:
+        record, normalizers = _record(path, source, target.folder)
+        records.append(record)
+        lenient += normalizers
+    made = write_datasets(target, NAME, records, heading=("ExtractBench of run-llama: its value F1 is the measure f1",))
+    if not lenient:
+        return made
+    told = f"{lenient} fields have normalizers (case, punctuation, telephone numbers), which are not imported"
+    return Imported(files=made.files, records=made.records, notes=(*made.notes, told))
+
+
+def _record(path: Path, source: Path, folder: Path) -> tuple[Record, int]:
+    content = read_value(path)
+    if not isinstance(content, dict) or not {"data_schema", "expected_output"} <= content.keys():
+        raise CaseFileError("has no `data_schema` and `expected_output`", path=path, line=1)
+    schema, gold = content["data_schema"], content["expected_output"]
+    stem = path.name.removesuffix(_SUFFIX)
+    document = next((file for suffix in _DOCUMENTS if (file := path.with_name(stem + suffix)).is_file()), None)
+    if document is None:
+        raise CaseFileError(f"no document {stem} ({', '.join(_DOCUMENTS)}) stands beside it", path=path, line=1)
+    rules = {name: rule for name, rule in _rules(content) if isinstance(rule, Mapping)}
+    own = os.path.relpath(path.resolve(), folder.resolve()).replace(os.sep, "/")
+    tags = ", ".join(map(str, content.get("tags") or ()))
+    accept, evidence = {}, {}
+    for name, rule in rules.items():
+        try:
+            accept[name], evidence[name] = _readings(rule, name, gold), _places(rule)
+        except (AttributeError, TypeError, ValueError) as error:
+            raise CaseFileError(f"the rule of {name!r} is of another form: {error}", path=path, line=1) from None
+    keys: dict[str, Json] = {
+        "id": plain_id((path.parent.relative_to(source) / stem).as_posix()),
+        "document": os.path.relpath(document.resolve(), folder.resolve()).replace(os.sep, "/"),
+        "schema": f"{own}#/data_schema",
+        "gold": gold,
+        "nulls": "value",
+        "tags": {"group": path.parent.name} | ({"tags": tags} if tags else {}),
+        "overrides": dict.fromkeys(sorted(_dates(gold)), "date"),
+        "accept": {name: values for name, values in accept.items() if values},
+        "evidence": {name: places for name, places in evidence.items() if places},
+    }
+    record = checked({key: value for key, value in keys.items() if value != {}}, schema, gold)
+    return record, sum(bool(rule.get("normalizers")) for rule in rules.values())
+
+
+def _rules(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield field and rule, of either form."""
+    yield from (content.get("_field_rules") or {}).items()
+    for rule in content.get("test_rules") or ():
+        if isinstance(rule, dict) and isinstance(rule.get("field_path"), str):
+            yield rule["field_path"], rule
+
+
+def _dates(gold: Json) -> set[str]:
+    """Return the fields whose values are whole dates in ISO 8601."""
+    return {
+        pattern_of(path)
+        for path, value in iter_leaves(gold)
+        if isinstance(value, str) and len(value) == 10 and (day := read_iso(value)) is not None and day.day is not None
+    }
+
+
+def _readings(rule: Mapping[str, Any], name: str, gold: Json) -> list[Json]:
+    """Return further right values."""
+    expected = value_at(gold, FieldPath.parse(name))
+    readings: list[Json] = []
+    for entry in rule.get("evidence") or ():
+        value = entry.get("value")
+        if value is not None and value != expected and value not in readings:
+            readings.append(value)
+    return readings
+
+
+def _places(rule: Mapping[str, Any]) -> list[Json]:
+    """Return pages and boxes: of a value in several lines, the box around all."""
+    entries = [*(rule.get("evidence") or ()), *(rule.get("bboxes") or ())]
+    around = {entry.get("page") for entry in entries if entry.get("coarse")}
+    places: list[Json] = []
+    for entry in entries:
+        page, box = entry.get("page"), entry.get("bbox")
+        if not isinstance(page, int) or (page in around and not entry.get("coarse")):
+            continue
+        place: dict[str, Json] = {"page": page}
+        if isinstance(box, list) and len(box) == 4:
+            left, top, wide, high = map(float, box)
+            box = [min(max(side, 0.0), 1.0) for side in (left, top, left + wide, top + high)]
+            place |= {"box": box} if box[0] < box[2] and box[1] < box[3] else {}
+        if place not in places:
+            places.append(place)
+    return places

@@ -215,7 +215,7 @@ def _patterns_without_a_file(
     """Name the patterns of `extract_files` that declare nothing: no change of what they were to match is seen."""
     if not items or session_of(session.config).extraction_service.replay is not None:
         return
-    from pytest_extract.changed.extractor_sources import declared_files
+    from pytest_extract.changed.inputs import declared_files
 
     root = session.config.rootpath
     view = None if settings.changed is None else session_of(session.config).revision_view(settings.changed)

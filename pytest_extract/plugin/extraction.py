@@ -30,7 +30,7 @@ from pytest_extract.results import read_results
 from pytest_extract.run_case import NotRun, RunPlan, plan_of
 
 if TYPE_CHECKING:
-    from pytest_extract.changed.selection import Selection
+    from pytest_extract.changed.inputs import Selection
     from pytest_extract.extraction.recordings import RecordingKey, Recordings, RecordMode
     from pytest_extract.plugin.unseen_options import UnseenOptions
 
@@ -455,7 +455,7 @@ class ExtractionService:
 
     def _sources_of(self, extractor: object) -> tuple[tuple[Path, ...], str]:
         """Return the files that make an extractor, and their digest; read once for all extractors of a file."""
-        from pytest_extract.changed.extractor_sources import (
+        from pytest_extract.changed.inputs import (
             declared_files,
             extractor_sources,
             file_of,

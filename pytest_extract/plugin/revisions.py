@@ -14,13 +14,15 @@ from typing import Final
 from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cases.load import SUFFIXES, load_cases
 from pytest_extract.cases.model import Case
-from pytest_extract.changed.extractor_sources import declared_files, extractor_sources, file_of
 from pytest_extract.changed.git_tree import open_tree
-from pytest_extract.changed.selection import (
+from pytest_extract.changed.inputs import (
     Revision,
     Selection,
     case_key_below,
     cases_at,
+    declared_files,
+    extractor_sources,
+    file_of,
     gone_files,
     inputs_at,
     inputs_now,

@@ -25,7 +25,7 @@ from pytest_extract.report.totals import Forecast, RunTotals, totals_of
 from pytest_extract.results import load_result
 
 if TYPE_CHECKING:
-    from pytest_extract.changed.selection import Selection
+    from pytest_extract.changed.inputs import Selection
     from pytest_extract.plugin.update_gold import DraftedGold, GoldChange
 
 

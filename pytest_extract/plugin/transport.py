@@ -163,7 +163,7 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
         run_results.expected.add(report.nodeid)
     selection = attributes.pop(SELECTION, None)
     if selection is not None:
-        from pytest_extract.changed.selection import Selection
+        from pytest_extract.changed.inputs import Selection
 
         told = {name: tuple(selection[name]) for name in ("reasons", "unknown")}
         run_results.selections[report.nodeid] = Selection(**{**selection, **told})

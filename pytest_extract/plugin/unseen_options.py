@@ -106,7 +106,7 @@ class UnseenOptions:
 
     def _sources(self, item: ExtractItem, used: _Definitions, extractor: object) -> set[Path]:
         """Return the files that may hand an option over: the project's own, and of others those of the extractor."""
-        from pytest_extract.changed.extractor_sources import extractor_sources, file_of, is_own
+        from pytest_extract.changed.inputs import extractor_sources, file_of, is_own
 
         makers = [used[EXTRACTOR].func, *([] if extractor is None else [extractor])]
         found = {path for each in makers if (path := file_of(each)) is not None}

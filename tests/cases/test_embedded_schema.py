@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.cases.cache import SchemaCache
-from pytest_extract.cases.embedded_schema import dangling, embedded_schema
+from pytest_extract.cases.cache import SchemaCache, dangling, embedded_schema
 from pytest_extract.core.scorer import compile_schema
 
 FILE = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.cases.json_text import (
+from pytest_extract.cases.sources import (
     MAX_DEPTH,
     SourcePosition,
     TextError,

@@ -10,9 +10,8 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from yaml.reader import Reader
 
-from pytest_extract.cases import yaml_text
-from pytest_extract.cases.json_text import MAX_DEPTH, SourcePosition, TextError, TextTarget
-from pytest_extract.cases.yaml_text import find_in_yaml, read_yaml
+from pytest_extract.cases import sources
+from pytest_extract.cases.sources import MAX_DEPTH, SourcePosition, TextError, TextTarget, find_in_yaml, read_yaml
 from tests.strategies import json_values
 
 
@@ -262,7 +261,7 @@ def test_pyyaml_without_libyaml_reads_the_same(monkeypatch):
     text = "a: [1, no, {b: &x 'q'}]\nc: *x\nd: |\n  text\n"
     with_libyaml = read_yaml(text)
     monkeypatch.setitem(__import__("sys").modules, "yaml._yaml", None)
-    assert yaml_text._parser("a: 1").__class__.__name__ == "PureParser"
+    assert sources._parser("a: 1").__class__.__name__ == "PureParser"
     assert read_yaml(text) == with_libyaml
     with pytest.raises(TextError, match="not YAML"):
         read_yaml("a: [1")

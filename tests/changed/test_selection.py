@@ -8,9 +8,17 @@ import sys
 import pytest
 
 from pytest_extract.cases.load import load_cases
-from pytest_extract.changed.extractor_sources import extractor_sources, sources_digest
 from pytest_extract.changed.git_tree import open_tree, work_blobs
-from pytest_extract.changed.selection import Input, Selection, cases_at, inputs_at, inputs_now, select_cases
+from pytest_extract.changed.inputs import (
+    Input,
+    Selection,
+    cases_at,
+    extractor_sources,
+    inputs_at,
+    inputs_now,
+    select_cases,
+    sources_digest,
+)
 from pytest_extract.errors import ConfigError
 
 SCHEMA = '{"type": "object", "properties": {"n": {"type": "string"}}}'

@@ -133,7 +133,6 @@ def test_score_loads_no_cases_and_no_reports(tmp_path):
     loaded = loaded_by(tmp_path, "score", "s.json", "g.json", "o.json")
     unused = (
         "cases.load",
-        "cases.build",
         "core.aggregate",
         "evidence",
         "golds",

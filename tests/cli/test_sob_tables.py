@@ -9,7 +9,7 @@ import pytest
 
 from pytest_extract.cli import main
 from pytest_extract.core.aggregate.sob import CATEGORIES, SOB_METRICS
-from pytest_extract.importers.sob_results import published_modality
+from pytest_extract.importers.sob import published_modality
 from tests.shared_data import ROOT, shared
 
 SMALL = sorted(path.name for path in (ROOT / "vectors/sob_aggregate").glob("[ai]*.json.gz"))

@@ -13,8 +13,8 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -24,13 +24,11 @@ from pytest_extract.cases.sources import (
     SourceFile,
     Steps,
     TextError,
+    TextRange,
     TextTarget,
-    events_of,
     parse_source,
-    pyyaml,
     reached,
     read_text,
-    value_spans,
 )
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError, StoreError
@@ -44,20 +42,9 @@ _INDENT = re.compile(r"\n([ \t]+)\S")
 _REST_OF_PART = re.compile(r"[ \t]*,?[ \t]*(?:#.*)?")
 
 
-class TextRange(NamedTuple):
-    """Offsets of a value in its text, the end exclusive, and the column (from 0) where it begins.
-
-    `entry`: where what holds the value begins, the key of a mapping; the value itself elsewhere.
-    """
-
+class _Edit(NamedTuple):
     start: int
     end: int
-    column: int
-    entry: int
-
-
-class _Edit(NamedTuple):
-    span: TextRange
     text: str
 
 
@@ -67,7 +54,7 @@ def with_value(source: SourceFile, steps: Steps, value: Json, removed: Collectio
     Raises StoreError when the value is no JSON (NaN), or the text cannot be changed so that it reads back as wanted.
     """
     old = reached(source.value, steps)
-    spans, style = ranges_of(source), _JsonStyle.of(source.text)
+    spans, style = source.ranges(), _JsonStyle.of(source.text)
     if steps not in spans:
         raise StoreError(f"{source.path}: the value stands behind a YAML alias and cannot be written; write it out")
     new = _ordered_like(old, value)
@@ -144,9 +131,9 @@ class _Editor:
         text = self.source.text
         parts, end = [], len(text)  # from the end to the start
         # the stable order puts what is added to an inner block before what is added, at the same place, to the outer
-        for edit in sorted(self._edits(steps, old, new), key=lambda edit: edit.span.start, reverse=True):
-            parts += [text[edit.span.end : end], edit.text]
-            end = edit.span.start
+        for edit in sorted(self._edits(steps, old, new), key=lambda edit: edit.start, reverse=True):
+            parts += [text[edit.end : end], edit.text]
+            end = edit.start
         return "".join((text[:end], *reversed(parts)))
 
     def _edits(self, steps: Steps, old: Json, new: Json) -> Iterator[_Edit]:
@@ -154,20 +141,20 @@ class _Editor:
             return
         kept = self._kept(steps, old, new)
         if kept is None:
-            span = self.spans[steps]
+            span, column = self.spans[steps], self._column(steps)
             # a YAML list may stand right below its key, and nothing else may
             is_block = isinstance(old, list) and self.source.text.startswith("-", span.start)
-            is_below = is_block and steps and span.column == self.spans[steps[:-1]].column
+            is_below = is_block and steps and column == self._column(steps[:-1])
             shift = 2 if is_below and not (isinstance(new, list) and new) else 0
-            text = self._rendered(span._replace(column=span.column + shift), new, old)
-            yield _Edit(span, " " * shift + text)
+            text = self._rendered(span, column + shift, new, old)
+            yield _Edit(span.start, span.end, " " * shift + text)
             return
         yield from self._lost(steps, _keys(old), {before for before, _ in kept})
         yield from self._gained(steps, new, kept)
         for before, after in kept:
             yield from self._edits((*steps, before), old[before], new[after])
 
-    def _rendered(self, span: TextRange, new: Json, old: Json) -> str:
+    def _rendered(self, span: TextRange, column: int, new: Json, old: Json) -> str:
         whole = self.source.text
         text = whole[span.start : span.end]
         gap = " " if not text and span.start and not whole[span.start - 1].isspace() else ""
@@ -177,7 +164,7 @@ class _Editor:
             return gap + self.style.text(new, line[: len(line) - len(line.lstrip())] if in_lines else None)
         if isinstance(new, (dict, list)):
             if new and isinstance(old, (dict, list)) and text[:1] not in "[{*&!":
-                return _as_block(new, span.column)
+                return _as_block(new, column)
             return gap + _dumped(new)
         return gap + _scalar(new, text)
 
@@ -211,6 +198,10 @@ class _Editor:
         before = (text[self._line_start((*steps, key)) : self.spans[*steps, key].entry] for key in keys[1:])
         return all(part.strip(" ") in ("", "-") for part in before)
 
+    def _column(self, steps: Steps) -> int:
+        start = self.spans[steps].start
+        return start - (self.source.text.rfind("\n", 0, start) + 1)
+
     def _line_start(self, steps: Steps) -> int:
         return self.source.text.rfind("\n", 0, self.spans[steps].entry) + 1
 
@@ -228,12 +219,11 @@ class _Editor:
             if self._has_lines((*steps, key)) and (
                 self.source.language == "yaml" or not stay.isdisjoint(keys[place + 1 :])
             ):
-                yield _Edit(TextRange(start - 1, end, 0, start) if start else TextRange(0, end + 1, 0, 0), "")
+                yield _Edit(start - 1, end, "") if start else _Edit(0, end + 1, "")
             elif stay.isdisjoint(keys[:place]):
-                yield _Edit(TextRange(span.entry, self.spans[*steps, keys[place + 1]].entry, 0, span.entry), "")
+                yield _Edit(span.entry, self.spans[*steps, keys[place + 1]].entry, "")
             else:
-                before = self.spans[*steps, keys[place - 1]].end
-                yield _Edit(TextRange(before, span.end, 0, before), "")
+                yield _Edit(self.spans[*steps, keys[place - 1]].end, span.end, "")
 
     def _has_lines(self, steps: Steps) -> bool:
         """Whether nothing but a part, its dash, a comma and a comment stands in its lines."""
@@ -251,8 +241,8 @@ class _Editor:
             return
         last = (*steps, kept[-1][0])
         if self.source.language == "yaml":
-            column, end = self.spans[steps].column, self._line_end(last)
-            yield _Edit(TextRange(end, end, column, end), f"\n{' ' * column}{_as_block(added, column)}")
+            column, end = self._column(steps), self._line_end(last)
+            yield _Edit(end, end, f"\n{' ' * column}{_as_block(added, column)}")
             return
         span = self.spans[last]
         before = self.source.text[self._line_start(last) : span.entry]
@@ -264,7 +254,7 @@ class _Editor:
             ("" if key is None else self.style.text(key, None) + colon) + self.style.text(part, base)
             for key, part in pairs
         )
-        yield _Edit(TextRange(span.end, span.end, 0, span.end), "".join(f"{comma}{part}" for part in parts))
+        yield _Edit(span.end, span.end, "".join(f"{comma}{part}" for part in parts))
 
 
 def _keys(value: Any) -> Sequence[Any]:
@@ -324,50 +314,6 @@ def _block_lines(value: Json) -> Iterator[str]:
         yield from (f"  {line}" for line in below)
 
 
-def ranges_of(source: SourceFile) -> dict[Steps, TextRange]:
-    """Return the span of every value of a source; a part behind a YAML alias has none."""
-    if source.language == "yaml":
-        return _yaml_spans(source.text)
-    text = source.text
-    return {
-        steps: TextRange(start, end, start - (text.rfind("\n", 0, start) + 1), entry)
-        for steps, entry, start, end in value_spans(text)
-    }
-
-
-def _yaml_spans(text: str) -> dict[Steps, TextRange]:
-    events = pyyaml().events
-    spans: dict[Steps, TextRange] = {}
-    following: Iterator[Any] = iter(events_of(text))
-
-    def add(event: Any, steps: Steps, entry: int) -> int:
-        """Add the spans of the value that begins with an event, and return where it ends."""
-        start = event.start_mark
-        end: int
-        if not isinstance(event, events.CollectionStartEvent):
-            end = start.index + len(text[start.index : event.end_mark.index].rstrip())
-        else:
-            end = event.end_mark.index
-            is_mapping = isinstance(event, events.MappingStartEvent)
-            index = 0
-            while not isinstance(part := next(following), events.CollectionEndEvent):
-                if is_mapping:
-                    key = part.anchor if isinstance(part, events.AliasEvent) else part.value
-                    end = max(part.end_mark.index, add(next(following), (*steps, key), part.start_mark.index))
-                else:
-                    end = add(part, (*steps, index), part.start_mark.index)
-                index += 1
-            # a block collection's own end mark stands behind the comments and blank lines that follow it
-            end = part.end_mark.index if event.flow_style else end
-        spans[steps] = TextRange(start.index, end, start.column, entry)
-        return end
-
-    for event in following:
-        if isinstance(event, events.NodeEvent):
-            add(event, (), event.start_mark.index)
-    return spans
-
-
 def update_gold(case: Case, value: Json, removed: Collection[Steps] = ()) -> bool:
     """Make `value` the case's gold; whether the file had to change. `removed`: the rows of the gold that it lacks.
 
@@ -378,11 +324,8 @@ def update_gold(case: Case, value: Json, removed: Collection[Steps] = ()) -> boo
     if case.gold_is_missing and not case.gold_path.exists():
         write_atomic(case.gold_path, new_text(value, is_yaml=case.gold_path.suffix.lower() in YAML_SUFFIXES))
         return True
-    source, lines = _read(case)
-    try:
-        old = reached(source.value, case.gold_steps)
-    except (LookupError, TypeError):
-        raise StoreError(f"{source.path}: the gold of {case.id} is not where it was; collect again") from None
+    source, lines = _gold_text(case)
+    old = _found(source, case.gold_steps, case)
     if canonical_json(old) == canonical_json(value):
         return False
     places = [(*case.gold_steps, *row) for row in removed]
@@ -393,11 +336,7 @@ def update_gold(case: Case, value: Json, removed: Collection[Steps] = ()) -> boo
 
 def read_gold(case: Case) -> Json:
     """Return a case's gold as the file has it now. Raises CaseFileError, StoreError."""
-    source, _ = _read(case)
-    try:
-        return reached(source.value, case.gold_steps)
-    except (LookupError, TypeError):
-        raise StoreError(f"{source.path}: the gold of {case.id} is not where it was; collect again") from None
+    return _found(gold_source(case), case.gold_steps, case)
 
 
 def add_accepted(case: Case, field: str, value: Json) -> None:
@@ -419,19 +358,13 @@ def change_keys(case: Case, change: Callable[[dict[str, Json]], Json]) -> bool:
 
     Raises CaseFileError, StoreError.
     """
-    source, lines = _source(case.path, case.line, is_whole=False)
-    root = source.value
-    try:
-        keys = reached(root, case.steps)
-    except (LookupError, TypeError):
-        keys = None
-    if not isinstance(keys, dict):
-        raise StoreError(f"{case.path}: the case {case.id} is not where it was; collect again")
-    if "documents" in keys or (isinstance(shared := root.get("defaults"), dict) and "documents" in shared):
-        return False
+    source, lines = _source(case.path, case.line)
+    keys, shared = _found(source, case.steps, case), source.value.get("defaults")
     own_id = case.id.removesuffix(f"[{case.altered}]")  # the altered case stands where the one does that it is made of
+    if "documents" in keys or (isinstance(shared, dict) and "documents" in shared):
+        return False
     if str(keys.get("id", own_id)) != own_id:
-        raise StoreError(f"{case.path}: the case {case.id} is not where it was; collect again")
+        raise _moved(source, case)
     new = change(keys)
     if new != keys:
         lines[source.first_line - 1] = with_value(source, case.steps, new)
@@ -439,13 +372,13 @@ def change_keys(case: Case, change: Callable[[dict[str, Json]], Json]) -> bool:
     return True
 
 
-def gold_lines_of(path: Path, steps: Steps, first_line: int, places: Sequence[Steps]) -> list[int]:
+def gold_lines_of(path: Path, first_line: int, places: Sequence[Steps]) -> list[int]:
     """Return the line of each place of a gold file as it is now; what is gone has that of what stood around it.
 
-    `steps` and `first_line` say where the gold begins: a case's `gold_steps` and `gold_line`.
+    `first_line` says where the text begins that holds the gold: a case's `gold_line`.
     """
     try:
-        source = _source(path, first_line, is_whole=not steps)[0]
+        source = _source(path, first_line)[0]
     except (CaseFileError, StoreError):  # another program has changed it since
         return [first_line] * len(places)
     found = source.places(TextTarget(place, on_key=True) for place in places)
@@ -454,32 +387,36 @@ def gold_lines_of(path: Path, steps: Steps, first_line: int, places: Sequence[St
 
 def gold_source(case: Case) -> SourceFile:
     """Return the text that holds the gold, read afresh, to place mistakes in it. Raises CaseFileError, StoreError."""
-    return _read(case)[0]
+    return _gold_text(case)[0]
 
 
-def _read(case: Case) -> tuple[SourceFile, list[str]]:
-    """Return the source of the gold and the file's text, cut into lines where one of them is the source."""
-    return _source(case.gold_path, case.gold_line, is_whole=not case.gold_steps)
+def _gold_text(case: Case) -> tuple[SourceFile, list[str]]:
+    return _source(case.gold_path, case.gold_line)
 
 
-def _source(path: Path, first_line: int, *, is_whole: bool) -> tuple[SourceFile, list[str]]:
-    is_yaml = path.suffix.lower() in YAML_SUFFIXES
+def _source(path: Path, line: int) -> tuple[SourceFile, list[str]]:
+    """Return the text that holds a case or gold, and that of its file: cut into lines where it is one of a dataset."""
     text = read_text(path, MOST_BULK_BYTES)
-    lines, number = [text], 0
-    if not is_whole and not is_yaml and (first_line > 1 or not _is_one_value(path, text)):  # a line of a dataset
-        lines, number = text.split("\n"), first_line - 1
-    if number >= len(lines):
-        raise StoreError(f"{path}: line {first_line} is gone; collect again")
-    return parse_source(path, lines[number], "yaml" if is_yaml else "json", number + 1), lines
+    if path.suffix.lower() in YAML_SUFFIXES:
+        return parse_source(path, text, "yaml"), [text]
+    if line == 1:
+        with suppress(CaseFileError):  # the first line of a dataset
+            return parse_source(path, text, "json"), [text]
+    lines = text.split("\n")
+    if line > len(lines):
+        raise StoreError(f"{path}: line {line} is gone; collect again")
+    return parse_source(path, lines[line - 1], "json", line), lines
 
 
-def _is_one_value(path: Path, text: str) -> bool:
-    """Whether a file is a JSON text, in which a pointer names the gold, rather than the lines of a dataset."""
+def _found(source: SourceFile, steps: Steps, case: Case) -> Any:
     try:
-        parse_source(path, text, "json")
-    except CaseFileError:
-        return False
-    return True
+        return reached(source.value, steps)
+    except (LookupError, TypeError):
+        raise _moved(source, case) from None
+
+
+def _moved(source: SourceFile, case: Case) -> StoreError:
+    return StoreError(f"{source.path}: {case.id} is not where it was; collect again")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -488,25 +425,4 @@ def write_text(path: Path, text: str) -> None:
     if before.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise StoreError(f"{path}: is UTF-16; save it as UTF-8 to have it changed")
     mark = "\ufeff" if before.startswith(codecs.BOM_UTF8) else ""
-    if b"\r\n" in before:
-        text = _with_line_ends(text, before.decode("utf-8-sig").split("\n"))
-    write_atomic(path, mark + text)
-
-
-def _with_line_ends(text: str, old: Sequence[str]) -> str:
-    """Return a text whose unchanged lines end as the `old` ones do, and others as the old line there, or as most do."""
-    new = text.split("\n")
-    plain = [line.removesuffix("\r") for line in old]
-    ends = [line[len(bare) :] for line, bare in zip(old, plain, strict=True)]
-    head = _number_alike(plain, new)
-    tail = _number_alike(plain[head:][::-1], new[head:][::-1])
-    usual = "\r" if 2 * ends.count("\r") >= len(ends) - 1 else ""
-    changed = [*ends[head : len(ends) - max(tail, 1)], *[usual] * len(new)][: len(new) - head - tail]
-    ends = [*ends[:head], *changed, *ends[len(ends) - tail :]]
-    ends[-1] = ""  # the last line has none
-    return "\n".join(map("".join, zip(new, ends, strict=True)))
-
-
-def _number_alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many lines two texts begin with alike."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    write_atomic(path, mark + (text.replace("\n", "\r\n") if b"\r\n" in before else text))

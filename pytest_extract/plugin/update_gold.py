@@ -311,7 +311,7 @@ def _edit_lines(change: GoldChange, root: Path) -> Iterator[Line]:
     edits = [GoldEdit(*edit) for edit in (*change.edits, *change.kept)]
     path = Path(change.path)
     paths = [(*change.steps, *edit.steps) for edit in edits]
-    numbers = gold_lines_of(path, tuple(change.steps), change.first_line, paths)
+    numbers = gold_lines_of(path, change.first_line, paths)
     shown = display_path(path, root)
     for index, (edit, number) in enumerate(zip(edits, numbers, strict=True)):
         before, after = (side[0] if side else MISSING for side in (edit.old, edit.new))

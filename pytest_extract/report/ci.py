@@ -164,9 +164,7 @@ def _gold_lines(case: Case | None, findings: Sequence[Finding]) -> list[int | No
         return [None] * len(findings)
     there = [finding for finding in findings if finding.result.gold is not MISSING]
     places = [(*case.gold_steps, *finding.result.path) for finding in there]
-    lines = dict(
-        zip(map(id, there), gold_lines_of(case.gold_path, case.gold_steps, case.gold_line, places), strict=True)
-    )
+    lines = dict(zip(map(id, there), gold_lines_of(case.gold_path, case.gold_line, places), strict=True))
     return [lines.get(id(finding)) for finding in findings]
 
 

@@ -273,8 +273,7 @@ def test_a_gold_file_keeps_line_ends_mark_and_rights(tmp_path):
 @pytest.mark.parametrize(
     ("before", "gold", "after"),
     [
-        ('{\n "a": 1,\r\n "b": 1\n}\n', {"a": 2, "b": 1}, '{\n "a": 2,\r\n "b": 1\n}\n'),
-        ('{\r\n "a": 1,\r\n "b": 1\n}', {"a": 1, "b": 1, "c": 1}, '{\r\n "a": 1,\r\n "b": 1,\n "c": 1\r\n}'),
+        ('{\r\n "a": 1,\r\n "b": 1\r\n}', {"a": 1, "b": 2, "c": 1}, '{\r\n "a": 1,\r\n "b": 2,\r\n "c": 1\r\n}'),
         ('{\r\n "a": 1,\r\n "b": 1\r\n}', {"a": 1}, '{\r\n "a": 1\r\n}'),
     ],
 )

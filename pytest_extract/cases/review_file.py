@@ -13,7 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_extract.cases.sources import Steps, read_source
+from pytest_extract.cases.sources import Steps, read_value
+from pytest_extract.core.result_json import from_json, to_json
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.files import write_atomic
@@ -31,20 +32,9 @@ class Candidate:
     that cannot be said.
     """
 
-    value: Json | Missing
+    value: Json | Missing = MISSING
     sources: tuple[str, ...] = ()
     evidence: str | None = None
-
-    def to_dict(self) -> dict[str, Json]:
-        """Return the candidate as JSON."""
-        value = {"absent": True} if self.value is MISSING else {"value": self.value}
-        return {**value, "sources": [*self.sources], "evidence": self.evidence}
-
-    @classmethod
-    def from_dict(cls, raw: Mapping[str, Any]) -> Candidate:
-        """Read what `to_dict` writes."""
-        value = MISSING if raw.get("absent") is True else raw["value"]
-        return cls(value=value, sources=tuple(map(str, raw.get("sources", ()))), evidence=raw.get("evidence"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,42 +68,6 @@ class GoldReview:
     open: Mapping[str, OpenField] = field(default_factory=lambda: MappingProxyType({}))
     decisions: Mapping[str, FieldDecision] = field(default_factory=lambda: MappingProxyType({}))
 
-    def to_dict(self) -> dict[str, Json]:
-        """Return the review as JSON."""
-        disputed = {
-            path: {"why": each.why, "candidates": [candidate.to_dict() for candidate in each.candidates]}
-            for path, each in self.open.items()
-        }
-        decided = {
-            path: {"decision": each.decision, "by": each.by, "at": each.at} for path, each in self.decisions.items()
-        }
-        return {
-            "reviewed": self.reviewed,
-            "sources": [*self.sources],
-            "agreed": self.agreed,
-            "open": disputed,
-            "decisions": decided,
-        }
-
-    @classmethod
-    def from_dict(cls, raw: Mapping[str, Any]) -> GoldReview:
-        """Read what `to_dict` writes; raises LookupError, TypeError or ValueError for anything else."""
-        return cls(
-            reviewed=raw["reviewed"] is True,
-            sources=tuple(map(str, raw.get("sources", ()))),
-            agreed=int(raw.get("agreed", 0)),
-            open={
-                path: OpenField(
-                    why=str(each["why"]), candidates=tuple(map(Candidate.from_dict, each.get("candidates", ())))
-                )
-                for path, each in raw.get("open", {}).items()
-            },
-            decisions={
-                path: FieldDecision(decision=str(each["decision"]), by=str(each["by"]), at=str(each["at"]))
-                for path, each in raw.get("decisions", {}).items()
-            },
-        )
-
     def without_open(self, path: str) -> GoldReview:
         """Return the review with one field less to decide."""
         return replace(self, open={name: each for name, each in self.open.items() if name != path})
@@ -136,14 +90,11 @@ def read_reviews(path: Path) -> dict[str, GoldReview]:
     """Return the reviews of a file by the names of golds; nothing where it is not there. Raises CaseFileError."""
     if not path.is_file():
         return {}
-    source = read_source(path)
-    problem = source.parsed.problems[0].message if source.parsed.problems else None
+    value: Any = read_value(path)
     try:
-        found = {name: GoldReview.from_dict(raw) for name, raw in source.value["golds"].items()}
+        return {name: from_json(GoldReview, raw) for name, raw in value["golds"].items()}
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        problem = problem or f"is no file of reviews: {type(error).__name__}: {error}"
-        raise CaseFileError(problem, path=path, line=1, column=1) from None
-    return found
+        raise CaseFileError(f"is no file of reviews: {type(error).__name__}: {error}", path=path, line=1) from None
 
 
 def write_review(gold_path: Path, name: str, review: GoldReview) -> None:
@@ -158,10 +109,9 @@ def change_reviews(gold_path: Path, names: Iterable[str], change: Callable[[Gold
     reviews = {**before, **{name: change(before.get(name, REVIEWED)) for name in names}}
     if all(each is before.get(name, REVIEWED) for name, each in reviews.items()):
         return
+    golds = {key: to_json(each) for key, each in reviews.items()}
     try:
-        text = json.dumps(
-            {"golds": {key: each.to_dict() for key, each in reviews.items()}}, indent=2, ensure_ascii=True
-        )
+        text = json.dumps({"golds": golds}, indent=2, allow_nan=False)
     except ValueError as error:
         raise StoreError(f"{path}: a candidate is no JSON: {error}") from None
     write_atomic(path, text + "\n")

@@ -20,12 +20,12 @@ from typing import Any, Final, NamedTuple
 
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.sources import (
-    YAML_SUFFIXES,
     SourceFile,
     Steps,
     TextError,
     TextRange,
     TextTarget,
+    language_of,
     parse_source,
     reached,
     read_text,
@@ -322,7 +322,7 @@ def update_gold(case: Case, value: Json, removed: Collection[Steps] = ()) -> boo
     Raises StoreError, CaseFileError.
     """
     if case.gold_is_missing and not case.gold_path.exists():
-        write_atomic(case.gold_path, new_text(value, is_yaml=case.gold_path.suffix.lower() in YAML_SUFFIXES))
+        write_atomic(case.gold_path, new_text(value, is_yaml=language_of(case.gold_path) == "yaml"))
         return True
     source, lines = _gold_text(case)
     old = _found(source, case.gold_steps, case)
@@ -397,7 +397,7 @@ def _gold_text(case: Case) -> tuple[SourceFile, list[str]]:
 def _source(path: Path, line: int) -> tuple[SourceFile, list[str]]:
     """Return the text that holds a case or gold, and that of its file: cut into lines where it is one of a dataset."""
     text = read_text(path, MOST_BULK_BYTES)
-    if path.suffix.lower() in YAML_SUFFIXES:
+    if language_of(path) == "yaml":
         return parse_source(path, text, "yaml"), [text]
     if line == 1:
         with suppress(CaseFileError):  # the first line of a dataset

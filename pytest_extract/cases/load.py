@@ -26,8 +26,8 @@ from pytest_extract.cases.keys import (
     checked_value,
     merge_defaults,
 )
-from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Prompt, Thresholds
-from pytest_extract.cases.patterns import has_value, is_skipped, without_absence
+from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Thresholds
+from pytest_extract.cases.patterns import declared, has_value, is_skipped, unknown_field, without_absence, without_score
 from pytest_extract.cases.review_file import review_name
 from pytest_extract.cases.sources import (
     Mistake,
@@ -40,11 +40,12 @@ from pytest_extract.cases.sources import (
     no_file,
     parse_source,
     path_and_pointer,
+    path_from,
     pointer_advice,
     pointer_steps,
     reached,
     read_lines,
-    read_text,
+    read_source,
 )
 from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.case_result import Origin
@@ -61,39 +62,331 @@ if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
     from pytest_extract.documents.altered import Alteration
 
-
 T = TypeVar("T")
+
+SUFFIXES = (".extract.yaml", ".extract.yml")
+PLACEHOLDERS: Final = ("{stem}", "{name}", "{path}")
+"""What stands for a document in the keys of FILLED_KEYS, and in tags."""
+FILLED_KEYS: Final = ("id", "gold", "prompt", "question")
+_MAGIC = re.compile(r"[*?\[]")
+_A_CASE: Final = "a mapping with document, schema and gold"
+
+
+class MatchedDocument(NamedTuple):
+    """A document that a pattern matches.
+
+    file: its path relative to the folder of the pattern, with `/`. path: the part of it that the wildcards match,
+    without suffix: the case's id, which stays the same when other documents come and go.
+    """
+
+    file: str
+    path: str
+
+    def filled(self, text: str) -> str:
+        """Return a text with the placeholders replaced; other braces stay."""
+        name = PurePosixPath(self.file)
+        for placeholder, value in zip(PLACEHOLDERS, (name.stem, name.name, self.path), strict=True):
+            text = text.replace(placeholder, value)
+        return text
+
+
+def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[MatchedDocument]:
+    """Yield the files that the patterns match, sorted, each once; what is hidden is left out.
+
+    Raises CaseFileError, with the pattern in its message, for one that matches nothing or cannot be used.
+    """
+    seen: set[str] = set()
+    for pattern in patterns:
+        parts = PurePosixPath(pattern).parts
+        fixed = next((at for at, part in enumerate(parts) if _MAGIC.search(part)), len(parts) - 1)
+        base = folder.joinpath(*parts[:fixed])
+        try:
+            paths = [path for path in base.glob("/".join(parts[fixed:])) if path.is_file()]
+        except (ValueError, NotImplementedError, OSError) as error:
+            raise CaseFileError(f"the pattern {pattern!r} cannot be used: {error}", path=folder) from None
+        names = sorted(path.relative_to(base).as_posix() for path in paths)
+        found = [name for name in names if not any(part.startswith(".") for part in PurePosixPath(name).parts)]
+        if not found:
+            raise CaseFileError(f"no document matches {pattern!r} in {folder}", path=folder)
+        for name in found:
+            file = PurePosixPath(*parts[:fixed], name).as_posix()
+            if file not in seen:
+                seen.add(file)
+                yield MatchedDocument(file, PurePosixPath(name).with_suffix("").as_posix())
+
+
+def filled_keys(values: Mapping[str, Any], document: MatchedDocument) -> dict[str, Any]:
+    """Return the checked keys of a case for one of the documents, its id included."""
+    filled = {"id": document.path, **values}
+    for key in FILLED_KEYS:
+        if isinstance(filled.get(key), str):
+            filled[key] = document.filled(filled[key])
+    if "tags" in filled:
+        filled["tags"] = {name: document.filled(value) for name, value in filled["tags"].items()}
+    return {**filled, "document": document.file}
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedFile:
+    """What a case file gives: the cases that can run, and every mistake, both in the order of the file."""
+
+    path: Path
+    cases: tuple[Case, ...]
+    errors: tuple[CaseFileError, ...]
+
+
+def case_name(path: Path) -> str:
+    """Return the name of a case file without its suffix: the id of its one case, unless the case has its own."""
+    name = path.name
+    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), None) or path.stem
+
+
+def load_cases(path: Path, cache: SchemaCache | None = None) -> LoadedFile:
+    """Load every case of a file; a user's mistake is never raised, it is one of `errors`.
+
+    A mistake keeps only its own case from running; one in `defaults` keeps the cases that use what is wrong.
+    `cache` holds what files share; hand the same one to every call of a collection. No document is opened.
+    """
+    loader = _Loader(path, SchemaCache() if cache is None else cache)
+    try:
+        source = read_source(path, "yaml")
+    except CaseFileError as error:
+        return LoadedFile(path, (), (error,))
+    cases = tuple(loader.load(source))
+    return LoadedFile(path, cases, errors_of(loader.mistakes, path) if loader.mistakes else ())
+
+
+class _Loader:
+    """Loads one case file."""
+
+    def __init__(self, path: Path, cache: SchemaCache) -> None:
+        self.mistakes: list[Mistake] = []
+        self._name = case_name(path)
+        self._cache = cache
+        self._ids: dict[str, tuple[int, Steps]] = {}
+
+    def load(self, source: SourceFile) -> Iterator[Case]:
+        """Yield the cases of the file; its mistakes are in `mistakes` when the iteration is over."""
+        root = source.value
+        self.mistakes += source.mistakes
+        if not isinstance(root, dict):
+            found = "an empty file" if root is None else json_type(root)
+            self._tell(source, (), f"a case file is {_A_CASE}, or with cases or dataset; found {found}")
+            return
+        defaults = self._defaults(source, root)
+        if any(not mistake.steps for mistake in source.mistakes):
+            return
+        forms = [key for key in ("cases", "dataset") if key in root]
+        for key in root if forms else ():
+            if key in case_keys():
+                self._tell(source, (key,), f"`{key}` beside `{forms[0]}`: put it under `defaults`", on_key=True)
+            elif key not in FILE_KEYS:
+                self._tell(source, (key,), f"unknown key {key!r}{nearest(key, FILE_KEYS)}", on_key=True)
+        if len(forms) > 1:
+            self._tell(source, ("dataset",), "has both `cases` and `dataset`; keep one", on_key=True)
+        elif "cases" in root:
+            yield from self._cases(source, root["cases"], defaults)
+        elif "dataset" in root:
+            yield from self._dataset(source, root["dataset"], defaults)
+        else:
+            own = {key: value for key, value in root.items() if key not in FILE_KEYS}
+            yield from self._case(source, (), own, defaults, self._name, 1)
+
+    def _tell(self, source: SourceFile, steps: Steps, message: str, *, on_key: bool = False) -> None:
+        self.mistakes.append(Mistake(source, steps, message, on_key))
+
+    def _tell_unread(self, error: CaseFileError, source: SourceFile, key: str, path: str) -> None:
+        """Tell of a file that cannot be read: its own mistake, or that it is not there."""
+        self.mistakes.append(mistake_in(error) if is_file(path) else Mistake(source, (key,), no_file(key, Path(path))))
+
+    def _defaults(self, source: SourceFile, root: dict[str, Json]) -> CheckedKeys | None:
+        value = root.get("defaults")
+        steps: Steps = ("defaults",)
+        if value is None:
+            return None
+        if isinstance(value, str):
+            path = path_from(source.folder, value)
+            try:
+                source, steps = self._cache.defaults(path), ()
+            except CaseFileError as error:
+                self._tell_unread(error, source, "defaults", path)
+                return CheckedKeys(source, steps, {}, clean={}, invalid=frozenset(), broken=True)
+            self.mistakes += source.mistakes
+            value = source.value
+        if not isinstance(value, dict):
+            message = f"`defaults` must be a mapping of case keys, or the path of a YAML file, not {json_type(value)}"
+            self._tell(source, steps, message)
+            return CheckedKeys(source, steps, {}, clean={}, invalid=frozenset(), broken=True)
+        return check_keys(source, steps, value, self.mistakes)
+
+    def _cases(self, source: SourceFile, cases: Json, defaults: CheckedKeys | None) -> Iterator[Case]:
+        if not isinstance(cases, list) or not cases:
+            self._tell(source, ("cases",), "`cases` must be a list with at least one case")
+            return
+        lines = source.parsed.rows.get("cases") or [1] * len(cases)  # an alias has no lines of its own
+        for index, (raw, line) in enumerate(zip(cases, lines, strict=True)):
+            yield from self._case(source, ("cases", index), raw, defaults, f"{self._name}-{index + 1}", line)
+
+    def _dataset(self, source: SourceFile, value: Json, defaults: CheckedKeys | None) -> Iterator[Case]:
+        if not isinstance(value, str) or not value.strip():
+            self._tell(source, ("dataset",), f"`dataset` must be the path of a JSONL file, not {json_type(value)}")
+            return
+        path = path_from(source.folder, value)
+        is_empty = True
+        try:
+            for number, line in read_lines(Path(path)):
+                if isinstance(line, CaseFileError):
+                    self.mistakes.append(mistake_in(line))
+                elif line.strip():
+                    yield from self._record(Path(path), line, number, defaults)
+                else:
+                    continue
+                is_empty = False
+        except CaseFileError as error:
+            self._tell_unread(error, source, "dataset", path)
+            return
+        if is_empty:
+            message = f"`dataset`: {path} has no line; a dataset is JSONL with at least one case, an object a line"
+            self._tell(source, ("dataset",), message)
+
+    def _record(self, path: Path, line: str, number: int, defaults: CheckedKeys | None) -> Iterator[Case]:
+        try:
+            source = parse_source(path, line, "json", number)
+        except CaseFileError as error:
+            self.mistakes.append(mistake_in(error))
+            return
+        self.mistakes += source.mistakes
+        yield from self._case(source, (), source.value, defaults, f"{self._name}-{number}", number)
+
+    def _case(
+        self, source: SourceFile, steps: Steps, raw: Json, defaults: CheckedKeys | None, name: str, line: int
+    ) -> Iterator[Case]:
+        if not isinstance(raw, dict):
+            self._tell(source, steps, f"a case is {_A_CASE}, not {json_type(raw)}")
+            return
+        begin = len(self.mistakes)
+        own = check_keys(source, steps, raw, self.mistakes)
+        settings = merge_defaults(own, defaults)
+        is_broken = own.broken or (defaults is not None and defaults.broken)
+        if "documents" in settings.values and len(self.mistakes) == begin and not is_broken:
+            yield from self._case_of_each(settings, line)
+            return
+        name = str(settings.values.get("id", name))
+        other = self._ids.setdefault(name, (line, steps))
+        if other != (line, steps):
+            self._tell(source, (*steps, "id"), f"the id {name!r} is taken by the case of line {other[0]}")
+        yield from self._built(settings, name, line, begin, is_broken=is_broken)
+
+    def _built(
+        self, settings: CaseSettings, name: str, line: int, begin: int, *, is_broken: bool = False
+    ) -> Iterator[Case]:
+        """Yield a case and those that its `variants` make of it; a run that writes golds has no use for them."""
+        case = CaseBuilder(settings, self._cache, self.mistakes).build(name, line)
+        if case is None or is_broken or len(self.mistakes) > begin:
+            return
+        yield case
+        if "variants" in settings.values and not self._cache.updates_golds:
+            layer = settings.layer_of("variants")
+            for altered in altered_cases(case, settings.values["variants"]):
+                if altered.id in self._ids:
+                    message = f"the id {altered.id!r} is taken; keep one of the variants, or cases, that have it"
+                    self._tell(layer.source, (*layer.steps, "variants"), message)
+                    continue
+                self._ids[altered.id] = (case.line, (*case.steps, "variants"))
+                yield altered
+
+    def _case_of_each(self, settings: CaseSettings, line: int) -> Iterator[Case]:
+        """Yield a case for each document that the patterns of `documents` match."""
+        layer = settings.layer_of("documents")
+        at = (*layer.steps, "documents")
+        golds: dict[str, str] = {}
+        place = line, settings.own.steps
+        try:
+            for document in matched_documents(Path(layer.source.folder), settings.values["documents"]):
+                values = filled_keys(settings.values, document)
+                name, gold = str(values["id"]), values.get("gold")
+                unfit = checked_value("id", name, at)[1]
+                if unfit:
+                    self._tell(layer.source, at, f"the id of {document.file} {unfit[0].message}")
+                elif self._ids.setdefault(name, place) != place or name in golds:
+                    message = (
+                        f"{document.file} has the id {name!r} of another case; write `id` with {{name}} or {{path}}, "
+                        "or give each pattern its own entry of `cases`, with an `id` of its own"
+                    )
+                    self._tell(layer.source, at, message)
+                elif isinstance(gold, str) and gold in golds.values():
+                    message = (
+                        f"{document.file} has the gold {gold} of another document; write it with {{path}} or {{name}}"
+                    )
+                    self._tell(layer.source, at, message)
+                else:
+                    golds[name] = gold if isinstance(gold, str) else ""
+                    yield from self._built(replace(settings, values=values), name, line, len(self.mistakes))
+        except CaseFileError as error:
+            self._tell(layer.source, at, f"`documents`: {error.message}")
+
+
+# --- one case
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 GOLD_ERRORS: Final = 5
 """Schema violations of one gold that are listed."""
 ALLOW_UNCOMPARED: Final = "declare what stands there, or take the gold as it is with `uncompared: allow`"
-UNCHANGED_KEYS: Final = ({*case_keys()} & Case.__dataclass_fields__.keys()) - {
-    "id", "document", "schema", "gold", "prompt", "semantics", "modality", "tags", "repeat", "accept", "absent",
-    "known_failures", "gates", "thresholds", "overrides", "uncompared", "auto_accept",
-}  # fmt: skip
-"""Keys whose checked value is a field of `Case` as it is; `_case` makes the fields of the others."""
 ACCEPT_RULE: Final = "mend the gold or the rule (`severity: warning` and `gates: {rules: false}` only report it)"
 ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`"
 
 
-@dataclass(frozen=True, slots=True)
-class _Gold:
+def _frozen(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType(dict(value))
+
+
+def _by_field(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    return MappingProxyType({usual(field): said for field, said in value.items()})
+
+
+def _auto_accept(value: Mapping[str, Any]) -> AutoAccept:
+    return AutoAccept(**{**value, "fields": _by_field(value.get("fields", {}))})
+
+
+def _known_failures(value: Iterable[KnownFailure]) -> tuple[KnownFailure, ...]:
+    return tuple(replace(entry, path=usual(entry.path)) for entry in value)
+
+
+def _thresholds(value: Mapping[str, Any]) -> Thresholds:
+    """Return the bounds; `pass_rate: 1.0` where they name no measure and no field."""
+    measures, fields = bounded_measures(value), value.get("fields") or {}
+    return Thresholds(
+        measures=MappingProxyType(measures if measures or fields else {"pass_rate": 1.0}),
+        fields=_by_field(fields),
+        max_cost_usd=value.get("max_cost_usd"),
+        max_latency_s=value.get("max_latency_s"),
+    )
+
+
+_FINISHED: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+    {
+        "tags": _frozen,
+        "overrides": _frozen,
+        "accept": _by_field,
+        "absent": _by_field,
+        "known_failures": _known_failures,
+        "thresholds": _thresholds,
+        "auto_accept": _auto_accept,
+        "gates": GateConfig.from_json,
+    }
+)
+"""What makes the field of a `Case` of the checked value of a key; all cases that say the same share what it makes."""
+_AS_THEY_ARE: Final = ({*case_keys()} & Case.__dataclass_fields__.keys()) - {
+    *_FINISHED, "id", "document", "schema", "gold", "prompt", "semantics", "modality", "uncompared"
+}  # fmt: skip
+"""Keys whose checked value is a field of `Case` as it is."""
+
+
+class _Gold(NamedTuple):
     value: Json
     source: SourceFile
     steps: Steps
     is_missing: bool = False
-
-
-class _Parts(NamedTuple):
-    document: Document
-    schema: SchemaPlace
-    scorer: Scorer
-    gold: _Gold
-    prompt: Prompt | None
-    gates: GateConfig
-    uncompared: Uncompared | None
-    draft: bool
 
 
 class CaseBuilder:
@@ -108,81 +401,61 @@ class CaseBuilder:
 
     def build(self, name: str, line: int) -> Case | None:
         """Return the case, or None after adding every mistake that keeps it from running."""
+        values, own = self._values, self._settings.own
         self._require()
-        document = self._document()
-        schema = self._schema()
-        gold = self._gold()
-        prompt = self._read("prompt", self._values["prompt"], self._cache.prompt) if "prompt" in self._values else None
+        document, schema, gold = self._document(), self._schema(), self._gold()
+        prompt = self._read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
         scorer = self._scorer(schema) if schema is not None else None
-        gates = self._shared(GateConfig.from_json, "gates", self._cache.gates)
+        finished = {key: self._cache.once(make, values[key]) for key, make in _FINISHED.items() if key in values}
+        gates = finished.setdefault("gates", self._cache.gates)
         if scorer is not None:
             self._check_fields(scorer, None if gold is None else gold.value)
-        if (
-            schema is not None
-            and self._schema_holds(schema, gates)
-            and gold is not None
-            and gates.schema
-            and not self._cache.updates_golds
-        ):
-            self._check_gold(self._cache.validator(schema), gold)
-        if schema is not None and scorer is not None and gold is not None and scorer.rules:
-            self._check_rules(name, scorer, schema, gold, gates)
-        if "variants" in self._values and gold is not None and not gold.is_missing:
-            for path in unsuited_fields(self._values["variants"], gold.value):
-                self._add_mistake(f"`variants`: the gold has no single value at {path!r} to take out", "variants")
+        is_sound = schema is not None and self._schema_holds(schema, gates)
         draft = gold is not None and self._is_draft(name, gold)
-        uncompared = (
-            self._uncompared(scorer, gold) if scorer is not None and gold is not None and not gold.is_missing else None
-        )
+        uncompared = None
+        if gold is not None and not gold.is_missing:
+            if schema is not None and scorer is not None and not self._cache.updates_golds:
+                if is_sound and gates.schema:
+                    self._check_gold(self._cache.validator(schema), gold)
+                self._check_rules(name, scorer, schema, gold, gates)
+            for path in unsuited_fields(values["variants"], gold.value) if "variants" in values else ():
+                self._tell_of_key(f"`variants`: the gold has no single value at {path!r} to take out", "variants")
+            uncompared = self._uncompared(scorer, gold) if scorer is not None else None
         if len(self._mistakes) > self._begin or self._settings.invalid:
             return None
         if document is None or schema is None or scorer is None or gold is None:
             return None  # the defaults that may name them cannot be read
-        return self._case(name, line, _Parts(document, schema, scorer, gold, prompt, gates, uncompared, draft))
-
-    def _case(self, name: str, line: int, parts: _Parts) -> Case:
-        values, schema, gold = self._values, parts.schema, parts.gold
         return Case(
             id=name,
-            path=self._settings.own.source.path,
+            path=own.source.path,
             line=line,
-            steps=self._settings.own.steps,
-            document=parts.document,
+            steps=own.steps,
+            document=document,
             schema=schema.value,
-            scorer=parts.scorer,
+            scorer=scorer,
             gold=gold.value,
             gold_path=gold.source.path,
             gold_steps=gold.steps,
             gold_line=gold.source.first_line,
             gold_is_missing=gold.is_missing,
-            draft=parts.draft,
+            draft=draft,
             schema_path=schema.source.path,
             schema_sha256=schema.sha256,
             schema_files=tuple([file.path for file in schema.others]),
-            prompt=parts.prompt,
-            semantics=parts.scorer.semantics,
-            modality=values.get("modality") or modality_of(parts.document.media_type),
-            tags=self._shared(_frozen, "tags", NOTHING),
-            repeat=values.get("repeat") or self._cache.repeat,
-            accept=self._shared(_by_field, "accept", NOTHING),
-            absent=self._shared(_by_field, "absent", NOTHING),
-            known_failures=self._shared(_known_failures, "known_failures", ()),
-            gates=parts.gates,
-            thresholds=self._shared(_thresholds, "thresholds", self._cache.thresholds),
-            auto_accept=self._shared(_auto_accept, "auto_accept", None),
-            overrides=self._shared(_frozen, "overrides", NOTHING),
-            uncompared=parts.uncompared,
-            **{key: value for key, value in values.items() if key in UNCHANGED_KEYS},
+            prompt=prompt,
+            semantics=scorer.semantics,
+            modality=values.get("modality") or modality_of(document.media_type),
+            uncompared=uncompared,
+            **finished,
+            **{key: value for key, value in values.items() if key in _AS_THEY_ARE},
         )
 
-    def _shared(self, make: Callable[[Any], T], key: str, otherwise: T) -> T:
-        """Return what `make` gives for the value of a key, the same object for all cases that have the same value."""
-        value = self._values.get(key)
-        return self._cache.once(make, value) if value else otherwise
+    def _tell(self, source: SourceFile, steps: Steps, message: str, *, on_key: bool = False) -> None:
+        self._mistakes.append(Mistake(source, steps, message, on_key))
 
-    def _add_mistake(self, message: str, key: str, *below: str | int, on_key: bool = False) -> None:
+    def _tell_of_key(self, message: str, key: str, *below: str | int, on_key: bool = False) -> None:
         layer = self._settings.layer_of(key, *below)
-        self._mistakes.append(Mistake(layer.source, (*layer.steps, key, *below), message, on_key))
+        self._tell(layer.source, (*layer.steps, key, *below), message, on_key=on_key)
 
     def _require(self) -> None:
         own, defaults = self._settings.own, self._settings.defaults
@@ -194,17 +467,15 @@ class CaseBuilder:
         if not given & {*DOCUMENT_FORMS} and not is_misspelt("document", slips):
             missing.append("either `document` (a path), `documents` (a pattern) or `text`")
         if missing:
-            *most, last = missing
-            needed = f"{', '.join(most)} and {last}" if most else last
-            self._mistakes.append(Mistake(own.source, own.steps, f"the case needs {needed}"))
-        layers = (own,) if defaults is None else (own, defaults)
-        forms = next(filter(None, ([form for form in DOCUMENT_FORMS if form in layer.raw] for layer in layers)), [])
+            self._tell(own.source, own.steps, f"the case needs {' and '.join(missing)}")
+        raw = own.raw if defaults is None or own.raw.keys() & {*DOCUMENT_FORMS} else defaults.raw
+        forms = [form for form in DOCUMENT_FORMS if form in raw]
         if len(forms) > 1:
             both = f"both `{forms[0]}` and `{forms[1]}`"
-            self._add_mistake(f"the case has {both}; keep one of them", forms[-1], on_key=True)
+            self._tell_of_key(f"the case has {both}; keep one of them", forms[-1], on_key=True)
 
     def _place(self, key: str, name: str) -> str:
-        return self._cache.place(self._settings.layer_of(key).source.folder, name)
+        return path_from(self._settings.layer_of(key).source.folder, name)
 
     def _read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
         """Read the file that a key names; a mistake of the file's own keeps its own place."""
@@ -219,32 +490,42 @@ class CaseBuilder:
             else:
                 can_be_made = key == "gold" and "#/" not in self._values["gold"]
                 hint = "; make it with --extract-update-gold=new" if can_be_made else ""
-                self._add_mistake(no_file(key, Path(place)) + hint, key)
+                self._tell_of_key(no_file(key, Path(place)) + hint, key)
             return None
 
     def _is_url(self, key: str, name: str) -> bool:
         if not _URL.match(name):
             return False
-        self._add_mistake(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
+        self._tell_of_key(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
         return True
 
     def _document(self) -> Document | None:
         if "text" in self._values:
             return Document(text=self._values["text"])
-        if "document" not in self._values:
-            return None
-        name = self._values["document"]
-        if self._is_url("document", name):
+        name = self._values.get("document")
+        if name is None or self._is_url("document", name):
             return None
         place = self._place("document" if "documents" not in self._values else "documents", name)
         if not is_file(place):
-            self._add_mistake(no_file("document", Path(place)), "document")
+            self._tell_of_key(no_file("document", Path(place)), "document")
             return None
         return Document(path=place)
 
-    def _path_and_pointer(self, key: str, value: str) -> tuple[str, str]:
-        """Split a path from the JSON pointer after its `#`, which may also be part of the file's name."""
-        return path_and_pointer(value, lambda name: is_file(self._place(key, name)))
+    def _part_of_file(self, key: str) -> tuple[SourceFile, str, Steps] | None:
+        """Return the file that a key names, and pointer and place of the part that it means there."""
+        name, pointer = path_and_pointer(self._values[key], lambda name: is_file(self._place(key, name)))
+        source = self._read(key, name, self._cache.source)
+        if source is None:
+            return None
+        steps = pointer_steps(source.value, pointer)
+        if steps is None:
+            advice = pointer_advice(source.value, pointer)
+            message = f"`{key}`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}"
+            self._tell_of_key(message, key)
+            return None
+        found = mistakes_around(source, steps)
+        self._mistakes.extend(found)
+        return None if found else (source, pointer, steps)
 
     def _schema(self) -> SchemaPlace | None:
         value = self._values.get("schema")
@@ -252,36 +533,26 @@ class CaseBuilder:
             return None
         if not isinstance(value, str):
             layer = self._settings.layer_of("schema")
-            return self._cache.inline_schema(value, layer.source, (*layer.steps, "schema"))
-        name, pointer = self._path_and_pointer("schema", value)
-        source = self._read("schema", name, self._cache.source)
-        if source is None:
-            return None
-        place = self._cache.schema_in(source, pointer)
+            return self._cache.inline_schema(layer.source, (*layer.steps, "schema"))
+        part = self._part_of_file("schema")
+        place = None if part is None else self._cache.schema_in(*part[:2])
         if place is None:
-            advice = pointer_advice(source.value, pointer)
-            self._add_mistake(
-                f"`schema`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}", "schema"
-            )
             return None
-        found = mistakes_around(source, place.steps)
-        self._mistakes.extend(found)
         from pytest_extract.schema_tools.resolve import is_gemini
 
         inner = wrapped_schema(place.value)
         if inner is not None:
-            at = f"{name}#{pointer}/{inner}"
-            self._add_mistake(
-                f"`schema` declares nothing at its root: the schema is its '{inner}'; write `{at}`", "schema"
-            )
+            at = f"{value if '#' in value else f'{value}#'}/{inner}"
+            message = f"`schema` declares nothing at its root: the schema is its '{inner}'; write `{at}`"
         elif is_gemini(place.value):
-            self._add_mistake(
+            message = (
                 f"`schema` is of Gemini's dialect (types in capitals), not JSON Schema; "
-                f"`pytest-extract schema resolve {value} --from gemini -o FILE` translates it",
-                "schema",
+                f"`pytest-extract schema resolve {value} --from gemini -o FILE` translates it"
             )
-            return None
-        return None if found or inner is not None else place
+        else:
+            return place
+        self._tell_of_key(message, "schema")
+        return None
 
     def _gold(self) -> _Gold | None:
         if "gold" not in self._values:
@@ -294,20 +565,8 @@ class CaseBuilder:
             path = Path(self._place("gold", value))
             if not path.exists():
                 return _Gold(None, SourceFile(path, "", "json", ParsedFile(None)), (), is_missing=True)
-        name, pointer = self._path_and_pointer("gold", value)
-        source = self._read("gold", name, self._cache.source)
-        if source is None:
-            return None
-        steps = pointer_steps(source.value, pointer)
-        if steps is None:
-            advice = pointer_advice(source.value, pointer)
-            self._add_mistake(
-                f"`gold`: nothing stands at the pointer {pointer!r} of {source.path.name}{advice}", "gold"
-            )
-            return None
-        found = mistakes_around(source, steps)
-        self._mistakes.extend(found)
-        return None if found else _Gold(reached(source.value, steps), source, steps)
+        part = self._part_of_file("gold")
+        return None if part is None else _Gold(reached(part[0].value, part[2]), part[0], part[2])
 
     def _is_draft(self, case_id: str, gold: _Gold) -> bool:
         """Whether nobody has reviewed the gold, as the file beside it says."""
@@ -319,71 +578,50 @@ class CaseBuilder:
             return False
 
     def _scorer(self, schema: SchemaPlace) -> Scorer | None:
-        values = self._values
-        compiled = self._cache.scorer(
-            schema,
-            values.get("semantics"),
-            values.get("nulls"),
-            values.get("overrides", NOTHING),
-            values.get("post_process"),
-            values.get("rules"),
-        )
-        if not isinstance(compiled, tuple):
-            return compiled
-        for error in compiled:
-            self._add_schema_error(error, schema)
-        return None
+        how = {key: self._values.get(key) for key in ("semantics", "nulls", "post_process", "rules")}
+        try:
+            return self._cache.scorer(schema, **how, overrides=self._values.get("overrides", {}))
+        except SchemaError as found:
+            for error in found.errors:
+                self._tell_of_schema(error, schema)
+            return None
 
-    def _add_schema_error(self, error: SchemaError, schema: SchemaPlace) -> None:
+    def _tell_of_schema(self, error: SchemaError, schema: SchemaPlace) -> None:
         if error.override is not None:
-            self._add_mistake(
-                f"`overrides`: {error.override}: {error.message}", "overrides", error.override, on_key=True
-            )
-            return
-        if error.post is not None:
-            below = (error.post,) if isinstance(self._values["post_process"], list) else ()
-            self._add_mistake(f"`post_process`: {error.message}", "post_process", *below)
-            return
-        if error.rule is not None:
-            key = (
-                ()
-                if error.rule_key is None or isinstance(self._values["rules"][error.rule], str)
-                else (error.rule_key,)
-            )
-            self._add_mistake(f"`rules`: {error.message}", "rules", error.rule, *key)
-            return
-        steps = pointer_steps(schema.value, error.pointer) or ()
-        where = f"at {error.pointer}: " if error.pointer else ""
-        self._mistakes.append(Mistake(schema.source, schema.steps_to(steps), f"the schema {where}{error.message}"))
+            message = f"`overrides`: {error.override}: {error.message}"
+            self._tell_of_key(message, "overrides", error.override, on_key=True)
+        elif error.post is not None:
+            is_one = not isinstance(self._values["post_process"], list)
+            self._tell_of_key(f"`post_process`: {error.message}", "post_process", *(() if is_one else (error.post,)))
+        elif error.rule is not None:
+            is_text = error.rule_key is None or isinstance(self._values["rules"][error.rule], str)
+            key = () if is_text else (str(error.rule_key),)
+            self._tell_of_key(f"`rules`: {error.message}", "rules", error.rule, *key)
+        else:
+            steps = pointer_steps(schema.value, error.pointer) or ()
+            where = f"at {error.pointer}: " if error.pointer else ""
+            self._tell(schema.source, schema.steps_to(steps), f"the schema {where}{error.message}")
 
     def _check_fields(self, scorer: Scorer, gold: Json) -> None:
         scored = not self._cache.structure_only
+        program = scorer.program
         for layer in (self._settings.defaults, self._settings.own):
             if layer is None:
                 continue
             for field, steps in named_fields(layer.raw):
-                bounded = scored and steps[0] == "thresholds"
-                problem = self._cache.field_problem(field, scorer, gold, bounded=bounded)
+                problem = unknown_field(field, program, gold)
+                if problem is None and scored and steps[0] == "thresholds" and declared(field, program):
+                    problem = without_score(field, program)
                 if problem is not None:
-                    where = Mistake(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")
-                    self._mistakes.append(where)
-            if scored:
-                self._check_measures(layer, scorer)
+                    self._tell(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")
+            thresholds = layer.clean.get("thresholds", {})
+            for name in thresholds.get("measures", {}) if scored else ():
+                if name not in scorer.measures:
+                    known = nearest(name, scorer.measures) or "; `@extend.measure()` in a conftest.py makes one"
+                    steps = (*layer.steps, "thresholds", "measures", name)
+                    self._tell(layer.source, steps, f"no measure of the project is called {name!r}{known}", on_key=True)
         if scored and len(self._mistakes) == self._begin:
             self._check_absent(scorer, gold)
-
-    def _check_measures(self, layer: CheckedKeys, scorer: Scorer) -> None:
-        """Add a mistake for each bound of a measure that no extension gives."""
-        thresholds = layer.raw.get("thresholds")
-        given = thresholds.get("measures") if isinstance(thresholds, dict) else None
-        for name in given if isinstance(given, dict) else ():
-            if name not in scorer.measures:
-                known = nearest(name, scorer.measures) or "; `@extend.measure()` in a conftest.py makes one"
-                problem, steps = (
-                    f"no measure of the project is called {name!r}{known}",
-                    ("thresholds", "measures", name),
-                )
-                self._mistakes.append(Mistake(layer.source, (*layer.steps, *steps), problem, on_key=True))
 
     def _check_absent(self, scorer: Scorer, gold: Json) -> None:
         """Add a mistake for each rule of absence that changes nothing, or that the gold contradicts."""
@@ -396,36 +634,32 @@ class CaseBuilder:
             elif has_value(gold, field):
                 problem = f"{field!r} must stay empty, but the gold has a value there"
             if problem is not None:
-                self._add_mistake(problem, "absent", field, on_key=True)
+                self._tell_of_key(problem, "absent", field, on_key=True)
 
     def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
         problems = self._cache.validator(schema).problems
-        lost = () if problems or not gates.schema else self._cache.dangling(schema)
+        if problems and (gates.schema or not isinstance(schema.value, dict)):
+            for problem in problems:
+                message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
+                self._tell(schema.source, schema.steps_to(problem.path), message)
+        lost = self._cache.dangling(schema) if gates.schema and not problems else ()
         for each in lost:
             steps = schema.steps_to(pointer_steps(schema.value, each.pointer) or ())
-            self._mistakes.append(Mistake(schema.source, steps, f"the schema at {each.pointer}: {each.message}"))
-        if lost:
-            return False
-        if not problems or (not gates.schema and isinstance(schema.value, dict)):
-            return not problems
-        for problem in problems:
-            message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
-            self._mistakes.append(Mistake(schema.source, schema.steps_to(problem.path), message))
-        return False
+            self._tell(schema.source, steps, f"the schema at {each.pointer}: {each.message}")
+        return not problems and not lost
 
     def _uncompared(self, scorer: Scorer, gold: _Gold) -> Uncompared | None:
         """Return the gold values that no comparison reaches; a mistake where they are most of the gold."""
         found = find_uncompared(scorer.program, gold.value)
         allowed = self._cache.structure_only or self._values.get("uncompared") == "allow"
         if found is not None and found.is_most and not allowed:
-            where = (*gold.steps, *found.first)
-            self._mistakes.append(Mistake(gold.source, where, f"{found}; {ALLOW_UNCOMPARED}", on_key=True))
+            self._tell(gold.source, (*gold.steps, *found.first), f"{found}; {ALLOW_UNCOMPARED}", on_key=True)
         return found
 
     def _check_rules(self, name: str, scorer: Scorer, schema: SchemaPlace, gold: _Gold, gates: GateConfig) -> None:
         """Add a mistake for each rule across fields that the gold breaks, at the place of the rule."""
-        measured = (self._values.get("thresholds") or {}).keys() & {"rules_held"}
-        if gates.rules is False or (gates.rules is None and measured) or gold.is_missing or self._cache.updates_golds:
+        is_measured = "rules_held" in self._values.get("thresholds", {})
+        if gates.rules is False or (gates.rules is None and is_measured):
             return
         named = f"the gold of {name}" + ("" if gold.steps else f" ({gold.source.path.name})")
         for rule in scorer.rules:
@@ -435,10 +669,9 @@ class CaseBuilder:
             verb = "breaks" if result.status is RuleStatus.BROKEN else "has no values for"
             message = f"{named} {verb} the rule {rule.name!r}: {result.message}; {ACCEPT_RULE}"
             if rule.of_schema:
-                steps = schema.steps_to((RULES_KEYWORD, rule.index))
-                self._mistakes.append(Mistake(schema.source, steps, message))
+                self._tell(schema.source, schema.steps_to((RULES_KEYWORD, rule.index)), message)
             else:
-                self._add_mistake(f"`rules`: {message}", "rules", rule.index)
+                self._tell_of_key(f"`rules`: {message}", "rules", rule.index)
 
     def _check_gold(self, validator: Validator, gold: _Gold) -> None:
         if validator.is_valid(gold.value):
@@ -449,7 +682,21 @@ class CaseBuilder:
             if number == GOLD_ERRORS:
                 message = f"the gold does not satisfy its schema in more than {GOLD_ERRORS} places, this is the next"
             hint = f"; {ACCEPT_GOLD}" if number == 0 else ""
-            self._mistakes.append(Mistake(gold.source, (*gold.steps, *error.path), message + hint))
+            self._tell(gold.source, (*gold.steps, *error.path), message + hint)
+
+
+_KEYS: Final = object()
+_ITEMS: Final = object()
+_NAMES_OF_FIELDS: Final[tuple[tuple[Any, ...], ...]] = (
+    ("thresholds", "fields", _KEYS),
+    ("gates", "grounded", "fields", _ITEMS),
+    ("auto_accept", "fields", _KEYS),
+    ("accept", _KEYS),
+    ("absent", _KEYS),
+    ("evidence", _KEYS),
+    ("known_failures", _ITEMS, "path"),
+)
+"""Where the keys of a case name fields of the schema: in the keys of a mapping, or in texts of a list."""
 
 
 def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
@@ -457,28 +704,21 @@ def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
 
     The values are raw, so that a name is checked even if its value is invalid.
     """
-    limits = raw.get("thresholds")
-    fields = limits.get("fields") if isinstance(limits, dict) else None
-    if isinstance(fields, dict):
-        yield from ((name, ("thresholds", "fields", name)) for name in fields)
-    gates = raw.get("gates")
-    grounded = gates.get("grounded") if isinstance(gates, dict) else None
-    listed = grounded.get("fields") if isinstance(grounded, dict) else None
-    for index, name in enumerate(listed if isinstance(listed, list) else ()):
-        if isinstance(name, str):
-            yield name, ("gates", "grounded", "fields", index)
-    accepted = raw.get("auto_accept")
-    fields = accepted.get("fields") if isinstance(accepted, dict) else None
-    if isinstance(fields, dict):
-        yield from ((name, ("auto_accept", "fields", name)) for name in fields)
-    for key in ("accept", "absent", "evidence"):
-        named = raw.get(key)
-        if isinstance(named, dict):
-            yield from ((name, (key, name)) for name in named)
-    known = raw.get("known_failures")
-    for index, entry in enumerate(known if isinstance(known, list) else ()):
-        if isinstance(entry, dict) and isinstance(entry.get("path"), str):
-            yield entry["path"], ("known_failures", index, "path")
+
+    def names(value: Json, way: tuple[Any, ...], at: Steps) -> Iterator[tuple[str, Steps]]:
+        if not way:
+            if isinstance(value, str):
+                yield value, at
+        elif way[0] is _ITEMS:
+            for index, item in enumerate(value if isinstance(value, list) else ()):
+                yield from names(item, way[1:], (*at, index))
+        elif way[0] is _KEYS:
+            yield from ((name, (*at, name)) for name in (value if isinstance(value, dict) else ()))
+        elif isinstance(value, dict) and way[0] in value:
+            yield from names(value[way[0]], way[1:], (*at, way[0]))
+
+    for way in _NAMES_OF_FIELDS:
+        yield from names(raw, way, ())
 
 
 def is_misspelt(key: str, slips: Sequence[str]) -> bool:
@@ -493,35 +733,7 @@ def modality_of(media_type: str) -> Modality:
     return "audio" if media_type.startswith("audio/") else "text"
 
 
-def _frozen(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType(dict(value))
-
-
-def _by_field(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType({usual(field): said for field, said in value.items()})
-
-
-def _auto_accept(value: Mapping[str, Any]) -> AutoAccept | None:
-    fields = {usual(name): lowest for name, lowest in value.get("fields", {}).items()}
-    return AutoAccept(**{**value, "fields": fields})
-
-
-def _known_failures(value: Iterable[KnownFailure]) -> tuple[KnownFailure, ...]:
-    return tuple(replace(entry, path=usual(entry.path)) for entry in value)
-
-
-def _thresholds(clean: Mapping[str, Any]) -> Thresholds:
-    """Return the bounds; `pass_rate: 1.0` where they name no measure and no field."""
-    measures = bounded_measures(clean)
-    fields = clean.get("fields")
-    if not measures and not fields:
-        measures = {"pass_rate": 1.0}
-    return Thresholds(
-        measures=MappingProxyType(measures),
-        fields=_by_field(fields) if fields else NOTHING,
-        max_cost_usd=clean.get("max_cost_usd"),
-        max_latency_s=clean.get("max_latency_s"),
-    )
+# --- variants
 
 
 def unsuited_fields(given: Any, gold: Json) -> Iterator[str]:
@@ -580,288 +792,3 @@ def _without(case: Case, alteration: Alteration) -> Case:
         uncompared=None,
         rules=None,
     )
-
-
-_MAGIC = re.compile(r"[*?\[]")
-PLACEHOLDERS: Final = ("{stem}", "{name}", "{path}")
-"""What stands for a document in the keys of FILLED_KEYS."""
-FILLED_KEYS: Final = ("id", "gold", "prompt", "question")
-
-
-class MatchedDocument(NamedTuple):
-    """A document that a pattern matches.
-
-    file: its path relative to the folder of the pattern, with `/`. path: the part of it that the wildcards match,
-    without suffix: the case's id, which stays the same when other documents come and go.
-    """
-
-    file: str
-    path: str
-
-    def filled(self, text: str) -> str:
-        """Return a text with the placeholders replaced; other braces stay."""
-        name = PurePosixPath(self.file)
-        for placeholder, value in zip(PLACEHOLDERS, (name.stem, name.name, self.path), strict=True):
-            text = text.replace(placeholder, value)
-        return text
-
-
-def matched_documents(folder: Path, patterns: Sequence[str]) -> Iterator[MatchedDocument]:
-    """Yield the files that the patterns match, sorted, each once; what is hidden is left out.
-
-    Raises CaseFileError, with the pattern in its message, for one that matches nothing or cannot be used.
-    """
-    seen: set[str] = set()
-    for pattern in patterns:
-        parts = PurePosixPath(pattern).parts
-        fixed = next((at for at, part in enumerate(parts) if _MAGIC.search(part)), len(parts) - 1)
-        base = folder.joinpath(*parts[:fixed])
-        try:
-            paths = [path for path in base.glob("/".join(parts[fixed:])) if path.is_file()]
-        except (ValueError, NotImplementedError, OSError) as error:
-            raise CaseFileError(f"the pattern {pattern!r} cannot be used: {error}", path=folder) from None
-        names = sorted(path.relative_to(base).as_posix() for path in paths)
-        found = [name for name in names if not any(part.startswith(".") for part in PurePosixPath(name).parts)]
-        if not found:
-            raise CaseFileError(f"no document matches {pattern!r} in {folder}", path=folder)
-        for name in found:
-            file = PurePosixPath(*parts[:fixed], name).as_posix()
-            if file not in seen:
-                seen.add(file)
-                yield MatchedDocument(file, PurePosixPath(name).with_suffix("").as_posix())
-
-
-def filled_keys(values: Mapping[str, Any], document: MatchedDocument) -> dict[str, Any]:
-    """Return the checked keys of a case for one of the documents, its id included."""
-    filled = {"id": document.path, **values}
-    for key in FILLED_KEYS:
-        if isinstance(filled.get(key), str):
-            filled[key] = document.filled(filled[key])
-    if "tags" in filled:
-        filled["tags"] = {name: document.filled(value) for name, value in filled["tags"].items()}
-    return {**filled, "document": document.file}
-
-
-SUFFIXES = (".extract.yaml", ".extract.yml")
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedFile:
-    """What a case file gives: the cases that can run, and every mistake, both in the order of the file."""
-
-    path: Path
-    cases: tuple[Case, ...]
-    errors: tuple[CaseFileError, ...]
-
-
-def case_name(path: Path) -> str:
-    """Return the name of a case file without its suffix: the id of its one case, unless the case has its own."""
-    name = path.name
-    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), None) or path.stem
-
-
-def load_cases(path: Path, cache: SchemaCache | None = None) -> LoadedFile:
-    """Load every case of a file; a user's mistake is never raised, it is one of `errors`.
-
-    A mistake keeps only its own case from running; one in `defaults` keeps the cases that use what is wrong.
-    `cache` holds what files share; hand the same one to every call of a collection. No document is opened.
-    """
-    loader = _Loader(path, SchemaCache() if cache is None else cache)
-    try:
-        source = parse_source(path, read_text(path), "yaml")
-    except CaseFileError as error:
-        return LoadedFile(path, (), (error,))
-    cases = tuple(loader.load(source))
-    return LoadedFile(path, cases, errors_of(loader.mistakes, path) if loader.mistakes else ())
-
-
-class _Loader:
-    """Loads one case file."""
-
-    def __init__(self, path: Path, cache: SchemaCache) -> None:
-        self.mistakes: list[Mistake] = []
-        self._path = path
-        self._cache = cache
-        self._ids: dict[str, tuple[int, Steps]] = {}
-
-    def load(self, source: SourceFile) -> Iterator[Case]:
-        """Yield the cases of the file; its mistakes are in `mistakes` when the iteration is over."""
-        root = source.value
-        self.mistakes += source.mistakes
-        if not isinstance(root, dict):
-            found = "an empty file" if root is None else json_type(root)
-            message = (
-                f"a case file is a mapping with document, schema and gold, or with cases or dataset; found {found}"
-            )
-            self.mistakes.append(Mistake(source, (), message))
-            return
-        defaults = self._defaults(source, root)
-        if any(not mistake.steps for mistake in source.mistakes):
-            return
-        if "cases" in root or "dataset" in root:
-            self._refuse_strays(source, root)
-        if "cases" in root and "dataset" in root:
-            self.mistakes.append(Mistake(source, ("dataset",), "has both `cases` and `dataset`; keep one", on_key=True))
-        elif "cases" in root:
-            yield from self._cases(source, root["cases"], defaults)
-        elif "dataset" in root:
-            yield from self._dataset(source, root["dataset"], defaults)
-        else:
-            own = {key: value for key, value in root.items() if key not in FILE_KEYS}
-            yield from self._case(source, (), own, defaults, case_name(self._path), 1)
-
-    def _refuse_strays(self, source: SourceFile, root: dict[str, Json]) -> None:
-        for key in root:
-            if key in FILE_KEYS:
-                continue
-            if key in case_keys():
-                message = f"`{key}` beside `{'cases' if 'cases' in root else 'dataset'}`: put it under `defaults`"
-            else:
-                message = f"unknown key {key!r}{nearest(key, FILE_KEYS)}"
-            self.mistakes.append(Mistake(source, (key,), message, on_key=True))
-
-    def _defaults(self, source: SourceFile, root: dict[str, Json]) -> CheckedKeys | None:
-        value = root.get("defaults")
-        if value is None:
-            return None
-        steps: Steps = ("defaults",)
-        if isinstance(value, str):
-            path = Path(self._cache.place(source.folder, value))
-            try:
-                named = self._cache.keep("yaml", str(path), _read_yaml)
-            except CaseFileError as error:
-                missing = Mistake(source, steps, no_file("defaults", path))
-                self.mistakes.append(mistake_in(error) if is_file(path) else missing)
-                return _broken(source, steps)
-            self.mistakes += named.mistakes
-            source, steps, value = named, (), named.value
-        if not isinstance(value, dict):
-            message = f"`defaults` must be a mapping of case keys, or the path of a YAML file, not {json_type(value)}"
-            self.mistakes.append(Mistake(source, steps, message))
-            return _broken(source, steps)
-        return check_keys(source, steps, value, self.mistakes)
-
-    def _cases(self, source: SourceFile, cases: Json, defaults: CheckedKeys | None) -> Iterator[Case]:
-        if not isinstance(cases, list) or not cases:
-            self.mistakes.append(Mistake(source, ("cases",), "`cases` must be a list with at least one case"))
-            return
-        lines = source.parsed.rows.get("cases", [])
-        for index, raw in enumerate(cases):
-            name = f"{case_name(self._path)}-{index + 1}"
-            line = lines[index] if index < len(lines) else 1
-            if isinstance(raw, dict):
-                yield from self._case(source, ("cases", index), raw, defaults, name, line)
-            else:
-                message = f"a case is a mapping with document, schema and gold, not {json_type(raw)}"
-                self.mistakes.append(Mistake(source, ("cases", index), message))
-
-    def _dataset(self, source: SourceFile, value: Json, defaults: CheckedKeys | None) -> Iterator[Case]:
-        if not isinstance(value, str) or not value.strip():
-            message = f"`dataset` must be the path of a JSONL file, not {json_type(value)}"
-            self.mistakes.append(Mistake(source, ("dataset",), message))
-            return
-        path = Path(self._cache.place(source.folder, value))
-        is_empty = True
-        try:
-            for number, line in read_lines(path):
-                if isinstance(line, CaseFileError):
-                    self.mistakes.append(mistake_in(line))
-                elif line.strip():
-                    yield from self._record(path, line, number, defaults)
-                else:
-                    continue
-                is_empty = False
-            if is_empty:
-                message = f"`dataset`: {path} has no line; a dataset is JSONL with at least one case, an object a line"
-                self.mistakes.append(Mistake(source, ("dataset",), message))
-        except CaseFileError as error:
-            missing = Mistake(source, ("dataset",), no_file("dataset", path))
-            self.mistakes.append(mistake_in(error) if is_file(path) else missing)
-
-    def _record(self, path: Path, line: str, number: int, defaults: CheckedKeys | None) -> Iterator[Case]:
-        try:
-            source = parse_source(path, line, "json", number)
-        except CaseFileError as error:
-            self.mistakes.append(mistake_in(error))
-            return
-        self.mistakes += source.mistakes
-        if isinstance(source.value, dict):
-            yield from self._case(source, (), source.value, defaults, f"{case_name(self._path)}-{number}", number)
-        else:
-            message = f"a line of a dataset is an object with document, schema and gold, not {json_type(source.value)}"
-            self.mistakes.append(Mistake(source, (), message))
-
-    def _case(
-        self, source: SourceFile, steps: Steps, raw: dict[str, Json], defaults: CheckedKeys | None, name: str, line: int
-    ) -> Iterator[Case]:
-        begin = len(self.mistakes)
-        own = check_keys(source, steps, raw, self.mistakes)
-        settings = merge_defaults(own, defaults)
-        is_broken = own.broken or (defaults is not None and defaults.broken)
-        if "documents" in settings.values and len(self.mistakes) == begin and not is_broken:
-            yield from self._case_of_each(settings, line)
-            return
-        name = str(settings.values.get("id", name))
-        other = self._ids.setdefault(name, (line, steps))
-        if other != (line, steps):
-            at = Mistake(source, (*steps, "id"), f"the id {name!r} is taken by the case of line {other[0]}")
-            self.mistakes.append(at)
-        case = CaseBuilder(settings, self._cache, self.mistakes).build(name, line)
-        if case is not None and len(self.mistakes) == begin and not is_broken:
-            yield from self._with_altered(case, settings)
-
-    def _with_altered(self, case: Case, settings: CaseSettings) -> Iterator[Case]:
-        """Yield a case and those that its `variants` make of it; a run that writes golds has no use for them."""
-        yield case
-        if "variants" in settings.values and not self._cache.updates_golds:
-            layer = settings.layer_of("variants")
-            for altered in altered_cases(case, settings.values["variants"]):
-                if altered.id in self._ids:
-                    message = f"the id {altered.id!r} is taken; keep one of the variants, or cases, that have it"
-                    self.mistakes.append(Mistake(layer.source, (*layer.steps, "variants"), message))
-                    continue
-                self._ids[altered.id] = (case.line, (*case.steps, "variants"))
-                yield altered
-
-    def _case_of_each(self, settings: CaseSettings, line: int) -> Iterator[Case]:
-        """Yield a case for each document that the patterns of `documents` match."""
-        layer = settings.layer_of("documents")
-        at = (*layer.steps, "documents")
-        golds: dict[str, str] = {}
-        place = line, settings.own.steps
-        try:
-            for document in matched_documents(Path(layer.source.folder), settings.values["documents"]):
-                begin = len(self.mistakes)
-                values = filled_keys(settings.values, document)
-                name, gold = str(values["id"]), values.get("gold")
-                unfit = checked_value("id", name, at)[1]
-                if unfit:
-                    self.mistakes.append(Mistake(layer.source, at, f"the id of {document.file} {unfit[0].message}"))
-                    continue
-                if self._ids.setdefault(name, place) != place or name in golds:
-                    message = (
-                        f"{document.file} has the id {name!r} of another case; write `id` with {{name}} or {{path}}, "
-                        "or give each pattern its own entry of `cases`, with an `id` of its own"
-                    )
-                    self.mistakes.append(Mistake(layer.source, at, message))
-                    continue
-                if isinstance(gold, str) and gold in golds.values():
-                    message = (
-                        f"{document.file} has the gold {gold} of another document; write it with {{path}} or {{name}}"
-                    )
-                    self.mistakes.append(Mistake(layer.source, at, message))
-                    continue
-                golds[name] = gold if isinstance(gold, str) else ""
-                case = CaseBuilder(replace(settings, values=values), self._cache, self.mistakes).build(name, line)
-                if case is not None and len(self.mistakes) == begin:
-                    yield from self._with_altered(case, settings)
-        except CaseFileError as error:
-            self.mistakes.append(Mistake(layer.source, at, f"`documents`: {error.message}"))
-
-
-def _read_yaml(path: Path) -> SourceFile:
-    return parse_source(path, read_text(path), "yaml")
-
-
-def _broken(source: SourceFile, steps: Steps) -> CheckedKeys:
-    return CheckedKeys(source, steps, {}, clean={}, invalid=frozenset(), broken=True)

@@ -34,7 +34,6 @@ from pytest_extract.files import MOST_BULK_BYTES, MOST_BYTES, other_kind, read_r
 from pytest_extract.lazy import lazy_pattern
 
 Steps: TypeAlias = tuple[Step, ...]
-YAML_SUFFIXES = frozenset((".yaml", ".yml"))
 MAX_ALIASED: Final = 100_000
 """Most values that all aliases of a file may stand for together (the "billion laughs" bound)."""
 _TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
@@ -607,9 +606,14 @@ def _decoded(path: Path, data: bytes, first_line: int = 1) -> str:
     return text.replace("\r\n", "\n")
 
 
-def read_source(path: Path) -> SourceFile:
-    """Read a file by its suffix, `.yaml`/`.yml` as YAML and all else as JSON; raises CaseFileError."""
-    return parse_source(path, read_text(path), "yaml" if path.suffix.lower() in YAML_SUFFIXES else "json")
+def read_source(path: Path, language: Literal["json", "yaml"] | None = None) -> SourceFile:
+    """Read a file; by its suffix, `.yaml`/`.yml` as YAML and all else as JSON. Raises CaseFileError."""
+    return parse_source(path, read_text(path), language or language_of(path))
+
+
+def language_of(path: Path) -> Literal["json", "yaml"]:
+    """Return the language that a suffix means."""
+    return "yaml" if path.suffix.lower() in (".yaml", ".yml") else "json"
 
 
 def parse_source(path: Path, text: str, language: Literal["json", "yaml"], first_line: int = 1) -> SourceFile:

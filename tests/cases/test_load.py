@@ -333,17 +333,6 @@ def test_cases_share_what_they_say_in_the_same_words(folder):
     assert third.absent == {"notes": "either"}
 
 
-def test_a_file_that_changed_is_read_again(folder):
-    cache = SchemaCache()
-    text = "text: x\nschema: invoice.schema.json\ngold: acme.gold.json\n"
-    _load(folder, text, cache=cache)
-    gold = folder / "acme.gold.json"
-    gold.write_text('{"total": 2}', encoding="utf-8")
-    os.utime(gold, ns=(1, 1))
-    (case,) = _load(folder, text, cache=cache)
-    assert case.gold == {"total": 2}
-
-
 def test_no_document_is_opened(folder, monkeypatch):
     opened: list[str] = []
 

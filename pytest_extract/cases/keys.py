@@ -25,9 +25,8 @@ from pytest_extract.cases.model import KnownFailure, Mark, Repeat
 from pytest_extract.cases.sources import Mistake, SourceFile, Steps
 from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Origin
-from pytest_extract.core.rules import RULE_KEYS, entry_problems
 from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import Json, json_type, path_text, short_repr, usual
+from pytest_extract.core.values import Json, json_type, path_text, short_repr, usual, with_article
 from pytest_extract.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
@@ -206,7 +205,7 @@ def _value_text(value: Json) -> str:
     if value in ([], {}):
         return "an empty one"
     if isinstance(value, (dict, list)):
-        return f"{'an' if json_type(value)[0] in 'ao' else 'a'} {json_type(value)}"
+        return with_article(json_type(value))
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
     return short_repr(value)
@@ -250,44 +249,35 @@ def _id(value: str | int) -> str:
     return text
 
 
-_LONGEST_MARK = 10_000
-_MARK_EXAMPLE = "expected a name, or a call with literal arguments such as \"xfail(reason='…')\""
+_LONGEST_MARK: Final = 10_000
 
 
 def parse_mark(text: str) -> Mark:
     """Parse `slow` or `xfail(reason='scanned upside down')`, without evaluating it; ValueError with what is wrong."""
-    if len(text) > _LONGEST_MARK:
-        raise ValueError(f"a mark of more than {_LONGEST_MARK} characters")
-    text = text.strip()
-    if text.isidentifier():
-        return Mark(name=_checked_mark_name(text))
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about an escape such as "\d" in a reason
-            node = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise ValueError(f"{text!r:.80} is no mark; {_MARK_EXAMPLE}") from None
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-        raise ValueError(f"{text!r:.80} is no mark; {_MARK_EXAMPLE}")  # noqa: TRY004 - a value of the right type
-    if any(keyword.arg is None for keyword in node.keywords):
-        raise ValueError(f"{text!r:.80} is no mark: `**` cannot be used")
-    args = tuple(_literal_argument(argument, text) for argument in node.args)
-    kwargs = {str(keyword.arg): _literal_argument(keyword.value, text) for keyword in node.keywords}
-    return Mark(name=_checked_mark_name(node.func.id), args=args, kwargs=MappingProxyType(kwargs))
-
-
-def _checked_mark_name(name: str) -> str:
+        name, args, kwargs = _literal_call(text.strip())
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        example = "a name, or a call with literal arguments such as \"xfail(reason='…')\""
+        raise ValueError(f"{text!r:.80} is no mark; expected {example}") from None
     if name == "parametrize":
         raise ValueError("`parametrize` makes no cases: write them under `cases:` or in a `dataset:`")
-    return name
+    return Mark(name=name, args=args, kwargs=MappingProxyType(kwargs))
 
 
-def _literal_argument(node: ast.expr, text: str) -> Json:
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        wrong = ast.get_source_segment(text, node) or text
-        raise ValueError(f"the argument `{wrong[:80]}` is no literal (text, number, True, False, None, list)") from None
+def _literal_call(text: str) -> tuple[str, tuple[Json, ...], dict[str, Json]]:
+    if text.isidentifier():
+        return text, (), {}
+    if len(text) > _LONGEST_MARK:
+        raise ValueError("too long")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about an escape such as "\d" in a reason
+        call = ast.parse(text, mode="eval").body
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+        raise TypeError("no call")
+    kwargs = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg}
+    if len(kwargs) < len(call.keywords):
+        raise ValueError("`**` has no name")
+    return call.func.id, tuple(map(ast.literal_eval, call.args)), kwargs
 
 
 def _marks(value: str | list[str]) -> tuple[Mark, ...]:
@@ -344,16 +334,6 @@ def _auto_accept(value: dict[str, Json]) -> Json:
     return _numbers(value)
 
 
-def _rules(value: list[Json]) -> Json:
-    wrong: list[tuple[Steps, str, bool]] = []
-    for index, entry in enumerate(value):
-        for key, message in entry_problems(entry):
-            wrong.append(((index,) if key is None else (index, key), message, key is not None and key not in RULE_KEYS))
-    if wrong:
-        raise _WrongError(*wrong)
-    return value
-
-
 def _confidence(value: Json) -> Any:
     from pytest_extract.core.output_shape import OutputShape  # few cases name one
 
@@ -389,7 +369,6 @@ _MADE: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
         "id": _id,
         "documents": _listed,
         "thresholds": _numbers,
-        "rules": _rules,
         "accept": lambda value: {field: tuple(values) for field, values in value.items()},
         "marks": _marks,
         "known_failures": _known_failures,

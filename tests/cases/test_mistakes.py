@@ -98,7 +98,7 @@ MISTAKES: list[tuple[str, str, list[str]]] = [
     ("modality", BASE + "modality: »imge\n", ["must be one of text, image, audio", "did you mean 'image'?"]),
     ("marks a number", BASE + "marks: »3\n", ["`marks` must be a list of marks, not 3"]),
     ("mark no expression", BASE + "marks: [slow, »x(]\n", ["`marks[1]`", "is no mark", "expected a name, or a call"]),
-    ("mark calls code", BASE + "marks:\n- »xfail(raises=ValueError)\n", ["`ValueError` is no literal"]),
+    ("mark calls code", BASE + "marks:\n- »xfail(raises=ValueError)\n", ["is no mark; expected a name, or a call with literal arguments"]),
     ("tags a list", BASE + "tags: »[a]\n", ["`tags` must be a mapping of tag to value, not an array"]),
     ("tag nested", BASE + "tags: {a: »{b: 1}}\n", ["`tags.a` must be a text, a number or a boolean, not an object"]),
     ("repeat zero", BASE + "repeat: »0\n", ["`repeat` must be a whole number, 1 or more, not 0"]),

@@ -27,14 +27,6 @@ def unknown_field(text: str, program: Program, gold: Json) -> str | None:
     return f"the schema has no field {text!r}{nearest(path_text(steps), program.patterns)}"
 
 
-def is_further_key(text: str, program: Program) -> bool:
-    """Whether a field leads to a key that the schema does not declare beside those that it does."""
-    steps = parse_field(text) or ()
-    known = _declared_steps(steps, program)
-    around = list(nodes_at(program.root, steps[:known]))
-    return known < len(steps) and all(isinstance(plan, Object) and plan.properties for plan in around)
-
-
 def _declared_steps(steps: tuple[FieldStep, ...], program: Program) -> int:
     """Return how many steps of a path the schema declares."""
     return next((end for end in range(len(steps)) if not any(nodes_at(program.root, steps[: end + 1]))), len(steps))

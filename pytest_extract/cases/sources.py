@@ -628,17 +628,19 @@ def parse_source(path: Path, text: str, language: Literal["json", "yaml"], first
 
 def read_value(path: Path) -> Json:
     """Return the value of a JSON (by suffix YAML) file; raises CaseFileError with line and column."""
-    return _whole_value(read_source(path))
+    return sound_value(read_source(path))
 
 
-def read_json_lines(path: Path) -> Iterator[tuple[int, Json]]:
+def read_json_lines(path: Path, text: str | None = None) -> Iterator[tuple[int, Json]]:
     """Yield line number and value of each line of a JSONL file that is not blank; raises CaseFileError."""
-    for number, line in enumerate(read_text(path, MOST_BULK_BYTES).split("\n"), start=1):
+    lines = (read_text(path, MOST_BULK_BYTES) if text is None else text).split("\n")
+    for number, line in enumerate(lines, start=1):
         if line.strip():
-            yield number, _whole_value(parse_source(path, line, "json", number))
+            yield number, sound_value(parse_source(path, line, "json", number))
 
 
-def _whole_value(source: SourceFile) -> Json:
+def sound_value(source: SourceFile) -> Json:
+    """Return the value of a text in which nothing is wrong; raises CaseFileError."""
     for problem in source.parsed.problems:
         raise CaseFileError(problem.message, path=source.path, line=problem.place.line, column=problem.place.column)
     return source.value

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.keys import checked_value
-from pytest_extract.cases.patterns import is_further_key
+from pytest_extract.cases.patterns import unknown_field
 from pytest_extract.cases.sources import SourceFile, errors_of, is_file, path_and_pointer, pointer_advice
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.metrics.equality import same
@@ -140,7 +141,12 @@ def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
     if not isinstance(corrections, dict) or not corrections:
         raise ValueError("`corrections` must be an object of field paths and their right values")
     paths = {text: FieldPath.parse(text) for text in corrections}
-    _check_declared([text for text, path in paths.items() if value_at(output, path) is MISSING], schema)
+    with suppress(SchemaError):  # what is wrong with the schema, `check` says
+        program = compile_schema(schema).program
+        for text, path in paths.items():
+            problem = unknown_field(text, program, output) if value_at(output, path) is MISSING else None
+            if problem is not None:
+                raise ValueError(f"`corrections`: {problem}; if it is right, write the whole value as `corrected`")
     value = copied(output)
     for text, right in corrections.items():
         try:
@@ -150,22 +156,6 @@ def _corrected(output: Json, corrections: Json, schema: Json) -> Json:
                 f"`corrections`: the output has no place {text}; write the whole value as `corrected`"
             ) from None
     return value
-
-
-def _check_declared(fields: Sequence[str], schema: Json) -> None:
-    """Raise ValueError for a key that the schema does not declare; what is wrong with that, `check` says."""
-    if not fields:
-        return
-    try:
-        program = compile_schema(schema).program
-    except SchemaError:
-        return
-    for text in fields:
-        if is_further_key(text, program):
-            raise ValueError(
-                f"`corrections`: neither the output nor the schema has {text}; if it is right, write the whole value "
-                f"as `corrected`{nearest(text, program.patterns)}"
-            )
 
 
 def _put(node: Json, steps: Sequence[Step], right: Json) -> Json:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.core.values import Json
-from pytest_extract.errors import CaseFileError
+from pytest_extract.errors import CaseFileError, ConfigError
+from pytest_extract.files import MOST_BULK_BYTES
 from pytest_extract.importers.files import (
     Imported,
     ImportFolder,
@@ -15,7 +18,6 @@ from pytest_extract.importers.files import (
     checked,
     json_objects,
     plain_id,
-    workbook_rows,
     write_datasets,
 )
 
@@ -49,3 +51,32 @@ def _inner(path: Path, number: int, key: str, text: str) -> Json:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise CaseFileError(f"{key!r} holds no JSON text: {error}", path=path, line=number) from error
+
+
+def workbook_rows(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+    """Yield (row number, values by column name) of the first sheet of an .xlsx file, whose first row names the columns.
+
+    Raises CaseFileError for a file that is none, ConfigError without openpyxl (extra `xlsx`).
+    """
+    try:
+        from openpyxl import load_workbook
+        from openpyxl.utils.exceptions import InvalidFileException
+    except ImportError:
+        raise ConfigError(f"{path}: an .xlsx file needs openpyxl: pip install 'pytest-extract[xlsx]'") from None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+        if size > MOST_BULK_BYTES:
+            raise CaseFileError(f"the workbook unpacks to {size:,} bytes, more than {MOST_BULK_BYTES:,}", path=path)
+        book = load_workbook(path, read_only=True, data_only=True)
+        try:
+            rows = enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)
+            _, names = next(rows, (1, ()))
+            for number, cells in rows:
+                values = {str(name): cell for name, cell in zip(names, cells, strict=False) if name is not None}
+                if any(cell is not None for cell in values.values()):
+                    yield number, values
+        finally:
+            book.close()
+    except (zipfile.BadZipFile, InvalidFileException, KeyError, IndexError, OSError) as error:
+        raise CaseFileError(f"is no workbook that can be read: {error}", path=path) from error

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,31 +33,6 @@ GOLDS: Final = "pdf+gold"
 SUFFIX: Final = ".gold.json"
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
-    """A folder of the dataset: its schema, in a file or at a pointer of one, and where its case file is written to."""
-
-    path: Path
-    inside: Path
-    schema_file: Path
-    pointer: str
-    schema: Json
-
-    @property
-    def case_file(self) -> str:
-        return (self.inside / f"{self.path.resolve().name}.extract.yaml").as_posix()
-
-    def golds(self) -> Iterator[tuple[Path, Path]]:
-        """Yield each gold, and the document that should be beside it."""
-        for gold in sorted((self.path / GOLDS).glob(f"*{SUFFIX}")):
-            yield gold, gold.with_name(f"{gold.name.removesuffix(SUFFIX)}.pdf")
-
-    def files(self) -> Iterator[Path]:
-        """Yield the files that a copy of the dataset has."""
-        yield self.schema_file
-        yield from (file for gold, document in self.golds() if document.is_file() for file in (document, gold))
-
-
 def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = False) -> Imported:
     """Write one case file a schema, `FOLDER/FOLDER.extract.yaml`, with a case a document.
 
@@ -68,40 +42,45 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
     paths = sorted(path.parent for path in source.rglob("*-schema.json") if (path.parent / GOLDS).is_dir())
     if not paths:
         raise ConfigError(f"{source}: no folder with a *-schema.json beside {GOLDS}/ is there")
-    folders = [_folder(path, source) for path in paths]
-    files = {(each.inside / file.name).as_posix(): file for each in folders for file in each.files() if copy}
-    target.check([*(each.case_file for each in folders), *files])
-    _copy(files, target)
+    texts: dict[str, str] = {}
+    copies: dict[str, Path] = {}
     records: list[Record] = []
     notes: list[str] = []
-    for each in folders:
-        case_file = target.folder / each.case_file
-
-        def named(file: Path, beside: Path = case_file.parent) -> str:
-            return file.name if copy else Path(os.path.relpath(file.resolve(), beside.resolve())).as_posix()
-
+    for path in paths:
+        inside, name = path.relative_to(source), path.resolve().name
+        schema_file, pointer, schema = _schema_in(path)
+        used = [schema_file]
+        beside = (target.folder / inside).resolve()
         # the dataset has a folder a domain above those of the schemas: `finance` of `finance/10kq`
-        domain = each.inside.parent.name or source.resolve().name
-        defaults = {
-            "schema": named(each.schema_file) + each.pointer,
-            "tags": {"domain": domain, "schema": each.path.resolve().name},
-        }
-        text = f"# ExtractBench, {each.inside.as_posix()}\ndefaults: {yaml_quoted(defaults)}\ncases:\n"
-        before = len(records)
-        for gold, document in each.golds():
+        tags = {"domain": inside.parent.name or source.resolve().name, "schema": name}
+        defaults = yaml_quoted({"schema": _named(schema_file, beside, copy=copy) + pointer, "tags": tags})
+        text = f"# ExtractBench, {inside.as_posix()}\ndefaults: {defaults}\ncases:\n"
+        for gold in sorted((path / GOLDS).glob(f"*{SUFFIX}")):
+            stem = gold.name.removesuffix(SUFFIX)
+            document = gold.with_name(f"{stem}.pdf")
             if not document.is_file():
                 notes.append(f"{gold}: left out, {document.name} is not there")
                 continue
-            identity = plain_id(gold.name.removesuffix(SUFFIX))
-            keys = {"id": identity, "document": named(document), "gold": named(gold)}
-            record = checked(keys, each.schema, read_value(gold))
-            records.append(record)
-            text += _case_text(record)
+            files = {"document": document, "gold": gold}
+            keys = {"id": plain_id(stem)} | {key: _named(file, beside, copy=copy) for key, file in files.items()}
+            record = checked(keys, schema, read_value(gold))
             if record.uncompared is not None:
                 notes.append(f"{gold}: {record.uncompared}")
-        if len(records) > before:
-            target.write(each.case_file, text)
+            text += _case_text(record)
+            records.append(record)
+            used += [document, gold]
+        if len(used) > 1:
+            texts[(inside / f"{name}.extract.yaml").as_posix()] = text
+            copies |= {(inside / file.name).as_posix(): file for file in used if copy}
+    target.check([*texts, *copies])
+    _copy(copies, target)
+    for case_file, text in texts.items():
+        target.write(case_file, text)
     return Imported(files=tuple(target.written), records=tuple(records), notes=tuple(notes))
+
+
+def _named(file: Path, beside: Path, *, copy: bool) -> str:
+    return file.name if copy else Path(os.path.relpath(file.resolve(), beside)).as_posix()
 
 
 def _copy(files: Mapping[str, Path], target: ImportFolder) -> None:
@@ -116,14 +95,16 @@ def _copy(files: Mapping[str, Path], target: ImportFolder) -> None:
         target.copy(name, file)
 
 
-def _folder(path: Path, source: Path) -> _Folder:
-    files = sorted(path.glob("*-schema.json"))
+def _schema_in(folder: Path) -> tuple[Path, str, Json]:
+    """Return the file of the schema, the pointer to it where it stands below the root, and the schema."""
+    files = sorted(folder.glob("*-schema.json"))
     if len(files) > 1:
-        raise ConfigError(f"{path}: holds several schemas: {', '.join(file.name for file in files)}")
-    value, pointer = read_value(files[0]), ""
-    if (inner := wrapped_schema(value)) is not None:
-        value, pointer = SchemaSource(value).at(f"/{inner}"), f"#/{inner}"
-    return _Folder(path, path.relative_to(source), files[0], pointer, value)
+        raise ConfigError(f"{folder}: holds several schemas: {', '.join(file.name for file in files)}")
+    value = read_value(files[0])
+    inner = wrapped_schema(value)
+    if inner is None:
+        return files[0], "", value
+    return files[0], f"#/{inner}", SchemaSource(value).at(f"/{inner}")
 
 
 def _case_text(record: Record) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
-from pytest_extract.files import MOST_BULK_BYTES, write_atomic
+from pytest_extract.files import write_atomic
 
 _MOST_NAMED: Final = 5
 
@@ -165,41 +164,12 @@ def yaml_quoted(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_objects(path: Path, text: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of a JSONL file; raises CaseFileError with the line for anything else."""
-    for number, value in read_json_lines(path):
+    for number, value in read_json_lines(path, text):
         if not isinstance(value, dict):
             raise CaseFileError("a record is a JSON object", path=path, line=number)
         yield number, value
-
-
-def workbook_rows(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-    """Yield (row number, values by column name) of the first sheet of an .xlsx file, whose first row names the columns.
-
-    Raises CaseFileError for a file that is none, ConfigError without openpyxl (extra `xlsx`).
-    """
-    try:
-        from openpyxl import load_workbook
-        from openpyxl.utils.exceptions import InvalidFileException
-    except ImportError:
-        raise ConfigError(f"{path}: an .xlsx file needs openpyxl: pip install 'pytest-extract[xlsx]'") from None
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-        if size > MOST_BULK_BYTES:
-            raise CaseFileError(f"the workbook unpacks to {size:,} bytes, more than {MOST_BULK_BYTES:,}", path=path)
-        book = load_workbook(path, read_only=True, data_only=True)
-        try:
-            rows = enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)
-            _, names = next(rows, (1, ()))
-            for number, cells in rows:
-                values = {str(name): cell for name, cell in zip(names, cells, strict=False) if name is not None}
-                if any(cell is not None for cell in values.values()):
-                    yield number, values
-        finally:
-            book.close()
-    except (zipfile.BadZipFile, InvalidFileException, KeyError, IndexError, OSError) as error:
-        raise CaseFileError(f"is no workbook that can be read: {error}", path=path) from error
 
 
 def write_datasets(target: ImportFolder, name: str, records: Sequence[Record], *, heading: Sequence[str]) -> Imported:

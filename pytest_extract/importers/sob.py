@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_extract.cases.sources import parse_source, sound_value
 from pytest_extract.core.aggregate.bootstrap import Estimate
 from pytest_extract.core.aggregate.sob import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS, SobSummary
 from pytest_extract.core.complexity import WEIGHTS
@@ -187,14 +188,15 @@ def read_sob_results(path: Path, *, modality: str | None = None) -> list[SobRun]
     """
     text = _text(path)
     if ".jsonl" in path.suffixes:
-        return _runs_of_rows(path, text, modality or published_modality(path))
-    value = _json(path, text)
-    if isinstance(value, dict) and isinstance(value.get("columns"), dict):
-        return [_run_of_columns(path, value, modality)]
-    if isinstance(value, dict) and isinstance(value.get("summary"), dict):
-        return [_run_of_summary(path, value["summary"], modality or published_modality(path))]
-    if isinstance(value, dict) and isinstance(value.get("models"), dict):
-        return list(_runs_of_means(path, value["models"]))
+        return _runs_of_rows(path, json_objects(path, text), modality or published_modality(path))
+    value = sound_value(parse_source(path, text, "json"))
+    parts = value if isinstance(value, dict) else {}
+    if isinstance(parts.get("columns"), dict):
+        return _runs_of_columns(path, parts, modality)
+    if isinstance(parts.get("summary"), dict):
+        return [_run_of_summary(path, parts["summary"], modality or published_modality(path))]
+    if isinstance(parts.get("models"), dict):
+        return list(_runs_of_means(path, parts["models"]))
     raise CaseFileError("a result file of SOB is JSONL, or an object with `columns`, `summary` or `models`", path=path)
 
 
@@ -210,13 +212,6 @@ def _text(path: Path) -> str:
         raise CaseFileError(f"cannot be read: {error}", path=path) from error
     except UnicodeDecodeError as error:
         raise CaseFileError("is not UTF-8", path=path) from error
-
-
-def _json(path: Path, text: str, line: int | None = None) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CaseFileError(f"not JSON: {error}", path=path, line=line) from error
 
 
 def published_modality(path: Path) -> str:
@@ -240,40 +235,28 @@ def _number(value: Any, name: str, path: Path, line: int | None = None) -> float
     return float(value)
 
 
-def _runs_of_rows(path: Path, text: str, modality: str) -> list[SobRun]:
+def _runs_of_rows(path: Path, rows: Iterable[tuple[int | None, Mapping[str, Any]]], modality: str) -> list[SobRun]:
     models: dict[str, tuple[list[dict[str, float]], list[float]]] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        row = _json(path, line, number)
-        if not isinstance(row, dict):
-            raise CaseFileError("a row is a JSON object", path=path, line=number)
-        rows, weights = models.setdefault(str(row.get("model_id", "unknown")), ([], []))
-        rows.append({name: _number(row.get(name), name, path, number) for name in SOB_METRICS})
+    for number, row in rows:
+        scores, weights = models.setdefault(str(row.get("model_id", "unknown")), ([], []))
+        scores.append({name: _number(row.get(name), name, path, number) for name in SOB_METRICS})
         weights.append(_number(row.get(WEIGHT, 0.0), WEIGHT, path, number))
     return [
-        SobRun(model=model, modality=modality, rows=rows, weights=weights) for model, (rows, weights) in models.items()
+        SobRun(model=model, modality=modality, rows=scores, weights=weights)
+        for model, (scores, weights) in models.items()
     ]
 
 
-def _run_of_columns(path: Path, value: Mapping[str, Any], modality: str | None) -> SobRun:
-    columns: dict[str, list[float]] = {}
-    for name in (*SOB_METRICS, WEIGHT):
-        column = value["columns"].get(name)
-        if not isinstance(column, list):
-            raise CaseFileError(f"`columns` has no list {name!r}", path=path)
-        columns[name] = [_number(each, name, path) for each in column]
-    sizes = {name: len(column) for name, column in columns.items()}
-    if len(set(sizes.values())) > 1:
-        raise CaseFileError(f"the columns differ in length: {sizes}", path=path)
+def _runs_of_columns(path: Path, value: Mapping[str, Any], modality: str | None) -> list[SobRun]:
+    names = (*SOB_METRICS, WEIGHT)
+    columns = [value["columns"].get(name) for name in names]
+    if not all(isinstance(column, list) and len(column) == len(columns[-1]) for column in columns):
+        raise CaseFileError(f"`columns` must have lists of one length: {', '.join(names)}", path=path)
+    model = str(value.get("model", path.name.partition(".")[0]))
+    rows = [(None, {"model_id": model, **dict(zip(names, cells, strict=True))}) for cells in zip(*columns, strict=True)]
     samples = value.get("bootstrap_samples")
-    return SobRun(
-        model=str(value.get("model", path.name.partition(".")[0])),
-        modality=modality or str(value.get("modality") or published_modality(path)),
-        rows=[{name: columns[name][index] for name in SOB_METRICS} for index in range(sizes[WEIGHT])],
-        weights=columns[WEIGHT],
-        samples=samples if isinstance(samples, int) and samples > 0 else None,
-    )
+    runs = _runs_of_rows(path, rows, modality or str(value.get("modality") or published_modality(path)))
+    return [replace(run, samples=samples if isinstance(samples, int) and samples > 0 else None) for run in runs]
 
 
 def _run_of_summary(path: Path, value: Mapping[str, Any], modality: str) -> SobRun:
@@ -283,18 +266,18 @@ def _run_of_summary(path: Path, value: Mapping[str, Any], modality: str) -> SobR
 
 
 def _summary(path: Path, block: Any, name: str) -> SobSummary:
-    def estimates(part: str, names: Iterable[str]) -> dict[str, Estimate]:
-        found = block.get(part) if isinstance(block, dict) else None
-        rows = found if isinstance(found, dict) else {}
-        return {each: estimate(rows.get(each), f"{name}.{part}.{each}") for each in names}
+    def number(*keys: str) -> float:
+        value = block
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        return _number(value, ".".join((name, *keys)), path)
 
-    def estimate(row: Any, place: str) -> Estimate:
-        row = row if isinstance(row, dict) else {}
-        mean, low, high = (_number(row.get(key), f"{place}.{key}", path) for key in ("mean", "ci95_low", "ci95_high"))
-        return Estimate(mean=mean, low=low, high=high)
+    def estimate(*keys: str) -> Estimate:
+        return Estimate(mean=number(*keys, "mean"), low=number(*keys, "ci95_low"), high=number(*keys, "ci95_high"))
 
-    metrics, categories = estimates("metrics", SOB_METRICS), estimates("category_scores", CATEGORIES)
-    return SobSummary(n=int(_number(block.get("n"), f"{name}.n", path)), metrics=metrics, categories=categories)
+    metrics = {each: estimate("metrics", each) for each in SOB_METRICS}
+    categories = {each: estimate("category_scores", each) for each in CATEGORIES}
+    return SobSummary(n=int(number("n")), metrics=metrics, categories=categories)
 
 
 def _runs_of_means(path: Path, models: Mapping[str, Any]) -> Iterator[SobRun]:

@@ -493,11 +493,11 @@ def test_corrections_become_regression_tests(tmp_path, capsys):
         ({**BY_FIELD, "text": "x"}, "a correction has either `document`, a path, or `text`"),
         ({**BY_FIELD, "corrected": {}}, "a correction has `schema`, and either `corrected` or `corrections`"),
         ({**BY_FIELD, "document": "docs/1.txt"}, "docs/1.txt is no file beside fixed.jsonl"),
-        ({**BY_FIELD, "corrections": {"total.net": 1}}, "the output has no place total.net; write the whole value as"),
+        ({**BY_FIELD, "corrections": {"total.net": 1}}, "the schema has no field 'total.net'"),
         ({**BY_FIELD, "corrections": {"items[9]": "z"}}, "the output has no place items[9]; write the whole value as"),
         (
             {**BY_FIELD, "corrections": {"totl": 9}},
-            "has totl; if it is right, write the whole value as `corrected`; did",
+            "the schema has no field 'totl'; did you mean 'total'?; if it is right, write the whole value as",
         ),
         ({**BY_FIELD, "corrections": []}, "must be an object of field paths and their right values"),
         ({**BY_FIELD, "corrections": {"total": 7.0}}, "the correction changes nothing"),

@@ -11,6 +11,7 @@ Source: Zeller (1999), "Yesterday, my program worked. Today, it does not. Why?",
 from __future__ import annotations
 
 import difflib
+import mimetypes
 import os
 import re
 import subprocess
@@ -22,12 +23,10 @@ from typing import Final, NamedTuple
 from pytest_extract.errors import ConfigError
 from pytest_extract.files import own_place
 
-_PLACEHOLDERS: Final = (
-    *(".pdf", ".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".webp", ".bmp", ".mp3", ".wav", ".ogg", ".flac"),
-    *(".m4a", ".mp4", ".docx", ".xlsx", ".pptx", ".zip", ".gz", ".tar", ".whl", ".so"),
-)
 _LARGEST: Final = 1_000_000
-_ALWAYS: Final = frozenset({".yaml", ".yml", ".json", ".jsonl"})
+_ALWAYS: Final = (".yaml", ".yml", ".json", ".jsonl")
+_BINARY: Final = ("image", "audio", "video", "application", "font")
+"""Media types of files that are no text, nearly all of them."""
 
 
 class Blob(NamedTuple):
@@ -66,13 +65,10 @@ class GitTree:
         now = work_blobs(self.root, wanted)
         told: dict[Path, str] = {}
         for path in wanted:
-            old = self.files.get(self.name(path) or "")
-            new = now.get(path)
-            if old is None or new is None:
-                if old is not None or new is not None:
-                    told[path] = "gone" if new is None else "new"
-            elif old.id != new:
-                told[path] = "changed"
+            blob = self.files.get(self.name(path) or "")
+            old, new = blob and blob.id, now.get(path)
+            if old != new:
+                told[path] = "new" if old is None else "gone" if new is None else "changed"
         return told
 
     def changed_below(self, folder: Path) -> list[Path]:
@@ -112,13 +108,21 @@ def open_tree(folder: Path, ref: str) -> GitTree:
 
 
 def _commit(root: Path, ref: str) -> str:
+    told = f"no git revision {ref!r} in {root}; in a shallow clone, fetch it first (git fetch origin {ref})"
+    return _answer(root, told, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+
+
+def _merge_base(root: Path, ref: str, *commits: str) -> str:
+    told = f"{ref!r}: no common ancestor in {root}; in a shallow clone, fetch more of it (git fetch --unshallow)"
+    return _answer(root, told, "merge-base", *commits)
+
+
+def _answer(root: Path, otherwise: str, *arguments: str) -> str:
+    """Return the line that git answers with; raises ConfigError, which says `otherwise`."""
     try:
-        found = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        return _git(root, *arguments).decode().strip()
     except ConfigError as error:
-        raise ConfigError(
-            f"no git revision {ref!r} in {root}; in a shallow clone, fetch it first (git fetch origin {ref})"
-        ) from error
-    return found.decode().strip()
+        raise ConfigError(otherwise) from error
 
 
 def last_commit_of(root: Path, path: Path) -> str | None:
@@ -127,15 +131,6 @@ def last_commit_of(root: Path, path: Path) -> str | None:
         return _git(root, "log", "-1", "--format=%H", "--", str(path)).decode().strip() or None
     except ConfigError:
         return None
-
-
-def _merge_base(root: Path, ref: str, *commits: str) -> str:
-    try:
-        return _git(root, "merge-base", *commits).decode().strip()
-    except ConfigError as error:
-        raise ConfigError(
-            f"{ref!r}: no common ancestor in {root}; in a shallow clone, fetch more of it (git fetch --unshallow)"
-        ) from error
 
 
 def work_blobs(root: Path, paths: Collection[Path]) -> dict[Path, str]:
@@ -183,8 +178,8 @@ def _is_safe(name: str) -> bool:
 
 
 def _is_text(name: str, size: int) -> bool:
-    suffix = PurePosixPath(name).suffix.lower()
-    return suffix in _ALWAYS or (size <= _LARGEST and suffix not in _PLACEHOLDERS)
+    kind = mimetypes.guess_type(name)[0] or ""
+    return name.lower().endswith(_ALWAYS) or (size <= _LARGEST and not kind.startswith(_BINARY))
 
 
 def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:

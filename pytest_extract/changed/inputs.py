@@ -11,12 +11,12 @@ import functools
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path, PurePath
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_extract.changed.git_tree import GitTree, work_blobs
 from pytest_extract.files import display_path, own_place
@@ -86,27 +86,21 @@ def select_cases(
     for case, parts in now.items():
         same_as = contents.get(_content_of(parts)) if case not in before else None
         old = before.get(case) if same_as is None else parts
-        mistake = unread.get(case.partition("::")[0])
-        missing = f"not at {ref}" if mistake is None else f"unreadable at {ref}: {mistake}"
-        chosen.append(_select(Selection(case=case, live=False, same_as=same_as), parts, old, everywhere, missing))
+        if old is not None:
+            changes = (_input_change(name, parts.get(name), old.get(name)) for name in dict.fromkeys((*parts, *old)))
+            reasons = [text for text in changes if text is not None]
+        elif (mistake := unread.get(case.partition("::")[0])) is not None:
+            reasons = [f"unreadable at {ref}: {mistake}"]
+        else:
+            reasons = [f"not at {ref}"]
+        reasons += everywhere
+        chosen.append(Selection(case=case, live=bool(reasons), reasons=tuple(reasons), same_as=same_as))
     return tuple(chosen)
 
 
 def _content_of(parts: InputsByKind) -> frozenset[tuple[str, str]]:
     """Return what identifies the parts: their content, or, of a document that git does not keep, its place."""
     return frozenset((what, part.identity or part.name) for what, part in parts.items())
-
-
-def _select(
-    choice: Selection, now: InputsByKind, before: InputsByKind | None, everywhere: Sequence[str], missing: str
-) -> Selection:
-    if before is None:
-        reasons = [missing, *everywhere]
-    else:
-        names = [*now, *(name for name in before if name not in now)]
-        reasons = [text for name in names if (text := _input_change(name, now.get(name), before.get(name)))]
-        reasons += everywhere
-    return replace(choice, live=bool(reasons), reasons=tuple(reasons))
 
 
 def _input_change(what: str, now: Input | None, before: Input | None) -> str | None:
@@ -210,8 +204,10 @@ def extractor_sources(extractor: object, root: Path, declared: Iterable[Path] = 
     """
     root = root.resolve()
     start = file_of(extractor)
+    module = sys.modules.get(getattr(_definition(extractor), "__module__", ""))
+    package = getattr(module, "__package__", None) or ""
     found: set[Path] = set()
-    waiting = [(start, _package_of(start))] if start is not None and is_own(start, root) else []
+    waiting = [(start, package)] if start is not None and is_own(start, root) else []
     while waiting:
         path, package = waiting.pop()
         if path not in found:
@@ -243,15 +239,6 @@ def sources_digest(paths: tuple[Path, ...], root: Path) -> str:
     return digest.hexdigest()
 
 
-def _package_of(path: Path) -> str:
-    """Return the package of the loaded module that a file is."""
-    # Only files of the same name are resolved: there are thousands of modules, and resolving all takes 50 ms or more.
-    files = ((getattr(module, "__file__", None), module) for module in list(sys.modules.values()))
-    same_name = (module for file, module in files if isinstance(file, str) and file.endswith(path.name))
-    module = next((module for module in same_name if _module_file(module) == path), None)
-    return getattr(module, "__package__", None) or ""
-
-
 def _find_module(name: str) -> tuple[Path, str] | None:
     """Return the source file and the package of a module, which need not be loaded; None without a source."""
     module = sys.modules.get(name)
@@ -275,15 +262,18 @@ def _find_module(name: str) -> tuple[Path, str] | None:
     return Path(spec.origin).resolve(), name if spec.submodule_search_locations else ".".join(parts[:-1])
 
 
-def file_of(extractor: object) -> Path | None:
-    """Return the file that defines a function, a method, a partial, or a callable object's class."""
+def _definition(extractor: object) -> Any:
+    """Return the function behind a partial or a wrapper, or the class of a callable object."""
     while isinstance(extractor, functools.partial):
         extractor = extractor.func
     target = inspect.unwrap(extractor) if callable(extractor) else extractor
-    if not (inspect.isroutine(target) or inspect.isclass(target)):
-        target = type(target)
+    return target if inspect.isroutine(target) or inspect.isclass(target) else type(target)
+
+
+def file_of(extractor: object) -> Path | None:
+    """Return the file that defines a function, a method, a partial, or a callable object's class."""
     try:
-        file = inspect.getsourcefile(target)
+        file = inspect.getsourcefile(_definition(extractor))
     except TypeError:  # built in, or made without a source
         return None
     return Path(file).resolve() if file else None

@@ -27,7 +27,7 @@ from pytest_extract.cases.keys import (
     merge_defaults,
 )
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Thresholds
-from pytest_extract.cases.patterns import declared, has_value, is_skipped, unknown_field, without_absence, without_score
+from pytest_extract.cases.patterns import has_value, is_skipped, unknown_field, without_absence, without_score
 from pytest_extract.cases.review_file import review_name
 from pytest_extract.cases.sources import (
     Mistake,
@@ -610,7 +610,7 @@ class CaseBuilder:
                 continue
             for field, steps in named_fields(layer.raw):
                 problem = unknown_field(field, program, gold)
-                if problem is None and scored and steps[0] == "thresholds" and declared(field, program):
+                if problem is None and scored and steps[0] == "thresholds":
                     problem = without_score(field, program)
                 if problem is not None:
                     self._tell(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")

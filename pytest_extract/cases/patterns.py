@@ -22,25 +22,11 @@ def unknown_field(text: str, program: Program, gold: Json) -> str | None:
         return f"{text!r} is no field; write it as `a.b`, `items[].price` or `items[3].price`"
     if declared(text, program):
         return None
-    if any(True for _ in _at(gold, steps)):
-        return _within(text, steps, program)
-    return f"the schema has no field {text!r}{nearest(path_text(steps), program.patterns)}"
-
-
-def _declared_steps(steps: tuple[FieldStep, ...], program: Program) -> int:
-    """Return how many steps of a path the schema declares."""
-    return next((end for end in range(len(steps)) if not any(nodes_at(program.root, steps[: end + 1]))), len(steps))
-
-
-def _within(text: str, steps: tuple[FieldStep, ...], program: Program) -> str | None:
-    """Say which value a field that only the gold has is compared in; None where it is compared by itself."""
-    known = _declared_steps(steps, program)
+    if not any(values_at(gold, text)):
+        return f"the schema has no field {text!r}{nearest(path_text(steps), program.patterns)}"
+    known = next(end for end in range(len(steps)) if not any(nodes_at(program.root, steps[: end + 1])))
     around = list(nodes_at(program.root, steps[:known]))
-    if all(isinstance(plan, Skip) for plan in around):
-        return f"{text!r} is inside a field that is skipped"
-    by_key = any(isinstance(plan, Object) for plan in around)
-    if by_key and isinstance(steps[known], AnyKey):
-        return f"{text!r} is no field: the schema declares no further keys in {path_text(steps[:known])!r}"
+    by_key = any(isinstance(plan, Object) for plan in around) and not isinstance(steps[known], AnyKey)
     whole = steps[: known + 1] if by_key else steps[:known]
     if whole == steps:
         return None
@@ -49,8 +35,7 @@ def _within(text: str, steps: tuple[FieldStep, ...], program: Program) -> str | 
 
 def has_value(gold: Json, text: str) -> bool:
     """Whether the gold has a value at a field: something other than null, empty text and what holds only those."""
-    found = _at(gold, parse_field(text) or ())
-    return any(leaf not in (None, "") for value in found for _, leaf in iter_leaves(value))
+    return any(leaf not in (None, "") for _, value in values_at(gold, text) for _, leaf in iter_leaves(value))
 
 
 def is_skipped(text: str, program: Program) -> bool:
@@ -70,26 +55,23 @@ def without_absence(text: str, program: Program) -> str | None:
 def without_score(text: str, program: Program) -> str | None:
     """Say why a field that the schema declares never has a score of its own to be bounded; None when it has one."""
     plans = list(nodes_at(program.root, parse_field(text) or ()))
-    if any(map(_scored, plans)):
+    if any(map(_scored, plans)) or not declared(text, program):
         return None
-    if not plans:
-        return (
-            f"{text!r} is inside a field that is skipped: it has no score to bound" if declared(text, program) else None
-        )
-    if all(isinstance(plan, Skip) for plan in plans):
+    if all(isinstance(plan, Skip) for plan in plans):  # none where it is inside of what is skipped
         return f"{text!r} is skipped: it has no score to bound"
     return f"{text!r} has no score of its own; bound what is in it: {_inside(text, program)}"
 
 
 def _inside(text: str, program: Program) -> str:
+    """Name the fields below one that have a score."""
+
+    def has_score(name: str) -> bool:
+        return any(map(_scored, nodes_at(program.root, parse_field(name) or ())))
+
     own = usual(text)
     inside = ("",) if own == ROOT else (f"{own}.", f"{own}[")
-    below = [name for name in program.patterns if name.startswith(inside) and _scored_at(name, program)]
+    below = [name for name in program.patterns if name.startswith(inside) and has_score(name)]
     return f"{', '.join(below[:3])}{', …' * (len(below) > 3)}"
-
-
-def _scored_at(pattern: str, program: Program) -> bool:
-    return any(map(_scored, nodes_at(program.root, parse_field(pattern) or ())))
 
 
 def _scored(plan: Node) -> bool:
@@ -106,25 +88,20 @@ def _scored(plan: Node) -> bool:
 
 def values_at(value: Json, text: str) -> Iterator[tuple[tuple[Step, ...], Json]]:
     """Yield every value that a field's path leads to, with its concrete place."""
-    yield from _places_at(value, parse_field(text) or (), ())
 
+    def places(
+        value: Json, steps: tuple[FieldStep, ...], at: tuple[Step, ...]
+    ) -> Iterator[tuple[tuple[Step, ...], Json]]:
+        if not steps:
+            yield at, value
+            return
+        step = steps[0]
+        found: Iterable[Step] = ()
+        if isinstance(value, dict):
+            found = value if isinstance(step, AnyKey) else [step] if isinstance(step, str) and step in value else ()
+        elif isinstance(value, list) and not isinstance(step, str | AnyKey):
+            found = range(len(value)) if step is None else [step] if 0 <= step < len(value) else ()
+        for key in found:
+            yield from places(value[key], steps[1:], (*at, key))
 
-def _at(value: Json, steps: tuple[FieldStep, ...]) -> Iterator[Json]:
-    """Yield every value that a field's path leads to."""
-    return (found for _, found in _places_at(value, steps, ()))
-
-
-def _places_at(
-    value: Json, steps: tuple[FieldStep, ...], place: tuple[Step, ...]
-) -> Iterator[tuple[tuple[Step, ...], Json]]:
-    if not steps:
-        yield place, value
-        return
-    step, rest = steps[0], steps[1:]
-    found: Iterable[Step] = ()
-    if isinstance(value, dict):
-        found = value if isinstance(step, AnyKey) else [step] if isinstance(step, str) and step in value else ()
-    elif isinstance(value, list) and not isinstance(step, str | AnyKey):
-        found = range(len(value)) if step is None else [step] if 0 <= step < len(value) else ()
-    for key in found:
-        yield from _places_at(value[key], rest, (*place, key))
+    return places(value, parse_field(text) or (), ())

@@ -498,13 +498,10 @@ def path_from(folder: str, name: str) -> str:
 
 def path_and_pointer(given: str, is_there: Callable[[str], bool] = is_file) -> tuple[str, str]:
     """Split a path from the JSON pointer after its `#`, which may also be part of the file's name."""
-    if "#" not in given or is_there(given):
+    name, mark, pointer = given.rpartition("#")
+    if not mark or is_there(given) or (pointer and not pointer.startswith("/")):
         return given, ""
-    marks = [at for at, character in enumerate(given) if character == "#"]
-    pointed = [at for at in marks if given[at + 1 :].startswith("/") or at == len(given) - 1]
-    files = [at for at in marks if is_there(given[:at])]
-    at = (files[-1:] or pointed or [len(given)])[0]
-    return given[:at], given[at + 1 :]
+    return name, pointer
 
 
 def no_file(key: str, path: Path) -> str:
@@ -553,8 +550,6 @@ def pointer_steps(value: Json, pointer: str) -> Steps | None:
 
 def pointer_advice(value: Json, pointer: str) -> str:
     """Say what is near the first part of a pointer that leads nowhere: `; did you mean '/properties'?`."""
-    if not pointer.startswith("/"):
-        return "; a pointer starts with `/`"
     before = ""
     for part in pointer.split("/")[1:]:
         steps = pointer_steps(value, f"/{part}")

@@ -24,7 +24,7 @@ from pytest_extract.importers.files import (
     checked,
     json_objects,
     plain_id,
-    write_datasets,
+    write_dataset,
 )
 
 NAME: Final = "corrections"
@@ -43,10 +43,11 @@ def import_corrections(source: Path, target: ImportFolder) -> Imported:
     records: list[Record] = []
     mistakes: list[CaseFileError] = []
     cache = SchemaCache()
+    root = os.path.relpath(source.parent.resolve(), target.folder.resolve())
     lines: dict[Json, int] = {}
     for number, row in json_objects(source):
         try:
-            records.append(_record(source, number, row, cache))
+            records.append(_record(source, number, row, cache, root))
         except CaseFileError as mistake:
             mistakes.append(mistake)
             continue
@@ -57,18 +58,7 @@ def import_corrections(source: Path, target: ImportFolder) -> Imported:
     if mistakes:
         raise CaseFileErrors(mistakes)
     heading = ("What people corrected in production; regression tests, which stay out of headline rates",)
-    # Paths of the file are kept, from the folder of the dataset.
-    root = os.path.relpath(source.parent.resolve(), target.folder.resolve())
-    moved = [
-        record._replace(
-            keys={
-                key: _path_from(root, value) if key in ("document", "schema") and isinstance(value, str) else value
-                for key, value in record.keys.items()
-            }
-        )
-        for record in records
-    ]
-    return write_datasets(target, NAME, moved, heading=heading)
+    return write_dataset(target, NAME, records, heading=heading)
 
 
 def _path_from(root: str, given: str) -> str:
@@ -76,7 +66,9 @@ def _path_from(root: str, given: str) -> str:
     return f"{Path(root, file).as_posix()}{mark}{pointer}"
 
 
-def _record(path: Path, number: int, row: Mapping[str, Any], cache: SchemaCache) -> Record:
+def _record(path: Path, number: int, row: Mapping[str, Any], cache: SchemaCache, root: str) -> Record:
+    """Return a correction as a case; `root`: the way from the folder of the dataset to that of the file."""
+
     def wrong(message: str) -> CaseFileError:
         return CaseFileError(message, path=path, line=number)
 
@@ -115,6 +107,7 @@ def _record(path: Path, number: int, row: Mapping[str, Any], cache: SchemaCache)
     keys: dict[str, Json] = {
         "id": plain_id(str(row.get("id", f"{Path(row['document']).stem if 'document' in row else NAME}-{number}"))),
         **{key: row[key] for key in ("document", "text", "schema", "question") if key in row},
+        **{key: _path_from(root, row[key]) for key in ("document", "schema") if isinstance(row.get(key), str)},
         "gold": gold,
         "origin": str(Origin.CORRECTION),
         "tags": {**tags, **row.get("tags", {})},

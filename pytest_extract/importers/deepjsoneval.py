@@ -18,7 +18,7 @@ from pytest_extract.importers.files import (
     checked,
     json_objects,
     plain_id,
-    write_datasets,
+    write_dataset,
 )
 
 NAME: Final = "deepjsoneval"
@@ -29,7 +29,7 @@ def import_deepjsoneval(source: Path, target: ImportFolder) -> Imported:
     """Write one dataset, a case a row of JSONL or .xlsx; raises CaseFileError with the row that cannot be used."""
     rows = workbook_rows(source) if source.suffix.lower() == ".xlsx" else json_objects(source)
     records = [_record(source, number, row) for number, row in rows]
-    return write_datasets(
+    return write_dataset(
         target, NAME, records, heading=("DeepJSONEval: its measures are syntax, key_match and strict",)
     )
 

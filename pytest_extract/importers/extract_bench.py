@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.cases.cache import wrapped_schema
+from pytest_extract.cases.edit import new_text
 from pytest_extract.cases.sources import read_value
 from pytest_extract.core.metrics.dates import read_iso
 from pytest_extract.core.schema.source import SchemaSource
@@ -22,11 +23,10 @@ from pytest_extract.importers.files import (
     ImportFolder,
     Record,
     checked,
-    one_line,
+    head_of,
     plain_id,
     reading_replaced,
-    write_datasets,
-    yaml_quoted,
+    write_dataset,
 )
 
 GOLDS: Final = "pdf+gold"
@@ -53,8 +53,8 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
         beside = (target.folder / inside).resolve()
         # the dataset has a folder a domain above those of the schemas: `finance` of `finance/10kq`
         tags = {"domain": inside.parent.name or source.resolve().name, "schema": name}
-        defaults = yaml_quoted({"schema": _named(schema_file, beside, copy=copy) + pointer, "tags": tags})
-        text = f"# ExtractBench, {inside.as_posix()}\ndefaults: {defaults}\ncases:\n"
+        defaults = {"schema": _named(schema_file, beside, copy=copy) + pointer, "tags": tags}
+        found: list[Record] = []
         for gold in sorted((path / GOLDS).glob(f"*{SUFFIX}")):
             stem = gold.name.removesuffix(SUFFIX)
             document = gold.with_name(f"{stem}.pdf")
@@ -66,11 +66,13 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
             record = checked(keys, schema, read_value(gold))
             if record.uncompared is not None:
                 notes.append(f"{gold}: {record.uncompared}")
-            text += _case_text(record)
-            records.append(record)
+            found.append(record)
             used += [document, gold]
-        if len(used) > 1:
-            texts[(inside / f"{name}.extract.yaml").as_posix()] = text
+        if found:
+            head = head_of((f"ExtractBench, {inside.as_posix()}",), found)
+            suite: dict[str, Json] = {"defaults": defaults, "cases": [dict(record.keys) for record in found]}
+            texts[(inside / f"{name}.extract.yaml").as_posix()] = head + new_text(suite, is_yaml=True)
+            records += found
             copies |= {(inside / file.name).as_posix(): file for file in used if copy}
     target.check([*texts, *copies])
     _copy(copies, target)
@@ -107,21 +109,6 @@ def _schema_in(folder: Path) -> tuple[Path, str, Json]:
     return files[0], f"#/{inner}", SchemaSource(value).at(f"/{inner}")
 
 
-def _case_text(record: Record) -> str:
-    """Write a case as YAML."""
-    first, *others = (f"{key}: {yaml_quoted(value)}" for key, value in record.keys.items())
-    lines = [f"- {first}", *(f"  {line}" for line in others)]
-    if record.problem is not None:
-        lines += [
-            "  # The gold breaks its own schema, so its gate would fail whatever is extracted:",
-            f"  # {record.problem}",
-            "  gates: {schema: false}",
-        ]
-    if record.uncompared is not None and record.uncompared.is_most:
-        lines += [f"  # {one_line(str(record.uncompared))}", "  uncompared: allow"]
-    return "\n".join(lines) + "\n"
-
-
 NAME: Final = "llama-extract-bench"
 _SUFFIX: Final = ".test.json"
 _DOCUMENTS: Final = (".pdf", ".docx", ".png", ".jpg", ".jpeg", ".jfif")
@@ -143,7 +130,7 @@ def import_llama_extract_bench(source: Path, target: ImportFolder) -> Imported:
         record, normalizers = _record(path, source, target.folder)
         records.append(record)
         lenient += normalizers
-    made = write_datasets(target, NAME, records, heading=("ExtractBench of run-llama: its value F1 is the measure f1",))
+    made = write_dataset(target, NAME, records, heading=("ExtractBench of run-llama: its value F1 is the measure f1",))
     if not lenient:
         return made
     told = f"{lenient} fields have normalizers (case, punctuation, telephone numbers), which are not imported"

@@ -24,7 +24,7 @@ _MOST_NAMED: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Responses:
-    """What models answered to the cases of a file, as records that `bulk` scores under the gates of that file."""
+    """What models answered to cases of a file that have the same gates, as records that `bulk` scores under them."""
 
     file: Path
     gates: Mapping[str, Json] | None
@@ -49,7 +49,7 @@ class Record(NamedTuple):
 class Imported:
     """What an import made: files and cases; `notes` for the user, one a gold with values that no comparison reaches.
 
-    `responses`: what models answered, a case file each, where the dataset has that.
+    `responses`: what models answered, where the dataset has that.
     """
 
     files: tuple[Path, ...]
@@ -113,13 +113,6 @@ class ImportFolder:
         write_atomic(path, text)
         self.written.append(path)
 
-    def remove(self, name: str) -> None:
-        """Remove a file below the folder that an earlier import wrote, if it is there; raises StoreError."""
-        try:
-            (self.folder / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreError(f"{self.folder / name} cannot be removed: {error.strerror or error}") from error
-
     def copy(self, name: str, file: Path) -> None:
         """Copy a file below the folder; raises StoreError."""
         path = self.folder / name
@@ -133,7 +126,10 @@ class ImportFolder:
 def checked(
     keys: Mapping[str, Json], schema: Json, gold: Json, responses: tuple[Mapping[str, Json], ...] = ()
 ) -> Record:
-    """Make a case of a gold that is held against its schema; a schema that cannot be compiled is told by `check`."""
+    """Make a case of a gold that is held against its schema; `keys` get what lets a gold with something wrong pass.
+
+    A schema that cannot be compiled is told by `check`.
+    """
     uncompared, judged = None, False
     with suppress(SchemaError):
         scorer = compile_schema(schema)
@@ -145,6 +141,10 @@ def checked(
         first, *more = validator.errors(gold, limit=1_000)
         places = f" (and {len(more)} more)" if more else ""
         problem = one_line(f"{first.path}: {first.message}{places}")
+    if problem is not None:  # else the gate would fail whatever is extracted
+        keys = {**keys, "gates": {"schema": False}}
+    if uncompared is not None and uncompared.is_most:
+        keys = {**keys, "uncompared": "allow"}
     return Record(keys, problem, uncompared, judged, responses)
 
 
@@ -159,11 +159,6 @@ def one_line(text: str, width: int = 160) -> str:
     return flat if len(flat) <= width else f"{flat[: width - 1]}…"
 
 
-def yaml_quoted(value: Json) -> str:
-    """Write a value for a YAML file: JSON is YAML."""
-    return json.dumps(value, ensure_ascii=False)
-
-
 def json_objects(path: Path, text: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of a JSONL file; raises CaseFileError with the line for anything else."""
     for number, value in read_json_lines(path, text):
@@ -172,30 +167,24 @@ def json_objects(path: Path, text: str | None = None) -> Iterator[tuple[int, dic
         yield number, value
 
 
-def write_datasets(target: ImportFolder, name: str, records: Sequence[Record], *, heading: Sequence[str]) -> Imported:
-    """Write `NAME.extract.yaml` with its dataset; golds that break their schema go to a file whose gate is off."""
+def write_dataset(target: ImportFolder, name: str, records: Sequence[Record], *, heading: Sequence[str]) -> Imported:
+    """Write `NAME.extract.yaml` with its dataset."""
     if not records:
         raise ConfigError("there is no record to import")
-    parts = {name: [one for one in records if one.problem is None]}
-    parts[f"{name}-broken-golds"] = [one for one in records if one.problem is not None]
-    there = {part: found for part, found in parts.items() if found}
-    names = {part: (f"{part}.jsonl", f"{part}.extract.yaml") for part in parts}
-    target.check(file for files in names.values() for file in files)
+    dataset, case_file = f"{name}.jsonl", f"{name}.extract.yaml"
+    target.check((dataset, case_file))
     golds = {one.keys["id"]: one.keys["gold"] for one in records}
-    for part in parts:
-        for identity, old in list(_golds_there(target.folder / f"{part}.jsonl")):
-            target.replace_gold(f"{target.folder / part}.jsonl: {identity}", old, golds.get(identity, MISSING))
-    for file in (file for part in parts.keys() - there.keys() for file in names[part]):
-        target.remove(file)  # its golds are mended, or broken, by now: their cases stand in the other file
+    for identity, old in list(_golds_there(target.folder / dataset)):
+        target.replace_gold(f"{target.folder / dataset}: {identity}", old, golds.get(identity, MISSING))
+    lines = [json.dumps(_line(target, name, one), ensure_ascii=True) for one in records]
+    target.write(dataset, "\n".join(lines) + "\n")
+    target.write(case_file, f"{head_of(heading, records)}dataset: {json.dumps(dataset)}\n")
     responses: list[Responses] = []
-    for part, found in there.items():
-        lines = [json.dumps(_line(target, part, one), ensure_ascii=True) for one in found]
-        target.write(f"{part}.jsonl", "\n".join(lines) + "\n")
-        target.write(f"{part}.extract.yaml", _case_file(part, found, heading))
-        answered = tuple({**_columns(one.keys), **response} for one in found for response in one.responses)
+    for gates in (None, {"schema": False}):
+        some = [one for one in records if one.keys.get("gates") == gates]
+        answered = tuple({**_columns(one.keys), **response} for one in some for response in one.responses)
         if answered:
-            gates = None if part == name else {"schema": False}
-            responses.append(Responses(file=target.written[-1], gates=gates, records=answered))
+            responses.append(Responses(file=target.folder / case_file, gates=gates, records=answered))
     notes = tuple(f"{one.keys['id']}: {one.uncompared}" for one in records if one.uncompared is not None)
     return Imported(files=tuple(target.written), records=tuple(records), notes=notes, responses=tuple(responses))
 
@@ -227,8 +216,6 @@ def _golds_there(path: Path) -> Iterator[tuple[Json, Json]]:
 def _line(target: ImportFolder, name: str, record: Record) -> dict[str, Json]:
     """Return the keys of a case; a gold that is a text itself goes to a file, as a text here names one."""
     keys = dict(record.keys)
-    if record.uncompared is not None and record.uncompared.is_most:
-        keys["uncompared"] = "allow"
     if isinstance(keys["gold"], str):
         digest = text_digest(keys["gold"])
         place = f"{name}-golds/{digest[:16]}.json"
@@ -237,13 +224,10 @@ def _line(target: ImportFolder, name: str, record: Record) -> dict[str, Json]:
     return keys
 
 
-def _case_file(name: str, records: Sequence[Record], heading: Sequence[str]) -> str:
-    lines = [*(f"# {one_line(text)}" for text in heading), f"dataset: {yaml_quoted(f'{name}.jsonl')}"]
-    problems = [one for one in records if one.problem is not None]
-    if problems:
-        lines += [
-            "# These golds break their own schema, so its gate would fail whatever is extracted:",
-            *(f"#   {one_line(str(one.keys['id']))}: {one.problem}" for one in problems),
-            "defaults: {gates: {schema: false}}",
-        ]
-    return "\n".join(lines) + "\n"
+def head_of(heading: Sequence[str], records: Sequence[Record]) -> str:
+    """Return the comments at the head of a case file: what it is, and which golds break their schema."""
+    lines = [*map(one_line, heading)]
+    broken = [f"  {one_line(str(one.keys['id']))}: {one.problem}" for one in records if one.problem is not None]
+    if broken:
+        lines += ["The schema gates of these cases are off, as their golds break their own schema:", *broken]
+    return "".join(f"# {line}\n" for line in lines)

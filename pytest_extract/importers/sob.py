@@ -39,7 +39,7 @@ from pytest_extract.importers.files import (
     checked,
     json_objects,
     plain_id,
-    write_datasets,
+    write_dataset,
 )
 
 NAME: Final = "sob"
@@ -88,7 +88,7 @@ def import_sob(source: Path, target: ImportFolder, *, modality: str | None = Non
             groups.append([record._replace(responses=shared)])
         models.add(model)
     heading = ("SOB", *(() if documents else (RESPONSES,)))
-    made = write_datasets(target, NAME, [_case_of(group) for group in groups], heading=heading)
+    made = write_dataset(target, NAME, [_case_of(group) for group in groups], heading=heading)
     notes = () if documents == rows else (f"{rows - documents} of {rows}: {RESPONSES}",)
     return replace(made, notes=(*notes, *made.notes))
 

@@ -198,14 +198,9 @@ def dangling(schema: Json) -> list[Dangling]:
 
 
 def _where_to(ref: str, schema: Json) -> str:
-    if _URL.match(ref):
-        return f"the reference {ref!r} leads to another document, which is not fetched; put what it means under `$defs`"
-    if not ref.startswith("#"):
-        return (
-            f"the reference {ref!r} leads to no place of a file beside the schema or elsewhere in the project's folder"
-        )
     known = [f"#/{key}/{escape(str(name))}" for key in _SHARED for name in schema.get(key, ())]
-    return f"the reference {ref!r} leads nowhere{nearest(ref, known)}"
+    hint = nearest(ref, known) if ref.startswith("#") else "; nothing is fetched: put what it means under `$defs`"
+    return f"the reference {ref!r} leads nowhere in the schema or the project's folder{hint}"
 
 
 def wrapped_schema(value: Json) -> str | None:

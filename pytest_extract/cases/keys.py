@@ -14,7 +14,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from enum import Enum
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePosixPath
@@ -27,7 +26,7 @@ from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, json_type, path_text, short_repr, usual, with_article
-from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.errors import ConfigError, closest, nearest
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -68,14 +67,6 @@ FILE_KEYS: Final = ("cases", "defaults", "dataset")
 LIMITS: Final = ("max_cost_usd", "max_latency_s")
 
 
-class _Bad(Enum):
-    BAD = "BAD"
-
-
-BAD: Final = _Bad.BAD
-"""A value that cannot be used; its mistakes are told beside it."""
-
-
 class KeyMistake(NamedTuple):
     """What is wrong below a key and what would be right; `on_key`: in the key at `steps`, not in its value."""
 
@@ -111,17 +102,17 @@ def _validator_of(key: str) -> Validator:
 
 
 def checked_value(key: str, value: Json, at: Steps) -> tuple[Any, tuple[KeyMistake, ...]]:
-    """Return the value of a key as `Case` has it, and no mistake, or BAD and every mistake, placed below `at`."""
+    """Return the value of a key as `Case` has it, and no mistake, or None and every mistake, placed below `at`."""
     is_fit = _UNREAD.get(key, _validator_of(key).is_valid)
     if not is_fit(value):
         from jsonschema import Draft202012Validator
 
         errors = Draft202012Validator(_schema_of(key)).iter_errors(value)
-        return BAD, tuple(told for error in errors for told in _told(error, at))
+        return None, tuple(told for error in errors for told in _told(error, at))
     try:
         return _MADE[key](value) if key in _MADE else value, ()
     except _WrongError as error:
-        return BAD, tuple(KeyMistake((*at, *steps), message, on_key) for steps, message, on_key in error.args)
+        return None, (KeyMistake((*at, *error.steps), str(error)),)
 
 
 def checked_argument(name: str, value: Any) -> Any:
@@ -212,9 +203,8 @@ def _value_text(value: Json) -> str:
 
 
 def _hint(schema: Mapping[str, Any], value: Json) -> str:
-    if isinstance(value, str) and "enum" in schema:
-        close = nearest(value, schema["enum"])
-        return close if "mean" in close else ""
+    if "enum" in schema:
+        return closest(value, schema["enum"])
     return "; put it in quotes" if schema.get("type") == "string" and isinstance(value, int | float) else ""
 
 
@@ -222,11 +212,11 @@ def _hint(schema: Mapping[str, Any], value: Json) -> str:
 
 
 class _WrongError(Exception):
-    """A value that its schema takes and that is wrong all the same: (steps, message, on_key) of each mistake."""
+    """A value that its schema takes and that is wrong all the same; `steps`: where in it."""
 
-
-def _wrong(message: str, *steps: str | int) -> _WrongError:
-    return _WrongError((steps, message, False))
+    def __init__(self, message: str, *steps: str | int) -> None:
+        super().__init__(message)
+        self.steps = steps
 
 
 def _is_path_or(*types: type) -> Callable[[Json], bool]:
@@ -245,7 +235,7 @@ _UNREAD: Final[Mapping[str, Callable[[Json], bool]]] = MappingProxyType(
 def _id(value: str | int) -> str:
     text = str(int(value)) if not isinstance(value, str) else value
     if not text.isprintable():
-        raise _wrong(f"must be {_phrase(_definitions()['id'])}, not {_value_text(text)}")
+        raise _WrongError(f"must be {_phrase(_definitions()['id'])}, not {_value_text(text)}")
     return text
 
 
@@ -282,14 +272,11 @@ def _literal_call(text: str) -> tuple[str, tuple[Json, ...], dict[str, Json]]:
 
 def _marks(value: str | list[str]) -> tuple[Mark, ...]:
     marks: list[Mark] = []
-    wrong: list[tuple[Steps, str, bool]] = []
     for index, text in enumerate([value] if isinstance(value, str) else value):
         try:
             marks.append(parse_mark(text))
         except ValueError as error:
-            wrong.append((() if isinstance(value, str) else (index,), str(error), False))
-    if wrong:
-        raise _WrongError(*wrong)
+            raise _WrongError(str(error), *(() if text is value else (index,))) from None
     return tuple(marks)
 
 
@@ -297,7 +284,7 @@ def _repeat(value: Json) -> Repeat:
     asked: dict[str, Any] = value if isinstance(value, dict) else {"of": value}
     repeat = Repeat(of=int(asked["of"]), passes=int(asked.get("pass", asked["of"])))
     if repeat.passes > repeat.of:
-        raise _wrong(f"cannot be more than `of`: {repeat.passes} of {repeat.of}", "pass")
+        raise _WrongError(f"cannot be more than `of`: {repeat.passes} of {repeat.of}", "pass")
     return repeat
 
 
@@ -308,7 +295,7 @@ def _known_failures(value: list[dict[str, str]]) -> tuple[KnownFailure, ...]:
             until = {"until": date.fromisoformat(entry["until"])} if "until" in entry else {}
         except ValueError:
             wanted = f"must be a day written YYYY-MM-DD, not {_value_text(entry['until'])}"
-            raise _wrong(wanted, index, "until") from None
+            raise _WrongError(wanted, index, "until") from None
         known.append(KnownFailure(**{**entry, **until}))  # type: ignore[arg-type]
     return tuple(known)
 
@@ -324,13 +311,13 @@ def _numbers(value: Json) -> Json:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if not math.isfinite(value):
-        raise _wrong(f"must hold numbers that JSON can write, not {value}")
+        raise _WrongError(f"must hold numbers that JSON can write, not {value}")
     return float(value)
 
 
 def _auto_accept(value: dict[str, Json]) -> Json:
     if not value.keys() & {"confidence", "fields"}:
-        raise _wrong("needs `confidence`, the lowest with which a value is accepted, or `fields`")
+        raise _WrongError("needs `confidence`, the lowest with which a value is accepted, or `fields`")
     return _numbers(value)
 
 
@@ -340,7 +327,7 @@ def _confidence(value: Json) -> Any:
     try:
         return OutputShape.from_json(value)
     except ConfigError as error:
-        raise _wrong(str(error)) from None
+        raise _WrongError(str(error)) from None
 
 
 def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
@@ -351,7 +338,9 @@ def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
             return Citation(page=given["page"])
         left, top, right, bottom = given["box"]
         if left >= right or top >= bottom:
-            raise _wrong(f"must be left, top, right and bottom, each side before the other, not {given['box']}", *steps)
+            raise _WrongError(
+                f"must be left, top, right and bottom, each side before the other, not {given['box']}", *steps
+            )
         return Citation(page=given["page"], box=(left, top, right, bottom))
 
     return {
@@ -414,7 +403,7 @@ def check_keys(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mistak
             continue
         result, wrong = checked_value(key, value, (*steps, key))
         mistakes += [Mistake(source, told.steps, told.text(steps), told.on_key) for told in wrong]
-        if result is not BAD:
+        if not wrong:
             clean[key] = result
     invalid = {key for key in raw if key not in clean}
     for problem in source.parsed.problems:

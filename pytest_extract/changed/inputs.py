@@ -295,34 +295,31 @@ def _imported_modules(path: Path, package: str) -> Iterator[str]:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
+    imported: list[tuple[int, str, list[ast.alias]]]
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield from _with_parents(alias.name)
-        elif isinstance(node, ast.ImportFrom):
-            base = _base_module(node, package)
+        match node:
+            case ast.Import(names=names):
+                imported = [(0, alias.name, []) for alias in names]
+            case ast.ImportFrom(module=module, names=names, level=level):
+                imported = [(level, module or "", names)]
+            case ast.Call(
+                func=ast.Attribute(attr="import_module" | "__import__") | ast.Name(id="import_module" | "__import__"),
+                args=[ast.Constant(value=str(text)), *_],
+            ):
+                bare = text.lstrip(".")
+                imported = [(len(text) - len(bare), bare, [])]
+            case _:
+                continue
+        for level, module, names in imported:
+            base = _absolute(level, module, package)
             yield from _with_parents(base)
-            yield from (f"{base}.{alias.name}" if base else alias.name for alias in node.names)
-        elif isinstance(node, ast.Call) and (name := _name_in_call(node)):
-            level = len(name) - len(name.lstrip("."))
-            statement = ast.ImportFrom(module=name.lstrip("."), names=[], level=level)
-            yield from _with_parents(_base_module(statement, package))
+            yield from (f"{base}.{alias.name}" if base else alias.name for alias in names)
 
 
-def _name_in_call(node: ast.Call) -> str | None:
-    """Return what `importlib.import_module("name")` imports; None for another call, or a name that is not written."""
-    function = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
-    match function, node.args:
-        case "import_module" | "__import__", [ast.Constant(value=str(name)), *_]:
-            return name
-    return None
-
-
-def _base_module(node: ast.ImportFrom, package: str) -> str:
-    if not node.level:
-        return node.module or ""
-    parents = package.split(".")[: len(package.split(".")) - node.level + 1]
-    return ".".join([*parents, *([node.module] if node.module else [])])
+def _absolute(level: int, module: str, package: str) -> str:
+    """Return the name of a module that is `level` dots away from a package."""
+    parents = package.split(".")
+    return ".".join([*parents[: len(parents) - level + 1], *([module] if module else [])]) if level else module
 
 
 def _with_parents(name: str) -> Iterator[str]:

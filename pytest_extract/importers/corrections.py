@@ -11,7 +11,7 @@ from typing import Any, Final
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.keys import checked_value
 from pytest_extract.cases.patterns import unknown_field
-from pytest_extract.cases.sources import SourceFile, errors_of, is_file, path_and_pointer, pointer_advice
+from pytest_extract.cases.sources import SourceFile, is_file, path_and_pointer, pointer_advice, sound_value
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.scorer import compile_schema
@@ -117,8 +117,7 @@ def _record(path: Path, number: int, row: Mapping[str, Any], cache: SchemaCache,
 
 def _schema_in(source: SourceFile, pointer: str, cache: SchemaCache) -> Json:
     """Return the schema at a place of a file; raises CaseFileError for a broken file, ValueError for no such place."""
-    if source.mistakes:
-        raise errors_of(source.mistakes, source.path)[0]
+    sound_value(source)
     place = cache.schema_in(source, pointer)
     if place is None:
         advice = pointer_advice(source.value, pointer)

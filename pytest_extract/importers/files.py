@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, text_digest
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
-from pytest_extract.files import write_atomic
+from pytest_extract.files import write_atomic, write_bytes_atomic
 
 _MOST_NAMED: Final = 5
 
@@ -115,12 +114,7 @@ class ImportFolder:
 
     def copy(self, name: str, file: Path) -> None:
         """Copy a file below the folder; raises StoreError."""
-        path = self.folder / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, path)
-        except OSError as error:
-            raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
+        write_bytes_atomic(self.folder / name, lambda there: there.write(file.read_bytes()))
 
 
 def checked(

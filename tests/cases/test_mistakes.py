@@ -207,17 +207,17 @@ def test_a_mistake_in_a_case_file(folder, text, words):
         (
             "invoice.schema.json",
             '{"$defs": {"money": {}}, "properties": {"total": {"$ref": »"#/$defs/mony"}}}',
-            ["'#/$defs/mony' leads nowhere", "did you mean '#/$defs/money'?"],
+            ["'#/$defs/mony' leads nowhere in the schema", "did you mean '#/$defs/money'?"],
         ),
         (
             "invoice.schema.json",
             '{"properties": {"total": {"$ref": »"https://example.com/money.json"}}}',
-            ["another document, which is not fetched"],
+            ["nothing is fetched: put what it means under `$defs`"],
         ),
         (
             "invoice.schema.json",
             '{"properties": {"total": {"$ref": »"money.json"}}}',
-            ["'money.json' leads to no place of a file"],
+            ["'money.json' leads nowhere in the schema or the project's folder"],
         ),
         ("invoice.schema.json", "»[1]", ["no valid JSON Schema", "not array"]),
         (

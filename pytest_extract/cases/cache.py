@@ -27,7 +27,6 @@ from pytest_extract.cases.sources import (
     read_source,
     read_text,
 )
-from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.schema.source import EVERYWHERE, SchemaSource, escape, map_children, map_parts, schema_objects
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import Json, canonical_json, text_digest
@@ -240,7 +239,6 @@ class SchemaPlace:
 class SchemaCache:
     """Reads each file once, and compiles each schema once per way of scoring it.
 
-    `gates`: what a case has that says nothing of them.
     One cache serves a whole collection; there is no other state. Errors are kept as well, so that a broken schema
     that a thousand cases name is read once and told once.
 
@@ -255,7 +253,6 @@ class SchemaCache:
     ) -> None:
         self.updates_golds = updates_golds
         self.structure_only = compile_schema is compile_structure
-        self.gates = GateConfig()
         self.defaults_files: list[Path] = []
         self._compile = compile_schema or _compiler()
         self._made: dict[tuple[object, ...], Any] = {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
@@ -58,9 +58,10 @@ def with_value(source: SourceFile, steps: Steps, value: Json, removed: Collectio
     if steps not in spans:
         raise StoreError(f"{source.path}: the value stands behind a YAML alias and cannot be written; write it out")
     new = _ordered_like(old, value)
-    for by_part in (True, False):
+    editor = _Editor(source, spans, style, frozenset(removed))
+    for edits in (editor.by_part, editor.anew):
         try:
-            text = _Editor(source, spans, style, by_part, frozenset(removed)).text(steps, old, new)
+            text = _edited(source.text, edits(steps, old, new))
         except ValueError as error:
             raise StoreError(f"{source.path}: the value is no JSON: {error}") from None
         if _is_right(source, text, steps, value):
@@ -117,42 +118,45 @@ class _JsonStyle(NamedTuple):
         return _dumped(value, separators=(",", ":") if self.is_tight else None, ascii_only=self.ascii_only)
 
 
+def _edited(text: str, edits: Iterable[_Edit]) -> str:
+    parts, end = [], len(text)  # from the end to the start
+    # the stable order puts what is added to an inner block before what is added, at the same place, to the outer
+    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
+        parts += [text[edit.end : end], edit.text]
+        end = edit.start
+    return "".join((text[:end], *reversed(parts)))
+
+
 @dataclass(frozen=True, slots=True)
 class _Editor:
-    """Finds the smallest parts of a text that have to be written anew; `by_part`: also what is gained and lost."""
+    """Finds the smallest parts of a text that have to be written anew."""
 
     source: SourceFile
     spans: Mapping[Steps, TextRange]
     style: _JsonStyle
-    by_part: bool
     removed: frozenset[Steps]
 
-    def text(self, steps: Steps, old: Json, new: Json) -> str:
-        text = self.source.text
-        parts, end = [], len(text)  # from the end to the start
-        # the stable order puts what is added to an inner block before what is added, at the same place, to the outer
-        for edit in sorted(self._edits(steps, old, new), key=lambda edit: edit.start, reverse=True):
-            parts += [text[edit.end : end], edit.text]
-            end = edit.start
-        return "".join((text[:end], *reversed(parts)))
-
-    def _edits(self, steps: Steps, old: Json, new: Json) -> Iterator[_Edit]:
+    def by_part(self, steps: Steps, old: Json, new: Json) -> Iterator[_Edit]:
+        """Yield what makes one value of another, as little as can be."""
         if type(old) is type(new) and canonical_json(old) == canonical_json(new):
             return
         kept = self._kept(steps, old, new)
         if kept is None:
-            span, column = self.spans[steps], self._column(steps)
-            # a YAML list may stand right below its key, and nothing else may
-            is_block = isinstance(old, list) and self.source.text.startswith("-", span.start)
-            is_below = is_block and steps and column == self._column(steps[:-1])
-            shift = 2 if is_below and not (isinstance(new, list) and new) else 0
-            text = self._rendered(span, column + shift, new, old)
-            yield _Edit(span.start, span.end, " " * shift + text)
+            yield from self.anew(steps, old, new)
             return
         yield from self._lost(steps, _keys(old), {before for before, _ in kept})
         yield from self._gained(steps, new, kept)
         for before, after in kept:
-            yield from self._edits((*steps, before), old[before], new[after])
+            yield from self.by_part((*steps, before), old[before], new[after])
+
+    def anew(self, steps: Steps, old: Json, new: Json) -> Iterator[_Edit]:
+        """Yield the whole value, in the style that it had."""
+        span, column = self.spans[steps], self._column(steps)
+        # a YAML list may stand right below its key, and nothing else may
+        is_block = isinstance(old, list) and self.source.text.startswith("-", span.start)
+        is_below = is_block and steps and column == self._column(steps[:-1])
+        shift = 2 if is_below and not (isinstance(new, list) and new) else 0
+        yield _Edit(span.start, span.end, " " * shift + self._rendered(span, column + shift, new, old))
 
     def _rendered(self, span: TextRange, column: int, new: Json, old: Json) -> str:
         whole = self.source.text
@@ -186,7 +190,7 @@ class _Editor:
         if len(old) == len(kept) == len(new):
             return kept
         is_yaml = self.source.language == "yaml"
-        if not self.by_part or not kept or (is_yaml and self.source.text[self.spans[steps].start] in "*&!"):
+        if not kept or (is_yaml and self.source.text[self.spans[steps].start] in "*&!"):
             return None
         return kept if len(new) == len(kept) or not is_yaml or self._is_block(steps, keys) else None
 

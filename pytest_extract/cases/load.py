@@ -6,7 +6,6 @@ are made: the same case on an altered document.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -202,6 +201,7 @@ class _Loader:
     def _defaults(self, source: SourceFile, root: dict[str, Json]) -> CheckedKeys | None:
         value = root.get("defaults")
         steps: Steps = ("defaults",)
+        unusable = CheckedKeys(source, steps, {}, clean={}, invalid=frozenset(), broken=True)
         if value is None:
             return None
         if isinstance(value, str):
@@ -210,13 +210,13 @@ class _Loader:
                 source, steps = self._cache.defaults(path), ()
             except CaseFileError as error:
                 self._tell_unread(error, source, "defaults", path)
-                return CheckedKeys(source, steps, {}, clean={}, invalid=frozenset(), broken=True)
+                return unusable
             self.mistakes += source.mistakes
             value = source.value
         if not isinstance(value, dict):
             message = f"`defaults` must be a mapping of case keys, or the path of a YAML file, not {json_type(value)}"
             self._tell(source, steps, message)
-            return CheckedKeys(source, steps, {}, clean={}, invalid=frozenset(), broken=True)
+            return unusable
         return check_keys(source, steps, value, self.mistakes)
 
     def _cases(self, source: SourceFile, cases: Json, defaults: CheckedKeys | None) -> Iterator[Case]:
@@ -330,7 +330,7 @@ class _Loader:
 
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 GOLD_ERRORS: Final = 5
-"""Schema violations of one gold that are listed."""
+"""Schema violations of one gold that are listed at once."""
 ALLOW_UNCOMPARED: Final = "declare what stands there, or take the gold as it is with `uncompared: allow`"
 ACCEPT_RULE: Final = "mend the gold or the rule (`severity: warning` and `gates: {rules: false}` only report it)"
 ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`"
@@ -407,7 +407,7 @@ class CaseBuilder:
         prompt = self._read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
         scorer = self._scorer(schema) if schema is not None else None
         finished = {key: self._cache.once(make, values[key]) for key, make in _FINISHED.items() if key in values}
-        gates = finished.setdefault("gates", self._cache.gates)
+        gates = finished.setdefault("gates", GateConfig())
         if scorer is not None:
             self._check_fields(scorer, None if gold is None else gold.value)
         is_sound = schema is not None and self._schema_holds(schema, gates)
@@ -459,12 +459,11 @@ class CaseBuilder:
 
     def _require(self) -> None:
         own, defaults = self._settings.own, self._settings.defaults
-        if defaults is not None and defaults.broken and not defaults.raw:
-            return  # the defaults may hold the missing keys
+        if own.broken or (defaults is not None and defaults.broken and not defaults.raw):
+            return  # an unknown key may be a misspelt one, and the defaults may hold what is missing
         given = self._values.keys() | self._settings.invalid
-        slips = [key for key in own.raw if key not in case_keys()]
-        missing = [f"`{key}`" for key in ("schema", "gold") if key not in given and not is_misspelt(key, slips)]
-        if not given & {*DOCUMENT_FORMS} and not is_misspelt("document", slips):
+        missing = [f"`{key}`" for key in ("schema", "gold") if key not in given]
+        if not given & {*DOCUMENT_FORMS}:
             missing.append("either `document` (a path), `documents` (a pattern) or `text`")
         if missing:
             self._tell(own.source, own.steps, f"the case needs {' and '.join(missing)}")
@@ -676,13 +675,10 @@ class CaseBuilder:
     def _check_gold(self, validator: Validator, gold: _Gold) -> None:
         if validator.is_valid(gold.value):
             return
-        errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1)
-        for number, error in enumerate(errors):
-            message = f"the gold does not satisfy its schema at {error.path}: {error.message}"
-            if number == GOLD_ERRORS:
-                message = f"the gold does not satisfy its schema in more than {GOLD_ERRORS} places, this is the next"
-            hint = f"; {ACCEPT_GOLD}" if number == 0 else ""
-            self._tell(gold.source, (*gold.steps, *error.path), message + hint)
+        for number, error in enumerate(validator.errors(gold.value, limit=GOLD_ERRORS)):
+            hint = "" if number else f"; {ACCEPT_GOLD}"
+            message = f"the gold does not satisfy its schema at {error.path}: {error.message}{hint}"
+            self._tell(gold.source, (*gold.steps, *error.path), message)
 
 
 _KEYS: Final = object()
@@ -719,11 +715,6 @@ def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
 
     for way in _NAMES_OF_FIELDS:
         yield from names(raw, way, ())
-
-
-def is_misspelt(key: str, slips: Sequence[str]) -> bool:
-    """Whether a missing key is there in a misspelling, which has its own mistake."""
-    return bool(difflib.get_close_matches(key, slips, n=1, cutoff=0.6))
 
 
 def modality_of(media_type: str) -> Modality:

@@ -25,7 +25,6 @@ from pytest_extract.importers.files import (
     checked,
     head_of,
     plain_id,
-    reading_replaced,
     write_dataset,
 )
 
@@ -90,9 +89,7 @@ def _copy(files: Mapping[str, Path], target: ImportFolder) -> None:
     for name, file in files.items():
         there = target.folder / name
         if name.endswith(SUFFIX) and there.exists():
-            with reading_replaced():
-                old = read_value(there)
-            target.replace_gold(str(there), old, read_value(file))
+            target.replace_gold(str(there), read_value(there), read_value(file))
     for name, file in files.items():
         target.copy(name, file)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -189,22 +189,12 @@ def _columns(keys: Mapping[str, Json]) -> dict[str, Json]:
     return case | {name: json.dumps(keys[name]) for name in ("schema", "gold")}
 
 
-@contextmanager
-def reading_replaced() -> Iterator[None]:
-    """Raise StoreError for a file that cannot be read: what cannot be shown is not replaced."""
-    try:
-        yield
-    except CaseFileError as error:
-        raise StoreError(f"{error}; it cannot be shown, so it is not replaced: move the file away") from error
-
-
 def _golds_there(path: Path) -> Iterator[tuple[Json, Json]]:
     """Yield id and gold of the cases of a dataset that is there; a text names a file, as in every dataset."""
-    with reading_replaced():
-        for _, row in json_objects(path) if path.exists() else ():
-            gold = row.get("gold")
-            file = path.parent / gold if isinstance(gold, str) else None
-            yield row.get("id"), read_value(file) if file is not None and file.is_file() else gold
+    for _, row in json_objects(path) if path.exists() else ():
+        gold = row.get("gold")
+        file = path.parent / gold if isinstance(gold, str) else None
+        yield row.get("id"), read_value(file) if file is not None and file.is_file() else gold
 
 
 def _line(target: ImportFolder, name: str, record: Record) -> dict[str, Json]:

@@ -359,8 +359,7 @@ def test_a_mistake_of_a_shared_schema_is_told_once(folder):
 def test_many_violations_of_a_gold_are_cut_short(folder):
     (folder / "acme.gold.json").write_text(json.dumps({"items": [{"price": "x"}] * 50}), encoding="utf-8")
     told = _told(folder, BASE)
-    assert len(told) == 6
-    assert any("in more than 5 places" in entry[3] for entry in told)
+    assert len(told) == 5
 
 
 def test_a_gold_that_breaks_its_schema_is_taken_with_the_gate_off(folder):

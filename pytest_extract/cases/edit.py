@@ -363,8 +363,11 @@ def change_keys(case: Case, change: Callable[[dict[str, Json]], Json]) -> bool:
     Raises CaseFileError, StoreError.
     """
     source, lines = _source(case.path, case.line)
-    keys, shared = _found(source, case.steps, case), source.value.get("defaults")
+    keys = _found(source, case.steps, case)
     own_id = case.id.removesuffix(f"[{case.altered}]")  # the altered case stands where the one does that it is made of
+    if not isinstance(keys, dict):
+        raise _moved(source, case)
+    shared = source.value.get("defaults")
     if "documents" in keys or (isinstance(shared, dict) and "documents" in shared):
         return False
     if str(keys.get("id", own_id)) != own_id:

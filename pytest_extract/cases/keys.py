@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
-from pytest_extract.cases.sources import Mistake, SourceFile, Steps
+from pytest_extract.cases.sources import Mistake, SourceFile, Steps, reached
 from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.validate import Validator
@@ -433,12 +433,10 @@ class CaseSettings:
         """Return the layer, own keys or defaults, that holds the value of a key, or of a place below it."""
         if self.defaults is None:
             return self.own
-        value: Json = self.own.raw
-        for step in (key, *below):
-            try:
-                value = value[step]
-            except (KeyError, IndexError, TypeError):
-                return self.defaults
+        try:
+            reached(self.own.raw, (key, *below))
+        except (LookupError, TypeError):
+            return self.defaults
         return self.own
 
 

@@ -499,9 +499,8 @@ def path_from(folder: str, name: str) -> str:
 def path_and_pointer(given: str, is_there: Callable[[str], bool] = is_file) -> tuple[str, str]:
     """Split a path from the JSON pointer after its `#`, which may also be part of the file's name."""
     name, mark, pointer = given.rpartition("#")
-    if not mark or is_there(given) or (pointer and not pointer.startswith("/")):
-        return given, ""
-    return name, pointer
+    is_pointer = not pointer or pointer.startswith("/") or is_there(name)
+    return (name, pointer) if mark and is_pointer and not is_there(given) else (given, "")
 
 
 def no_file(key: str, path: Path) -> str:
@@ -550,6 +549,8 @@ def pointer_steps(value: Json, pointer: str) -> Steps | None:
 
 def pointer_advice(value: Json, pointer: str) -> str:
     """Say what is near the first part of a pointer that leads nowhere: `; did you mean '/properties'?`."""
+    if not pointer.startswith("/"):
+        return "; a pointer starts with `/`"
     before = ""
     for part in pointer.split("/")[1:]:
         steps = pointer_steps(value, f"/{part}")

@@ -101,7 +101,8 @@ def open_tree(folder: Path, ref: str) -> GitTree:
     root = Path(os.fsdecode(_git(folder, "rev-parse", "--show-toplevel")).rstrip("\n"))
     left, apart, right = ref.partition("...")
     if apart:
-        name = _merge_base(root, ref, *(_commit(root, side or "HEAD") for side in (left, right)))
+        told = f"{ref!r}: no common ancestor in {root}; in a shallow clone, fetch more of it (git fetch --unshallow)"
+        name = _answer(root, told, "merge-base", *(_commit(root, side or "HEAD") for side in (left, right)))
     else:
         name = _commit(root, ref)
     return GitTree(root=root, ref=ref, commit=name, files=_files(_git(root, "ls-tree", "-r", "-l", "-z", name)))
@@ -110,11 +111,6 @@ def open_tree(folder: Path, ref: str) -> GitTree:
 def _commit(root: Path, ref: str) -> str:
     told = f"no git revision {ref!r} in {root}; in a shallow clone, fetch it first (git fetch origin {ref})"
     return _answer(root, told, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-
-
-def _merge_base(root: Path, ref: str, *commits: str) -> str:
-    told = f"{ref!r}: no common ancestor in {root}; in a shallow clone, fetch more of it (git fetch --unshallow)"
-    return _answer(root, told, "merge-base", *commits)
 
 
 def _answer(root: Path, otherwise: str, *arguments: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.machinery import PathFinder
 from pathlib import Path, PurePath
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_extract.changed.git_tree import GitTree, work_blobs
@@ -243,8 +243,8 @@ def _find_module(name: str) -> tuple[Path, str] | None:
     """Return the source file and the package of a module, which need not be loaded; None without a source."""
     module = sys.modules.get(name)
     if module is not None:
-        file = _module_file(module)
-        return None if file is None else (file, getattr(module, "__package__", None) or "")
+        file, package = getattr(module, "__file__", None), getattr(module, "__package__", None)
+        return (Path(file).resolve(), package or "") if isinstance(file, str) and file.endswith(".py") else None
     parts = name.split(".")
     if not all(parts) or parts[0] in sys.stdlib_module_names:
         return None
@@ -282,11 +282,6 @@ def file_of(extractor: object) -> Path | None:
 def is_own(path: Path, root: Path) -> bool:
     """Whether a file is part of the project at `root`, and no installed package."""
     return path.is_relative_to(root) and "site-packages" not in path.parts and path.is_file()
-
-
-def _module_file(module: ModuleType | None) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return Path(file).resolve() if isinstance(file, str) and file.endswith(".py") else None
 
 
 def _imported_modules(path: Path, package: str) -> Iterator[str]:

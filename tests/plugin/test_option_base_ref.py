@@ -207,10 +207,12 @@ def test_a_case_that_cannot_be_read_at_the_revision_says_so(pytester, repository
     (repository / "a.extract.yaml").write_text(good)
     compared = pytester.runpytest("--extract-base-ref=HEAD", "-W", "default")
     compared.assert_outcomes(passed=5, warnings=1)
-    compared.stdout.fnmatch_lines(["*a.extract.yaml:1: *unreadable at HEAD: the case needs *; a case that cannot be *"])
+    compared.stdout.fnmatch_lines(
+        ["*a.extract.yaml:1: *unreadable at HEAD: unknown key 'txt'*; a case that cannot be *"]
+    )
     changed = pytester.runpytest("--extract-changed=HEAD")
     changed.stdout.fnmatch_lines(
-        ["*1 of 3 cases called*", "  a.extract.yaml::a1: unreadable at HEAD: the case needs *"]
+        ["*1 of 3 cases called*", "  a.extract.yaml::a1: unreadable at HEAD: unknown key 'txt'*"]
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -121,17 +122,13 @@ def import_llama_extract_bench(source: Path, target: ImportFolder) -> Imported:
     files = sorted(source.rglob(f"*{_SUFFIX}"))
     if not files:
         raise ConfigError(f"{source}: no NAME{_SUFFIX} beside a document is there")
-    lenient = 0
-    records = []
-    for path in files:
-        record, normalizers = _record(path, source, target.folder)
-        records.append(record)
-        lenient += normalizers
+    found = [_record(path, source, target.folder) for path in files]
+    records, lenient = [record for record, _ in found], sum(normalizers for _, normalizers in found)
     made = write_dataset(target, NAME, records, heading=("ExtractBench of run-llama: its value F1 is the measure f1",))
     if not lenient:
         return made
     told = f"{lenient} fields have normalizers (case, punctuation, telephone numbers), which are not imported"
-    return Imported(files=made.files, records=made.records, notes=(*made.notes, told))
+    return replace(made, notes=(*made.notes, told))
 
 
 def _record(path: Path, source: Path, folder: Path) -> tuple[Record, int]:

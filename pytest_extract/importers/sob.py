@@ -194,7 +194,10 @@ def read_sob_results(path: Path, *, modality: str | None = None) -> list[SobRun]
     if isinstance(parts.get("columns"), dict):
         return _runs_of_columns(path, parts, modality)
     if isinstance(parts.get("summary"), dict):
-        return [_run_of_summary(path, parts["summary"], modality or published_modality(path))]
+        plain, weighted = (_summary(path, parts["summary"].get(name), name) for name in ("overall", "overall_weighted"))
+        # named after its folder, as SOB's leaderboard does
+        model = path.resolve().parent.name
+        return [SobRun(model=model, modality=modality or published_modality(path), summaries=(plain, weighted))]
     if isinstance(parts.get("models"), dict):
         return list(_runs_of_means(path, parts["models"]))
     raise CaseFileError("a result file of SOB is JSONL, or an object with `columns`, `summary` or `models`", path=path)
@@ -257,12 +260,6 @@ def _runs_of_columns(path: Path, value: Mapping[str, Any], modality: str | None)
     samples = value.get("bootstrap_samples")
     runs = _runs_of_rows(path, rows, modality or str(value.get("modality") or published_modality(path)))
     return [replace(run, samples=samples if isinstance(samples, int) and samples > 0 else None) for run in runs]
-
-
-def _run_of_summary(path: Path, value: Mapping[str, Any], modality: str) -> SobRun:
-    """Read the summary of a model, which is named after its folder, as SOB's leaderboard does."""
-    plain, weighted = (_summary(path, value.get(name), name) for name in ("overall", "overall_weighted"))
-    return SobRun(model=path.resolve().parent.name, modality=modality, summaries=(plain, weighted))
 
 
 def _summary(path: Path, block: Any, name: str) -> SobSummary:

@@ -18,11 +18,11 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_extract.changed.git_tree import GitTree, work_blobs
 from pytest_extract.files import display_path, own_place
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
+    from pytest_extract.changed.git_tree import GitTree
 
 
 class Input(NamedTuple):
@@ -119,6 +119,8 @@ def inputs_now(cases: Iterable[Case], tree: GitTree) -> dict[str, InputsByKind]:
 
     A document is known by its blob, as git would store it, so that it is neither read here nor missed in LFS.
     """
+    from pytest_extract.changed.git_tree import work_blobs  # every run of a case looks for its extractor's sources
+
     listed = list(cases)
     blobs = work_blobs(tree.root, [path for case in listed if (path := case.document.file) is not None])
     return {

@@ -60,8 +60,7 @@ def test_a_run_of_a_case_loads_no_model_and_no_array_library(tmp_path: Path) -> 
 
 
 MAY_LOAD = """
-cases cases.build cases.cache cases.embedded_schema cases.json_text cases.keys cases.load
-cases.model cases.patterns cases.review_file cases.sources cases.yaml_text
+cases cases.cache cases.keys cases.load cases.model cases.patterns cases.review_file cases.sources
 documents documents.base documents.text_store
 collector errors
 extraction extraction.call extraction.provider_errors
@@ -69,7 +68,7 @@ files lazy
 plugin plugin.collect plugin.extensions plugin.extraction plugin.finish plugin.fixtures plugin.hookspecs plugin.items
 plugin.judging plugin.limits plugin.options plugin.prefetch plugin.run_results plugin.session plugin.terminal plugin.transport
 redact redact.formats
-changed changed.extractor_sources
+changed changed.inputs
 report report.confidence report.findings report.formats report.lines report.summary report.totals report.values
 results run_case
 schema_tools

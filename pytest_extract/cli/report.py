@@ -33,7 +33,7 @@ from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.core.measures.table import SCORE_MEASURES
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, StoreError, nearest
-from pytest_extract.importers.sob_results import read_sob_results
+from pytest_extract.importers.sob import read_sob_results
 from pytest_extract.regression.ranking import rank_variants
 from pytest_extract.regression.shards import merge
 from pytest_extract.regression.snapshots import snapshot

@@ -48,7 +48,8 @@ _BY_TEXT: Final = {
     FailureKind.CONTEXT_LENGTH: lazy_pattern(
         r"(?i)context[ _](?:length|window)|maximum (?:context|prompt length|model length)|prompt is too long"
         r"|input is too long|too many (?:input )?tokens|exceeds? (?:the maximum (?:number of|input) tokens|max length)"
-        r"|model token limit|input token count .{0,40}exceeds|range of input length|request(?: too large for|_too_large)"
+        r"|model token limit|input token count .{0,40}exceeds|range of input length"
+        r"|request(?: too large for|_too_large)"
     ),
     FailureKind.SCHEMA_REJECTED: lazy_pattern(
         r"(?i)invalid (?:json |structured output |output )?schema|invalid_json_schema|response_?schema\b"

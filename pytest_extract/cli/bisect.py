@@ -29,10 +29,9 @@ from pytest_extract.cli.files import print_note, print_text
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.values import canonical_json, text_digest
 from pytest_extract.errors import ConfigError
-from pytest_extract.regression.compare import compare
-from pytest_extract.regression.field_matching import gate_label
+from pytest_extract.regression.compare import compare, gate_label
+from pytest_extract.regression.facts import Subject, run_tests
 from pytest_extract.regression.gate import EXIT_PASS, EXIT_UNDECIDED
-from pytest_extract.regression.multiple_testing import Subject, run_tests
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import STRUCTURAL_GATES, snapshot
 from pytest_extract.report.lines import percent, plural, safe_prose

@@ -34,9 +34,8 @@ from pytest_extract.core.measures.table import SCORE_MEASURES
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, StoreError, nearest
 from pytest_extract.importers.sob import read_sob_results
-from pytest_extract.regression.ranking import rank_variants
-from pytest_extract.regression.shards import merge
-from pytest_extract.regression.snapshots import snapshot
+from pytest_extract.regression.snapshots import merge, snapshot
+from pytest_extract.regression.suite import rank_variants
 from pytest_extract.report.aggregates import (
     aggregate_record,
     join_blocks,

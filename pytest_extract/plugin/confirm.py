@@ -30,9 +30,14 @@ from pytest_extract.plugin.regression import (
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.transport import take_fresh_result
-from pytest_extract.regression.changes import Comparison
-from pytest_extract.regression.collapse import Weight
-from pytest_extract.regression.compare import compare_variants, match_cases, match_variants
+from pytest_extract.regression.compare import (
+    Comparison,
+    changed_digests,
+    compare_variants,
+    match_cases,
+    match_variants,
+    same_digest,
+)
 from pytest_extract.regression.confirmation import (
     FIRST_SHARE,
     Spent,
@@ -43,9 +48,8 @@ from pytest_extract.regression.confirmation import (
     plan_variant,
     rests_on_few,
 )
-from pytest_extract.regression.field_matching import changed_digests, same_digest
+from pytest_extract.regression.facts import Weight, run_tests
 from pytest_extract.regression.gate import Answer, GateDecision, decide_confirmed
-from pytest_extract.regression.multiple_testing import run_tests
 from pytest_extract.regression.reasons import advice_texts
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, snapshot

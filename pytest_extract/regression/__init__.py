@@ -1,8 +1,7 @@
 """The regression gate: results become snapshots, two snapshots are compared, and the gate decides on the comparison.
 
-Data flows one way: results -> `snapshots` (-> `baseline`) -> `compare` -> `multiple_testing`, `effects` -> `gate` ->
-`report.gate`; `reasons` holds the gate's sentences. Nothing here runs a case or imports pytest. Only `baseline_file`
-touches files.
+Data flows one way: results -> `snapshots` (-> `baseline`) -> `compare` -> `facts` -> `gate` -> `report.gate`;
+`reasons` holds the gate's sentences. Nothing here runs a case or imports pytest. Only `baseline` touches files.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
     from pytest_extract.regression.baseline import Baseline, read_baseline
-    from pytest_extract.regression.changes import Change, Comparison
+    from pytest_extract.regression.compare import Change, Comparison
     from pytest_extract.regression.gate import Answer, GateDecision, evaluate_gate
     from pytest_extract.regression.rules import Rules
     from pytest_extract.regression.snapshots import Snapshot, snapshot
@@ -36,8 +35,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "Answer": "regression.gate",
         "Baseline": "regression.baseline",
-        "Change": "regression.changes",
-        "Comparison": "regression.changes",
+        "Change": "regression.compare",
+        "Comparison": "regression.compare",
         "GateDecision": "regression.gate",
         "Rules": "regression.rules",
         "Snapshot": "regression.snapshots",

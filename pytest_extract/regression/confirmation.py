@@ -17,14 +17,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from pytest_extract.regression.changes import CaseComparison, Comparison, VariantComparison
-from pytest_extract.regression.collapse import Weight, find_collapse
-from pytest_extract.regression.effects import Effect, Facts, measure_effect
-from pytest_extract.regression.multiple_testing import (
+from pytest_extract.regression.compare import CaseComparison, Comparison, VariantComparison
+from pytest_extract.regression.facts import (
     OVERALL_SHARE,
     SMALLEST_FALL,
+    Effect,
+    Facts,
     Subject,
     TestResult,
+    Weight,
+    find_collapse,
+    measure_effect,
     open_cases,
     overall_runs,
     run_tests,

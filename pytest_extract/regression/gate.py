@@ -14,11 +14,9 @@ from typing import Literal, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult, Origin
 from pytest_extract.regression.baseline import Baseline
-from pytest_extract.regression.changes import CaseComparison, Change, Comparison
-from pytest_extract.regression.compare import compare, compare_with_variant
+from pytest_extract.regression.compare import CaseComparison, Change, Comparison, compare, compare_with_variant
 from pytest_extract.regression.confirmation import Confirmation
-from pytest_extract.regression.effects import Facts, establish_facts
-from pytest_extract.regression.multiple_testing import run_tests
+from pytest_extract.regression.facts import Facts, establish_facts, run_tests
 from pytest_extract.regression.reasons import (
     advice_texts,
     assurance_text,

@@ -9,16 +9,21 @@ from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.stats.runs import Bounds, mcnemar
 from pytest_extract.core.values import ROUNDING, nearly
 from pytest_extract.errors import nearest
-from pytest_extract.regression.changes import Change, FieldChange, RuleChange, VariantComparison
-from pytest_extract.regression.collapse import Collapse, Weight
+from pytest_extract.regression.baseline import MORE_CASES, MORE_RUNS, Falls, Resolution
+from pytest_extract.regression.compare import Change, FieldChange, RuleChange, VariantComparison
 from pytest_extract.regression.confirmation import MOST_CONFIRMED, Confirmation, VariantPlan, fallen_cases, plan_variant
-from pytest_extract.regression.effects import BrokenRuns, CallChange, Effect, Facts, tag_effects
-from pytest_extract.regression.multiple_testing import (
+from pytest_extract.regression.facts import (
     SMALLEST_FALL,
+    BrokenRuns,
+    CallChange,
+    Collapse,
+    Effect,
+    Facts,
     Subject,
     TestResult,
+    Weight,
+    tag_effects,
 )
-from pytest_extract.regression.resolution import MORE_CASES, MORE_RUNS, Falls, Resolution
 
 MOST_LOST: Final = 0.1
 """Share of cases that may be lost to outages before the answer is UNDECIDED."""

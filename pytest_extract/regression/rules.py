@@ -18,7 +18,7 @@ class Rules:
     measure: name of the measure that the overall test and the margin are about; None: the share of passed fields.
     by: tags of the cases, and dimensions that group them (`case_slices`); the mean over all fields is tested for each
         value of each, in the family of the fields.
-    max_dead: highest number of dead cases; None: see `regression.collapse`.
+    max_dead: highest number of dead cases; None: see `regression.facts`.
     max_fallen, max_drop: hard rules on the number of fields that fell and the fall of the measure; None: no rule.
     max_cost_rise, max_latency_rise: hard rules on mean cost and latency of a call (0.2: a fifth more).
     keep_runs: runs of a case that a baseline keeps, the last ones, where a run is added to it.

@@ -25,7 +25,7 @@ from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.values import Json
 from pytest_extract.importers.sob import SobRun
-from pytest_extract.regression.ranking import RankedVariant
+from pytest_extract.regression.suite import RankedVariant
 from pytest_extract.report.lines import Line, Span, Table, line, listed, percent, plural, safe_prose, score_number
 from pytest_extract.report.slices import (
     COUNT_HEADS,

@@ -7,18 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.regression.changes import (
+from pytest_extract.regression.compare import (
     CaseComparison,
     Change,
     FieldChange,
     PatternComparison,
     VariantComparison,
 )
-from pytest_extract.regression.effects import Effect, tag_effects
-from pytest_extract.regression.flakiness import FlakyField, flaky_fields, suite_pass_hat_k
+from pytest_extract.regression.facts import Effect, Subject, TestResult, tag_effects
 from pytest_extract.regression.gate import Answer, GateDecision
-from pytest_extract.regression.multiple_testing import Subject, TestResult
 from pytest_extract.regression.reasons import broken_text, call_text, interval_text, spent_text
+from pytest_extract.regression.suite import FlakyField, flaky_fields, suite_pass_hat_k
 from pytest_extract.report.lines import Line, Span, Style, Table, line, percent, plural, safe_prose
 from pytest_extract.report.values import show
 

@@ -17,8 +17,8 @@ from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.redact import current
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
-from pytest_extract.regression.ranking import rank_variants
 from pytest_extract.regression.snapshots import snapshot
+from pytest_extract.regression.suite import rank_variants
 from pytest_extract.report.aggregates import ranking_title
 from pytest_extract.report.confidence import auto_accept_text
 from pytest_extract.report.lines import Line, plural

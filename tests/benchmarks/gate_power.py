@@ -23,7 +23,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from pytest_extract.core.stats.runs import Runs, mcnemar
-from pytest_extract.regression.changes import CaseComparison, Change, Comparison, PatternComparison, VariantComparison
+from pytest_extract.regression.baseline import resolution_of
+from pytest_extract.regression.compare import CaseComparison, Change, Comparison, PatternComparison, VariantComparison
 from pytest_extract.regression.confirmation import (
     FIRST_SHARE,
     MOST_CONFIRMED,
@@ -33,9 +34,8 @@ from pytest_extract.regression.confirmation import (
     plan_variant,
     rests_on_few,
 )
+from pytest_extract.regression.facts import run_tests
 from pytest_extract.regression.gate import Answer, decide, decide_confirmed
-from pytest_extract.regression.multiple_testing import run_tests
-from pytest_extract.regression.resolution import resolution_of
 from pytest_extract.regression.rules import Rules
 
 RULES = Rules()

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.results import FieldResult
-from pytest_extract.regression.shards import merge
+from pytest_extract.regression.snapshots import merge
 from pytest_extract.results import dump_result, load_result
 from tests.records import field_result, pass_rate, score_record
 

@@ -10,8 +10,7 @@ from pytest_extract.core.case_result import Outcome, Variant
 from pytest_extract.core.stats.runs import Runs
 from pytest_extract.core.values import MISSING
 from pytest_extract.regression.baseline import Baseline, dump_baseline, load_baseline, updated_baseline
-from pytest_extract.regression.changes import Change
-from pytest_extract.regression.compare import compare, compare_variants
+from pytest_extract.regression.compare import Change, compare, compare_variants
 from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result
 

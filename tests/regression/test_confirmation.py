@@ -19,8 +19,8 @@ from pytest_extract.regression.confirmation import (
     rests_on_few,
     suspects_of,
 )
+from pytest_extract.regression.facts import Subject, run_tests
 from pytest_extract.regression.gate import Answer, decide, decide_confirmed
-from pytest_extract.regression.multiple_testing import Subject, run_tests
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, FailingField
 from tests.regression.simulate import state, steady, suite

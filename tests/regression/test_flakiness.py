@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.regression.flakiness import flaky_fields, suite_pass_hat_k
+from pytest_extract.regression.suite import flaky_fields, suite_pass_hat_k
 from tests.regression.make import INVENTED, attempt, broken, result
 
 

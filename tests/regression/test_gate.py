@@ -17,9 +17,8 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.stats.runs import mcnemar
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.compare import compare
-from pytest_extract.regression.effects import Effect, tag_effects
+from pytest_extract.regression.facts import Effect, Subject, run_tests, tag_effects
 from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, exit_status
-from pytest_extract.regression.multiple_testing import Subject, run_tests
 from pytest_extract.regression.reasons import level_text
 from pytest_extract.regression.rules import Rules, read_rule
 from pytest_extract.regression.snapshots import case_state, snapshot

@@ -40,7 +40,7 @@ def test_the_comparison_that_is_simulated_is_the_one_that_the_gate_makes():
     import numpy as np
 
     from pytest_extract.regression.compare import compare
-    from pytest_extract.regression.multiple_testing import run_tests
+    from pytest_extract.regression.facts import run_tests
     from pytest_extract.regression.snapshots import CaseKey, FailingField
     from tests.regression.simulate import state
 

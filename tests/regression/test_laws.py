@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from pytest_extract.cli.compare import comparison_record
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.regression.baseline import dump_baseline, load_baseline, updated_baseline
-from pytest_extract.regression.changes import Change
-from pytest_extract.regression.compare import compare
-from pytest_extract.regression.flakiness import flaky_fields
+from pytest_extract.regression.compare import Change, compare
 from pytest_extract.regression.gate import Answer, decide
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import snapshot
+from pytest_extract.regression.suite import flaky_fields
 from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import text_of
 from tests.regression.make import INVENTED, broken, merged_results, result

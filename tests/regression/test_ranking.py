@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 
 from pytest_extract.core.case_result import Variant
-from pytest_extract.regression.ranking import RankedVariant, rank_variants
 from pytest_extract.regression.snapshots import snapshot
+from pytest_extract.regression.suite import RankedVariant, rank_variants
 from tests.regression.make import broken, result
 
 FIELDS = [f"f{number}" for number in range(10)]

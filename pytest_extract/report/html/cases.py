@@ -12,7 +12,7 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, places_around
-from pytest_extract.regression.changes import FieldChange
+from pytest_extract.regression.compare import FieldChange
 from pytest_extract.report.diff import counts_text, finding_notes, inner_difference, output_lines, repeats_text
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
 from pytest_extract.report.html.documents import CaseEvidence, PageDocuments

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from pytest_extract.core.values import MISSING, Json, Missing
-from pytest_extract.regression.changes import Change, FieldChange, VariantComparison
+from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, value_text
 from pytest_extract.report.gate import (

@@ -20,8 +20,8 @@ from typing import Any, Final, TypeAlias
 from pytest_extract.core.aggregate.slices import natural_key, tag_text
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.values import Json
-from pytest_extract.regression.ranking import rank_variants
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
+from pytest_extract.regression.suite import rank_variants
 from pytest_extract.report.aggregates import ranking_table
 from pytest_extract.report.confidence import auto_accept_lines
 from pytest_extract.report.diff import DiffOptions, case_lines

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pytest_extract.core.aggregate.extract_bench import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, rank_correlations
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.regression.ranking import RankedVariant
+from pytest_extract.regression.suite import RankedVariant
 from pytest_extract.report.html.text import short_name
 from pytest_extract.report.lines import percent, plural, score_number
 from pytest_extract.report.slices import correlation_text

@@ -1,33 +1,18 @@
-"""All tests of a comparison as one family: its error rate over variants, fields, tags and the overall test is alpha.
-
-The family of one variant, all of it in the same arrangements of the runs (`core.stats.permutation`):
-
-- the mean over all fields, at `OVERALL_SHARE` of alpha;
-- the same without answers that failed as a whole, at half of what that leaves;
-- every field pattern, every structural gate and every tag value, by the largest standardized loss (Westfall and Young
-  1993, max-T, step-down), at the largest level with which all of these together stay within alpha: as they share
-  arrangements, whatever correlation they have is used.
-
-Lemma: the lanes in which any test is significant at these levels are at most alpha of all lanes, by construction, and
-without a change the observed lane is equally likely to be any of them. The same holds for those tests alone whose
-subjects did not change, because fewer tests exceed a critical value less often.
-Variants are corrected for by Bonferroni's method, without those that cannot be significant (Tarone 1990).
-
-A fall is doubtful where the same family finds it at `DOUBT` times alpha, and not at alpha.
-"""
+"""What a decision of the gate rests on: tests, cases that died, and how much measures, failures and calls changed."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from enum import IntEnum, StrEnum
+from typing import TYPE_CHECKING, Final, Literal
 
-from pytest_extract.core.aggregate.slices import tag_text
+from pytest_extract.core.aggregate.slices import DIMENSIONS, NONE, natural_key, tag_text
 from pytest_extract.core.stats.runs import Bounds, Runs, attainable, mcnemar, unseen_drop_bound
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.regression.changes import CaseComparison, Change, Comparison, VariantComparison
+from pytest_extract.regression.compare import CaseComparison, Change, Comparison, VariantComparison
 from pytest_extract.regression.rules import Rules
 
 if TYPE_CHECKING:
@@ -199,7 +184,23 @@ class _Member:
 
 
 class _Family:
-    """The tests of one variant."""
+    """The tests of one variant, as one family.
+
+    All of them in the same arrangements of the runs (`core.stats.permutation`):
+
+    - the mean over all fields, at `OVERALL_SHARE` of alpha;
+    - the same without answers that failed as a whole, at half of what that leaves;
+    - every field pattern, every structural gate and every tag value, by the largest standardized loss (Westfall and
+      Young 1993, max-T, step-down), at the largest level with which all of these together stay within alpha: as they
+      share arrangements, whatever correlation they have is used.
+
+    Lemma: the lanes in which any test is significant at these levels are at most alpha of all lanes, by construction,
+    and without a change the observed lane is equally likely to be any of them. The same holds for those tests alone
+    whose subjects did not change, because fewer tests exceed a critical value less often.
+    Variants are corrected for by Bonferroni's method, without those that cannot be significant (Tarone 1990).
+
+    A fall is doubtful where the same family finds it at `DOUBT` times alpha, and not at alpha.
+    """
 
     def __init__(self, variant: VariantComparison, rules: Rules, only: Collection[tuple[Subject, str]] | None) -> None:
         from pytest_extract.core.stats.permutation import Permutations
@@ -356,3 +357,318 @@ def _pattern_members(
         for row in variant.patterns
         if row.fields and (only is None or (Subject.PATTERN, row.pattern) in only)
     ]
+
+
+_HALF: Final = 0.5
+_FEWEST_FIELDS: Final = 3  # with fewer, half of the fields is one field, and only a gate kills a case
+_WORSE_LUCK: Final = 1 / 16  # without a change, so many dead cases come up in at most 2 of 100 suites, at any rate
+_DOUBTFUL_LUCK: Final = 1 / 8
+
+
+class Weight(IntEnum):
+    """What dead cases mean for the answer."""
+
+    TOLD = 0
+    DOUBT = 1
+    WORSE = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collapse:
+    """The dead cases (`file::id`) of a variant, of all that are compared; `tags`: values all of whose cases died."""
+
+    variant: str
+    cases: tuple[str, ...]
+    of: int
+    tags: tuple[str, ...]
+    weight: Weight
+
+
+def find_collapse(variant: VariantComparison, rules: Rules) -> Collapse | None:
+    """Return the cases of a variant that died; None where none did.
+
+    They were right in every run before, and have nothing usable in any run now: they are always named. A run that
+    breaks parse or schema has no right field. A case is dead if it lost more than half of its fields in every run now
+    against every run before. Where runs of another case differ by as much, such a thing happens by chance, and the
+    tests weigh it, unless most cases died; else luck is how probable it is that the dead runs are exactly the later
+    ones.
+    """
+    dead = [row for row in variant.compared if _least_loss(row) > _HALF]
+    if len(variant.compared) > 1 and all(_lost(row.runs_overall) > _HALF for row in variant.compared):
+        dead = [*variant.compared]  # of few fields one may be wrong by chance, but not in every case
+    if not dead:
+        return None
+    names = {row.case for row in dead}
+    tags = tuple(tag for tag, cases in _cases_by_tag(variant).items() if len(cases) > 1 and cases <= names)
+    return Collapse(
+        variant=variant.label,
+        cases=tuple(row.case for row in dead),
+        of=len(variant.compared),
+        tags=tags,
+        weight=_weight(variant, dead, rules, whole_tag=bool(tags)),
+    )
+
+
+def _weight(variant: VariantComparison, dead: list[CaseComparison], rules: Rules, *, whole_tag: bool) -> Weight:
+    if rules.max_dead is not None:
+        return Weight.WORSE if len(dead) > rules.max_dead else Weight.TOLD
+    several, most = len(dead) > 1, 2 * len(dead) > len(variant.compared)
+    names = {row.case for row in dead}
+    if any(_spread(row) > _HALF for row in variant.compared if row.case not in names):
+        return (Weight.WORSE if several else Weight.DOUBT) if most else Weight.TOLD
+    luck = math.prod(1 / math.comb(sum(row.runs), row.runs[1]) for row in dead)
+    if several and (most or whole_tag or luck <= _WORSE_LUCK):
+        return Weight.WORSE
+    return Weight.DOUBT if several or most or luck <= _DOUBTFUL_LUCK else Weight.TOLD
+
+
+def _shares(row: CaseComparison) -> tuple[list[float], list[float]]:
+    """Return the share of wrong fields in each run before and now; of few fields, whether a gate failed."""
+    if row.fields >= _FEWEST_FIELDS:
+        return [*map(float, row.runs_overall.before)], [*map(float, row.runs_overall.after)]
+    gates = [runs for name, runs in row.runs_by_pattern.items() if name.startswith("(")]
+    before, after = (
+        [max((float(side[run]) for side in sides), default=0.0) for run in range(count)]
+        for count, sides in zip(
+            row.runs, ([gate.before for gate in gates], [gate.after for gate in gates]), strict=True
+        )
+    )
+    return before, after
+
+
+def _least_loss(row: CaseComparison) -> float:
+    before, after = _shares(row)
+    return min(after) - max(before)
+
+
+def _lost(wrong: Runs) -> float:
+    """Return the least loss of any run now against any run before."""
+    return float(min(wrong.after)) - float(max(wrong.before))
+
+
+def _spread(row: CaseComparison) -> float:
+    before, after = _shares(row)
+    return max(*before, *after) - min(*before, *after)
+
+
+def _cases_by_tag(variant: VariantComparison) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for row in variant.compared:
+        for tag in row.slices:
+            if tag not in DIMENSIONS:
+                found.setdefault(f"{tag}={tag_text(row.slices, tag)}", set()).add(row.case)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """How much one variant changed: means over the compared cases, and how large the change may be.
+
+    `cases`: number of cases that all numbers are of, without those whose setup and results are unchanged (all of them
+    where no case is left). `bounds` is None without such cases: nothing can have become worse.
+    `runs`: fewest and most runs of a case before and after. `fell`: cases that fell, the worst first; `rose`: how many
+    did the opposite. `failed_whole`: number of runs that failed as a whole before and after.
+    """
+
+    variant: str
+    measure: str
+    cases: int
+    before: float
+    after: float
+    bounds: Bounds | None
+    runs: tuple[tuple[int, int], tuple[int, int]]
+    fell: tuple[str, ...] = ()
+    rose: int = 0
+    failed_whole: tuple[int, int] = (0, 0)
+
+    @property
+    def drop(self) -> float:
+        """Before minus after."""
+        return self.before - self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenRuns:
+    """Cases in which a run broke before and now, shares of broken runs, and the test that there are more of them now.
+
+    `kinds`: what broke now. `p`: permutation test of the runs within cases.
+    """
+
+    variant: str
+    cases: int
+    cases_before: int
+    cases_after: int
+    before: float
+    after: float
+    p: float
+    kinds: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallChange:
+    """Mean cost (USD) or latency (seconds) of a call before and now, over the cases in which both are known."""
+
+    variant: str
+    what: Literal["cost", "latency"]
+    cases: int
+    before: float
+    after: float
+
+    @property
+    def rise(self) -> float | None:
+        """The rise as a share of the earlier value; None where that is 0."""
+        return (self.after - self.before) / self.before if self.before else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagEffect:
+    """How much the cases of one variant with one value of a tag changed: means before and now, as in `Effect`.
+
+    `losses`: how much each case (`file::id`) fell.
+    """
+
+    tag: str
+    value: str
+    losses: Mapping[str, float]
+    before: float
+    after: float
+
+
+def tag_effects(variant: VariantComparison, rules: Rules) -> list[TagEffect]:
+    """Measure how much each value of each tag of `rules.by` changed, tag by tag, the largest fall first."""
+    found: list[TagEffect] = []
+    for tag in rules.by:
+        values: dict[str, dict[str, Runs]] = {}
+        for row in _measured_rows(variant):
+            values.setdefault(tag_text(row.slices, tag), {})[row.case] = overall_runs(row, rules.measure)
+        effects: list[TagEffect] = []
+        for value in sorted(values, key=natural_key) if values.keys() - {NONE} else ():
+            runs = values[value]
+            before, after = mean_levels([*runs.values()], rules)
+            losses = {case: each.loss for case, each in runs.items()}
+            effects.append(TagEffect(tag=tag, value=value, losses=losses, before=before, after=after))
+        found += sorted(effects, key=lambda effect: effect.after - effect.before)
+    return found
+
+
+def _measured_rows(variant: VariantComparison) -> list[CaseComparison]:
+    """Return the cases that effects are of: those that could have changed, all where none could."""
+    return open_cases(variant.compared) or list(variant.compared)
+
+
+def measure_effect(variant: VariantComparison, rules: Rules, bounds: Bounds | None) -> Effect:
+    """Measure how much a variant with compared cases changed; `bounds`: those of its overall test."""
+    rows = _measured_rows(variant)
+    runs = [overall_runs(row, rules.measure) for row in rows]
+    before, after = mean_levels(runs, rules)
+    losses = sorted(
+        ((one.loss, row.case) for one, row in zip(runs, rows, strict=True)), key=lambda pair: (-pair[0], pair[1])
+    )
+    before_runs, after_runs = zip(*(row.runs for row in rows), strict=True)
+    whole = (sum(row.failed_whole[0] for row in rows), sum(row.failed_whole[1] for row in rows))
+    return Effect(
+        variant=variant.label,
+        measure=rules.measure or "fields right",
+        cases=len(rows),
+        before=before,
+        after=after,
+        bounds=bounds,
+        runs=((min(before_runs), max(before_runs)), (min(after_runs), max(after_runs))),
+        fell=tuple(case for loss, case in sorted(losses, key=lambda pair: (-pair[0], pair[1])) if loss > 0),
+        rose=sum(loss < 0 for loss, _ in losses),
+        failed_whole=whole,
+    )
+
+
+def mean_levels(runs: Sequence[Runs], rules: Rules) -> tuple[float, float]:
+    """Return the mean over cases before and after as readers see it: the share of right fields, or the measure."""
+    before, after = (math.fsum(means) / len(runs) for means in zip(*(one.means for one in runs), strict=True))
+    return (1 - before, 1 - after) if rules.measure is None else (-before, -after)
+
+
+def count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
+    """Test whether more runs broke than before; None where none did."""
+    rows = [(row, row.runs_broken) for row in variant.cases if row.runs_broken is not None]
+    if not any(any(runs.before) or any(runs.after) for _, runs in rows):
+        return None
+    varying = [runs for _, runs in rows if runs.varies]
+    p = 1.0
+    if varying:
+        from pytest_extract.core.stats.permutation import Permutations
+
+        shapes = [runs.shape for runs in varying]
+        permutations = Permutations(shapes, [dict(enumerate(varying))])
+        p = permutations.p_value(permutations.statistics[0].as_large())
+    kinds: Counter[str] = Counter()
+    for row, _ in rows:
+        kinds.update(row.errors)
+    return BrokenRuns(
+        variant=variant.label,
+        cases=len(rows),
+        cases_before=sum(any(runs.before) for _, runs in rows),
+        cases_after=sum(any(runs.after) for _, runs in rows),
+        before=sum(float(sum(runs.before)) / len(runs.before) for _, runs in rows) / len(rows),
+        after=sum(float(sum(runs.after)) / len(runs.after) for _, runs in rows) / len(rows),
+        p=p,
+        kinds=tuple(kinds.most_common()),
+    )
+
+
+def call_changes(variant: VariantComparison) -> list[CallChange]:
+    """Compare the cost and the latency of a call, each where it is known of some case."""
+    found: list[CallChange] = []
+    kinds: tuple[tuple[Literal["cost", "latency"], list[tuple[float, float]]], ...] = (
+        ("cost", [row.cost_usd for row in variant.compared if row.cost_usd is not None]),
+        ("latency", [row.latency_s for row in variant.compared if row.latency_s is not None]),
+    )
+    for what, pairs in kinds:
+        if pairs:
+            before, after = (sum(pair[side] for pair in pairs) / len(pairs) for side in (0, 1))
+            found.append(CallChange(variant=variant.label, what=what, cases=len(pairs), before=before, after=after))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """All that a decision rests on: a comparison and the rules for it, and what is measured and tested."""
+
+    comparison: Comparison
+    rules: Rules
+    tests: tuple[TestResult, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    broken: tuple[BrokenRuns, ...] = ()
+    calls: tuple[CallChange, ...] = ()
+    collapses: tuple[Collapse, ...] = ()
+
+    def variant(self, label: str) -> VariantComparison:
+        """Return the comparison of a variant."""
+        return next(variant for variant in self.comparison.variants if variant.label == label)
+
+    @property
+    def has_died(self) -> bool:
+        """Whether more cases died than luck or the rules allow."""
+        return any(each.weight is Weight.WORSE for each in self.collapses)
+
+    def effect(self, label: str) -> Effect:
+        """Return the change of a variant, some of whose cases are compared."""
+        return next(effect for effect in self.effects if effect.variant == label)
+
+
+def establish_facts(comparison: Comparison, rules: Rules, *, level: float | None = None) -> Facts:
+    """Measure and test a comparison; `level`: as in `run_tests`.
+
+    Raises ConfigError where `rules.measure` names a measure that the cases do not have.
+    """
+    tests = run_tests(comparison, rules, level=level)
+    bounds, variants = tests.bounds(), comparison.variants
+    return Facts(
+        comparison=comparison,
+        rules=rules,
+        tests=tests.results,
+        effects=tuple(
+            measure_effect(variant, rules, bounds.get(variant.label)) for variant in variants if variant.compared
+        ),
+        broken=tuple(found for variant in variants if (found := count_broken_runs(variant)) is not None),
+        calls=tuple(change for variant in variants for change in call_changes(variant)),
+        collapses=tuple(dead for variant in variants if (dead := find_collapse(variant, rules)) is not None),
+    )

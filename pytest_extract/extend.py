@@ -27,7 +27,7 @@ from pytest_extract.core.extensions import (
     PostSpec,
     Transformed,
 )
-from pytest_extract.core.measures.table import MEASURES
+from pytest_extract.core.measures import MEASURES
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, TransformSpec
 from pytest_extract.core.metrics.params import Check, any_list, any_text, boolean, choice, integer, list_of, number
 from pytest_extract.core.results import FieldResult

@@ -15,7 +15,7 @@ from typing import IO, Any, Final, TypeAlias
 
 from pytest_extract.core.case_result import Attempt, CaseResult
 from pytest_extract.core.complexity import Shape
-from pytest_extract.core.measures.table import MEASURES
+from pytest_extract.core.measures import MEASURES
 from pytest_extract.core.result_json import dump_json, from_json, to_json
 from pytest_extract.core.results import FieldResult, ScoreRecord
 from pytest_extract.core.values import Json, json_type, writable

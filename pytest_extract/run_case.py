@@ -262,7 +262,7 @@ def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False)
     """Add the measures over what the extractor reports beside its values, where the case asks for them."""
     if case.auto_accept is not None:
         from pytest_extract.core.auto_accept import count_accepted
-        from pytest_extract.core.measures.reported import accepted_measures
+        from pytest_extract.core.measures.fields import accepted_measures
 
         score = score.with_measures(
             accepted_measures(count_accepted(score.leaves, case.auto_accept, usable=score.gates.structural))
@@ -272,7 +272,7 @@ def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False)
     if not (cited or case.gates.grounded or "grounded_rate" in case.thresholds.measures) or score.unread is not None:
         return score
     from pytest_extract.citations import count_citations, grounded_rate
-    from pytest_extract.core.measures.reported import citation_measures
+    from pytest_extract.core.measures.fields import citation_measures
     from pytest_extract.documents import DocumentError
 
     found: dict[str, float] = {}

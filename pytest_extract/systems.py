@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from pytest_extract.cases.cache import ANNOTATION_PREFIXES, compile_structure, without_annotations
 from pytest_extract.core.arguments import json_argument, schema_argument
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.measures.deepjson import DeepJsonScore, deepjson_text
-from pytest_extract.core.measures.table import measures_of_system
+from pytest_extract.core.measures import measures_of_system
+from pytest_extract.core.measures.published import DeepJsonScore, deepjson_text
 from pytest_extract.core.metrics import PRESETS
 from pytest_extract.core.results import Failure, GateResult, Judge
 from pytest_extract.core.schema.annotations import Dialect
@@ -23,13 +23,16 @@ from pytest_extract.errors import ConfigError, SchemaError, nearest
 from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.extract_bench import (
+    from pytest_extract.core.aggregate.published import (
+        SOB_METRICS,
+        StructRun,
         content_coverage,
         extract_bench_rates,
         extract_bench_report,
+        sob_leaderboard_row,
+        sob_summary,
+        struct_eval_run,
     )
-    from pytest_extract.core.aggregate.run import StructRun, struct_eval_run
-    from pytest_extract.core.aggregate.sob import SOB_METRICS, sob_leaderboard_row, sob_summary
 
 
 _PUBLISHED: Final[Mapping[Dialect, frozenset[str]]] = {
@@ -75,13 +78,13 @@ __all__ = [
 __getattr__, _ = lazy_names(
     __name__,
     {
-        "SOB_METRICS": "core.aggregate.sob",
-        "content_coverage": "core.aggregate.extract_bench",
-        "extract_bench_rates": "core.aggregate.extract_bench",
-        "extract_bench_report": "core.aggregate.extract_bench",
-        "sob_leaderboard_row": "core.aggregate.sob",
-        "sob_summary": "core.aggregate.sob",
-        "struct_eval_run": "core.aggregate.run",
+        "SOB_METRICS": "core.aggregate.published",
+        "content_coverage": "core.aggregate.published",
+        "extract_bench_rates": "core.aggregate.published",
+        "extract_bench_report": "core.aggregate.published",
+        "sob_leaderboard_row": "core.aggregate.published",
+        "sob_summary": "core.aggregate.published",
+        "struct_eval_run": "core.aggregate.published",
     },
 )
 
@@ -246,7 +249,7 @@ def struct_evaluate(
     their type; `metrics` replaces defaults by type, as in `annotate_schema`. Raises ConfigError if golds and outputs
     differ in number and for wrong arguments, SchemaError for a mistake in the schema.
     """
-    from pytest_extract.core.aggregate.run import struct_eval_run
+    from pytest_extract.core.aggregate.published import struct_eval_run
     from pytest_extract.schema_tools.golds import annotate_schema
 
     if len(golds) != len(outputs):

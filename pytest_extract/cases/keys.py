@@ -50,7 +50,7 @@ def editor_line(case_file: str, schema: str = EDITOR_SCHEMA) -> str:
 
 def renewed_schema() -> str:
     """Return the text of the JSON Schema with the measures that thresholds can bound, as their table has them."""
-    from pytest_extract.core.measures.table import MEASURES
+    from pytest_extract.core.measures import MEASURES
 
     schema = json.loads(case_file_schema())
     thresholds = schema["$defs"]["thresholds"]

@@ -18,7 +18,7 @@ from pytest_extract.cli.files import (
     terminal_width,
     write_json,
 )
-from pytest_extract.core.aggregate.bootstrap import SAMPLES
+from pytest_extract.core.aggregate.published import MODALITY_WEIGHTS, SAMPLES
 from pytest_extract.core.aggregate.run import aggregate, standings
 from pytest_extract.core.aggregate.slices import (
     DIMENSIONS,
@@ -28,9 +28,8 @@ from pytest_extract.core.aggregate.slices import (
     slice_tables,
     tags_among,
 )
-from pytest_extract.core.aggregate.sob import MODALITY_WEIGHTS
 from pytest_extract.core.case_result import CaseResult, counted
-from pytest_extract.core.measures.table import SCORE_MEASURES
+from pytest_extract.core.measures import SCORE_MEASURES
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, StoreError, nearest
 from pytest_extract.importers.sob import read_sob_results

@@ -68,6 +68,7 @@ def run_score(args: argparse.Namespace) -> int:
     extracted = _bare_value(parsed.value, args.confidence)
     shown: Json
     if args.document_report:
+        from pytest_extract.core.aggregate.published import content_coverage
         from pytest_extract.systems import content_coverage
 
         scorer = compile_schema(schema, semantics="extract-bench", **compiling)

@@ -12,7 +12,7 @@ from pytest_extract.core.engine.document import Scored
 from pytest_extract.core.gates import GateConfig, OutputCheck, check_output
 from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.fields import field_measures
-from pytest_extract.core.measures.table import document_measures
+from pytest_extract.core.measures.published import document_measures
 from pytest_extract.core.mistakes import compared_results, mistakes_by_path
 from pytest_extract.core.results import (
     WRONG,
@@ -156,7 +156,7 @@ class Score:
         """All measures by name; those over results are 0 where a structural gate fails."""
         measures = {**self._values}
         if self.rules:
-            from pytest_extract.core.measures.reported import rule_measures
+            from pytest_extract.core.measures.fields import rule_measures
 
             measures |= rule_measures(self.rules)
         return measures | self._further

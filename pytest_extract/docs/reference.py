@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from pytest_extract.cases.keys import case_file_schema
 from pytest_extract.cli.explain import metrics_manual
-from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.measures.table import MEASURES
+from pytest_extract.core.measures import MEASURES, Measure
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS
 from pytest_extract.core.transforms import TRANSFORMS

@@ -26,8 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.cases.sources import parse_source, sound_value
-from pytest_extract.core.aggregate.bootstrap import Estimate
-from pytest_extract.core.aggregate.sob import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS, SobSummary
+from pytest_extract.core.aggregate.published import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS, Estimate, SobSummary
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError

@@ -184,7 +184,7 @@ def _unknown_measures(items: Sequence[ExtractItem], settings: Settings) -> list[
     """Name the bounds of the suite gate that neither the package nor the project measures."""
     if not items or settings.gate != "suite":
         return []
-    from pytest_extract.core.measures.table import MEASURES
+    from pytest_extract.core.measures import MEASURES
     from pytest_extract.regression.suite import COMPLETE_ROWS
 
     known = {*MEASURES, COMPLETE_ROWS, *chain.from_iterable(item.case.scorer.measures for item in items)}

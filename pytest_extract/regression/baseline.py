@@ -15,7 +15,7 @@ from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.result_json import from_json, to_json
-from pytest_extract.core.stats.runs import Values
+from pytest_extract.core.stats import Values
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import StoreError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular_text, write_atomic

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.result_json import path_of
 from pytest_extract.core.results import NamedMistake
-from pytest_extract.core.stats.runs import Runs
+from pytest_extract.core.stats import Runs
 from pytest_extract.core.values import MISSING, Json, Missing, at_or_below, places_around
 from pytest_extract.regression.snapshots import STRUCTURAL_GATES, CaseState, FailingField, Snapshot
 

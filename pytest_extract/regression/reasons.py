@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from pytest_extract.core.aggregate.slices import tag_text
-from pytest_extract.core.stats.runs import Bounds, mcnemar
+from pytest_extract.core.stats import Bounds, mcnemar
 from pytest_extract.core.values import ROUNDING, nearly
 from pytest_extract.errors import nearest
 from pytest_extract.regression.baseline import MORE_CASES, MORE_RUNS, Falls, Resolution

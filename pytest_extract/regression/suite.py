@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.case_result import CaseResult, Outcome, counted, pass_hat_k
-from pytest_extract.core.stats.runs import Runs, share_upper_bound
+from pytest_extract.core.stats import Runs, share_upper_bound
 from pytest_extract.core.values import ROUNDING, nearly, text_below
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.compare import changed_digests
@@ -59,7 +59,7 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
 
 
 def _complete_rows(results: Sequence[CaseResult], bound: float, label: str) -> tuple[bool, str]:
-    from pytest_extract.core.aggregate.lists import list_recalls
+    from pytest_extract.core.aggregate.slices import list_recalls
 
     edges = [(each.edge.at, each.pattern) for each in list_recalls(results) if each.edge is not None]
     row, pattern = min(edges, default=(None, ""))

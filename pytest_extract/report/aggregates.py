@@ -7,19 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate
-from pytest_extract.core.aggregate.extract_bench import Rates
-from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, Standing
-from pytest_extract.core.aggregate.sob import (
+from pytest_extract.core.aggregate.published import (
     MODALITY_RECORDS,
     MODALITY_WEIGHTS,
+    SAMPLES,
     SOB_COLUMNS,
     SOB_METRICS,
+    Estimate,
     LeaderboardRow,
+    Rates,
     SobSummary,
     leaderboard,
     sob_summary,
 )
+from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, Standing
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures.fields import FieldCounts

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
-from pytest_extract.core.aggregate.bootstrap import Estimate
 from pytest_extract.core.aggregate.confidence import (
     ALL_FIELDS,
     CONFIDENCE,
@@ -17,6 +16,7 @@ from pytest_extract.core.aggregate.confidence import (
     Shown,
     ThresholdProposal,
 )
+from pytest_extract.core.aggregate.published import Estimate
 from pytest_extract.core.values import Json, nearly
 from pytest_extract.report.lines import (
     Line,

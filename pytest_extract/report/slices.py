@@ -9,13 +9,20 @@ from itertools import pairwise
 from math import fsum
 from typing import Final
 
-from pytest_extract.core.aggregate.extract_bench import Rates
-from pytest_extract.core.aggregate.lists import BOUNDS, ListRecall, Recall, list_recalls
-from pytest_extract.core.aggregate.slices import DIMENSIONS, Kind, Slice, SliceTable
-from pytest_extract.core.aggregate.sob import SOB_COLUMNS
+from pytest_extract.core.aggregate.published import SOB_COLUMNS, Rates
+from pytest_extract.core.aggregate.slices import (
+    BOUNDS,
+    DIMENSIONS,
+    Kind,
+    ListRecall,
+    Recall,
+    Slice,
+    SliceTable,
+    list_recalls,
+)
 from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.measures import measures_of_system
 from pytest_extract.core.measures.fields import FieldCounts
-from pytest_extract.core.measures.table import measures_of_system
 from pytest_extract.core.values import FieldPath, Json, pattern_of
 from pytest_extract.errors import nearest
 from pytest_extract.report.lines import Line, Table, listed, percent, plural, prose, safe_prose, score_number, shorten

@@ -283,7 +283,7 @@ def wrapped_lines(totals: WrappedTotals, *, verbosity: int = 0) -> list[Line]:
 def _break_off_lines(results: Sequence[CaseResult], width: int) -> list[Line]:
     if not any(array.missing for result in results for score in result.scores for array in score.arrays):
         return []
-    from pytest_extract.core.aggregate.lists import list_recalls  # most runs lack no rows
+    from pytest_extract.core.aggregate.slices import list_recalls  # most runs lack no rows
     from pytest_extract.report.slices import list_lines
 
     return list_lines(list_recalls(results), width=width)

@@ -22,7 +22,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from pytest_extract.core.stats.runs import Runs, mcnemar
+from pytest_extract.core.stats import Runs, mcnemar
 from pytest_extract.regression.baseline import resolution_of
 from pytest_extract.regression.compare import CaseComparison, Change, Comparison, PatternComparison, VariantComparison
 from pytest_extract.regression.confirmation import (

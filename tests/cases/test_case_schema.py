@@ -11,7 +11,7 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.keys import FILE_KEYS, LIMITS, case_file_schema, case_keys, renewed_schema
 from pytest_extract.cases.load import load_cases
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
-from pytest_extract.core.measures.table import MEASURES
+from pytest_extract.core.measures import MEASURES
 from pytest_extract.core.output_shape import SHAPES, UNITS
 from pytest_extract.core.rules import RULE_KEYS, SEVERITIES
 from pytest_extract.core.schema.annotations import OVERRIDE

@@ -19,7 +19,7 @@ from pytest_extract.cases.keys import case_file_schema
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.measures.table import MEASURES
+from pytest_extract.core.measures import MEASURES
 from pytest_extract.core.output_shape import SHAPES
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.results import dump_result, load_result

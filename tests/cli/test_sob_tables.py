@@ -8,7 +8,7 @@ import json
 import pytest
 
 from pytest_extract.cli import main
-from pytest_extract.core.aggregate.sob import CATEGORIES, SOB_METRICS
+from pytest_extract.core.aggregate.published import CATEGORIES, SOB_METRICS
 from pytest_extract.importers.sob import published_modality
 from tests.shared_data import ROOT, shared
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.core.measures.table import SCORE_MEASURES
+from pytest_extract.core.measures import SCORE_MEASURES
 from pytest_extract.results import read_results
 from tests.service_answers import ANSWERS, BARE, SCHEMA
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.core.case_result import Outcome, Variant
-from pytest_extract.core.stats.runs import Runs
+from pytest_extract.core.stats import Runs
 from pytest_extract.core.values import MISSING
 from pytest_extract.regression.baseline import Baseline, dump_baseline, load_baseline, updated_baseline
 from pytest_extract.regression.compare import Change, compare, compare_variants

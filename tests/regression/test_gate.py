@@ -14,7 +14,7 @@ import pytest
 from pytest_extract.cli.compare import comparison_record
 from pytest_extract.core.case_result import Variant
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.stats.runs import mcnemar
+from pytest_extract.core.stats import mcnemar
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.facts import Effect, Subject, run_tests, tag_effects

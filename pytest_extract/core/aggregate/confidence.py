@@ -12,10 +12,10 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from pytest_extract.core.aggregate.bootstrap import Estimate
+from pytest_extract.core.aggregate.published import Estimate
 from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, count_accepted, decided_leaves
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.stats.runs import share_p_value, share_upper_bound
+from pytest_extract.core.stats import share_p_value, share_upper_bound
 
 CONFIDENCE: Final = 0.95
 """How sure a statement on precision is."""

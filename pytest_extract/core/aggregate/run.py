@@ -7,23 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Final
 
-from pytest_extract.core.aggregate.bootstrap import SAMPLES, Estimate, intervals, mean
-from pytest_extract.core.aggregate.extract_bench import Rates, extract_bench_rates
-from pytest_extract.core.aggregate.sob import (
+from pytest_extract.core.aggregate.published import (
+    SAMPLES,
     SOB_METRICS,
+    Estimate,
     LeaderboardRow,
+    Rates,
     SobSummary,
+    extract_bench_rates,
+    intervals,
+    mean,
     published_columns,
     sob_leaderboard_row,
     sob_summary,
 )
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
-from pytest_extract.core.measures.fields import FieldCounts, count_leaves
-from pytest_extract.core.measures.table import MEASURES, measures_of_system
+from pytest_extract.core.measures import MEASURES, measures_of_system
+from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.results import FieldResult
 
 
@@ -34,44 +37,6 @@ def field_table(records: Iterable[tuple[str, Iterable[FieldResult]]]) -> dict[st
         for leaf in leaves:
             table.setdefault(leaf.pattern, FieldCounts()).add(leaf, record)
     return {pattern: counts for pattern, counts in table.items() if counts.records}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StructRun:
-    """struct-extract-eval's numbers of a run: means over records, totals, and counts by instance path."""
-
-    mean_precision: float
-    mean_recall: float
-    mean_f1: float
-    total_records: int
-    total_fields: int
-    total_omissions: int
-    total_hallucinations: int
-    total_batch_errors: int
-    per_field: Mapping[str, FieldCounts]
-
-
-def struct_eval_run(records: Sequence[Sequence[FieldResult]]) -> StructRun:
-    """Summarize records of leaf results; every mean is 1.0 without records."""
-    each = [count_leaves(leaves) for leaves in records]
-    per_field: dict[str, FieldCounts] = {}
-    for leaf in chain.from_iterable(records):
-        per_field.setdefault(str(leaf.path), FieldCounts()).add(leaf)
-    return StructRun(
-        mean_precision=_mean([counts.precision for counts in each]),
-        mean_recall=_mean([counts.recall for counts in each]),
-        mean_f1=_mean([counts.f1 for counts in each]),
-        total_records=len(each),
-        total_fields=sum(counts.total for counts in each),
-        total_omissions=sum(counts.omission for counts in each),
-        total_hallucinations=sum(counts.hallucination for counts in each),
-        total_batch_errors=sum(counts.undecided for counts in each),
-        per_field={path: counts for path, counts in per_field.items() if counts.total},
-    )
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 1.0
 
 
 MOST_OWN_DRAWS: Final = 1_000
@@ -256,7 +221,7 @@ def _standing(variant: str, results: Sequence[CaseResult], weights: dict[str, fl
         row=sob_leaderboard_row(variant, means, weights=weights, records=records),
         coverage=len(scored) / cases,
         results=tuple(results),
-        pass_rate=_mean([row.measures["pass_rate"] for row in scored]),
+        pass_rate=mean([row.measures["pass_rate"] for row in scored]),
     )
 
 

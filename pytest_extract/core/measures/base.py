@@ -1,4 +1,4 @@
-"""What measures are given, and the row of one: gold and extracted value side by side, worked out once.
+"""What measures of documents are given: gold and extracted value side by side, worked out once.
 
 A path of SOB is `a.b[0].c`; names are not escaped, so that two places may share a path: the later one counts, as
 published. Empty containers, a scalar root and the key `""` of the root, whose path is empty, give no value.
@@ -9,25 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Final, NamedTuple
+from typing import Final
 
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.validate import Validator, Violation
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing
 from pytest_extract.lazy import lazy_pattern
-
-
-class Measure(NamedTuple):
-    """One measure of an output, a number in [0, 1]; a better output has a higher one.
-
-    systems: the systems that report it; column: its name in a row that the published program writes, None without one.
-    """
-
-    name: str
-    doc: str
-    systems: tuple[str, ...] = ()
-    column: str | None = None
-
 
 _PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
     "string": frozenset({str}),

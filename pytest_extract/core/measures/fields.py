@@ -1,13 +1,16 @@
-"""Measures over results: pass_rate and mean_score over field results, precision, recall and F1 over leaf results."""
+"""Measures over results: pass_rate and mean_score over field results, precision, recall and F1 over leaf results.
+
+Beside them those that an output has where its case asks for them: of what an extractor reports beside values, of rules.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import NamedTuple
 
-from pytest_extract.core.measures.base import Measure
-from pytest_extract.core.results import COUNTED, SCORED, WRONG, FieldResult, Status
+from pytest_extract.core.auto_accept import AcceptedCounts
+from pytest_extract.core.results import COUNTED, SCORED, WRONG, FieldResult, RuleResult, RuleStatus, Status
 from pytest_extract.core.values import Json, Missing, Step
 
 
@@ -146,20 +149,42 @@ def field_measures(
     }
 
 
-MEASURES: Final = (
-    Measure("pass_rate", "Passed fields / evaluated fields.", ("default", "extract-bench")),
-    Measure("mean_score", "Weighted mean score of the evaluated fields.", ("default", "extract-bench")),
-    Measure("precision", "Sum of leaf scores / leaves that the output has.", ("default", "struct-extract-eval")),
-    Measure("recall", "Sum of leaf scores / leaves that the gold has.", ("default", "struct-extract-eval")),
-    Measure("f1", "Harmonic mean of precision and recall.", ("default", "struct-extract-eval")),
-    Measure("leaf_accuracy", "Leaves that match / leaves of either side; one error counts once.", ("default",)),
-    Measure(
-        "kept_empty",
-        "Places that both sides leave empty / places that the gold leaves empty; 1 without any. 1 - `kept_empty` is "
-        "how often a value is invented there; invented rows count in `row_precision`.",
-        ("default",),
-    ),
-    Measure("row_precision", "Rows that are right in every value / rows of the output; 1 without rows.", ("default",)),
-    Measure("row_recall", "Rows that are right in every value / rows of the gold; 1 without rows.", ("default",)),
-    Measure("row_f1", "Harmonic mean of `row_precision` and `row_recall`.", ("default",)),
-)
+class CitationCounts(NamedTuple):
+    """The citations of one output: how many are given and right, and of the values in the document how many are cited.
+
+    citable: values that stand in the document; cited: those of them with a right citation.
+    """
+
+    given: int = 0
+    right: int = 0
+    citable: int = 0
+    cited: int = 0
+
+    @property
+    def precision(self) -> float:
+        """Share of the citations that are right; 1.0 without any."""
+        return self.right / self.given if self.given else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the values in the document that have a right citation; 1.0 without any."""
+        return self.cited / self.citable if self.citable else 1.0
+
+
+def rule_measures(results: Sequence[RuleResult]) -> dict[str, float]:
+    """Return the measures of rules across fields by name."""
+    applying = [
+        result for result in results if result.severity == "error" and result.status is not RuleStatus.NOT_APPLICABLE
+    ]
+    held = sum(result.status is RuleStatus.HELD for result in applying)
+    return {"rules_held": held / len(applying) if applying else 1.0}
+
+
+def accepted_measures(counts: AcceptedCounts) -> dict[str, float]:
+    """Return the measures of auto-accept by name."""
+    return {"auto_accept_precision": counts.precision, "auto_accept_coverage": counts.coverage}
+
+
+def citation_measures(counts: CitationCounts) -> dict[str, float]:
+    """Return the measures of citations by name."""
+    return {"citation_precision": counts.precision, "citation_recall": counts.recall}

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from pytest_extract.core.measures.base import Measure
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
 
@@ -175,10 +174,4 @@ def _distance(one: _Tree, other: _Tree) -> float:
 
 PAPER_MEASURES: Final[Mapping[str, Callable[[Json, Json], float]]] = MappingProxyType(
     {"anls_star": anls_star, "n_ted": n_ted}
-)
-MEASURES: Final = (
-    Measure("anls_star", "ANLS* (arXiv 2402.03848). Needs a threshold; for comparison with papers, not for a gate."),
-    Measure(
-        "n_ted", "1 - tree edits / size of the gold (arXiv 2111.15664). Needs a threshold; for comparison with papers."
-    ),
 )

@@ -1,1 +1,216 @@
-"""Exact statistics of paired pass and fail, for the gate."""
+"""The runs of cases on both sides of a comparison, and what few of them show: exact tests, intervals, shares."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+LANES: Final = 10_000
+"""Arrangements that a permutation test samples."""
+SEED: Final = 20_240_229
+RESAMPLES: Final = 2_000
+
+Values: TypeAlias = tuple[float, ...]
+_DIGITS: Final = 12  # of a difference, so that equal means are equal in whatever order they were added
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """One value a run of one case, larger is worse: those of the earlier side, then those of the later one."""
+
+    before: Values
+    after: Values
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of runs before and after."""
+        return len(self.before), len(self.after)
+
+    @property
+    def means(self) -> tuple[float, float]:
+        """Mean before and after."""
+        return math.fsum(self.before) / len(self.before), math.fsum(self.after) / len(self.after)
+
+    @property
+    def loss(self) -> float:
+        """Mean after minus mean before."""
+        before, after = self.means
+        return round(after - before, _DIGITS)
+
+    @property
+    def varies(self) -> bool:
+        """Whether two runs have different values; without that, every arrangement is the same."""
+        first = self.before[0]
+        return any(value != first for value in (*self.before, *self.after))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Mean change over cases (after - before), its two-sided interval, and the one-sided upper bound of the drop.
+
+    All in the unit of the differences. `low` and `high` enclose the change at `interval`: the changes that the
+    permutation test does not reject (infinite where so few cases reject none). `worst` is at `confidence`.
+    """
+
+    change: float
+    low: float
+    high: float
+    interval: float
+    worst: float
+    confidence: float
+
+
+_MANY: Final = 5_000  # cases from which on the mean of a resample is taken for normal
+
+
+def unseen_drop_bound(
+    differences: Sequence[float],
+    *,
+    unseen_loss: float,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+) -> float:
+    """Return the upper bound of the mean drop that few cases cannot make small, at least 0.
+
+    Bootstrap of one difference a case: whole cases are drawn, so fields of a case may hang together. One more case is
+    put into the sample: one that lost `unseen_loss` (or the largest change seen, if that is larger). Without it, twenty
+    equal cases, or three, would prove that nothing ever drops. With it and no change at all, n cases bound the drop by
+    about 3 `unseen_loss` / (n + 1) at 95 %: the rule of three. Beyond 1,000 cases fewer resamples are drawn (400 at
+    least), beyond 5,000 the mean is taken for normal.
+    Source: Efron (1979); Hanley and Lippman-Hand (1983) for the rule of three.
+    """
+    values = [float(value) for value in differences]
+    values.append(-max([unseen_loss, *map(abs, values)]))
+    if len(values) > _MANY:
+        import statistics  # of suites this large alone
+
+        reach = statistics.NormalDist().inv_cdf(confidence) * statistics.pstdev(values) / math.sqrt(len(values))
+        return max(0.0, reach - math.fsum(values) / len(values))
+    resamples = min(resamples, max(400, 1000 * RESAMPLES // len(values)))
+    import numpy as np
+
+    drawn = np.random.default_rng(seed).choice(values, (resamples, len(values)))
+    return max(0.0, -float(np.quantile(drawn.mean(axis=1), 1 - confidence)))
+
+
+def mcnemar(broken: int, fixed: int) -> float:
+    """Exact one-sided McNemar test: how probable so many `broken` of all flips are if either way were equally likely.
+
+    `broken`: pairs that passed before and fail now; `fixed`: the other way round. 1.0 without a flip.
+    Right only where pairs are independent (one field a case); fields of one case are not.
+    Source: McNemar (1947), in its exact binomial form.
+    """
+    flips = broken + fixed
+    ways = more = math.comb(flips, broken)
+    for count in range(broken, flips):
+        more = more * (flips - count) // (count + 1)
+        ways += more
+    return ways / (1 << flips)
+
+
+def attainable(smallest: Sequence[float], alpha: float) -> tuple[int, ...]:
+    """Return the indices of the tests that can be significant at all when so many are corrected for together.
+
+    A pattern with too few changed cases cannot be significant whatever its signs are, so it need not be paid for;
+    thus adding patterns that did not change takes no power from the others.
+    Source: Tarone (1990), "A modified Bonferroni method for discrete data", Biometrics 46.
+    """
+    count = 1
+    while True:
+        kept = tuple(index for index, least in enumerate(smallest) if least <= alpha / count)
+        if len(kept) <= count:
+            return kept
+        count += 1
+
+
+_STEP: Final = 0.1
+"""Step of an integral in the logarithm of its variable."""
+_NEGLIGIBLE: Final = 30.0
+"""Negative natural logarithm of what is left out of an integral."""
+_FEW: Final = 20
+"""Cases below which the integral is taken in the logarithm of its variable."""
+_PRECISION: Final = 1e-6
+
+
+def share_p_value(part: Sequence[float], whole: Sequence[float], rate: float) -> float:
+    """Return how probable so small a share is if the true one were `rate` or more.
+
+    Each case has `part` of its `whole` (wrong fields of accepted fields); the share is the sum of the parts over the
+    sum of the wholes. Cases are independent, the fields of a case need not be: one field a case gives the exact
+    binomial test of Clopper and Pearson, and fields that are all right or all wrong together give the same.
+    1.0 without any field. Raises ValueError for a rate outside of (0, 1).
+
+    The test adds one case that is all in the part, as large as the case of a typical field (the mean size weighted by
+    size), and gives each case a random weight (the spacings of uniform order statistics): p is the probability that the
+    weighted share reaches `rate`. With cases of one size that is Gaffke's test, exact for shares of 0 and 1.
+    Source: Gaffke (2005), "Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
+    variable"; Learned-Miller and Thomas (2020), "A new confidence interval for the mean of a bounded random variable".
+    `tests/core/stats/test_share_bound.py` holds its error rate.
+    """
+    if not 0 < rate < 1:
+        raise ValueError(f"a rate between 0 and 1 is needed, not {rate}")
+    total = math.fsum(whole)
+    if total <= 0:
+        return 1.0
+    typical = math.fsum(size * size for size in whole) / total
+    excess = Counter(one - rate * size for one, size in zip(part, whole, strict=True) if size > 0)
+    excess[(1 - rate) * typical] += 1
+    return min(max(_positive_probability({value / typical: count for value, count in excess.items()}), 0.0), 1.0)
+
+
+def _positive_probability(weights: Mapping[float, int]) -> float:
+    """Return P(sum of `weight` times a standard exponential variable > 0), each weight so many times.
+
+    Inversion of the characteristic function. Source: Imhof (1961), "Computing the distribution of quadratic forms in
+    normal variables", Biometrika 48, and, for the step, Davies (1973), "Numerical inversion of a characteristic
+    function", Biometrika 60: the midpoint rule errs by the probability of sums beyond `reach`.
+    """
+    slopes = [(weight, count) for weight, count in weights.items() if weight]
+    number = sum(count for _, count in slopes)
+    if number < _FEW:  # the tail of the integral is long: in the logarithm of its variable it is not
+        steepest = max(abs(weight) for weight, _ in slopes)
+        at = math.exp(-_NEGLIGIBLE) / (number * steepest)
+        terms, growth = 0.0, math.exp(_STEP)
+        while (found := _inverse(slopes, at)) is not None:
+            terms += found
+            at *= growth
+        return 0.5 + terms * _STEP / math.pi
+    mean = math.fsum(weight * count for weight, count in slopes)
+    deviation = math.sqrt(math.fsum(weight * weight * count for weight, count in slopes))
+    reach = abs(mean) + 12 * deviation + _NEGLIGIBLE * max(abs(weight) for weight, _ in slopes)
+    step, terms, index = 2 * math.pi / reach, 0.0, 0
+    while (found := _inverse(slopes, (index + 0.5) * step)) is not None:
+        terms += found / (index + 0.5)
+        index += 1
+    return 0.5 + terms / math.pi
+
+
+def _inverse(slopes: Sequence[tuple[float, int]], at: float) -> float | None:
+    """Return the imaginary part of the characteristic function; None where it is negligible from here on."""
+    angle = damping = 0.0
+    for weight, count in slopes:
+        product = weight * at
+        angle += count * math.atan(product)
+        damping += count * math.log1p(product * product)
+    return math.sin(angle) * math.exp(-damping / 2) if damping < 2 * _NEGLIGIBLE else None
+
+
+def share_upper_bound(part: Sequence[float], whole: Sequence[float], confidence: float = 0.95) -> float:
+    """Return the largest share that the cases do not rule out: the one-sided upper bound that `share_p_value` gives.
+
+    1.0 without any field. n cases of equal size without a part give the rule of three: about 3 / n at 95 %.
+    """
+    if not any(size > 0 for size in whole):
+        return 1.0
+    low, high = 0.0, 1.0
+    while high - low > _PRECISION:
+        middle = (low + high) / 2
+        if share_p_value(part, whole, middle) <= 1 - confidence:
+            high = middle
+        else:
+            low = middle
+    return high

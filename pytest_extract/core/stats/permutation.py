@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pytest_extract.core.stats.runs import LANES, SEED, Runs
+from pytest_extract.core.stats import LANES, SEED, Runs
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Lanes: TypeAlias = npt.NDArray[np.bool_]

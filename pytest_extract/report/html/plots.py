@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from pytest_extract.core.aggregate.extract_bench import extract_bench_rates
+from pytest_extract.core.aggregate.published import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, rank_correlations
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.regression.suite import RankedVariant

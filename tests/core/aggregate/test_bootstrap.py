@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_extract.core.aggregate.bootstrap import intervals
+from pytest_extract.core.aggregate.published import intervals
 
 RNG = random.Random(3)
 COLUMNS = {

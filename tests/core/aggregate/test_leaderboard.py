@@ -11,7 +11,7 @@ import pytest
 from pytest_extract.core.aggregate.run import MODALITIES, standings
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS
-from pytest_extract.core.measures.sob import PUBLISHED_NAMES
+from pytest_extract.core.measures import PUBLISHED_NAMES
 from tests.core.aggregate.test_run import result, score
 from tests.shared_data import shared
 

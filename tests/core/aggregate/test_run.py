@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.aggregate.bootstrap import MOST_OWN_DRAWS
+from pytest_extract.core.aggregate.published import MOST_OWN_DRAWS
 from pytest_extract.core.aggregate.run import (
     CaseMeasures,
     aggregate,
@@ -13,7 +13,7 @@ from pytest_extract.core.aggregate.run import (
     measure_means,
 )
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
-from pytest_extract.core.measures.table import MEASURES
+from pytest_extract.core.measures import MEASURES
 from tests.records import field_result, score_record
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.aggregate.extract_bench import extract_bench_rates
+from pytest_extract.core.aggregate.published import extract_bench_rates
 from pytest_extract.core.aggregate.run import case_rows
 from pytest_extract.core.aggregate.slices import (
     NONE,

@@ -10,16 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.aggregate.bootstrap import Estimate, intervals, mean
-from pytest_extract.core.aggregate.sob import (
+from pytest_extract.core.aggregate.published import (
     CATEGORIES,
     SOB_METRICS,
+    Estimate,
+    intervals,
     leaderboard,
+    mean,
     published_columns,
     sob_leaderboard_row,
     sob_summary,
 )
-from pytest_extract.core.measures.sob import PUBLISHED_NAMES
+from pytest_extract.core.measures import PUBLISHED_NAMES
 from tests.shared_data import ROOT, shared
 
 PUBLISHED = sorted(path.name for path in (ROOT / "vectors/sob_aggregate").glob("*.json.gz"))

@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 from hypothesis import given
 
-from pytest_extract.core.measures import deepjson
+from pytest_extract.core.measures import published
 from pytest_extract.core.measures.base import DocumentPair, DocumentSchema
-from pytest_extract.core.measures.deepjson import (
+from pytest_extract.core.measures.published import (
     NO_JSON,
     NO_MATCH,
     NO_PATTERN,
@@ -115,13 +115,13 @@ def test_published_scores():
 )
 def test_key_match(gold, value, score):
     assert key_match(gold, value) == pytest.approx(score)
-    assert deepjson.key_match(gold, value) == pytest.approx(score)
+    assert published.key_match(gold, value) == pytest.approx(score)
 
 
 @given(gold=json_values, value=json_values)
 def test_keys_match_as_the_twin_says(gold, value):
     for other in (value, gold):
-        assert deepjson.key_match(gold, other) == key_match(gold, other)
+        assert published.key_match(gold, other) == key_match(gold, other)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.stats.runs import attainable, mcnemar
+from pytest_extract.core.stats import attainable, mcnemar
 
 
 @pytest.mark.parametrize(

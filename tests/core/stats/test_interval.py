@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.stats.runs import unseen_drop_bound
+from pytest_extract.core.stats import unseen_drop_bound
 
 changes = st.lists(st.integers(-10, 10).map(lambda n: n / 10), min_size=1, max_size=25)
 

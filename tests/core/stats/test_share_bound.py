@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.core.stats.runs import share_p_value, share_upper_bound
+from pytest_extract.core.stats import share_p_value, share_upper_bound
 
 
 def binomial(wrong: int, cases: int, rate: float) -> float:

@@ -1,4 +1,8 @@
-"""DeepJSONEval's three criteria (`utils.py: json_evaluation_new`): syntax, key match and strict."""
+"""SOB's measures (`evaluate.py` of the Structured Output Benchmark): a row of numbers for a record, oddities included.
+
+Schema compliance multiplies every content measure (hardening); a coverage gate multiplies value accuracy and
+faithfulness. Beside them DeepJSONEval's three criteria (`utils.py: json_evaluation_new`): syntax, key match and strict.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,64 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_extract.core.measures.base import DocumentPair, DocumentSchema, Measure
+from pytest_extract.core.gates import CoverageGate
+from pytest_extract.core.measures.base import DocumentPair, DocumentSchema
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+from pytest_extract.lazy import lazy_pattern
+
+_WORD: Final = lazy_pattern(r"\w+")
+_ARTICLES: Final = ("a", "an", "the")
+
+
+def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
+    """Return the SOB measures of one comparison under one coverage gate by name."""
+    wanted, found = sides.wanted.values, sides.found.values
+    pairs = [(value, found.get(path, MISSING)) for path, value in wanted.items()]
+    json_pass = 1.0 if sides.valid_draft7 else 0.0
+    content = json_pass * gate.factor(sides.coverage)
+    equal = sum([one == other for one, other in pairs])
+    required = len({*sides.schema.required})
+    key_recall = 1.0 - len(sides.missing_required) / required if required else 1.0
+    tokens = sum([token_f1(one, None if other is MISSING else other) for one, other in pairs])
+    return {
+        "json_parse": 1.0 if sides.structured else 0.0,
+        "json_pass": json_pass,
+        "value_accuracy": content * (equal / len(wanted) if wanted else 1.0),
+        "faithfulness": content * (tokens / len(wanted) if wanted else 1.0),
+        "path_recall": json_pass * (sides.shared / len(wanted) if wanted else 0.0),
+        "structure_coverage": json_pass * sides.coverage,
+        "type_safety": json_pass * (sides.schema.count_typed(sides.found) / len(found) if found else 0.0),
+        "perfect": 1.0 if sides.identical else 0.0,
+        "required_key_recall": key_recall if sides.structured and sides.schema.validator.valid_schema_draft7 else 0.0,
+    }
+
+
+def token_f1(gold: Json, value: Json) -> float:
+    """F1 of the two multisets of words; 1 when neither has any, 0 when one has none."""
+    if gold == value and type(gold) is type(value):
+        return 1.0
+    expected, found = words(gold), words(value)
+    both = expected.total() + found.total()
+    if not expected or not found:
+        return 0.0 if both else 1.0
+    return 2 * (expected & found).total() / both
+
+
+def words(value: Json) -> Counter[str]:
+    """Count the words of a scalar, in lower case, without punctuation and English articles.
+
+    Null reads "null", true "true", numbers as JSON writes them (2.5 is two words).
+    """
+    found = Counter(_WORD.findall((value if isinstance(value, str) else canonical_json(value)).lower()))
+    for article in _ARTICLES:
+        del found[article]
+    return found
+
+
+def document_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
+    """Return SOB's nine measures and DeepJSONEval's three."""
+    return sob_measures(sides, gate) | deepjson_measures(sides)
+
 
 NO_PATTERN: Final = "No markdown style JSON Pattern found"
 NO_JSON: Final = "Not a invalid JSON"
@@ -74,14 +134,3 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
     if not measures["syntax"]:
         return DeepJsonScore(note=NO_MATCH)
     return DeepJsonScore(format=1, detailed=measures["key_match"], strict=int(measures["strict"]), note=SCORED)
-
-
-MEASURES: Final = (
-    Measure("syntax", "1 where the output satisfies the schema.", ("deepjsoneval",)),
-    Measure(
-        "key_match",
-        "Share of matching keys, level by level, of an output that satisfies the schema.",
-        ("deepjsoneval",),
-    ),
-    Measure("strict", "1 where an output that satisfies the schema equals the gold.", ("deepjsoneval",)),
-)

@@ -32,9 +32,9 @@ from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.transport import take_fresh_result
 from pytest_extract.regression.compare import (
     Comparison,
+    cases_of_variant,
     changed_digests,
     compare_variants,
-    match_cases,
     match_variants,
     same_digest,
 )
@@ -183,12 +183,11 @@ def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -
 
 
 def _pairs_of(before: Snapshot, after: Snapshot, old: str, new: str) -> dict[str, _Pair]:
-    was = {key.case: state for key, state in before.items() if key.variant == old and not state.lost}
-    now = {key.case: state for key, state in after.items() if key.variant == new and not state.lost}
+    was, now = cases_of_variant(before, old), cases_of_variant(after, new)
     return {
-        name: _Pair(before_state, after_state)
-        for name, before_state, after_state in match_cases(was, now)
-        if before_state is not None and after_state is not None
+        name: _Pair(was[name], state)
+        for name, state in now.items()
+        if name in was and not (was[name].lost or state.lost)
     }
 
 

@@ -66,7 +66,7 @@ def resolutions(states: Snapshot, rules: Rules) -> list[Resolution]:
     """
     by_variant: dict[str, list[CasePairs]] = {}
     for key, state in counted_states(states).items():
-        if not state.lost and (pairs := pair_case(state, state)).fields:
+        if not state.lost and (pairs := pair_case(key.case, state, state)).fields:
             by_variant.setdefault(key.variant, []).append(pairs)
     return [
         resolution_of(

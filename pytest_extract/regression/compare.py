@@ -7,18 +7,18 @@ field of a case that an outage took away. Both are listed, never counted.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
 
-from pytest_extract.core.result_json import path_of
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.stats import Runs
 from pytest_extract.core.values import MISSING, Json, Missing, at_or_below, places_around
-from pytest_extract.regression.snapshots import STRUCTURAL_GATES, CaseState, FailingField, Snapshot
+from pytest_extract.regression.snapshots import STRUCTURAL_GATES, CaseState, Snapshot
 
+Verdicts: TypeAlias = tuple[bool, ...]
 _RIGHT: Final = Runs((0.0,), (0.0,))
 
 
@@ -42,9 +42,10 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldChange:
-    """A field whose pass rate changed. Rates are shares of passed runs; values are MISSING where nothing is there.
+    """A field, or a structural gate, that failed on either side. Values are MISSING where nothing is there.
 
-    `mistake` names what is wrong with `value_after`, None if it is right or no rule names it.
+    Rates are shares of passed runs; `runs`: passed or not, in each run before and after. `mistake` names what is wrong
+    with `value_after`, None if it is right or no rule names it.
     """
 
     case: str
@@ -53,6 +54,7 @@ class FieldChange:
     kind: Change
     before: float
     after: float
+    runs: tuple[Verdicts, Verdicts]
     value_before: Json | Missing
     value_after: Json | Missing
     gold: Json | Missing
@@ -187,28 +189,7 @@ class Comparison:
         return sum(row.fields for variant in self.variants for row in variant.cases)
 
 
-class Pair(NamedTuple):
-    """One field of one case, or one of its structural gates, that failed at least once on either side."""
-
-    path: str
-    pattern: str
-    before: tuple[bool, ...]
-    after: tuple[bool, ...]
-    value_before: Json | Missing
-    value_after: Json | Missing
-    gold: Json | Missing
-    mistake: NamedMistake | None = None
-
-    @property
-    def kind(self) -> Change:
-        """The change: a flip is a change from more than half of the runs to half or fewer, or back."""
-        failed_before, failed_after = self.before.count(False), self.after.count(False)
-        if (2 * failed_before < len(self.before)) != (2 * failed_after < len(self.after)):
-            return Change.FELL if 2 * failed_after >= len(self.after) else Change.ROSE
-        same = failed_before * len(self.after) == failed_after * len(self.before)
-        return Change.UNCHANGED if same else Change.SHIFTED
-
-
+_ORDER: Final = tuple(Change)
 _FEWEST_WHOLE: Final = 3  # fields of which all must fail for the answer to count as failed as a whole
 
 
@@ -217,15 +198,16 @@ class CasePairs:
     """All pairs of a case, over all runs of both sides, of which there need not be equally many.
 
     `runs`: before and after. `sizes`: compared fields by pattern, failing or not. `apart`: patterns that are no pair
-    here, and why. `gates`: structural gates that failed on either side; a gated run counts as failed in every field.
+    here, and why. `failing`: fields that failed on either side; `gates`: structural gates that did, and a gated run
+    counts as failed in every field. `known`: paths that are left out.
     """
 
-    runs: tuple[int, int]
-    sizes: Mapping[str, int]
-    failing: tuple[Pair, ...]
-    gates: tuple[Pair, ...]
-    apart: Mapping[str, Change]
-    known: tuple[str, ...]
+    runs: tuple[int, int] = (0, 0)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    failing: tuple[FieldChange, ...] = ()
+    gates: tuple[FieldChange, ...] = ()
+    apart: Mapping[str, Change] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
 
     @property
     def fields(self) -> int:
@@ -255,54 +237,96 @@ class CasePairs:
 
     def by_pattern(self) -> dict[str, Runs]:
         """Share of wrong fields of each pattern and gate in each run, where one failed."""
-        grouped: dict[str, list[Pair]] = {}
-        for pair in (*self.failing, *self.gates):
-            grouped.setdefault(pair.pattern, []).append(pair)
-        return {pattern: self._failed(pairs, self.sizes.get(pattern, 1)) for pattern, pairs in grouped.items()}
+        grouped: dict[str, list[FieldChange]] = {}
+        for change in (*self.failing, *self.gates):
+            grouped.setdefault(change.pattern, []).append(change)
+        return {pattern: self._failed(changes, self.sizes.get(pattern, 1)) for pattern, changes in grouped.items()}
 
-    def _failed(self, pairs: Sequence[Pair], of: int) -> Runs:
-        """Return the share of `of` fields that are a pair that failed, in each run; at most 1."""
-        sides = [pair.before for pair in pairs], [pair.after for pair in pairs]
-        before, after = (
-            tuple(min(1.0, sum(not verdicts[run] for verdicts in side) / of) for run in range(count))
-            for count, side in zip(self.runs, sides, strict=True)
+    def _failed(self, changes: Sequence[FieldChange], of: int) -> Runs:
+        """Return the share of `of` fields that failed in each run; at most 1."""
+        return Runs(
+            *(
+                tuple(min(1.0, sum(not change.runs[side][run] for change in changes) / of) for run in range(count))
+                for side, count in enumerate(self.runs)
+            )
         )
-        return Runs(before, after)
 
 
-def pair_case(was: CaseState, now: CaseState) -> CasePairs:
+def pair_case(case: str, was: CaseState, now: CaseState) -> CasePairs:
     """Pair the fields of a case that was scored on both sides.
 
     A field is a pair when metric and gold value are the same on both sides. A container that fails as a whole (a text
     where an object belongs) is one pair; the fields inside it, which only the other side has, do not count beside it.
     """
     sizes, apart = _comparable_patterns(was, now)
-    inside = _failing_inside(was), _failing_inside(now)
-    known = frozenset(now.known)
-    entries: dict[str, FailingField] = {}
+    verdicts = _verdicts_of(was), _verdicts_of(now)
+    failing: list[FieldChange] = []
     left_out: list[str] = []
     for path, entry in sorted({**was.failing, **now.failing}.items()):
         if entry.pattern not in sizes or _is_in_failed_container(path, was, now):
             continue
         sizes[entry.pattern] += entry.invented
-        if _is_known(path, known) or _is_known(entry.pattern, known):
+        if _is_known(path, now) or _is_known(entry.pattern, now):
             sizes[entry.pattern] -= 1
             left_out.append(path)
-        else:
-            entries[path] = entry
+            continue
+        right = MISSING if entry.invented else entry.gold  # the value of a side that passed
+        values = [side.failing[path].value if path in side.failing else right for side in (was, now)]
+        before, after = (found.get(path, (True,) * side.runs) for found, side in zip(verdicts, (was, now), strict=True))
+        mistake = now.failing[path].mistake if path in now.failing else None
+        failing.append(_change(case, path, entry.pattern, (before, after), values, gold=entry.gold, mistake=mistake))
+    gates = [
+        _change(
+            case,
+            gate_label(name),
+            gate_label(name),
+            (was.gates.get(name, (True,) * was.runs), now.gates.get(name, (True,) * now.runs)),
+        )
+        for name in sorted({*was.gates, *now.gates})
+    ]
     return CasePairs(
         runs=(was.runs, now.runs),
-        sizes={pattern: count for pattern, count in sizes.items() if count > 0 and not _is_known(pattern, known)},
-        failing=tuple(_field_pair(path, entry, (was, now), inside) for path, entry in entries.items()),
-        gates=tuple(_gate_pair(name, was, now) for name in sorted({*was.gates, *now.gates})),
+        sizes={pattern: count for pattern, count in sizes.items() if count > 0 and not _is_known(pattern, now)},
+        failing=tuple(failing),
+        gates=tuple(gates),
         apart=apart,
         known=tuple(left_out),
     )
 
 
-def _is_known(place: str, known: frozenset[str]) -> bool:
+def _change(
+    case: str,
+    path: str,
+    pattern: str,
+    runs: tuple[Verdicts, Verdicts],
+    values: Sequence[Json | Missing] = (MISSING, MISSING),
+    *,
+    gold: Json | Missing = MISSING,
+    mistake: NamedMistake | None = None,
+) -> FieldChange:
+    """Return the change of a field: a flip is one from more than half of the runs to half or fewer, or back."""
+    before, after = (sum(side) / len(side) for side in runs)
+    kind = Change.UNCHANGED if before == after else Change.SHIFTED
+    if (before > 0.5) != (after > 0.5):
+        kind = Change.FELL if before > 0.5 else Change.ROSE
+    return FieldChange(
+        case=case,
+        path=path,
+        pattern=pattern,
+        kind=kind,
+        before=before,
+        after=after,
+        runs=runs,
+        value_before=values[0],
+        value_after=values[1],
+        gold=gold,
+        mistake=mistake,
+    )
+
+
+def _is_known(place: str, now: CaseState) -> bool:
     """Whether a known failure, a path or pattern, covers the place or a container of it."""
-    return any(at_or_below(place, each) for each in known)
+    return any(at_or_below(place, each) for each in now.known)
 
 
 def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int], dict[str, Change]]:
@@ -310,6 +334,7 @@ def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int]
     sizes: dict[str, int] = {}
     apart: dict[str, Change] = {}
     same_gold = same_digest(was, now, "gold")
+    same_schema = not changed_digests(was, now, ["schema"])
     failing = [{entry.pattern for entry in side.failing.values()} for side in (was, now)]
     containers = [{place for inner in side.patterns for place in places_around(inner)} for side in (was, now)]
     for pattern in sorted({*was.patterns, *now.patterns}):
@@ -321,20 +346,14 @@ def _comparable_patterns(was: CaseState, now: CaseState) -> tuple[dict[str, int]
             else:
                 apart[pattern] = Change.INCOMPARABLE
             continue
-        only = was if old else now
+        of = (was if old else now).patterns[pattern].of
         one, another = (0, 1) if old else (1, 0)
         is_whole = pattern in failing[one] and pattern in containers[another]
-        if is_whole or _only_invented(pattern, was, now):
-            sizes[pattern] = only.patterns[pattern].of
+        if is_whole or (of == 0 and same_schema):  # an invented value, which the other side was right to leave out
+            sizes[pattern] = of
         elif failing[another].isdisjoint(places_around(pattern)):
             apart[pattern] = Change.GONE if old else Change.NEW
     return sizes, apart
-
-
-def _only_invented(pattern: str, was: CaseState, now: CaseState) -> bool:
-    """Whether only one side has a value where gold has none; the other side was right."""
-    shape = was.patterns.get(pattern) or now.patterns[pattern]
-    return shape.of == 0 and not changed_digests(was, now, ["schema"])
 
 
 def _is_in_failed_container(path: str, was: CaseState, now: CaseState) -> bool:
@@ -342,63 +361,21 @@ def _is_in_failed_container(path: str, was: CaseState, now: CaseState) -> bool:
     if path in was.failing and path in now.failing:
         return False
     other = now if path in was.failing else was
-    return any(str(place) in other.failing for place in path_of(path).parents)
+    return any(place in other.failing for place in places_around(path)[1:])
 
 
-def _field_pair(
-    path: str, entry: FailingField, sides: tuple[CaseState, CaseState], inside: tuple[_Inside, _Inside]
-) -> Pair:
-    was, now = sides
-    right = MISSING if entry.invented else entry.gold  # the value of a side that passed
-    values = [side.failing[path].value if path in side.failing else right for side in (was, now)]
-    return Pair(
-        path=path,
-        pattern=entry.pattern,
-        before=_verdicts(path, was, inside[0]),
-        after=_verdicts(path, now, inside[1]),
-        value_before=values[0],
-        value_after=values[1],
-        gold=entry.gold,
-        mistake=now.failing[path].mistake if path in now.failing else None,
-    )
-
-
-_Inside: TypeAlias = Mapping[str, Sequence[tuple[bool, ...]]]
-"""Container -> verdicts of the failing fields inside it."""
-
-
-def _failing_inside(side: CaseState) -> _Inside:
-    found: dict[str, list[tuple[bool, ...]]] = {}
+def _verdicts_of(side: CaseState) -> dict[str, Verdicts]:
+    """Return whether a field that failed passed in each run, and whether all inside a container of one did."""
+    found: dict[str, Verdicts] = {}
     for path, entry in side.failing.items():
         for place in places_around(path)[1:]:
-            found.setdefault(place, []).append(entry.runs)
-    return found
-
-
-def _verdicts(path: str, side: CaseState, inside: _Inside) -> tuple[bool, ...]:
-    """Verdict of a field in each run; of a container that did not fail as a whole: whether all inside it passed."""
-    entry = side.failing.get(path)
-    if entry is not None:
-        return entry.runs
-    inner = inside.get(path, ())
-    return tuple(all(verdicts[run] for verdicts in inner) for run in range(side.runs))
+            found[place] = tuple(map(min, found.get(place, entry.runs), entry.runs))
+    return found | {path: entry.runs for path, entry in side.failing.items()}
 
 
 def gate_label(name: str) -> str:
     """Return the name of a structural gate among field patterns; no pattern looks like it."""
     return f"({name} gate)"
-
-
-def _gate_pair(name: str, was: CaseState, now: CaseState) -> Pair:
-    return Pair(
-        path=gate_label(name),
-        pattern=gate_label(name),
-        before=was.gates.get(name, (True,) * was.runs),
-        after=now.gates.get(name, (True,) * now.runs),
-        value_before=MISSING,
-        value_after=MISSING,
-        gold=MISSING,
-    )
 
 
 def same_digest(was: CaseState, now: CaseState, name: str) -> bool:
@@ -412,7 +389,7 @@ def changed_digests(was: CaseState, now: CaseState, names: Iterable[str]) -> lis
     return [name for name in names if name in was.digests and name in now.digests and not same_digest(was, now, name)]
 
 
-def same_setup(was: CaseState, now: CaseState) -> bool:
+def _same_setup(was: CaseState, now: CaseState) -> bool:
     """Whether all inputs of the output are known on both sides, and the same.
 
     The extractor's code counts by its digest, if there is one; a replayed output does not depend on it. The gold is no
@@ -421,11 +398,6 @@ def same_setup(was: CaseState, now: CaseState) -> bool:
     names = {*was.digests, *now.digests} - {"gold"}
     known = "extractor" in names or (now.replayed and bool(names))
     return was.variant == now.variant and known and all(same_digest(was, now, name) for name in names)
-
-
-_ORDER: Final = tuple(Change)
-_GATES: Final = tuple((gate_label(name), 1) for name in STRUCTURAL_GATES)
-"""Patterns of the structural gates, each with its size."""
 
 
 def compare(before: Snapshot, after: Snapshot, *, same_run: bool = False) -> Comparison:
@@ -439,56 +411,10 @@ def compare(before: Snapshot, after: Snapshot, *, same_run: bool = False) -> Com
     )
 
 
-def compare_with_variant(before: Snapshot, after: Snapshot, base: str) -> Comparison:
-    """Compare every other variant of `after` with the variant `base` of `before`."""
-    others = sorted({key.variant for key in after} - {base})
-    return Comparison(variants=tuple(compare_variants(before, after, base, other) for other in others))
-
-
-def compare_variants(
-    before: Snapshot, after: Snapshot, old: str | None, new: str | None, *, same_run: bool = False
-) -> VariantComparison:
-    """Compare one variant of a snapshot with one variant of another (or of the same one: two models of one run)."""
-    was, now = _cases_of_variant(before, old), _cases_of_variant(after, new)
-    cases: list[CaseComparison] = []
-    fields: list[FieldChange] = []
-    known: list[str] = []
-    patterns: dict[str, _PatternTally] = {}
-    rules: dict[str, tuple[list[str], list[str]]] = {}
-    for case, old_state, new_state in match_cases(was, now):
-        pairs = _pair_fields(old_state, new_state)
-        row = _case_row(case, old_state, new_state, pairs)
-        cases.append(replace(row, same_setup=True, settled=True) if same_run else row)
-        _add_case(patterns, old_state, new_state, pairs)
-        if pairs is not None and old_state is not None and new_state is not None:
-            _add_rules(rules, case, old_state, new_state)
-            known += [f"{case}: {path}" for path in pairs.known]
-            fields += [
-                _field_change(case, pair) for pair in (*pairs.gates, *pairs.failing) if pair.before != pair.after
-            ]
-    return VariantComparison(
-        before=old or "",
-        after=new or "",
-        cases=tuple(cases),
-        patterns=_pattern_rows(patterns),
-        fields=tuple(sorted(fields, key=lambda change: (_ORDER.index(change.kind), change.case, change.path))),
-        known=tuple(known),
-        rules=tuple(
-            RuleChange(rule=name, broken=tuple(broken), mended=tuple(mended))
-            for name, (broken, mended) in rules.items()
-        ),
-        cost_usd=_mean_cost(now.values()),
-    )
-
-
-def _add_rules(rules: dict[str, tuple[list[str], list[str]]], case: str, was: CaseState, now: CaseState) -> None:
-    """Add a case to the rules that hold in more or fewer of its runs; a rule of one side only is not compared."""
-    for name, after in now.rules.items():
-        before = was.rules.get(name)
-        change = 0 if before is None else sum(after) * len(before) - sum(before) * len(after)
-        if change:
-            broken, mended = rules.setdefault(name, ([], []))
-            (broken if change < 0 else mended).append(case)
+def compare_with_variant(states: Snapshot, base: str) -> Comparison:
+    """Compare every other variant of a snapshot with its variant `base`."""
+    others = sorted({key.variant for key in states} - {base})
+    return Comparison(variants=tuple(compare_variants(states, states, base, other) for other in others))
 
 
 def match_variants(before: Snapshot, after: Snapshot) -> list[tuple[str | None, str | None]]:
@@ -500,72 +426,84 @@ def match_variants(before: Snapshot, after: Snapshot) -> list[tuple[str | None, 
     new = sorted({key.variant for key in after})
     if len(old) == len(new) == 1:
         return [(old[0], new[0])]
-    shared = [(variant, variant) for variant in old if variant in new]
-    gone = [(variant, None) for variant in old if variant not in new]
-    return [*shared, *gone, *((None, variant) for variant in new if variant not in old)]
+    paired = [(variant, variant if variant in new else None) for variant in old]
+    return [*paired, *((None, variant) for variant in new if variant not in old)]
 
 
-def match_cases(
-    before: Mapping[str, CaseState], after: Mapping[str, CaseState]
-) -> list[tuple[str, CaseState | None, CaseState | None]]:
-    """Pair the cases of one variant by `file::id`; where none is the same on both sides, by ids that are unique.
-
-    The second way serves runs that were started from different folders: one file's path is then the end of the other's.
-    """
-    if before and after and before.keys().isdisjoint(after):
-        before, after = _keyed_by_id(before, after)
-    names = [*after, *(case for case in before if case not in after)]
-    return [(case, before.get(case), after.get(case)) for case in sorted(names)]
-
-
-def _keyed_by_id(
-    before: Mapping[str, CaseState], after: Mapping[str, CaseState]
-) -> tuple[Mapping[str, CaseState], Mapping[str, CaseState]]:
-    counts = [Counter(state.case_id for state in side.values()) for side in (before, after)]
-    names = {state.case_id: case for case, state in after.items() if all(count[state.case_id] == 1 for count in counts)}
-    paired = {case: names.get(state.case_id, case) for case, state in before.items()}
-    return {other if _is_same_file(case, other) else case: before[case] for case, other in paired.items()}, after
-
-
-def _is_same_file(one: str, other: str) -> bool:
-    """Whether two cases (`file::id`) can be of one file, each named from a folder above it."""
-    short, long = sorted(("/" + case.lstrip("./") for case in (one, other)), key=len)
-    return long.endswith(short)
-
-
-def _cases_of_variant(states: Snapshot, variant: str | None) -> dict[str, CaseState]:
+def cases_of_variant(states: Snapshot, variant: str | None) -> dict[str, CaseState]:
+    """Return the cases (`file::id`) of one variant of a snapshot, in their order."""
     return {key.case: state for key, state in sorted(states.items()) if key.variant == variant}
 
 
-def _pair_fields(was: CaseState | None, now: CaseState | None) -> CasePairs | None:
-    if was is None or now is None or was.lost or now.lost or changed_digests(was, now, ["document"]):
-        return None
-    return pair_case(was, now)
+def compare_variants(
+    before: Snapshot, after: Snapshot, old: str | None, new: str | None, *, same_run: bool = False
+) -> VariantComparison:
+    """Compare one variant of a snapshot with one variant of another (or of the same one: two models of one run)."""
+    was, now = cases_of_variant(before, old), cases_of_variant(after, new)
+    cases: list[CaseComparison] = []
+    fields: list[FieldChange] = []
+    known: list[str] = []
+    compared: list[CasePairs] = []
+    rules: dict[str, RuleChange] = {}
+    for case in sorted({*was, *now}):
+        old_state, new_state = was.get(case), now.get(case)
+        row, pairs = _compare_case(case, old_state, new_state)
+        cases.append(replace(row, same_setup=True, settled=True) if same_run else row)
+        compared.append(pairs)
+        fields += [change for change in (*pairs.gates, *pairs.failing) if change.before != change.after]
+        known += [f"{case}: {path}" for path in pairs.known]
+        if pairs.fields and old_state is not None and new_state is not None:
+            _add_rules(rules, case, old_state, new_state)
+    return VariantComparison(
+        before=old or "",
+        after=new or "",
+        cases=tuple(cases),
+        patterns=_pattern_rows(compared),
+        fields=tuple(sorted(fields, key=lambda change: (_ORDER.index(change.kind), change.case, change.path))),
+        known=tuple(known),
+        rules=tuple(rules.values()),
+        cost_usd=mean_of([state.cost_usd for state in now.values()]),
+    )
 
 
-def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: CasePairs | None) -> CaseComparison:
+def _add_rules(rules: dict[str, RuleChange], case: str, was: CaseState, now: CaseState) -> None:
+    """Add a case to the rules that hold in more or fewer of its runs; a rule of one side only is not compared."""
+    for name in [name for name in now.rules if name in was.rules]:
+        before, after = (sum(side.rules[name]) / len(side.rules[name]) for side in (was, now))
+        found = rules.get(name, RuleChange(rule=name))
+        if after < before:
+            rules[name] = replace(found, broken=(*found.broken, case))
+        elif after > before:
+            rules[name] = replace(found, mended=(*found.mended, case))
+
+
+def _compare_case(case: str, was: CaseState | None, now: CaseState | None) -> tuple[CaseComparison, CasePairs]:
     if was is None or now is None:
-        return CaseComparison(case=case, kind=Change.NEW if was is None else Change.GONE)
-    if was.lost or now.lost:
-        return CaseComparison(
-            case=case,
-            kind=Change.LOST,
-            why=_why_lost(was, now),
-            runs_broken=_runs_broken(was, now),
-            errors=now.errors,
-            slices=now.slices,
-        )
-    if pairs is None or not pairs.fields:
-        return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now))
-    overall, whole = pairs.overall(), pairs.failed_whole()
-    before, after = overall.means
-    kinds = [pair.kind for pair in (*pairs.gates, *pairs.failing)]
-    return CaseComparison(
+        only, kind = (now, Change.NEW) if was is None else (was, Change.GONE)
+        patterns = only.patterns if only is not None else {}
+        return CaseComparison(case=case, kind=kind), CasePairs(apart=dict.fromkeys(patterns, kind))
+    runs_broken = [(0.0,) * side.runs + (1.0,) * side.broken for side in (was, now)]
+    row = CaseComparison(
         case=case,
-        kind=_change_of(overall.loss, kinds),
+        kind=Change.LOST,
+        runs_broken=Runs(*runs_broken) if all(runs_broken) else None,
+        errors=now.errors,
+        slices=now.slices,
+    )
+    if was.lost or now.lost:
+        return replace(row, why=_why_lost(was, now)), CasePairs()
+    pairs = CasePairs() if changed_digests(was, now, ["document"]) else pair_case(case, was, now)
+    if not pairs.fields:
+        return CaseComparison(case=case, kind=Change.INCOMPARABLE, why=_why_apart(was, now)), pairs
+    overall, whole, kinds = pairs.overall(), pairs.failed_whole(), Counter(change.kind for change in pairs.failing)
+    before, after = overall.means
+    same_setup = _same_setup(was, now)
+    return replace(
+        row,
+        kind=_change_of(overall.loss, {*kinds, *(change.kind for change in pairs.gates)}),
         fields=pairs.fields,
-        rose=sum(pair.kind is Change.ROSE for pair in pairs.failing),
-        fell=sum(pair.kind is Change.FELL for pair in pairs.failing),
+        rose=kinds[Change.ROSE],
+        fell=kinds[Change.FELL],
         before=1 - before,
         after=1 - after,
         runs=pairs.runs,
@@ -575,37 +513,28 @@ def _case_row(case: str, was: CaseState | None, now: CaseState | None, pairs: Ca
         failed_whole=(whole.before.count(1), whole.after.count(1)),
         measure_runs={name: (was.measures[name], now.measures[name]) for name in was.measures if name in now.measures},
         measures_differ=bool(pairs.known) or Change.INCOMPARABLE in pairs.apart.values(),
-        runs_broken=_runs_broken(was, now),
-        errors=now.errors,
         cost_usd=_both(was.cost_usd, now.cost_usd) if not now.replayed else None,
         latency_s=_both(was.latency_s, now.latency_s) if not now.replayed else None,
-        slices=now.slices,
-        same_setup=(same := same_setup(was, now)),
-        settled=same and now.replayed,
+        same_setup=same_setup,
+        settled=same_setup and now.replayed,
         replayed=now.replayed,
         other_code=now.other_code,
         builds=(was.builds, now.builds) if was.builds and now.builds else None,
         apart=len(pairs.apart),
         why=_why_apart(was, now) if pairs.apart else None,
-    )
-
-
-def _runs_broken(was: CaseState, now: CaseState) -> Runs | None:
-    sides = [(0.0,) * side.runs + (1.0,) * side.broken for side in (was, now)]
-    return Runs(*sides) if all(sides) else None
+    ), pairs
 
 
 def _both(before: float | None, after: float | None) -> tuple[float, float] | None:
     return None if before is None or after is None else (before, after)
 
 
-def _change_of(loss: float, kinds: Iterable[Change]) -> Change:
-    flips = set(kinds)
-    if loss > 0 and Change.FELL in flips:
+def _change_of(loss: float, kinds: Collection[Change]) -> Change:
+    if loss > 0 and Change.FELL in kinds:
         return Change.FELL
-    if loss < 0 and Change.ROSE in flips:
+    if loss < 0 and Change.ROSE in kinds:
         return Change.ROSE
-    return Change.SHIFTED if flips - {Change.UNCHANGED} else Change.UNCHANGED
+    return Change.SHIFTED if {*kinds} - {Change.UNCHANGED} else Change.UNCHANGED
 
 
 def _why_lost(was: CaseState, now: CaseState) -> str:
@@ -619,82 +548,49 @@ def _why_apart(was: CaseState, now: CaseState) -> str:
     return f"{', '.join(changed)} changed" if changed else "its fields are not checked as they were before"
 
 
-def _field_change(case: str, pair: Pair) -> FieldChange:
-    return FieldChange(
-        case=case,
-        path=pair.path,
-        pattern=pair.pattern,
-        kind=pair.kind,
-        before=sum(pair.before) / len(pair.before),
-        after=sum(pair.after) / len(pair.after),
-        value_before=pair.value_before,
-        value_after=pair.value_after,
-        gold=pair.gold,
-        mistake=None if all(pair.after) else pair.mistake,
-    )
-
-
-@dataclass(slots=True, kw_only=True)
-class _PatternTally:
-    """What the row of a pattern is made of: the number of fields and the runs of each case, and all flips."""
-
-    fields: int = 0
-    runs: list[Runs] = field(default_factory=list)
-    kinds: list[Change] = field(default_factory=list)
-    apart: set[Change] = field(default_factory=set)
-
-
-def _add_case(
-    tally: dict[str, _PatternTally], was: CaseState | None, now: CaseState | None, pairs: CasePairs | None
-) -> None:
-    apart = dict(pairs.apart) if pairs is not None else {}
-    if was is None or now is None:
-        only, kind = (was, Change.GONE) if now is None else (now, Change.NEW)
-        apart = dict.fromkeys(only.patterns if only is not None else (), kind)
-    for pattern, kind in apart.items():
-        tally.setdefault(pattern, _PatternTally()).apart.add(kind)
-    if pairs is None:
-        return
-    failing = pairs.by_pattern()
-    for pattern, size in (*pairs.sizes.items(), *_GATES):
-        entry = tally.setdefault(pattern, _PatternTally())
-        entry.fields += size
-        entry.runs.append(failing.get(pattern, _RIGHT))
-    for pair in (*pairs.failing, *pairs.gates):
-        tally[pair.pattern].kinds.append(pair.kind)
-
-
-def _pattern_rows(tally: Mapping[str, _PatternTally]) -> tuple[PatternComparison, ...]:
-    """Rows of all patterns, the worst change first; a gate only where it failed."""
-    gates = {name for name, _ in _GATES}
-    rows: list[PatternComparison] = []
-    for pattern, entry in tally.items():
-        if not entry.fields:
-            kind = min(entry.apart, key=_ORDER.index, default=Change.INCOMPARABLE)
-            rows.append(PatternComparison(pattern=pattern, kind=kind))
-        elif entry.kinds or pattern not in gates:
-            cases = Runs(*zip(*(runs.means for runs in entry.runs), strict=True))
-            before, after = cases.means
-            rows.append(
-                PatternComparison(
-                    pattern=pattern,
-                    kind=_change_of(cases.loss, entry.kinds),
-                    cases=len(entry.runs),
-                    fields=entry.fields,
-                    rose=entry.kinds.count(Change.ROSE),
-                    fell=entry.kinds.count(Change.FELL),
-                    before=1 - before,
-                    after=1 - after,
-                    gate=pattern in gates,
-                )
+def _pattern_rows(cases: Sequence[CasePairs]) -> tuple[PatternComparison, ...]:
+    """Return rows of all patterns, the worst change first; a gate only where it failed."""
+    fields: Counter[str] = Counter()
+    runs: defaultdict[str, list[Runs]] = defaultdict(list)
+    changes: defaultdict[str, list[Change]] = defaultdict(list)
+    apart: defaultdict[str, set[Change]] = defaultdict(set)
+    gates = {gate_label(name): 1 for name in STRUCTURAL_GATES}
+    for pairs in cases:
+        for pattern, kind in pairs.apart.items():
+            apart[pattern].add(kind)
+        failing = pairs.by_pattern()
+        for pattern, size in ({**pairs.sizes, **gates} if pairs.fields else {}).items():
+            fields[pattern] += size
+            runs[pattern].append(failing.get(pattern, _RIGHT))
+        for change in (*pairs.failing, *pairs.gates):
+            changes[change.pattern].append(change.kind)
+    rows = [
+        PatternComparison(pattern=pattern, kind=min(kinds, key=_ORDER.index))
+        for pattern, kinds in apart.items()
+        if pattern not in fields
+    ]
+    for pattern, of_cases in runs.items():
+        if pattern in gates and not changes[pattern]:
+            continue
+        means = Runs(*zip(*(each.means for each in of_cases), strict=True))
+        before, after = means.means
+        rows.append(
+            PatternComparison(
+                pattern=pattern,
+                kind=_change_of(means.loss, changes[pattern]),
+                cases=len(of_cases),
+                fields=fields[pattern],
+                rose=changes[pattern].count(Change.ROSE),
+                fell=changes[pattern].count(Change.FELL),
+                before=1 - before,
+                after=1 - after,
+                gate=pattern in gates,
             )
-    return tuple(sorted(rows, key=_worst_first))
+        )
+    return tuple(sorted(rows, key=lambda row: (row.after - row.before, _ORDER.index(row.kind), row.pattern)))
 
 
-def _worst_first(row: PatternComparison) -> tuple[float, int, str]:
-    return row.after - row.before, _ORDER.index(row.kind), row.pattern
-
-
-def _mean_cost(states: Iterable[CaseState]) -> float | None:
-    costs = [state.cost_usd for state in states if state.cost_usd is not None]
-    return sum(costs) / len(costs) if costs else None
+def mean_of(values: Iterable[float | None]) -> float | None:
+    """Return the mean of the values that are known; None where none is."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else None

@@ -96,7 +96,7 @@ def evaluate_base(
 ) -> GateDecision:
     """Compare every other variant of a run with its variant `base`, and decide once: `alpha` holds for all together."""
     states = counted_states(snapshot(results))
-    return decide(compare_with_variant(states, states, base), rules, level=level)
+    return decide(compare_with_variant(states, base), rules, level=level)
 
 
 def decide(comparison: Comparison, rules: Rules | None = None, *, level: float | None = None) -> GateDecision:

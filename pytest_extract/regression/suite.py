@@ -13,7 +13,7 @@ from pytest_extract.core.case_result import CaseResult, Outcome, counted, pass_h
 from pytest_extract.core.stats import Runs, share_upper_bound
 from pytest_extract.core.values import ROUNDING, nearly, text_below
 from pytest_extract.errors import ConfigError, nearest
-from pytest_extract.regression.compare import changed_digests
+from pytest_extract.regression.compare import changed_digests, mean_of
 from pytest_extract.regression.snapshots import CaseState, Snapshot, case_state, counted_states, snapshot
 
 COMPLETE_ROWS: Final = "complete_rows"
@@ -167,8 +167,8 @@ def rank_variants(states: Snapshot) -> list[RankedVariant]:
             low=1 - _upper_bound([1 - rate for rate in rates[variant]], confidence),
             high=_upper_bound(rates[variant], confidence),
             tied=tuple(other for other in ranked if other != variant and {variant, other} not in apart),
-            cost_usd=_mean([state.cost_usd for state in variants[variant].values()]),
-            latency_s=_mean([state.latency_s for state in variants[variant].values()]),
+            cost_usd=mean_of([state.cost_usd for state in variants[variant].values()]),
+            latency_s=mean_of([state.latency_s for state in variants[variant].values()]),
         )
         for variant in ranked
     ] + [RankedVariant(variant=variant, right=None) for variant in variants if variant not in means]
@@ -180,11 +180,6 @@ def _rate(state: CaseState) -> float:
 
 def _upper_bound(rates: Sequence[float], confidence: float) -> float:
     return share_upper_bound(rates, [1.0] * len(rates), confidence)
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None
 
 
 def _told_apart(variants: Mapping[str, Mapping[str, CaseState]]) -> list[set[str]]:

@@ -14,8 +14,7 @@ from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, StoreError, nearest
 from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
 from pytest_extract.regression.baseline import Baseline, Resolution, load_baseline, resolutions
-from pytest_extract.regression.gate import GateDecision, evaluate_gate, exit_status
-from pytest_extract.regression.reasons import resolution_text
+from pytest_extract.regression.gate import GateDecision, evaluate_gate, exit_status, resolution_text
 from pytest_extract.regression.rules import Rules, read_rule
 from pytest_extract.regression.snapshots import Snapshot, snapshot
 from pytest_extract.report.gate import gate_lines

@@ -49,8 +49,7 @@ from pytest_extract.regression.confirmation import (
     rests_on_few,
 )
 from pytest_extract.regression.facts import Weight, run_tests
-from pytest_extract.regression.gate import Answer, GateDecision, decide_confirmed
-from pytest_extract.regression.reasons import advice_texts
+from pytest_extract.regression.gate import Answer, GateDecision, advice_texts, decide_confirmed
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, snapshot
 from pytest_extract.report.lines import plural, render_error

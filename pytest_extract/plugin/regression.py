@@ -17,8 +17,14 @@ from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults
 from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, resolutions, update_baseline
-from pytest_extract.regression.gate import Answer, GateDecision, evaluate_base, evaluate_run, exit_status
-from pytest_extract.regression.reasons import resolution_text
+from pytest_extract.regression.gate import (
+    Answer,
+    GateDecision,
+    evaluate_base,
+    evaluate_run,
+    exit_status,
+    resolution_text,
+)
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import reviewed_results, snapshot
 from pytest_extract.report.gate import verdict_lines

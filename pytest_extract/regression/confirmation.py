@@ -15,23 +15,23 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
-from pytest_extract.regression.compare import CaseComparison, Comparison, VariantComparison
+from pytest_extract.regression.compare import Comparison, VariantComparison
 from pytest_extract.regression.facts import (
     OVERALL_SHARE,
     SMALLEST_FALL,
     Effect,
     Facts,
     Subject,
+    Suspect,
     TestResult,
     Weight,
+    fallen_cases,
     find_collapse,
-    measure_effect,
+    measure_effects,
     open_cases,
-    overall_runs,
     run_tests,
-    tag_label,
 )
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseState
@@ -47,8 +47,6 @@ _EVEN: Final = 0.5  # a fall that luck gives more often than this is not worth a
 _SUSPICIOUS: Final = 0.15  # a fall that luck gives less often than this is looked into, where calls are granted
 _SPARE: Final = 10.0  # a fall in every run should be significant at a tenth of the level: some runs will not fall
 _STRONG: Final = 50.0  # p of a fall below alpha / this needs no confirmation, on however few cases it rests
-
-Suspect: TypeAlias = tuple[Subject, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,27 +129,6 @@ def may_have_fallen(variant: str, facts: Facts) -> bool:
     return dead or any(test.variant == variant and test.drop > 0 and test.luck <= _SUSPICIOUS for test in facts.tests)
 
 
-def fallen_cases(variant: VariantComparison, suspect: Suspect, rules: Rules) -> list[str]:
-    """Return the cases that fell in what a test is about, the worst first."""
-    rows = open_cases(variant.compared)
-    losses = [(_loss(row, suspect, rules), float(overall_runs(row, rules.measure).loss), row.case) for row in rows]
-    return [case for loss, _, case in sorted(losses, key=lambda each: (-each[0], -each[1], each[2])) if loss > 0]
-
-
-def _loss(row: CaseComparison, suspect: Suspect, rules: Rules) -> float:
-    subject, name = suspect
-    match subject:
-        case Subject.PATTERN:
-            runs = row.runs_by_pattern.get(name)
-            return 0.0 if runs is None else float(runs.loss)
-        case Subject.COMPLETE:
-            return 0.0 if row.runs_complete is None else float(row.runs_complete.loss)
-        case Subject.TAG if not any(name == tag_label(row, tag) for tag in rules.by if row.slices.get(tag) is not None):
-            return 0.0
-        case _:
-            return float(overall_runs(row, rules.measure).loss)
-
-
 def plan_variant(
     variant: VariantComparison,
     tests: Sequence[TestResult],
@@ -171,7 +148,7 @@ def plan_variant(
     found = suspects_of(variant.label, tests)
     if not found:
         return "nothing fell by more than luck gives every other time"
-    suspects = tuple((test.subject, test.name) for test in found)
+    suspects = tuple(test.suspect for test in found)
     dead = find_collapse(variant, rules)
     fell = dict.fromkeys(case for suspect in suspects for case in fallen_cases(variant, suspect, rules))
     if dead is not None and dead.weight is not Weight.TOLD:
@@ -233,7 +210,6 @@ def confirm(
     """Test the fresh runs, at the rest of alpha. `first`: the comparison of the first runs."""
     only = {plan.label: plan.suspects for plan in plans}
     found = run_tests(fresh, rules, level=rules.alpha * (1 - FIRST_SHARE), only=only)
-    bounds = found.bounds()
 
     def falls(test: TestResult) -> bool:
         """Whether the fall is beyond noise, and large enough with no fall of all the other cases of the suite."""
@@ -244,9 +220,7 @@ def confirm(
         plans=tuple(plans),
         comparison=fresh,
         tests=found.results,
-        effects=tuple(
-            measure_effect(variant, rules, bounds.get(variant.label)) for variant in fresh.variants if variant.compared
-        ),
+        effects=measure_effects(fresh, rules, found),
         fallen=tuple(test for test in found.results if falls(test)),
         enough=any(
             math.prod(1 / math.comb(sum(row.runs), row.runs[1]) for row in variant.compared) <= _level(rules)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pytest_extract.core.aggregate.slices import DIMENSIONS, NONE, natural_key, tag_text
 from pytest_extract.core.stats import Bounds, Runs, attainable, mcnemar, unseen_drop_bound
@@ -40,23 +40,29 @@ class Subject(StrEnum):
     TAG = "tag"
 
 
+Suspect: TypeAlias = tuple[Subject, str]
+"""What may have fallen: a field pattern or gate, a tag with its value (`kind=credit`), or all fields (no name)."""
+_OVERALL: Final[Suspect] = (Subject.OVERALL, "")
+_COMPLETE: Final[Suspect] = (Subject.COMPLETE, "")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestResult:
     """One test of "worse".
 
     `name`: the pattern, or the tag and its value; empty for the others. `drop`: mean over its cases of before - after,
-    a share; `overall_drop`: of the mean over all fields; `fewer_failed_whole`: whether fewer answers failed as a whole
-    than before, beyond noise. `p`: permutation test of the runs within cases, two standard errors more if it is
-    sampled; `adjusted`: corrected for the whole family, to be compared with `level` (alpha). `luck`: how often some
-    field would fall as far as this one without a change. `doubtful`: beyond noise at `DOUBT` times alpha only.
+    a share; `fall`: as much of it as counts against `SMALLEST_FALL`: where fewer answers fail as a whole than before,
+    beyond noise, a fall of the others counts only as far as the mean of all fell too. `p`: permutation test of the runs
+    within cases, two standard errors more if it is sampled; `adjusted`: corrected for the whole family, to be compared
+    with `level` (alpha). `luck`: how often some field would fall as far as this one without a change. `doubtful`:
+    beyond noise at `DOUBT` times alpha only.
     """
 
     variant: str
     subject: Subject
     name: str
     drop: float
-    overall_drop: float
-    fewer_failed_whole: bool
+    fall: float
     p: float
     luck: float
     adjusted: float
@@ -74,13 +80,9 @@ class TestResult:
         return self.beyond_noise and self.fall >= SMALLEST_FALL
 
     @property
-    def fall(self) -> float:
-        """The drop that counts against `SMALLEST_FALL`.
-
-        Where fewer answers fail as a whole, a fall of the others counts only as far as the mean of all fell too.
-        """
-        made_up_for = self.subject is Subject.COMPLETE and self.fewer_failed_whole
-        return min(self.drop, self.overall_drop) if made_up_for else self.drop
+    def suspect(self) -> Suspect:
+        """What the test is about, with its name."""
+        return self.subject, self.name
 
     @property
     def pattern(self) -> str | None:
@@ -95,13 +97,13 @@ class TestResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tests:
-    """All tests of a comparison, worst first; `bounds` works out how much the mean of each variant may have changed.
+    """All tests of a comparison, worst first, and how much the mean of each variant may have changed.
 
     A variant without a case that could have changed has no bounds.
     """
 
-    results: tuple[TestResult, ...] = ()
-    bounds: Callable[[], Mapping[str, Bounds]] = dict
+    results: tuple[TestResult, ...]
+    bounds: Mapping[str, Bounds]
 
 
 def run_tests(
@@ -109,12 +111,12 @@ def run_tests(
     rules: Rules,
     *,
     level: float | None = None,
-    only: Mapping[str, Collection[tuple[Subject, str]]] | None = None,
+    only: Mapping[str, Collection[Suspect]] | None = None,
 ) -> Tests:
-    """Test every variant over all fields and by field pattern, gate and tag.
+    """Test every variant over all fields and by field pattern, gate and tag, as far as runs differ.
 
     `level`: the part of `rules.alpha` that all tests have together, all of it by default; what the others have is part
-    of the correction. `only`: the subjects and names to test of each variant, beside the mean over all fields.
+    of the correction. `only`: what to test of each variant, beside the mean over all fields.
     """
     alpha = rules.alpha if level is None else level
     families = [
@@ -122,24 +124,24 @@ def run_tests(
         for variant in comparison.variants
         if variant.compared
     ]
-    kept = attainable([family.smallest / OVERALL_SHARE for family in families], alpha)
+    kept = attainable([family.permutations.smallest / OVERALL_SHARE for family in families], alpha)
     variants = max(1, len(kept))
     tests: list[TestResult] = []
     for family in families:
         weak = {
-            (test.subject, test.name): test.adjusted
+            test.suspect: test.adjusted
             for test in family.results(DOUBT * rules.alpha / variants, variants)
             if test.adjusted <= DOUBT * rules.alpha and test.fall >= SMALLEST_FALL
         }
         for test in family.results(alpha / variants, variants):
             found = replace(test, adjusted=min(1.0, test.adjusted * rules.alpha / alpha))
-            p = weak.get((test.subject, test.name))
+            p = weak.get(test.suspect)
             if p is not None and not found.beyond_noise:
                 found = replace(found, adjusted=max(p, math.nextafter(rules.alpha, 1)), doubtful=True)
             tests.append(found)
     return Tests(
         results=tuple(sorted(tests, key=lambda test: (test.adjusted, test.p, test.variant, test.subject, test.name))),
-        bounds=lambda: {
+        bounds={
             family.variant: family.bounds(alpha / variants, rules.alpha / len(families))
             for family in families
             if family.changes
@@ -170,17 +172,39 @@ def overall_runs(row: CaseComparison, measure: str | None) -> Runs:
     return Runs(tuple(-value for value in before), tuple(-value for value in after))
 
 
-class _Member:
-    """One test of a family: the cases whose runs differ in it; `statistic`: their sums in all arrangements.
+def runs_of(row: CaseComparison, rules: Rules) -> dict[Suspect, Runs]:
+    """Return the runs of a case in all that tests are about; of patterns and gates those in which two runs differ.
 
-    `drop`: mean over all `of` cases of the test, those without a change too.
+    A tag is tested in the mean over all fields; a case without the tag takes no part.
     """
+    overall = overall_runs(row, rules.measure)
+    found = {_OVERALL: overall}
+    if row.runs_complete is not None:
+        found[_COMPLETE] = row.runs_complete
+    found |= {(Subject.PATTERN, name): runs for name, runs in row.runs_by_pattern.items()}
+    tags = [tag for tag in rules.by if row.slices.get(tag) is not None]
+    return found | {(Subject.TAG, f"{tag}={tag_text(row.slices, tag)}"): overall for tag in tags}
 
-    def __init__(self, subject: Subject, name: str, runs: Mapping[int, Runs], of: int) -> None:
-        self.subject, self.name = subject, name
-        self.runs = {row: found for row, found in runs.items() if found.varies}
-        self.statistic: Statistic
-        self.drop = math.fsum(float(found.loss) for found in self.runs.values()) / of
+
+def losses_of(variant: VariantComparison, suspect: Suspect, rules: Rules) -> dict[str, float]:
+    """Return how much each case (`file::id`) that could have changed fell in what a test is about, the worst first."""
+    found = [(row.case, runs_of(row, rules)) for row in open_cases(variant.compared)]
+    losses = [(runs[suspect].loss, runs[_OVERALL].loss, case) for case, runs in found if suspect in runs]
+    return {case: loss for loss, _, case in sorted(losses, key=lambda each: (-each[0], -each[1], each[2]))}
+
+
+def fallen_cases(variant: VariantComparison, suspect: Suspect, rules: Rules) -> list[str]:
+    """Return the cases that fell in what a test is about, the worst first."""
+    return [case for case, loss in losses_of(variant, suspect, rules).items() if loss > 0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """One test of a family. `drop`: mean over all its cases, those without a change too."""
+
+    suspect: Suspect
+    drop: float
+    statistic: Statistic
 
 
 class _Family:
@@ -202,45 +226,44 @@ class _Family:
     A fall is doubtful where the same family finds it at `DOUBT` times alpha, and not at alpha.
     """
 
-    def __init__(self, variant: VariantComparison, rules: Rules, only: Collection[tuple[Subject, str]] | None) -> None:
+    def __init__(self, variant: VariantComparison, rules: Rules, only: Collection[Suspect] | None) -> None:
         from pytest_extract.core.stats.permutation import Permutations
 
         self.variant, self.rules = variant.label, rules
         rows = open_cases(variant.compared)
-        overall = {index: overall_runs(row, rules.measure) for index, row in enumerate(rows)}
-        self.overall = _Member(Subject.OVERALL, "", overall, max(1, len(rows)))
-        self.changes = sorted(-float(runs.loss) if runs.varies else 0.0 for runs in overall.values())
+        taking: dict[Suspect, dict[int, Runs]] = {_OVERALL: {}}
+        for index, row in enumerate(rows):
+            for suspect, runs in runs_of(row, rules).items():
+                taking.setdefault(suspect, {})[index] = runs
+        for suspect in [*taking][1:]:
+            is_of_all = suspect[0] is Subject.TAG and len(taking[suspect]) == len(rows)  # is left to the overall test
+            if is_of_all or (only is not None and suspect not in only):
+                del taking[suspect]
+        self.changes = sorted(-runs.loss if runs.varies else 0.0 for runs in taking[_OVERALL].values())
         shares = [(row.failed_whole[0] / row.runs[0], row.failed_whole[1] / row.runs[1]) for row in rows]
         fewer, more = (sum(before > after for before, after in shares), sum(before < after for before, after in shares))
         self.fewer_failed_whole = mcnemar(fewer, more) <= rules.alpha
-        complete = {index: row.runs_complete for index, row in enumerate(rows) if row.runs_complete is not None}
-        self.complete = (
-            _Member(Subject.COMPLETE, "", complete, len(complete))
-            if complete and (only is None or (Subject.COMPLETE, "") in only)
-            else None
+        varying = [{index: runs for index, runs in found.items() if runs.varies} for found in taking.values()]
+        self.permutations = Permutations([row.runs for row in rows], varying)
+        cases = {suspect: len(found) for suspect, found in taking.items()}
+        cases |= {(Subject.PATTERN, row.pattern): row.cases for row in variant.patterns}
+        self.overall, *self.others = (
+            _Member(suspect, math.fsum(runs.loss for runs in found.values()) / max(1, cases[suspect]), statistic)
+            for suspect, found, statistic in zip(taking, varying, self.permutations.statistics, strict=True)
         )
-        self.others = [*_pattern_members(variant, rows, only), *_tag_members(rows, rules, only)]
-        self.members = [self.overall, *([self.complete] if self.complete else []), *self.others]
-        self.permutations = Permutations(
-            [row.runs for row in rows],
-            [member.runs for member in self.members],
-        )
-        for member, statistic in zip(self.members, self.permutations.statistics, strict=True):
-            member.statistic = statistic
-        self.smallest = self.permutations.smallest
+        self.heads = [(self.overall, OVERALL_SHARE)]
+        if _COMPLETE in taking:
+            self.heads += [(each, (1 - OVERALL_SHARE) / 2) for each in self.others if each.suspect == _COMPLETE]
+            self.others = [each for each in self.others if each.suspect != _COMPLETE]
 
     def results(self, level: float, variants: int) -> list[TestResult]:
         """Return the results with the family at `level`, as one of so many variants that can be significant."""
-        share = OVERALL_SHARE
-        heads = [(self.overall, share)]
-        if self.complete is not None:
-            heads.append((self.complete, (1 - share) / 2))
         found: list[TestResult] = []
         open_heads: list[tuple[_Member, float]] = []
-        for member, part in heads:
+        for member, part in self.heads:
             p = self.permutations.p_value(member.statistic.as_large())
             adjusted = min(1.0, p / part)
-            found.append(self._result(member, p, adjusted * variants))
+            found.append(self._result(member, p, adjusted * variants, luck=p))
             if adjusted > level:
                 open_heads.append((member, part))
         return found + self._other_results(open_heads, level, variants)
@@ -282,81 +305,35 @@ class _Family:
                 least = max(least, self._joint_level(heads, largest_left >= at_least, level))
             else:
                 least = 1.0
-            p = self.permutations.p_value(statistic.as_large())
-            found.append(self._result(member, p, least * variants, luck=luck))
+            found.append(self._result(member, self.permutations.p_value(statistic.as_large()), least * variants, luck))
         return found
 
     def _joint_level(self, heads: Sequence[tuple[_Member, float]], lanes: Lanes, most: float) -> float:
         """Return the smallest level at which these lanes and those of the heads are together within the level."""
         level = self.permutations.p_value(lanes)
         while level <= most:
-            together = self.permutations.p_value(lanes | self._head_lanes(heads, level))
-            if together <= level:
+            together = lanes
+            for member, part in heads:
+                together = together | member.statistic.tail(self.permutations.most(part * level))
+            p = self.permutations.p_value(together)
+            if p <= level:
                 return level
-            level = together
+            level = p
         return 1.0
 
-    def _head_lanes(self, heads: Sequence[tuple[_Member, float]], level: float) -> Lanes:
-        lanes = self.overall.statistic.tail(0)  # none
-        for member, part in heads:
-            lanes = lanes | member.statistic.tail(self.permutations.most(part * level))
-        return lanes
-
-    def _result(self, member: _Member, p: float, adjusted: float, *, luck: float | None = None) -> TestResult:
+    def _result(self, member: _Member, p: float, adjusted: float, luck: float) -> TestResult:
+        made_up_for = member.suspect == _COMPLETE and self.fewer_failed_whole
         return TestResult(
             variant=self.variant,
-            subject=member.subject,
-            name=member.name,
+            subject=member.suspect[0],
+            name=member.suspect[1],
             drop=member.drop,
-            overall_drop=self.overall.drop,
-            fewer_failed_whole=self.fewer_failed_whole,
+            fall=min(member.drop, self.overall.drop) if made_up_for else member.drop,
             p=p,
-            luck=p if luck is None else luck,
+            luck=luck,
             adjusted=min(1.0, adjusted),
             level=self.rules.alpha,
         )
-
-
-def tag_label(row: CaseComparison, tag: str) -> str:
-    """Return `tag=value` of a case, as its test is named."""
-    return f"{tag}={tag_text(row.slices, tag)}"
-
-
-def _tag_members(
-    rows: Sequence[CaseComparison], rules: Rules, only: Collection[tuple[Subject, str]] | None
-) -> list[_Member]:
-    """Return a test of the mean over all fields for each value of each tag; cases without the tag take no part.
-
-    A value that all cases have is left to the overall test.
-    """
-    members: list[_Member] = []
-    for tag in rules.by:
-        by_value: dict[str, dict[int, CaseComparison]] = {}
-        for index, row in enumerate(rows):
-            if row.slices.get(tag) is not None:
-                by_value.setdefault(tag_label(row, tag), {})[index] = row
-        for label, found in by_value.items():
-            if len(found) == len(rows):
-                continue
-            if only is not None and (Subject.TAG, label) not in only:
-                continue
-            runs = {index: overall_runs(row, rules.measure) for index, row in found.items()}
-            members.append(_Member(Subject.TAG, label, runs, len(found)))
-    return members
-
-
-def _pattern_members(
-    variant: VariantComparison, rows: Sequence[CaseComparison], only: Collection[tuple[Subject, str]] | None
-) -> list[_Member]:
-    by_pattern: dict[str, dict[int, Runs]] = {}
-    for index, row in enumerate(rows):
-        for pattern, runs in row.runs_by_pattern.items():
-            by_pattern.setdefault(pattern, {})[index] = runs
-    return [
-        _Member(Subject.PATTERN, row.pattern, by_pattern.get(row.pattern, {}), row.cases)
-        for row in variant.patterns
-        if row.fields and (only is None or (Subject.PATTERN, row.pattern) in only)
-    ]
 
 
 _HALF: Final = 0.5
@@ -393,28 +370,36 @@ def find_collapse(variant: VariantComparison, rules: Rules) -> Collapse | None:
     tests weigh it, unless most cases died; else luck is how probable it is that the dead runs are exactly the later
     ones.
     """
-    dead = [row for row in variant.compared if _least_loss(row) > _HALF]
-    if len(variant.compared) > 1 and all(_lost(row.runs_overall) > _HALF for row in variant.compared):
-        dead = [*variant.compared]  # of few fields one may be wrong by chance, but not in every case
+    rows = variant.compared
+    dead = [row for row in rows if _least_loss(_wrong(row)) > _HALF]
+    if len(rows) > 1 and all(_least_loss(row.runs_overall) > _HALF for row in rows):
+        dead = [*rows]  # of few fields one may be wrong by chance, but not in every case
     if not dead:
         return None
     names = {row.case for row in dead}
-    tags = tuple(tag for tag, cases in _cases_by_tag(variant).items() if len(cases) > 1 and cases <= names)
+    others = [row for row in rows if row.case not in names]
+    by_tag: dict[str, set[str]] = {}
+    for row in rows:
+        for tag in row.slices.keys() - DIMENSIONS.keys():
+            by_tag.setdefault(f"{tag}={tag_text(row.slices, tag)}", set()).add(row.case)
+    tags = tuple(sorted(tag for tag, cases in by_tag.items() if len(cases) > 1 and cases <= names))
     return Collapse(
         variant=variant.label,
         cases=tuple(row.case for row in dead),
-        of=len(variant.compared),
+        of=len(rows),
         tags=tags,
-        weight=_weight(variant, dead, rules, whole_tag=bool(tags)),
+        weight=_weight(dead, others, rules, whole_tag=bool(tags)),
     )
 
 
-def _weight(variant: VariantComparison, dead: list[CaseComparison], rules: Rules, *, whole_tag: bool) -> Weight:
+def _weight(
+    dead: Sequence[CaseComparison], others: Sequence[CaseComparison], rules: Rules, *, whole_tag: bool
+) -> Weight:
     if rules.max_dead is not None:
         return Weight.WORSE if len(dead) > rules.max_dead else Weight.TOLD
-    several, most = len(dead) > 1, 2 * len(dead) > len(variant.compared)
-    names = {row.case for row in dead}
-    if any(_spread(row) > _HALF for row in variant.compared if row.case not in names):
+    several, most = len(dead) > 1, len(dead) > len(others)
+    shares = [(*wrong.before, *wrong.after) for wrong in map(_wrong, others)]
+    if any(max(runs) - min(runs) > _HALF for runs in shares):
         return (Weight.WORSE if several else Weight.DOUBT) if most else Weight.TOLD
     luck = math.prod(1 / math.comb(sum(row.runs), row.runs[1]) for row in dead)
     if several and (most or whole_tag or luck <= _WORSE_LUCK):
@@ -422,42 +407,20 @@ def _weight(variant: VariantComparison, dead: list[CaseComparison], rules: Rules
     return Weight.DOUBT if several or most or luck <= _DOUBTFUL_LUCK else Weight.TOLD
 
 
-def _shares(row: CaseComparison) -> tuple[list[float], list[float]]:
-    """Return the share of wrong fields in each run before and now; of few fields, whether a gate failed."""
+def _wrong(row: CaseComparison) -> Runs:
+    """Return the share of wrong fields in each run; of few fields, whether a gate failed."""
     if row.fields >= _FEWEST_FIELDS:
-        return [*map(float, row.runs_overall.before)], [*map(float, row.runs_overall.after)]
+        return row.runs_overall
     gates = [runs for name, runs in row.runs_by_pattern.items() if name.startswith("(")]
-    before, after = (
-        [max((float(side[run]) for side in sides), default=0.0) for run in range(count)]
-        for count, sides in zip(
-            row.runs, ([gate.before for gate in gates], [gate.after for gate in gates]), strict=True
-        )
-    )
-    return before, after
+    none = Runs((0.0,) * row.runs[0], (0.0,) * row.runs[1])
+    sides = zip(*((each.before, each.after) for each in (none, *gates)), strict=True)
+    before, after = (tuple(map(max, zip(*side, strict=True))) for side in sides)
+    return Runs(before, after)
 
 
-def _least_loss(row: CaseComparison) -> float:
-    before, after = _shares(row)
-    return min(after) - max(before)
-
-
-def _lost(wrong: Runs) -> float:
+def _least_loss(wrong: Runs) -> float:
     """Return the least loss of any run now against any run before."""
-    return float(min(wrong.after)) - float(max(wrong.before))
-
-
-def _spread(row: CaseComparison) -> float:
-    before, after = _shares(row)
-    return max(*before, *after) - min(*before, *after)
-
-
-def _cases_by_tag(variant: VariantComparison) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for row in variant.compared:
-        for tag in row.slices:
-            if tag not in DIMENSIONS:
-                found.setdefault(f"{tag}={tag_text(row.slices, tag)}", set()).add(row.case)
-    return found
+    return min(wrong.after) - max(wrong.before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -489,7 +452,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenRuns:
-    """Cases in which a run broke before and now, shares of broken runs, and the test that there are more of them now.
+    """Cases in which a run broke before and now, and the test that there are more of them now.
 
     `kinds`: what broke now. `p`: permutation test of the runs within cases.
     """
@@ -498,8 +461,6 @@ class BrokenRuns:
     cases: int
     cases_before: int
     cases_after: int
-    before: float
-    after: float
     p: float
     kinds: tuple[tuple[str, int], ...]
 
@@ -509,7 +470,7 @@ class CallChange:
     """Mean cost (USD) or latency (seconds) of a call before and now, over the cases in which both are known."""
 
     variant: str
-    what: Literal["cost", "latency"]
+    what: str
     cases: int
     before: float
     after: float
@@ -522,14 +483,11 @@ class CallChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TagEffect:
-    """How much the cases of one variant with one value of a tag changed: means before and now, as in `Effect`.
-
-    `losses`: how much each case (`file::id`) fell.
-    """
+    """How much the cases of one variant with one value of a tag changed: means before and now, as in `Effect`."""
 
     tag: str
     value: str
-    losses: Mapping[str, float]
+    cases: int
     before: float
     after: float
 
@@ -538,15 +496,13 @@ def tag_effects(variant: VariantComparison, rules: Rules) -> list[TagEffect]:
     """Measure how much each value of each tag of `rules.by` changed, tag by tag, the largest fall first."""
     found: list[TagEffect] = []
     for tag in rules.by:
-        values: dict[str, dict[str, Runs]] = {}
+        values: dict[str, list[CaseComparison]] = {}
         for row in _measured_rows(variant):
-            values.setdefault(tag_text(row.slices, tag), {})[row.case] = overall_runs(row, rules.measure)
+            values.setdefault(tag_text(row.slices, tag), []).append(row)
         effects: list[TagEffect] = []
         for value in sorted(values, key=natural_key) if values.keys() - {NONE} else ():
-            runs = values[value]
-            before, after = mean_levels([*runs.values()], rules)
-            losses = {case: each.loss for case, each in runs.items()}
-            effects.append(TagEffect(tag=tag, value=value, losses=losses, before=before, after=after))
+            before, after = _mean_levels(values[value], rules)
+            effects.append(TagEffect(tag=tag, value=value, cases=len(values[value]), before=before, after=after))
         found += sorted(effects, key=lambda effect: effect.after - effect.before)
     return found
 
@@ -556,16 +512,12 @@ def _measured_rows(variant: VariantComparison) -> list[CaseComparison]:
     return open_cases(variant.compared) or list(variant.compared)
 
 
-def measure_effect(variant: VariantComparison, rules: Rules, bounds: Bounds | None) -> Effect:
+def _measure_effect(variant: VariantComparison, rules: Rules, bounds: Bounds | None) -> Effect:
     """Measure how much a variant with compared cases changed; `bounds`: those of its overall test."""
     rows = _measured_rows(variant)
-    runs = [overall_runs(row, rules.measure) for row in rows]
-    before, after = mean_levels(runs, rules)
-    losses = sorted(
-        ((one.loss, row.case) for one, row in zip(runs, rows, strict=True)), key=lambda pair: (-pair[0], pair[1])
-    )
+    before, after = _mean_levels(rows, rules)
+    losses = losses_of(variant, _OVERALL, rules)
     before_runs, after_runs = zip(*(row.runs for row in rows), strict=True)
-    whole = (sum(row.failed_whole[0] for row in rows), sum(row.failed_whole[1] for row in rows))
     return Effect(
         variant=variant.label,
         measure=rules.measure or "fields right",
@@ -574,19 +526,29 @@ def measure_effect(variant: VariantComparison, rules: Rules, bounds: Bounds | No
         after=after,
         bounds=bounds,
         runs=((min(before_runs), max(before_runs)), (min(after_runs), max(after_runs))),
-        fell=tuple(case for loss, case in sorted(losses, key=lambda pair: (-pair[0], pair[1])) if loss > 0),
-        rose=sum(loss < 0 for loss, _ in losses),
-        failed_whole=whole,
+        fell=tuple(case for case, loss in losses.items() if loss > 0),
+        rose=sum(loss < 0 for loss in losses.values()),
+        failed_whole=(sum(row.failed_whole[0] for row in rows), sum(row.failed_whole[1] for row in rows)),
     )
 
 
-def mean_levels(runs: Sequence[Runs], rules: Rules) -> tuple[float, float]:
+def measure_effects(comparison: Comparison, rules: Rules, tests: Tests) -> tuple[Effect, ...]:
+    """Measure how much each variant with compared cases changed."""
+    return tuple(
+        _measure_effect(variant, rules, tests.bounds.get(variant.label))
+        for variant in comparison.variants
+        if variant.compared
+    )
+
+
+def _mean_levels(rows: Sequence[CaseComparison], rules: Rules) -> tuple[float, float]:
     """Return the mean over cases before and after as readers see it: the share of right fields, or the measure."""
-    before, after = (math.fsum(means) / len(runs) for means in zip(*(one.means for one in runs), strict=True))
+    means = zip(*(overall_runs(row, rules.measure).means for row in rows), strict=True)
+    before, after = (math.fsum(each) / len(rows) for each in means)
     return (1 - before, 1 - after) if rules.measure is None else (-before, -after)
 
 
-def count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
+def _count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
     """Test whether more runs broke than before; None where none did."""
     rows = [(row, row.runs_broken) for row in variant.cases if row.runs_broken is not None]
     if not any(any(runs.before) or any(runs.after) for _, runs in rows):
@@ -596,8 +558,7 @@ def count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
     if varying:
         from pytest_extract.core.stats.permutation import Permutations
 
-        shapes = [runs.shape for runs in varying]
-        permutations = Permutations(shapes, [dict(enumerate(varying))])
+        permutations = Permutations([runs.shape for runs in varying], [dict(enumerate(varying))])
         p = permutations.p_value(permutations.statistics[0].as_large())
     kinds: Counter[str] = Counter()
     for row, _ in rows:
@@ -607,23 +568,21 @@ def count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
         cases=len(rows),
         cases_before=sum(any(runs.before) for _, runs in rows),
         cases_after=sum(any(runs.after) for _, runs in rows),
-        before=sum(float(sum(runs.before)) / len(runs.before) for _, runs in rows) / len(rows),
-        after=sum(float(sum(runs.after)) / len(runs.after) for _, runs in rows) / len(rows),
         p=p,
         kinds=tuple(kinds.most_common()),
     )
 
 
-def call_changes(variant: VariantComparison) -> list[CallChange]:
+def _call_changes(variant: VariantComparison) -> list[CallChange]:
     """Compare the cost and the latency of a call, each where it is known of some case."""
     found: list[CallChange] = []
-    kinds: tuple[tuple[Literal["cost", "latency"], list[tuple[float, float]]], ...] = (
-        ("cost", [row.cost_usd for row in variant.compared if row.cost_usd is not None]),
-        ("latency", [row.latency_s for row in variant.compared if row.latency_s is not None]),
-    )
-    for what, pairs in kinds:
+    for what, values in (
+        ("cost", [row.cost_usd for row in variant.compared]),
+        ("latency", [row.latency_s for row in variant.compared]),
+    ):
+        pairs = [pair for pair in values if pair is not None]
         if pairs:
-            before, after = (sum(pair[side] for pair in pairs) / len(pairs) for side in (0, 1))
+            before, after = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
             found.append(CallChange(variant=variant.label, what=what, cases=len(pairs), before=before, after=after))
     return found
 
@@ -659,16 +618,13 @@ def establish_facts(comparison: Comparison, rules: Rules, *, level: float | None
 
     Raises ConfigError where `rules.measure` names a measure that the cases do not have.
     """
-    tests = run_tests(comparison, rules, level=level)
-    bounds, variants = tests.bounds(), comparison.variants
+    tests, variants = run_tests(comparison, rules, level=level), comparison.variants
     return Facts(
         comparison=comparison,
         rules=rules,
         tests=tests.results,
-        effects=tuple(
-            measure_effect(variant, rules, bounds.get(variant.label)) for variant in variants if variant.compared
-        ),
-        broken=tuple(found for variant in variants if (found := count_broken_runs(variant)) is not None),
-        calls=tuple(change for variant in variants for change in call_changes(variant)),
+        effects=measure_effects(comparison, rules, tests),
+        broken=tuple(found for variant in variants if (found := _count_broken_runs(variant)) is not None),
+        calls=tuple(change for variant in variants for change in _call_changes(variant)),
         collapses=tuple(dead for variant in variants if (dead := find_collapse(variant, rules)) is not None),
     )

@@ -2,32 +2,47 @@
 
 WORSE needs evidence beyond noise, dead cases, or a broken hard rule. UNDECIDED says that something fell and may be
 noise, or that too much is missing. PASS says which falls are excluded. Outages are evidence of neither, and a
-comparison of nothing never passes.
+comparison of nothing never passes. The decisions come first, then the sentences that give their reasons.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult, Origin
-from pytest_extract.regression.baseline import Baseline
-from pytest_extract.regression.compare import CaseComparison, Change, Comparison, compare, compare_with_variant
-from pytest_extract.regression.confirmation import Confirmation
-from pytest_extract.regression.facts import Facts, establish_facts, run_tests
-from pytest_extract.regression.reasons import (
-    advice_texts,
-    assurance_text,
-    confirmed_texts,
-    doubt_texts,
-    level_text,
-    note_texts,
-    rule_texts,
-    unconfirmed_texts,
-    warning_texts,
-    worse_texts,
+from pytest_extract.core.stats import Bounds
+from pytest_extract.core.values import ROUNDING, nearly
+from pytest_extract.errors import nearest
+from pytest_extract.regression.baseline import MORE_CASES, MORE_RUNS, Baseline, Falls, Resolution
+from pytest_extract.regression.compare import (
+    CaseComparison,
+    Change,
+    Comparison,
+    FieldChange,
+    RuleChange,
+    VariantComparison,
+    compare,
+    compare_with_variant,
+)
+from pytest_extract.regression.confirmation import MOST_CONFIRMED, Confirmation, VariantPlan, plan_variant
+from pytest_extract.regression.facts import (
+    SMALLEST_FALL,
+    BrokenRuns,
+    CallChange,
+    Collapse,
+    Effect,
+    Facts,
+    Subject,
+    TestResult,
+    Weight,
+    establish_facts,
+    fallen_cases,
+    losses_of,
+    run_tests,
+    tag_effects,
 )
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import Snapshot, counted_states, snapshot
@@ -80,8 +95,7 @@ def evaluate_gate(
     """
     if any(state.origin is Origin.SAMPLE for state in after.values()):  # else the run is compared case by case
         before, after = counted_states(before), counted_states(after)
-    compared = compare(before, after, same_run=same_run)
-    return decide(compared, rules, level=level)
+    return decide(compare(before, after, same_run=same_run), rules, level=level)
 
 
 def evaluate_run(
@@ -95,8 +109,7 @@ def evaluate_base(
     results: Sequence[CaseResult], base: str, rules: Rules, *, level: float | None = None
 ) -> GateDecision:
     """Compare every other variant of a run with its variant `base`, and decide once: `alpha` holds for all together."""
-    states = counted_states(snapshot(results))
-    return decide(compare_with_variant(states, base), rules, level=level)
+    return decide(compare_with_variant(counted_states(snapshot(results)), base), rules, level=level)
 
 
 def decide(comparison: Comparison, rules: Rules | None = None, *, level: float | None = None) -> GateDecision:
@@ -109,32 +122,36 @@ def decide(comparison: Comparison, rules: Rules | None = None, *, level: float |
     if rules.measure is not None:
         comparison = _comparable_in(comparison, rules.measure)
     facts = establish_facts(comparison, rules, level=level)
-    worse, doubts = worse_texts(facts), doubt_texts(facts)
-    if worse:
-        answer, reasons = Answer.WORSE, _with_level(worse, facts)
-    elif doubts:
-        answer, reasons = Answer.UNDECIDED, _with_level(doubts, facts)
-    else:
-        answer, reasons = Answer.PASS, [assurance_text(effect) for effect in facts.effects]
-    found = {field.name: getattr(facts, field.name) for field in fields(Facts)}
+    answer, reasons = Answer.WORSE, _worse_texts(facts)
+    if not reasons:
+        answer, reasons = Answer.UNDECIDED, _doubt_texts(facts)
+    if not reasons:
+        answer, reasons = Answer.PASS, [_assurance_text(effect) for effect in facts.effects]
+    elif len(facts.effects) == 1 and level_text(facts.effects[0]) not in reasons[0]:
+        reasons = [f"{level_text(facts.effects[0])}; {reasons[0]}", *reasons[1:]]
     passed = answer is Answer.PASS
     return GateDecision(
-        **found,
+        **{field.name: getattr(facts, field.name) for field in fields(Facts)},
         answer=answer,
         reasons=tuple(reasons),
-        notes=tuple(note_texts(facts)),
-        warnings=tuple(warning_texts(facts)) if passed else (),
+        notes=tuple(_note_texts(facts)),
+        warnings=tuple(map(_dead_text, facts.collapses)) if passed else (),
         advice=() if passed else tuple(advice_texts(facts, undecided=answer is Answer.UNDECIDED)),
-        by_rule=bool(rule_texts(facts)) or (facts.rules.max_dead is not None and facts.has_died),
+        by_rule=bool(_rule_texts(facts)) or (facts.rules.max_dead is not None and facts.has_died),
     )
 
 
-def _with_level(reasons: Sequence[str], facts: Facts) -> list[str]:
-    """Return the reasons, the first with the numbers of the suite where it has others."""
-    first, *others = reasons
-    if len(facts.effects) != 1 or level_text(facts.effects[0]) in first:
-        return [first, *others]
-    return [f"{level_text(facts.effects[0])}; {first}", *others]
+def _comparable_in(comparison: Comparison, measure: str) -> Comparison:
+    """Return a comparison without the cases whose measures count what the fields' comparison leaves out."""
+    why = f"{measure} counts a known failure, or a field whose gold or metric changed"
+    variants = []
+    for variant in comparison.variants:
+        cases = (
+            CaseComparison(case=row.case, kind=Change.INCOMPARABLE, why=why) if row.measures_differ else row
+            for row in variant.cases
+        )
+        variants.append(replace(variant, cases=tuple(cases)))
+    return replace(comparison, variants=tuple(variants))
 
 
 def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDecision:
@@ -144,24 +161,28 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
     the first runs alone would have been WORSE at all of alpha. Where too few cases ran again on both sides, the first
     runs decide.
     """
+    first = replace(first, confirmation=confirmation)
     if not confirmation.enough:
-        missing = unconfirmed_texts(confirmation, first)
-        return replace(first, advice=(*first.advice, *missing), confirmation=confirmation)
+        ran, planned = sum(len(each.compared) for each in confirmation.comparison.variants), confirmation.planned
+        missing = f"not confirmed: {ran} of {planned} cases could run again, too few to show a fall"
+        return replace(first, advice=(*first.advice, missing))
     if confirmation.fallen:
-        reasons, advice = confirmed_texts(confirmation, first), advice_texts(first, undecided=False)
-        return replace(
-            first, answer=Answer.WORSE, reasons=tuple(reasons), advice=tuple(advice), confirmation=confirmation
-        )
-    failed, others = unconfirmed_texts(confirmation, first), doubt_texts(first, falls=False)
+        reasons, advice = _confirmed_texts(confirmation, first), advice_texts(first, undecided=False)
+        return replace(first, answer=Answer.WORSE, reasons=tuple(reasons), advice=tuple(advice))
+    failed = [
+        _of(test.variant, f"not confirmed by {_fresh_text(confirmation, test, first)}")
+        for test in confirmation.tests
+        if test.subject is Subject.OVERALL
+    ]
+    others = _doubt_texts(first, falls=False)
     alone = run_tests(first.comparison, first.rules).results
     if not others and first.answer is not Answer.WORSE and not any(test.significant for test in alone):
         return replace(
             first,
             answer=Answer.PASS,
-            reasons=tuple(assurance_text(effect) for effect in first.effects),
-            warnings=(*failed, *warning_texts(first)),
+            reasons=tuple(map(_assurance_text, first.effects)),
+            warnings=(*failed, *map(_dead_text, first.collapses)),
             advice=(),
-            confirmation=confirmation,
         )
     seen, *further = first.reasons
     return replace(
@@ -169,7 +190,6 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
         answer=Answer.UNDECIDED,
         reasons=(f"in the first runs {seen}", *failed, *further, *(each for each in others if each not in further)),
         advice=tuple(advice_texts(first, undecided=True, confirm=False)),
-        confirmation=confirmation,
     )
 
 
@@ -189,14 +209,425 @@ def exit_status(decision: GateDecision, inconclusive: Inconclusive | None = None
             return EXIT_UNDECIDED
 
 
-def _comparable_in(comparison: Comparison, measure: str) -> Comparison:
-    """Return a comparison without the cases whose measures count what the fields' comparison leaves out."""
-    why = f"{measure} counts a known failure, or a field whose gold or metric changed"
-    variants = []
-    for variant in comparison.variants:
-        cases = (
-            CaseComparison(case=row.case, kind=Change.INCOMPARABLE, why=why) if row.measures_differ else row
-            for row in variant.cases
+# why a variant is worse
+
+_MOST_LOST: Final = 0.1  # share of cases that may be lost to outages before the answer is UNDECIDED
+_MOST_GONE: Final = 0.5  # share of the earlier cases that may be missing: the few that remain may not stand for them
+_MOST_NAMED: Final = 5
+_MOST_KINDS: Final = 3
+_MOST_ALIKE: Final = 3
+
+
+def _worse_texts(facts: Facts) -> list[str]:
+    """Return why the answer is WORSE: falls of the mean, dead cases, other falls beyond noise, broken hard rules."""
+    found = [test for test in facts.tests if test.significant]
+    falls, means = _fall_texts(facts, found), sum(test.subject is Subject.OVERALL for test in found)
+    dead = [_dead_text(each) for each in facts.collapses if each.weight is Weight.WORSE]
+    return [*falls[:means], *dead, *falls[means:], *_rule_texts(facts)]
+
+
+def _dead_text(found: Collapse) -> str:
+    """Return `4 of 4 documents died (c0, c1, c2, c3): right before, now unreadable or mostly wrong`."""
+    tags = f", all of {_list_text(found.tags)}" if found.tags else ""
+    count = f"{len(found.cases)} of {_count(found.of, 'document')} died ({_names(found.cases)}){tags}"
+    return _of(found.variant, f"{count}: right before, now unreadable or mostly wrong")
+
+
+def _fall_texts(facts: Facts, found: Sequence[TestResult]) -> list[str]:
+    """Return a sentence a fall, the worst first; fields that fell by the same in the same documents share one."""
+    means = {test.variant for test in found if test.subject is Subject.OVERALL}
+    shown = [test for test in found if test.subject is not Subject.COMPLETE or test.variant not in means]
+    shown.sort(key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted, -test.drop))
+    names: dict[tuple[str, str], list[str]] = {}
+    for test in shown:
+        names.setdefault((test.variant, _fall_text(test, facts)), []).append(test.name)
+    return [_of(variant, f"{_list_text([*filter(None, alike)])}{text}") for (variant, text), alike in names.items()]
+
+
+def _fall_text(test: TestResult, facts: Facts) -> str:
+    """Describe a fall, without the name of the field or tag."""
+    how = f"p {_p_text(test.adjusted)} after correction"
+    match test.subject:
+        case Subject.OVERALL:
+            effect = facts.effect(test.variant)
+            share = f"{interval_text(effect.bounds)}; {how}" if effect.bounds is not None else how
+            return f"{level_text(effect)} ({share}); {_fell_text(effect, facts)}"
+        case Subject.COMPLETE:
+            return f"{test.title}: {_points(test.drop)} fewer fields right ({how})"
+        case _:
+            return f"{_part_text(test, facts)} ({how})"
+
+
+def _part_text(test: TestResult, facts: Facts) -> str:
+    """Return `: 88.0 % right, was 100.0 %: worse in 6 of 40 documents (c1, ...), better in 0`, of a field or tag."""
+    variant = facts.variant(test.variant)
+    if test.subject is Subject.PATTERN:
+        row = next(row for row in variant.patterns if row.pattern == test.name)
+        rates, cases = f"{_percent(row.after)} right, was {_percent(row.before)}", row.cases
+        mistakes = _mistakes_text(change for change in variant.fields if change.pattern == test.name)
+    else:
+        tag = next(each for each in tag_effects(variant, facts.rules) if f"{each.tag}={each.value}" == test.name)
+        rates = f"{facts.rules.measure or 'fields right'} {_percent(tag.after)}, was {_percent(tag.before)}"
+        cases, mistakes = tag.cases, ""
+    losses = losses_of(variant, test.suspect, facts.rules)
+    fell, rose = [case for case, loss in losses.items() if loss > 0], sum(loss < 0 for loss in losses.values())
+    count = f"worse in {len(fell)} of {_count(cases, 'document')} ({_names(fell)}), better in {rose}"
+    return f": {rates}: {count}{mistakes}"
+
+
+def level_text(effect: Effect) -> str:
+    """Return `fields right 93.1 %, was 93.4 %`."""
+    return f"{effect.measure} {_percent(effect.after)}, was {_percent(effect.before)}"
+
+
+def _fell_text(effect: Effect, facts: Facts) -> str:
+    """Return `12 of 12 documents fell (c0, c1, ...), 0 rose; new mistakes: ...`."""
+    names = f" ({_names(effect.fell)})" if effect.fell else ""
+    before, after = effect.failed_whole
+    whole = f"; {_count(after, 'answer')} failed as a whole, {before} before" if after > before else ""
+    mistakes = _mistakes_text(facts.variant(effect.variant).fields)
+    return f"{len(effect.fell)} of {_count(effect.cases, 'document')} fell{names}, {effect.rose} rose{whole}{mistakes}"
+
+
+def _mistakes_text(changes: Iterable[FieldChange]) -> str:
+    """Return `; new mistakes: 10 power of ten (1,000 times the gold), 2 others`; empty if no mistake has a name.
+
+    What a kind means here is said where it is the same for all of several values.
+    """
+    worse = [change for change in changes if change.after < change.before]
+    named = {  # a mistake of several values, such as swapped columns, once
+        (change.case, change.mistake.paths): change.mistake for change in worse if change.mistake is not None
+    }
+    texts: dict[str, list[str]] = {}
+    for mistake in named.values():
+        texts.setdefault(mistake.kind.replace("_", " "), []).append(mistake.text)
+    ranked = sorted(texts.items(), key=lambda item: (-len(item[1]), item[0]))[:_MOST_KINDS]
+    parts = [
+        f"{len(found):,} {kind}" + (f" ({found[0]})" if len(found) > 1 and len({*found}) == 1 else "")
+        for kind, found in ranked
+    ]
+    left = sum(change.mistake is None for change in worse) + len(named) - sum(len(found) for _, found in ranked)
+    if parts and left:
+        parts.append(f"{left:,} other{'s' * (left > 1)}")
+    return f"; new mistakes: {', '.join(parts)}" if parts else ""
+
+
+def _rule_texts(facts: Facts) -> list[str]:
+    """Return the hard rules that are broken: on fields, the measure, cost and latency."""
+    rules, reasons = facts.rules, []
+    fallen = sum(row.fell for variant in facts.comparison.variants for row in variant.cases)
+    if rules.max_fallen is not None and fallen > rules.max_fallen:
+        reasons.append(f"rule: {_count(fallen, 'field')} fell, at most {rules.max_fallen} allowed")
+    for effect in facts.effects:
+        if rules.max_drop is not None and effect.drop > rules.max_drop + ROUNDING:
+            fell = f"{_of(effect.variant, effect.measure)} fell by {_points(effect.drop)}"
+            reasons.append(f"rule: {fell}, at most {_points(rules.max_drop)} allowed")
+    limits = {"cost": rules.max_cost_rise, "latency": rules.max_latency_rise}
+    for change in facts.calls:
+        limit = limits[change.what]
+        if limit is not None and change.after > change.before * (1 + limit) + ROUNDING:
+            reasons.append(f"rule: {call_text(change)}, at most +{100 * limit:g} % allowed")
+    return reasons
+
+
+# what is in doubt
+
+
+def _doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
+    """Return what keeps the gate from PASS; `falls`: those of the tests and of dead cases too."""
+    if not facts.comparison.pairs:
+        return ["nothing was compared, so there is nothing to be sure of"]
+    doubts: list[str] = []
+    if falls:
+        doubts += [_dead_text(each) for each in facts.collapses if each.weight is Weight.DOUBT]
+        doubtful = [each for each in facts.tests if each.doubtful]
+        doubts += [f"{text}; it may be noise" for text in _fall_texts(facts, doubtful)]
+    margin = facts.rules.margin
+    doubts += [
+        _of(effect.variant, f"{_excluded_text(effect)}, and a fall of {_points(margin)} must be (margin)")
+        for effect in facts.effects
+        if margin is not None and effect.bounds is not None and effect.bounds.worst >= margin
+    ]
+    for variant in facts.comparison.variants:
+        doubts += [_of(variant.label, doubt) for doubt in _doubts_by_missing_cases(variant)]
+    return doubts + [
+        f"{broken_text(found)}: more than chance gives (p {_p_text(found.p)}); an outage, or the change itself"
+        for found in facts.broken
+        if found.p <= facts.rules.alpha
+    ]
+
+
+def _doubts_by_missing_cases(variant: VariantComparison) -> list[str]:
+    """Return the doubts because of lost cases, outdated outputs, and earlier cases that the run does not have."""
+    doubts: list[str] = []
+    lost = len(variant.of_kind(Change.LOST))
+    total = lost + len(variant.compared)
+    if total and lost > _MOST_LOST * total:
+        doubts.append(f"{lost} of {total} cases broke or were not run, on one side or both")
+    stale = sum(row.other_code for row in variant.compared)
+    if stale:
+        doubts.append(
+            f"{_count(stale, 'case')} replayed outputs of other code than today's, which --extract-changed=REF or "
+            "--extract-record=all calls"
         )
-        variants.append(replace(variant, cases=tuple(cases)))
-    return replace(comparison, variants=tuple(variants))
+    gone, earlier = variant.gone
+    if variant.compared and gone > _MOST_GONE * earlier:
+        doubts.append(f"{gone} of {earlier} earlier cases are not in this run, and the others do not stand for them")
+    return doubts
+
+
+# what PASS says
+
+
+def _assurance_text(effect: Effect) -> str:
+    """Say why a variant is not worse, and what is excluded."""
+    why = f"no fall found; {_excluded_text(effect)}"
+    if effect.bounds is None:
+        why = "no result changed, and nothing that the results depend on did"
+    return _of(effect.variant, f"{level_text(effect)}; {why}")
+
+
+def _excluded_text(effect: Effect) -> str:
+    """Return `falls of the mean above 3.2 points are ruled out`."""
+    if effect.bounds is None or effect.bounds.worst >= 1:
+        return f"no fall of the mean is ruled out by {_count(effect.cases, 'case')}"
+    return f"falls of the mean above {_points(effect.bounds.worst)} are ruled out"
+
+
+# what to do
+
+
+def advice_texts(facts: Facts, *, undecided: bool, confirm: bool = True) -> list[str]:
+    """Return what to do next, and what a decision costs where there is none.
+
+    `confirm`: to run the cases that fell again is worth naming.
+    """
+    found: list[str] = []
+    for effect in facts.effects:
+        label, variant = effect.variant, facts.variant(effect.variant)
+        if effect.fell:
+            found.append(_of(label, f"look first at {_names(effect.fell)}"))
+        in_doubt = any(each.variant == label and each.weight is Weight.DOUBT for each in facts.collapses)
+        in_doubt = in_doubt or any(test.variant == label and test.doubtful for test in facts.tests)
+        if undecided and confirm and in_doubt:
+            plan = plan_variant(variant, facts.tests, facts.rules, most=MOST_CONFIRMED)
+            if isinstance(plan, VariantPlan):
+                found.append(_of(label, _confirm_text(plan, variant.cost_usd)))
+    if undecided and any(each.p <= facts.rules.alpha for each in facts.broken):
+        found.append("to see if it is an outage, run the cases that broke again: pytest --lf")
+    return found
+
+
+def _confirm_text(plan: VariantPlan, price: float | None) -> str:
+    """Return `to see if the fall is real: run 5 cases again, --extract-confirm (20 calls, $0.20)`."""
+    cost = _money(None if price is None else plan.calls * price)
+    which = "the case that fell" if len(plan.cases) == 1 else f"{len(plan.cases)} cases that fell"
+    calls = f"{plan.calls} calls, {cost}"
+    return f"to see if the fall is real, run {which} again on both sides: pytest --extract-confirm ({calls})"
+
+
+# what fresh runs say
+
+
+def _confirmed_texts(confirmation: Confirmation, facts: Facts) -> list[str]:
+    """Return what fell by the first runs, each followed by what the fresh runs say of it."""
+    ordered = sorted(confirmation.fallen, key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted))
+    texts: list[str] = []
+    for label in dict.fromkeys(test.variant for test in ordered):
+        effect = facts.effect(label)
+        texts.append(_of(label, f"{level_text(effect)}; {_fell_text(effect, facts)}"))
+        for test in ordered:
+            if test.variant == label:
+                if test.subject is Subject.PATTERN:
+                    texts.append(_of(label, f"{test.name}{_part_text(test, facts)}"))
+                texts.append(_of(label, f"confirmed by {_fresh_text(confirmation, test, facts)}"))
+    return texts
+
+
+def _fresh_text(confirmation: Confirmation, test: TestResult, facts: Facts) -> str:
+    """Return `fresh runs of the 5 documents that fell (2 before, 2 now): fields right 8.0 %, was 96.0 % (...); ...`.
+
+    The last part names the documents that fell again.
+    """
+    variant = next(variant for variant in confirmation.comparison.variants if variant.label == test.variant)
+    plan = next(plan for plan in confirmation.plans if plan.label == test.variant)
+    effect = next(effect for effect in confirmation.effects if effect.variant == test.variant)
+    planned, compared = len(plan.cases), len(variant.compared)
+    count = f"{compared} of the {planned}" if compared < planned else f"{planned}"
+    before, now = (f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in effect.runs)
+    fall = f"{test.title} fell by {_points(test.drop)}"
+    how = f"p {_p_text(test.adjusted)} after correction"
+    if test.subject is Subject.OVERALL:
+        fall = level_text(effect)
+        how = how if effect.bounds is None else f"{interval_text(effect.bounds)}; {how}"
+    again = fallen_cases(variant, test.suspect, facts.rules)
+    names = f" ({_names(again)})" if again else ""
+    sides = f"{before} before, {now} now"
+    return f"fresh runs of {count} documents that fell ({sides}): {fall} ({how}); {len(again)} fell again{names}"
+
+
+def spent_text(confirmation: Confirmation) -> str:
+    """Return `the confirmation took 20 calls, $0.20`."""
+    spent = confirmation.spent
+    parts = [_count(spent.calls, "call")] if spent.calls or not spent.recorded else []
+    parts += [_money(spent.cost_usd)] if spent.calls else []
+    parts += [f"{_count(spent.recorded, 'output')} replayed from recordings"] if spent.recorded else []
+    return f"the confirmation took {', '.join(parts)}"
+
+
+# what the suite can show
+
+
+def resolution_text(found: Resolution) -> str:
+    """Return what a suite can show, once its baseline is written."""
+    text = f"{_count(found.cases, 'case')} with {_count(found.runs, 'run')} of each before and one later show "
+    text += f"{_falls_text(found.now)}, in 8 of 10 comparisons; {MORE_CASES} cases more: "
+    text += f"{_falls_text(found.more_cases)}; {MORE_RUNS} runs more: {_falls_text(found.more_runs)}"
+    return _of(found.variant, text)
+
+
+def _falls_text(falls: Falls) -> str:
+    """Return `a fall of the mean by 3.1 points or of one field by 14 points`."""
+    parts = [
+        f"{what} by {_points(fall)}"
+        for what, fall in (("the mean", falls.mean), ("one field", falls.field))
+        if fall is not None
+    ]
+    return f"a fall of {' or of '.join(parts)}" if parts else "only a collapse"
+
+
+# notes
+
+
+def _note_texts(facts: Facts) -> list[str]:
+    """Return falls that are beyond noise and too small, rules, and what the comparison leaves out."""
+    notes: list[str] = []
+    for test in facts.tests:
+        if test.beyond_noise and test.fall < SMALLEST_FALL and test.drop > 0:
+            why = "fewer answers failed as a whole: the mean of all did not fall"
+            if test.drop < SMALLEST_FALL:
+                why = f"less than {_points(SMALLEST_FALL)} is no fall"
+            notes.append(f"{_of(test.variant, test.title)} fell by {_points(test.drop)}, beyond noise, but {why}")
+    variants = facts.comparison.variants
+    notes += [_of(variant.label, _rule_change_text(change)) for variant in variants for change in variant.rules]
+    rows = [row for variant in variants for row in variant.compared]
+    for tag in facts.rules.by:
+        if rows and not any(row.slices.get(tag) is not None for row in rows):
+            known = {name for row in rows for name in row.slices}
+            notes.append(f"no compared case has the tag {tag!r}{nearest(tag, known)}")
+    return notes + [_of(variant.label, note) for variant in variants for note in _left_out_notes(variant)]
+
+
+def _rule_change_text(change: RuleChange) -> str:
+    """Return `rule start <= end: broken in 2 documents that kept it before (c1, c2), kept in 1 that broke it (c3)`."""
+    parts = [
+        f"{verb} {_count(len(cases), 'document')} that {before} it before ({_names(cases)})"
+        for verb, before, cases in (("broken in", "kept", change.broken), ("kept in", "broke", change.mended))
+        if cases
+    ]
+    return f"rule {change.rule}: {', '.join(parts)}"
+
+
+def _left_out_notes(variant: VariantComparison) -> list[str]:
+    notes: list[str] = []
+    apart = [row for row in variant.cases if row.kind is Change.INCOMPARABLE or row.apart]
+    if apart:
+        causes = ", ".join(sorted({row.why for row in apart if row.why}))
+        notes.append(
+            f"{_count(len(apart), 'case')} not or only in part comparable ({causes}); score the old outputs under "
+            "today's schema and gold: --extract-from OLD.jsonl"
+        )
+    gone, earlier = variant.gone
+    if gone:
+        advice = "if they are gone for good, accept that: --extract-update-baseline"
+        if gone == len(variant.cases):
+            advice = "to compare without this variant, remove the baseline and write it anew"
+        notes.append(f"{gone} of {earlier} earlier cases are not in this run, and not judged; {advice}")
+    if not variant.compared and variant.of_kind(Change.NEW):
+        notes.append("no earlier result: nothing to compare it with yet")
+    if variant.compared and all(row.replayed for row in variant.compared):
+        notes.append("every output was replayed: a change of the extractor's code since it was recorded is not judged")
+    if variant.before == variant.after:  # variants are meant to differ
+        notes += _build_notes(variant)
+    if variant.known:
+        notes.append(f"{_count(len(variant.known), 'known failure')} left out of the verdict")
+    return notes
+
+
+def _build_notes(variant: VariantComparison) -> list[str]:
+    """Say whether the provider served another build of the model than before, where both sides know."""
+    known = [(row, row.builds) for row in variant.compared if row.builds is not None and not row.replayed]
+    other = [(row, builds) for row, builds in known if not set(builds[0]) & set(builds[1])]
+    if not other:
+        return [f"the provider served the same build of the model in {_count(len(known), 'case')}"] if known else []
+    before, after = (_list_text(sorted({name for _, builds in other for name in builds[side]})) for side in (0, 1))
+    same = "same prompt and code, " if all(row.same_setup for row, _ in other) else ""
+    count = f"{len(other):,} of {_count(len(known), 'case')}"
+    return [f"{same}another build of the model in {count}: {after}, was {before}"]
+
+
+# names and numbers
+
+
+def broken_text(found: BrokenRuns) -> str:
+    """Return `5 of 50 cases broke, 0 before (5 BadRequestError)`."""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in found.kinds)
+    text = f"{found.cases_after} of {_count(found.cases, 'case')} broke, {found.cases_before} before"
+    return _of(found.variant, text + (f" ({kinds})" if kinds else ""))
+
+
+def call_text(change: CallChange) -> str:
+    """Return `cost of a call $0.024, was $0.020 (+20 %)`."""
+    show = _money if change.what == "cost" else _seconds
+    rise = f" ({100 * change.rise:+.0f} %)" if change.rise is not None else ""
+    return _of(change.variant, f"{change.what} of a call {show(change.after)}, was {show(change.before)}{rise}")
+
+
+def interval_text(bounds: Bounds) -> str:
+    """Return `change -4.0 points, from -6.1 to -2.0 at 94 %`."""
+    change, low, high = (f"{round(100 * value, 1) + 0.0:+.1f}" for value in (bounds.change, bounds.low, bounds.high))
+    return f"change {change} points, from {low} to {high} at {100 * bounds.interval:.3g} %"
+
+
+def _of(variant: str, what: str) -> str:
+    """Return a text with the variant that it is about, where there are several."""
+    return f"[{variant}] {what}" if variant else what
+
+
+def _list_text(names: Sequence[str]) -> str:
+    """Return `total, tax, date and 4 more`."""
+    more = f" and {len(names) - _MOST_ALIKE:,} more" if len(names) > _MOST_ALIKE else ""
+    return ", ".join(names[:_MOST_ALIKE]) + more
+
+
+def _names(cases: Sequence[str]) -> str:
+    """Return the ids of the first cases, without their files."""
+    shown = [case.rpartition("::")[2] for case in cases[:_MOST_NAMED]]
+    return ", ".join(shown) + (f" and {len(cases) - len(shown)} more" if len(cases) > len(shown) else "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _percent(share: float) -> str:
+    return f"{nearly(share) or f'{100 * share:.1f}'} %"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f} points"
+
+
+def _p_text(value: float) -> str:
+    """Return `= 0.012`, or `< 0.001`."""
+    return f"= {value:.2g}" if value >= 0.001 else "< 0.001"
+
+
+def _seconds(value: float) -> str:
+    if value >= 100:
+        return f"{value:,.0f} s"
+    return f"{value:.3g} s" if value >= 0.01 else f"{1000 * value:.2g} ms"
+
+
+def _money(cost: float | None) -> str:
+    return "cost unknown" if cost is None else f"${cost:,.2f}" if cost >= 0.1 or not cost else f"${cost:.2g}"

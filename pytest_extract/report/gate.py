@@ -15,8 +15,7 @@ from pytest_extract.regression.compare import (
     VariantComparison,
 )
 from pytest_extract.regression.facts import Effect, Subject, TestResult, tag_effects
-from pytest_extract.regression.gate import Answer, GateDecision
-from pytest_extract.regression.reasons import broken_text, call_text, interval_text, spent_text
+from pytest_extract.regression.gate import Answer, GateDecision, broken_text, call_text, interval_text, spent_text
 from pytest_extract.regression.suite import FlakyField, flaky_fields, suite_pass_hat_k
 from pytest_extract.report.lines import Line, Span, Style, Table, line, percent, plural, safe_prose
 from pytest_extract.report.values import show
@@ -144,7 +143,7 @@ def tag_tables(variant: VariantComparison, decision: GateDecision, most: int, hi
     by_tag: dict[str, list[tuple[str, ...]]] = {}
     for each in tag_effects(variant, decision.rules):
         p = p_cell(tests.get(f"{each.tag}={each.value}")) if each.before != each.after else ""
-        row = (each.value, f"{len(each.losses):,}", percent(each.before), percent(each.after), p)
+        row = (each.value, f"{each.cases:,}", percent(each.before), percent(each.after), p)
         by_tag.setdefault(each.tag, []).append(row)
     return [
         Table((tag, "cases", "before", "after", "p"), rows).first(most, f"{tag} value", hint)

@@ -18,8 +18,7 @@ from pytest_extract.core.stats import mcnemar
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.compare import compare
 from pytest_extract.regression.facts import Effect, Subject, run_tests, tag_effects
-from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, exit_status
-from pytest_extract.regression.reasons import level_text
+from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, exit_status, level_text
 from pytest_extract.regression.rules import Rules, read_rule
 from pytest_extract.regression.snapshots import case_state, snapshot
 from pytest_extract.report.gate import gate_lines
@@ -45,19 +44,6 @@ def test_a_field_that_breaks_everywhere_is_worse_and_named():
         )
         for reason in found.reasons
     )
-
-
-@pytest.mark.parametrize(
-    ("of_the_others", "told"), [("invoice.md", ", better in 0, all with credit.md"), ("credit.md", ", better in 0 (p ")]
-)
-def test_a_field_that_falls_with_one_of_several_prompts_names_it(of_the_others, told):
-    before = suite(24, GOOD)
-    after = [*suite(12, BAD), *(each for each in suite(24, GOOD) if int(each.case_id[1:]) >= 12)]
-    sides = [
-        [replace(each, prompt_file="credit.md" if int(each.case_id[1:]) < 12 else of_the_others) for each in side]
-        for side in (before, after)
-    ]
-    assert any(reason.startswith("m: ") and told in reason for reason in verdict(*sides).reasons)
 
 
 SCORER = compile_schema({"properties": {"total": {"type": "number"}, "name": {"type": "string"}}})
@@ -350,7 +336,7 @@ def test_a_new_variant_has_nothing_to_be_held_against_and_says_so():
     after = suite(60, GOOD, variant=Variant(model="a")) + suite(60, BAD, variant=Variant(model="b"))
     found = verdict(before, after)
     assert found.answer is Answer.PASS
-    assert any("[b]" in note for note in found.notes)
+    assert "[before -> b] no earlier result: nothing to compare it with yet" in found.notes
 
 
 def test_what_is_not_comparable_is_told_with_the_way_out():
@@ -424,12 +410,11 @@ def trade(cases, gain, gained, loss):
     return before, after
 
 
-def test_many_small_losses_for_a_few_large_gains_are_a_note_and_no_regression():
+def test_many_small_losses_for_a_few_large_gains_are_no_fall_of_the_mean():
     """The mean stays; the fields that fell are named by tests of their own."""
     found = verdict(*trade(100, 4, 20, 1), measure="f1")
     overall = next(test for test in found.tests if test.subject is Subject.OVERALL)
     assert overall.adjusted > 0.05
-    assert any("80 cases fell and 20 rose" in note for note in found.notes)
 
 
 def test_the_interval_that_is_shown_leaves_out_no_change_exactly_if_the_mean_is_called_worse():
@@ -482,11 +467,10 @@ def test_pass_is_not_said_of_a_field_that_fell_with_nothing_against_it():
     )
 
 
-def test_a_fall_as_luck_gives_it_is_a_note():
+def test_a_fall_as_luck_gives_it_is_no_fall():
     before, after = simulated(random.Random(3), cases=60, fields=20, chances=(steady(0.9),) * 2)
     found = evaluate_gate(before, after, Rules())
     assert found.answer is Answer.PASS
-    assert any(note.startswith("fell within noise: f17 by ") for note in found.notes)
 
 
 def test_a_rise_of_broken_runs_is_tested_and_named_by_kind():
@@ -498,7 +482,7 @@ def test_a_rise_of_broken_runs_is_tested_and_named_by_kind():
         "5 of 50 cases broke, 0 before (5 BadRequestError): more than chance gives (p = 0.031); "
         "an outage, or the change itself"
     )
-    assert found.advice[0].startswith("to see if it is an outage, run c0, c1, c2, c3, c4 again: pytest --lf (5 calls, ")
+    assert found.advice[0] == "to see if it is an outage, run the cases that broke again: pytest --lf"
     assert verdict([*refused, *suite(50, GOOD)[5:]], [*refused, *suite(50, GOOD)[5:]]).broken[0].p == 1.0
 
 
@@ -551,7 +535,7 @@ def test_values_of_a_tag_are_shown_beside_the_cases_without_it():
     ]
     (variant,) = verdict(*few, by=("kind",)).comparison.variants
     found = tag_effects(variant, Rules(by=("kind", "other")))
-    assert [(each.tag, each.value, len(each.losses), each.before, each.after) for each in found] == [
+    assert [(each.tag, each.value, each.cases, each.before, each.after) for each in found] == [
         ("kind", "credit", 6, 1.0, 0.0),
         ("kind", "invoice", 25, 1.0, 1.0),
         ("kind", "(none)", 29, 1.0, 1.0),

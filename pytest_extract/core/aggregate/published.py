@@ -8,7 +8,7 @@ import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.measures import PUBLISHED_NAMES
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 PLAIN_SEED: Final = 42
 WEIGHTED_SEED: Final = 43
 SAMPLES: Final = 1000
-MOST_OWN_DRAWS: Final = 6_000
-"""Rows up to which each column has draws of its own, as in SOB's program; it publishes 5,000 records at most."""
-_CHUNK: Final = 300_000
+_MOST_OWN_DRAWS: Final = 6_000  # rows; SOB publishes 5,000 records at most
+_FEWEST_DRAWN: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +46,15 @@ def intervals(
     weights: Sequence[float] | None = None,
     *,
     samples: int = SAMPLES,
-    most_own_draws: int = MOST_OWN_DRAWS,
+    own_draws: bool = True,
 ) -> dict[str, Estimate]:
-    """Estimate the (weighted) mean of every column, in the order given, from one random stream.
+    """Estimate the (weighted) mean of every column by a percentile bootstrap.
 
-    Percentile bootstrap, to the last digit as SOB computes it (`evaluate.py: summarize_rows`).
+    With `own_draws`, one random stream runs through the columns in the order given: to the last digit SOB's numbers
+    (`evaluate.py: summarize_rows`). Without, all columns share the draws of the first: each interval is distributed
+    alike, and the time is that of one column.
     Columns are of equal length n, in any unit; `weights`, of length n, makes the mean sum(w·m) / sum(w), 0 where the
-    weights sum to 0. Of more than `most_own_draws` rows, all columns share the draws of the first: each interval is
-    distributed as before, and the time is that of one column. Raises ValueError where lengths differ.
+    weights sum to 0. Raises ValueError where lengths differ.
     """
     size = len(next(iter(columns.values()), ()))
     if any(len(column) != size for column in (*columns.values(), *([] if weights is None else [weights]))):
@@ -63,17 +63,17 @@ def intervals(
         return {name: Estimate(mean=0.0, low=0.0, high=0.0) for name in columns}
     import numpy as np
 
-    draws = _Draws(PLAIN_SEED if weights is None else WEIGHTED_SEED, size, samples)
     shares = np.ones(size) if weights is None else np.asarray(weights, dtype=float)
-    products = [shares * np.asarray(column, dtype=float) for column in columns.values()]
-    together = [products] if size > most_own_draws else [[product] for product in products]
-    drawn = chain.from_iterable(draws.means(part, shares) for part in together)
+    products = shares * np.array([*columns.values()], dtype=float)
+    draws = _draws(PLAIN_SEED if weights is None else WEIGHTED_SEED, size)
+    parts = products[:, None] if own_draws else products[None]
+    means = np.concatenate([_resampled_means(part, shares, islice(draws, samples)) for part in parts], axis=1)
     low, high = math.floor(0.025 * (samples - 1)), math.ceil(0.975 * (samples - 1))
-    found: dict[str, Estimate] = {}
-    for (name, column), of_resamples in zip(columns.items(), drawn, strict=True):
-        means = sorted(of_resamples)
-        found[name] = Estimate(mean=mean(column, weights), low=means[low], high=means[high])
-    return found
+    means = np.sort(means, axis=0)
+    return {
+        name: Estimate(mean=mean(column, weights), low=float(means[low, place]), high=float(means[high, place]))
+        for place, (name, column) in enumerate(columns.items())
+    }
 
 
 def mean(column: Sequence[float], weights: Sequence[float] | None = None) -> float:
@@ -86,60 +86,39 @@ def mean(column: Sequence[float], weights: Sequence[float] | None = None) -> flo
     return total / weight if weight else 0.0
 
 
-class _Draws:
-    """Resampled means from the stream of one `random.Random(seed)`, which runs through all columns in order.
+def _resampled_means(products: _Floats, shares: _Floats, draws: Iterable[npt.NDArray[np.int64]]) -> _Floats:
+    """Return a row of means for each resample, summed in Python's order, from left to right."""
+    import numpy as np
 
-    Each resample draws n rows with `randrange(n)`, which is the top bits of successive 32-bit Mersenne-Twister outputs,
-    those >= n rejected. numpy draws the same stream from the same state.
+    found = []
+    for rows in draws:
+        total = np.cumsum(shares[rows])[-1]
+        sums = np.cumsum(products[:, rows], axis=1)[:, -1]
+        found.append(sums / total if total else np.zeros(len(products)))
+    return np.array(found)
+
+
+def _draws(seed: int, size: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield resamples without end: `size` row numbers each, as `random.Random(seed).randrange(size)` draws them.
+
+    They are the top bits of successive 32-bit Mersenne-Twister outputs, those >= `size` rejected; numpy draws the same
+    stream from the same state.
     """
+    import numpy as np
 
-    def __init__(self, seed: int, size: int, samples: int) -> None:
-        import numpy as np
-
-        *key, position = random.Random(seed).getstate()[1]  # noqa: S311 - statistics, not secrets
-        self._generator = np.random.MT19937()
-        state: Any = self._generator.state
-        state["state"] = {"key": np.array(key, dtype=np.uint32), "pos": position}
-        self._generator.state = state
-        self._size, self._samples = size, samples
-        self._left = np.empty(0, dtype=np.int64)
-
-    def means(self, products: Sequence[_Floats], shares: _Floats) -> list[list[float]]:
-        """Return the means of each column over new resamples, summed in Python's order, from left to right."""
-        import numpy as np
-
-        means: list[list[float]] = [[] for _ in products]
-        for drawn in self._resamples():
-            rows = drawn.T  # one a column: numpy then adds row after row
-            sums = np.add.reduce(shares.take(rows), axis=0)
-            for of_column, values in zip(means, products, strict=True):
-                totals = np.add.reduce(values.take(rows), axis=0)
-                of_column.extend(np.divide(totals, sums, out=np.zeros(len(drawn)), where=sums != 0).tolist())
-        return means
-
-    def _resamples(self) -> Iterator[npt.NDArray[np.int64]]:
-        """Yield rows of row numbers, a row a resample, in parts of some size."""
-        count = max(1, _CHUNK // self._size)
-        for done in range(0, self._samples, count):
-            part = min(count, self._samples - done)
-            yield self._draw(part * self._size).reshape(part, self._size)
-
-    def _draw(self, count: int) -> npt.NDArray[np.int64]:
-        """Draw `count` row numbers; what was drawn too many waits for the next call."""
-        import numpy as np
-
-        bits = self._size.bit_length()
-        parts, have = [self._left], len(self._left)
-        while have < count:
-            wanted = (count - have) * (1 << bits) // self._size + 64
-            raw = self._generator.random_raw(wanted)  # 32 bits each, in integers of 64
-            raw >>= np.uint64(32 - bits)
-            fresh = raw.view(np.int64)
-            parts.append(fresh.compress(fresh < self._size))  # a fourth of the time of fresh[...]
-            have += len(parts[-1])
-        drawn = np.concatenate(parts)
-        self._left = drawn[count:]
-        return drawn[:count]
+    *key, position = random.Random(seed).getstate()[1]  # noqa: S311 - statistics, not secrets
+    generator = np.random.MT19937()
+    state: Any = generator.state
+    state["state"] = {"key": np.array(key, dtype=np.uint32), "pos": position}
+    generator.state = state
+    bits = np.uint64(32 - size.bit_length())
+    left = np.empty(0, dtype=np.int64)
+    while True:
+        while len(left) < size:
+            drawn = (generator.random_raw(max(_FEWEST_DRAWN, 2 * size)) >> bits).astype(np.int64)
+            left = np.concatenate([left, drawn[drawn < size]])
+        yield left[:size]
+        left = left[size:]
 
 
 SOB_METRICS: Final[Mapping[str, str]] = {
@@ -236,7 +215,7 @@ def sob_summary(
     columns = {name: [float(row[name]) for row in rows] for name in SOB_METRICS}
     for name, parts in CATEGORIES.items():
         columns[name] = [sum(values) / len(parts) for values in zip(*map(columns.get, parts), strict=True)]
-    found = intervals(columns, weights, samples=samples)
+    found = intervals(columns, weights, samples=samples, own_draws=len(rows) <= _MOST_OWN_DRAWS)
     return SobSummary(
         n=len(rows),
         metrics={name: found[name] for name in SOB_METRICS},

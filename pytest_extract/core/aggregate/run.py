@@ -39,8 +39,6 @@ def field_table(records: Iterable[tuple[str, Iterable[FieldResult]]]) -> dict[st
     return {pattern: counts for pattern, counts in table.items() if counts.records}
 
 
-MOST_OWN_DRAWS: Final = 1_000
-"""Cases up to which each measure has draws of its own; the summary of SOB's published columns has them for more."""
 DEEPJSON: Final = measures_of_system("deepjsoneval")
 
 
@@ -82,19 +80,16 @@ def case_rows(results: Iterable[CaseResult]) -> list[CaseMeasures]:
 def measure_means(
     rows: Sequence[CaseMeasures], *, samples: int = SAMPLES, measures: Sequence[str] | None = None
 ) -> dict[str, MeasureMeans]:
-    """Estimate every measure that all rows have, at least `measures` (None: all); empty without rows."""
+    """Estimate those of `measures` (None: all) that all rows have; empty without rows."""
     own = sorted({name for row in rows for name in row.measures} - MEASURES.keys())  # a project's
-    names = [name for name in (*MEASURES, *own) if rows and all(name in row.measures for row in rows)]
-    if measures is not None:  # one random stream runs through the columns: those before the last of `measures` count
-        names = names[: max((index for index, name in enumerate(names, start=1) if name in measures), default=0)]
+    wanted = [name for name in (*MEASURES, *own) if measures is None or name in measures]
+    names = [name for name in wanted if rows and all(name in row.measures for row in rows)]
     columns = {name: [row.measures[name] for row in rows] for name in names}
     weights = [row.weight for row in rows]
-    plain = intervals(columns, samples=samples, most_own_draws=MOST_OWN_DRAWS)
-    weighted = (
-        intervals(columns, weights, samples=samples, most_own_draws=MOST_OWN_DRAWS)
-        if measures is None and any(weights)
-        else {}
-    )
+    plain = intervals(columns, samples=samples, own_draws=False)
+    weighted = {}
+    if measures is None and any(weights):
+        weighted = intervals(columns, weights, samples=samples, own_draws=False)
     return {name: MeasureMeans(plain=found, weighted=weighted.get(name)) for name, found in plain.items()}
 
 

@@ -9,7 +9,7 @@ import json
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -164,18 +164,10 @@ class Baseline:
 
 def dump_baseline(baseline: Baseline) -> str:
     """Text of the file: sorted, a line for each pattern and each failing field, the same for the same results."""
-    record: dict[str, Json] = {"kind": KIND, "version": VERSION, "shows": _shown(baseline.cases), "cases": {}}
+    record: dict[str, Json] = {"kind": KIND, "version": VERSION, "cases": {}}
     for key, state in sorted(baseline.cases.items()):
         record["cases"].setdefault(key.case, {})[key.variant] = to_json(as_stored(state))
     return _sorted_json(record, 0) + "\n"
-
-
-def _shown(cases: Snapshot) -> Json:
-    """Return the smallest falls that each variant shows, for readers of the file; other rules make it other falls."""
-    return {
-        each.variant: {what: None if fall is None else round(fall, 4) for what, fall in asdict(each.now).items()}
-        for each in resolutions(cases, Rules())
-    }
 
 
 def load_baseline(text: str) -> Baseline | None:

@@ -9,7 +9,6 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate.slices import case_slices
@@ -264,7 +263,7 @@ def _patterns_of(fields: _Run, judge: str) -> dict[str, PatternState]:
         grouped.setdefault(result.pattern, []).append(result)
     found: dict[str, PatternState] = {}
     for pattern, results in sorted(grouped.items()):
-        asked = sorted(f"{_path_text(each.path)} {value_text(each.gold)}" for each in results if _gold_has_value(each))
+        asked = sorted(f"{path_text(each.path)} {value_text(each.gold)}" for each in results if _gold_has_value(each))
         found[pattern] = PatternState(len(asked), _metric_digest(results, judge), _short_digest("\n".join(asked)))
     return found
 
@@ -277,11 +276,6 @@ def _metric_digest(results: Iterable[FieldResult], judge: str) -> str:
     return _short_digest("\n".join([*sorted(metrics), *([judge] if judged else [])])) if metrics else ""
 
 
-# the cases of a run have most of their paths in common
-_path_text: Final = lru_cache(maxsize=16_384)(path_text)
-
-
-@lru_cache(maxsize=16_384)
 def _short_digest(text: str) -> str:
     return text_digest(text)[:8]
 
@@ -380,16 +374,16 @@ def merge(
                 continue
             shard, earlier = kept[key]
             other = load(earlier)
+            gain = _RANK[result.outcome] - _RANK[other.outcome]
             if earlier == line or _same_result(other, result):
                 notes.append(f"{result.nodeid}: the same in {shard} and {name}; kept once")
-            elif _RANK[other.outcome] != _RANK[result.outcome]:
-                if _RANK[result.outcome] > _RANK[other.outcome]:
-                    kept[key] = name, line
-                better, _ = kept[key]
-                both = f"{shard} and {name}"
-                notes.append(f"{result.nodeid}: in {both}; kept the one that got further ({better})")
-            else:
+                continue
+            if gain >= 0:
                 kept[key] = name, line
+            if gain:
+                better = kept[key][0]
+                notes.append(f"{result.nodeid}: in {shard} and {name}; kept the one that got further ({better})")
+            else:
                 conflicts.append(f"{result.nodeid}: {shard} and {name} differ; the later one is kept")
     return Merged(lines=tuple(line for _, line in kept.values()), notes=tuple(notes), conflicts=tuple(conflicts))
 

@@ -11,16 +11,19 @@ from hypothesis import strategies as st
 from pytest_extract.core.case_result import Variant
 from pytest_extract.errors import StoreError
 from pytest_extract.regression.baseline import (
+    Falls,
     as_stored,
     dump_baseline,
     in_ci,
     load_baseline,
     read_baseline,
     refusal,
+    resolutions,
     update_baseline,
     updated_baseline,
 )
 from pytest_extract.regression.compare import match_variants
+from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result, suite
 from tests.strategies import json_values
@@ -165,13 +168,15 @@ def test_a_single_variant_takes_the_place_of_a_single_one():
     assert len(match_variants(new.cases, snapshot(suite(3, FIELDS, variant=Variant(model="three"))))) == 1
 
 
-def test_the_file_says_what_its_cases_can_show():
-    steady = json.loads(dump_baseline(baseline_of(*suite(20, FIELDS))))["shows"][""]
-    flaky = [result(f"c{number}", FIELDS, dict.fromkeys(FIELDS, number % 2 == 0)) for number in range(20)]
-    noisy = json.loads(dump_baseline(baseline_of(*flaky)))["shows"][""]
-    assert 0 < steady["mean"] < steady["field"] < 1
-    assert noisy["mean"] > steady["mean"]
-    assert json.loads(dump_baseline(baseline_of(*suite(2, FIELDS))))["shows"][""] == {"mean": None, "field": None}
+def test_what_the_cases_of_a_baseline_can_show():
+    def shown(results):
+        return resolutions(snapshot(results), Rules())[0].now
+
+    steady = shown(suite(20, FIELDS))
+    noisy = shown(result(f"c{number}", FIELDS, dict.fromkeys(FIELDS, number % 2 == 0)) for number in range(20))
+    assert 0 < steady.mean < steady.field < 1
+    assert noisy.mean > steady.mean
+    assert shown(suite(2, FIELDS)) == Falls(mean=None, field=None)
 
 
 @pytest.mark.parametrize(

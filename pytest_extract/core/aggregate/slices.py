@@ -45,7 +45,7 @@ TAG: Final = "tag:"
 """Prefix that makes a name a tag's, although a built-in dimension has the name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Dimension:
     """What a run is split by: `of_case` for whole cases, `of_value` for leaf results; `size` is what is binned.
 
@@ -140,29 +140,26 @@ def _json_type_of(result: CaseResult, leaf: FieldResult) -> str:
     return f"{name} in a list" if leaf.pattern.endswith("[]") else name
 
 
+def _prompt_of(result: CaseResult) -> str:
+    return result.variant.prompt or result.prompt_file or NONE
+
+
 def _sized(name: str, doc: str, size: Callable[[CaseResult], int | None]) -> Dimension:
-    return Dimension(name=name, doc=doc, of_case=lambda result: _bin(size(result)), size=size)
+    return Dimension(name, doc, lambda result: _bin(size(result)), size=size)
 
 
 DIMENSIONS: Final[Mapping[str, Dimension]] = {
     each.name: each
     for each in (
-        Dimension(name=FIELD, doc="the pattern of the field", of_value=lambda _, leaf: leaf.pattern or "$"),
+        Dimension(FIELD, "the pattern of the field", of_value=lambda _, leaf: leaf.pattern or "$"),
+        Dimension("type", "the JSON type of the gold value, and whether it stands in a list", of_value=_json_type_of),
         Dimension(
-            name="type",
-            doc="the JSON type of the gold value, and whether it stands in a list of such values",
-            of_value=_json_type_of,
+            "failure", "how outputs and values fail", None, lambda _, leaf: value_failure(leaf) or "", _failures_of
         ),
+        Dimension("mistake", "the kind of mistake, as far as one is named", of_score=_mistakes_of),
         Dimension(
-            name="failure",
-            doc="how outputs and values fail",
-            of_value=lambda _, leaf: value_failure(leaf) or "",
-            of_score=_failures_of,
-        ),
-        Dimension(name="mistake", doc="the kind of mistake, as far as one is named", of_score=_mistakes_of),
-        Dimension(
-            name="depth",
-            doc="the levels of nesting of schema and gold",
+            "depth",
+            "the levels of nesting of schema and gold",
             of_case=lambda result: str(result.shape.get("depth", NONE)),
             size=lambda result: result.shape.get("depth"),
         ),
@@ -171,18 +168,10 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
         _sized("response-length", "the characters of the output (mean over the repeats)", _response_length),
         _sized("pages", "the pages of the document, where its text was read", lambda result: result.shape.get("pages")),
         _sized("tokens", "the tokens of the request (mean over the repeats)", _tokens),
-        Dimension(name="modality", doc="text, image or audio", of_case=lambda result: result.modality),
-        Dimension(
-            name="prompt",
-            doc="the file of the prompt",
-            of_case=lambda result: result.variant.prompt or result.prompt_file or NONE,
-        ),
-        Dimension(name="origin", doc="sample, correction or synthetic", of_case=lambda result: str(result.origin)),
-        Dimension(
-            name="complexity",
-            doc="easy, medium or hard",
-            of_case=lambda result: result.complexity or NONE,
-        ),
+        Dimension("modality", "text, image or audio", lambda result: result.modality),
+        Dimension("prompt", "the file of the prompt", _prompt_of),
+        Dimension("origin", "sample, correction or synthetic", lambda result: str(result.origin)),
+        Dimension("complexity", "easy, medium or hard", lambda result: result.complexity or NONE),
     )
 }
 """The built-in dimensions; every other name is that of a tag."""
@@ -203,7 +192,7 @@ def dimension(name: str) -> Dimension:
     if name in DIMENSIONS:
         return DIMENSIONS[name]
     tag = name.removeprefix(TAG)
-    return Dimension(name=tag, doc=f"the tag `{tag}`", of_case=lambda result: tag_text(result.tags, tag))
+    return Dimension(tag, f"the tag `{tag}`", lambda result: tag_text(result.tags, tag))
 
 
 def tags_among(names: Iterable[str]) -> list[str]:

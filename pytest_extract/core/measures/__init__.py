@@ -41,47 +41,28 @@ ROWS: Final = (
     Measure("row_f1", "Harmonic mean of `row_precision` and `row_recall`.", ("default",)),
     Measure("json_parse", "1 where the output is a JSON object or array.", ("sob",), "json_parse_success"),
     Measure("json_pass", "1 where the output satisfies the schema under Draft 7.", ("sob",), "schema_compliance"),
-    Measure(
-        "value_accuracy", "Equal leaves / gold leaves, under the schema and coverage gates.", ("sob",), "leaf_value_em"
-    ),
+    Measure("value_accuracy", "Equal leaves / gold leaves, under schema and coverage gate.", ("sob",), "leaf_value_em"),
     Measure(
         "faithfulness",
-        "Mean token F1 of the gold leaves, under the schema and coverage gates.",
+        "Mean token F1 of gold leaves, under schema and coverage gate.",
         ("sob",),
         "value_token_f1",
     ),
     Measure(
-        "path_recall",
-        "Gold paths that the output has / gold paths, under the schema gate.",
-        ("sob",),
-        "hier_path_recall",
+        "path_recall", "Gold paths of the output / gold paths, under the schema gate.", ("sob",), "hier_path_recall"
     ),
     Measure("structure_coverage", "F1 of the two sets of leaf paths, under the schema gate.", ("sob",), "path_set_f1"),
-    Measure(
-        "type_safety",
-        "Output leaves of the declared type / output leaves, under the schema gate.",
-        ("sob",),
-        "type_precision",
-    ),
+    Measure("type_safety", "Leaves of the declared type / leaves, under the schema gate.", ("sob",), "type_precision"),
     Measure("perfect", "1 where the output is the gold but for the order of keys.", ("sob",), "strict_json_em"),
-    Measure(
-        "required_key_recall", "Required keys that the output has / required keys.", ("sob",), "required_key_recall"
-    ),
+    Measure("required_key_recall", "Required keys of the output / required keys.", ("sob",), "required_key_recall"),
     Measure("syntax", "1 where the output satisfies the schema.", ("deepjsoneval",)),
-    Measure(
-        "key_match",
-        "Share of matching keys, level by level, of an output that satisfies the schema.",
-        ("deepjsoneval",),
-    ),
+    Measure("key_match", "Matching keys, level by level, of an output that satisfies the schema.", ("deepjsoneval",)),
     Measure("strict", "1 where an output that satisfies the schema equals the gold.", ("deepjsoneval",)),
     Measure(
-        "auto_accept_precision",
-        "Right values / values that `auto_accept` takes; 1 where it takes none. Needs `auto_accept`.",
+        "auto_accept_precision", "Right values / those that `auto_accept` takes; 1 without any. Needs `auto_accept`."
     ),
     Measure("auto_accept_coverage", "Values that `auto_accept` takes / compared values. Needs `auto_accept`."),
-    Measure(
-        "citation_precision", "Right citations / citations; 1 without any. Needs citations and a document with text."
-    ),
+    Measure("citation_precision", "Right citations / citations; 1 without any. Needs citations and a text."),
     Measure(
         "citation_recall",
         "Values with a right citation / extracted values that stand in the document. Needs citations and a text.",
@@ -97,9 +78,7 @@ ROWS: Final = (
         "threshold for it or `gates: {grounded: ...}`, and a document with text.",
     ),
     Measure("anls_star", "ANLS* (arXiv 2402.03848). Needs a threshold; for comparison with papers, not for a gate."),
-    Measure(
-        "n_ted", "1 - tree edits / size of the gold (arXiv 2111.15664). Needs a threshold; for comparison with papers."
-    ),
+    Measure("n_ted", "1 - tree edits / size of the gold (arXiv 2111.15664). Needs a threshold; for papers."),
 )
 MEASURES: Final[Mapping[str, Measure]] = MappingProxyType({measure.name: measure for measure in ROWS})
 """Every measure, in the order of tables; the random stream of the bootstrap runs through them in this order."""

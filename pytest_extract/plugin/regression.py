@@ -21,7 +21,7 @@ from pytest_extract.regression.gate import (
     Answer,
     GateDecision,
     evaluate_base,
-    evaluate_run,
+    evaluate_gate,
     exit_status,
     resolution_text,
 )
@@ -85,7 +85,7 @@ def first_decision(
     rules = rules_of(settings)
     results = evidence(run_results, rules)
     if _BASELINE in config.stash:
-        found = evaluate_run(results, config.stash[_BASELINE], rules, level=level)
+        found = evaluate_gate(config.stash[_BASELINE].cases, snapshot(results), rules, level=level)
         return found if results else replace(found, reasons=(only_drafts_text(len(run_results.results)),), notes=())
     base = base_label(config, run_results)
     return None if base is None else evaluate_base(results, base, rules, level=level)

@@ -553,13 +553,8 @@ def _count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
     rows = [(row, row.runs_broken) for row in variant.cases if row.runs_broken is not None]
     if not any(any(runs.before) or any(runs.after) for _, runs in rows):
         return None
-    varying = [runs for _, runs in rows if runs.varies]
-    p = 1.0
-    if varying:
-        from pytest_extract.core.stats.permutation import Permutations
+    from pytest_extract.core.stats.permutation import p_of_rise
 
-        permutations = Permutations([runs.shape for runs in varying], [dict(enumerate(varying))])
-        p = permutations.p_value(permutations.statistics[0].as_large())
     kinds: Counter[str] = Counter()
     for row, _ in rows:
         kinds.update(row.errors)
@@ -568,7 +563,7 @@ def _count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
         cases=len(rows),
         cases_before=sum(any(runs.before) for _, runs in rows),
         cases_after=sum(any(runs.after) for _, runs in rows),
-        p=p,
+        p=p_of_rise([runs for _, runs in rows]),
         kinds=tuple(kinds.most_common()),
     )
 

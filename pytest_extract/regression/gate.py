@@ -16,7 +16,7 @@ from pytest_extract.core.case_result import CaseResult, Origin
 from pytest_extract.core.stats import Bounds
 from pytest_extract.core.values import ROUNDING, nearly
 from pytest_extract.errors import nearest
-from pytest_extract.regression.baseline import MORE_CASES, MORE_RUNS, Baseline, Falls, Resolution
+from pytest_extract.regression.baseline import MORE_CASES, MORE_RUNS, Falls, Resolution
 from pytest_extract.regression.compare import (
     CaseComparison,
     Change,
@@ -96,13 +96,6 @@ def evaluate_gate(
     if any(state.origin is Origin.SAMPLE for state in after.values()):  # else the run is compared case by case
         before, after = counted_states(before), counted_states(after)
     return decide(compare(before, after, same_run=same_run), rules, level=level)
-
-
-def evaluate_run(
-    results: Sequence[CaseResult], baseline: Baseline, rules: Rules, *, level: float | None = None
-) -> GateDecision:
-    """Compare a run with a baseline and decide (`--extract-gate=regression`)."""
-    return evaluate_gate(baseline.cases, snapshot(results), rules, level=level)
 
 
 def evaluate_base(

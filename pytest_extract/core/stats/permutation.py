@@ -175,3 +175,10 @@ class Permutations:
         other = self._exchanged > 0
         ratios = (statistic.sums[0] - statistic.sums[other]) / self._exchanged[other]
         return DropLimits(np.sort(ratios), int(self.lanes - np.count_nonzero(other)))
+
+
+def p_of_rise(cases: Sequence[Runs]) -> float:
+    """Return the p-value that the values of cases rose, over all of them; 1.0 where no two runs of a case differ."""
+    varying = [each for each in cases if each.varies]
+    permutations = Permutations([each.shape for each in varying], [dict(enumerate(varying))])
+    return permutations.p_value(permutations.statistics[0].as_large())

@@ -28,7 +28,7 @@ from pytest_extract.systems import ENGINES, SYSTEMS, SystemColumn, compare_syste
 from pytest_extract.thresholds import rule_text
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.extract_bench import ContentCoverage
+    from pytest_extract.core.aggregate.published import ContentCoverage
 
 _MOST_ROWS: Final = 40
 

@@ -262,8 +262,7 @@ class Document:
         return text
 
     def _read_pages(self) -> tuple[str, ...]:
-        from pytest_extract.documents.pdf import pdf_pages, reader_version
-        from pytest_extract.documents.text_store import stored_pages
+        from pytest_extract.documents.pdf import pdf_pages, reader_version, stored_pages
 
         name = str(self.path or "the document")
         read = partial(pdf_pages, self.bytes, name, max_pages=MAX_PAGES, max_text=MAX_TEXT)

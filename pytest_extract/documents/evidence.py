@@ -10,27 +10,21 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from itertools import accumulate, islice
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.amounts import currency_of
+from pytest_extract.core.metrics.dates import MONTHS, full_year, make_date
+from pytest_extract.core.metrics.equality import is_number
 from pytest_extract.core.metrics.quantity import read_unit
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import FieldPath, Json, Step, iter_leaves, short_repr
 from pytest_extract.documents import Box, Document, DocumentError
-from pytest_extract.documents.notations import (
-    Notation,
-    date_keys,
-    dates_in,
-    number_key,
-    numbers_in,
-    scaled,
-    table_units_in,
-)
 
 __all__ = ("Box", "Evidence", "MatchLevel", "TextLocation", "find_boxes", "find_evidence")
 
@@ -463,3 +457,282 @@ def _folded_character(character: str) -> str:
 def _letters_of(text: str) -> _DerivedText:
     """Keep the letters and digits of a text: neither punctuation, nor spaces, nor hyphens at the end of a line."""
     return _DerivedText((piece[0], piece.start(), piece.end()) for piece in _LETTERS.finditer(text))
+
+
+# --- numbers and dates in a text, in whatever notation, each with the values that it can mean
+
+_SEPARATORS: Final = {"\uff0c": ",", "\uff0e": ".", "\u066c": ",", "\u066b": "."}
+"""Separators of other scripts."""
+_NUMBER: Final = re.compile(
+    rf"(?<!\d)(?:(?<![^\s($€£¥+\-\u2212\u2013])[.,])?\d+(?:[.,'\u2019\u00a0\u202f\u2009{''.join(_SEPARATORS)}]\d+)*"
+)
+_SPACED: Final = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0]\d{3})+(?:[.,]\d+)?(?![\d])")
+_SCALES: Final = {
+    "thousand": 3, "k": 3, "tsd": 3, "mille": 3,
+    "million": 6, "millions": 6, "mm": 6, "mio": 6, "mn": 6, "m": 6, "millionen": 6,
+    "billion": 9, "billions": 9, "bn": 9, "b": 9, "mrd": 9, "milliarden": 9,
+    "trillion": 12, "%": -2, "\uff05": -2, "percent": -2, "per cent": -2, "prozent": -2,
+}  # fmt: skip
+_SCALE: Final = re.compile(
+    rf"[\s\u00a0-]?({'|'.join(sorted(_SCALES, key=len, reverse=True))})(?![^\W\d_])", re.IGNORECASE
+)
+_EXACT: Final = Context(prec=200)
+LONGEST_NUMBER: Final = 40
+"""Digits of the longest number that is looked for."""
+_MONTH: Final = "|".join(sorted(MONTHS, key=len, reverse=True))
+_YEAR: Final = rf"\d{{4}}(?!\d)|\d\d(?!\d|[.,:]\d|\s?[ap]\.?m\b|[\s-]{{1,3}}(?:{_MONTH})(?![^\W\d_]))"
+"""Two digits are a year beside a month in words, unless a time or another date begins with them."""
+_DATE: Final = re.compile(
+    rf"(?<!\d)(?P<iso>\d{{4}}[-/.]\d\d?[-/.]\d\d?|\d{{4}}-\d\d(?![-\d]))(?!\d)"
+    r"|(?<![\d.])(?P<numeric>\d\d?([-/.])\d\d?\3(?:\d{4}|\d\d)|\d\d?\.\s\d\d?\.\s\d{4})(?!\d)"
+    rf"|(?<![^\W_])(?P<month>{_MONTH})\.?[\s-]{{1,3}}(?P<day>\d\d?)(?:st|nd|rd|th)?,?[\s-]{{1,3}}(?P<year>\d{{4}})(?!\d)"
+    rf"|(?<!\d)(?P<day2>\d\d?)(?:st|nd|rd|th|er|\.)?[\s/-]{{0,3}}(?:(?:de|of)\s)?(?P<month2>{_MONTH})[.,]?[\s/-]{{0,3}}(?:(?:de|del)\s)?"
+    rf"(?P<year2>{_YEAR})"
+    rf"|(?<![^\W_])(?P<month3>{_MONTH})[.,]?[\s-]{{1,3}}(?P<year3>\d{{4}})(?!\d)"
+    r"|(?P<han>\d{4}\s?年(?:\s?\d\d?\s?月(?:\s?\d\d?\s?日)?)?)",
+    re.IGNORECASE,
+)
+
+
+class Notation(NamedTuple):
+    """A number or a date in a text: its offsets, and the keys of what it can mean."""
+
+    start: int
+    end: int
+    keys: tuple[str, ...]
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The offsets."""
+        return self.start, self.end
+
+
+def numbers_in(text: str) -> Iterator[Notation]:
+    """Yield the numbers of a text; "1.234" can mean 1234 as well as 1.234, and "5 %" 5 as well as 0.05."""
+    for found in _NUMBER.finditer(text):
+        if found.end() - found.start() > LONGEST_NUMBER:
+            continue
+        keys = _readings(_in_ascii(found[0]))
+        if not keys:  # a date or a section's number: each of its parts is a number
+            for each in re.finditer(r"\d+", found[0]):
+                start = found.start() + each.start()
+                yield Notation(start, start + len(each[0]), (_key(_in_ascii(each[0])),))
+            continue
+        scale = _SCALE.match(text, found.end())
+        yield Notation(*found.span(), keys)
+        if scale is not None:
+            power = _SCALES[scale[1].lower()]
+            yield Notation(found.start(), scale.end(), tuple(scaled(key, power) for key in keys))
+    for found in _SPACED.finditer(text):
+        number = re.sub(r"[^\d.]", "", _in_ascii(found[0]).replace(",", "."))
+        yield Notation(*found.span(), (_key(number),))
+
+
+_TABLE_UNITS: Final = {"thousands": 3, "millions": 6, "billions": 9, "tsd": 3, "mio": 6, "mrd": 9, "000": 3, "000s": 3}
+_TABLE_UNIT: Final = re.compile(
+    r"(?:\bin\s+(?:[A-Z$€£]{1,4}\s?)?|[$€£(']\s?)(?P<unit>thousands|millions|billions|tsd|mio|mrd|000s?)\b",
+    re.IGNORECASE,
+)
+
+
+def table_units_in(text: str) -> Iterator[Notation]:
+    """Yield the places that say in which unit tables are ("in millions"), with the unit as a number."""
+    for found in _TABLE_UNIT.finditer(text):
+        yield Notation(*found.span("unit"), (scaled("1", _TABLE_UNITS[found["unit"].lower()]),))
+
+
+def _readings(token: str) -> tuple[str, ...]:
+    """Return what digits with separators can mean; nothing if they are no number."""
+    if token[0] in ".,":
+        return (_key(f"0.{token[1:]}"),) if token[1:].isdecimal() else ()
+    separators = [each for each in token if not each.isdecimal()]
+    if not separators:
+        return (_key(token),)
+    groups = re.split(r"\D", token)
+    *before, last = separators
+    grouped = all(len(group) == 3 for group in groups[1:]) and len(groups[0]) <= 3 and len(set(separators)) == 1
+    indian = (
+        len(groups) > 2 and len(groups[-1]) == 3 and all(len(g) == 2 for g in groups[1:-1]) and {*separators} == {","}
+    )
+    keys = [_key("".join(groups))] if grouped or indian else []
+    inner = all(len(group) == 3 for group in groups[1:-1]) and len(set(before)) < 2 and last not in before
+    inner = inner or (all(len(group) == 2 for group in groups[1:-2]) and len(groups) > 3 and len(groups[-2]) == 3)
+    if inner and last in ".," and not (keys and groups[-1] == "000"):  # nobody writes 17 as 17,000
+        keys.append(_key(f"{''.join(groups[:-1])}.{groups[-1]}"))
+    return tuple(dict.fromkeys(keys))
+
+
+def _in_ascii(token: str) -> str:
+    """Return digits and separators of any script as those of ASCII."""
+    if token.isascii():
+        return token
+    return "".join(str(int(each)) if each.isdecimal() else _SEPARATORS.get(each, each) for each in token)
+
+
+def _key(number: str) -> str:
+    """Return the one spelling of a decimal number: without zeros that say nothing."""
+    whole, _, part = number.partition(".")
+    whole, part = whole.lstrip("0") or "0", part.rstrip("0")
+    return f"{whole}.{part}" if part else whole
+
+
+def scaled(key: str, power: int) -> str:
+    """Return the key of a number times a power of ten."""
+    return _key(f"{Decimal(key).scaleb(power, _EXACT):f}")
+
+
+def number_key(value: Json) -> str | None:
+    """Return the key of a number, without its sign; None for a value that is none, or too long."""
+    if not is_number(value) or (isinstance(value, int) and value.bit_length() > LONGEST_NUMBER * 4):
+        return None
+    text = f"{Decimal(repr(value)):f}".removeprefix("-")
+    return _key(text) if text[0].isdecimal() and len(text) <= 2 * LONGEST_NUMBER else None
+
+
+def dates_in(text: str) -> Iterator[Notation]:
+    """Yield the dates of a text: numeric ones in any order of day and month, and ones with the month as a word."""
+    for found in _DATE.finditer(text):
+        keys = tuple(dict.fromkeys(_date_keys(found)))
+        if keys:
+            yield Notation(*found.span(), keys)
+
+
+def _date_keys(found: re.Match[str]) -> Iterator[str]:
+    if (numeric := found["numeric"]) is not None:
+        one, other, year = map(int, re.split(r"[-/.]", numeric))
+        yield from _day_key(year, other, one)
+        yield from _day_key(year, one, other)
+    elif (whole := found["iso"] or found["han"]) is not None:
+        parts = [int(part) for part in re.findall(r"\d+", whole)]
+        if len(parts) > 1 or found["iso"]:
+            yield from _day_key(*parts)
+    elif found["month3"] is not None:
+        yield from _day_key(int(found["year3"]), MONTHS[found["month3"].lower()])
+    else:
+        suffix = "" if found["month"] is not None else "2"
+        year_text, month_text, day_text = (found[f"{name}{suffix}"] for name in ("year", "month", "day"))
+        yield from _day_key(int(year_text), MONTHS[month_text.lower()], int(day_text))
+
+
+def _day_key(year: int, month: int, day: int | None = None) -> Iterator[str]:
+    found = make_date(full_year(year) if year < 100 else year, month, day)
+    if found is not None:
+        yield found.text
+
+
+def date_keys(text: str) -> tuple[str, ...]:
+    """Return what a text can mean that is a date and nothing else, as `2024-03-15` or `2024-03`; () for others."""
+    text = text.strip()
+    if len(text) > 60:
+        return ()
+    found = _DATE.match(text)
+    if found is None:
+        return ()
+    rest = text[found.end() :]
+    if rest and not re.fullmatch(r"[T ]\d\d?:\d\d.{0,20}", rest):
+        return ()
+    return tuple(dict.fromkeys(_date_keys(found)))
+
+
+# --- lines that look like the rows of a list, and that none of its rows is read from
+#
+# It needs no gold: a table of twenty lines of which an output has eighteen is seen by the shape of the lines.
+
+_MOST_LINES: Final = 200
+_NUMBER_WORD: Final = re.compile(r"[^\w\s]{0,3}\d[\d.,'/:-]*[^\w\s]{0,2}[A-Za-z]{0,3}")
+_NEAR: Final = 3
+"""Lines that may stand between two rows: the second line of a cell, a heading."""
+_LEAST_ROWS: Final = 3
+_LEAST_VALUES: Final = 2
+_LEAST_SHARE: Final = 0.25
+
+
+class RowLine(NamedTuple):
+    """A line of a document: its page, None where there are none, its number on that from 1, and its text."""
+
+    page: int | None
+    number: int
+    text: str
+
+
+def lines_without_row(document: Document, rows: Sequence[Json], others: Sequence[Json] = ()) -> list[RowLine]:
+    """Return the lines near those of the rows that have their shape and belong to no row; empty where that is unclear.
+
+    `others`: rows of other lists, and texts of single fields, whose lines belong to them. A row belongs to the line
+    that holds most of its values, at least two. The shape of a line is its sequence of numbers and words. Raises
+    DocumentError for a document without text.
+    """
+    lines = [
+        RowLine(page if len(document.pages) > 1 else None, number, text)
+        for page, content in enumerate(document.pages, start=1)
+        for number, text in enumerate(content.split("\n"), start=1)
+    ]
+    places = {(line.page, line.number): index for index, line in enumerate(lines)}
+    taken = {place for row in rows if (place := _line_of(document, row, places)) is not None}
+    shapes = Counter(_shape(lines[index].text) for index in taken)
+    usual = {shape for shape, count in shapes.items() if count >= max(2, _LEAST_SHARE * len(taken)) and len(shape) > 1}
+    if len(taken) < _LEAST_ROWS or not usual:
+        return []
+    alike = [index for index, line in enumerate(lines) if index in taken or _shape(line.text) in usual]
+    near = set(taken)
+    for order in (alike, alike[::-1]):  # down from each row, then up
+        for index in order:
+            if not near.isdisjoint(range(index - _NEAR, index + _NEAR + 1)):
+                near.add(index)
+    missing = near - taken
+    for other in others if missing else ():
+        if isinstance(other, str):
+            missing -= set(_lines_with(document, other, places))
+        else:
+            missing.discard(_line_of(document, other, places))
+    return [lines[index] for index in sorted(missing)]
+
+
+def _line_of(document: Document, row: Json, places: dict[tuple[int | None, int], int]) -> int | None:
+    counts: Counter[int] = Counter()
+    for _, value in iter_leaves(row):
+        counts.update(set(_lines_with(document, value, places)))
+    best, count = next(iter(counts.most_common(1)), (None, 0))
+    return best if count >= _LEAST_VALUES else None
+
+
+def _lines_with(document: Document, value: Json, places: dict[tuple[int | None, int], int]) -> list[int]:
+    evidence = find_evidence(document, value, most=_MOST_LINES, nearest=False)
+    return [] if evidence is None else [places[each.page, each.line] for each in evidence.locations]
+
+
+def _shape(line: str) -> tuple[str, ...]:
+    kinds = ["number" if _NUMBER_WORD.fullmatch(word) else "word" for word in line.split()]
+    return tuple(kind for index, kind in enumerate(kinds) if kind == "number" or kinds[index - 1 : index] != ["word"])
+
+
+_MOST_SHOWN: Final = 3
+_WIDTH: Final = 60
+
+
+def more_rows(document: Document, value: Json) -> Iterator[tuple[FieldPath, str]]:
+    """Yield the lists of a value for which the document shows more rows, with a sentence that names the lines."""
+    lists = [*_lists_of_rows(value)]
+    single = [leaf for place, leaf in iter_leaves(value) if not any(isinstance(step, int) for step in place)]
+    texts = [leaf for leaf in single if isinstance(leaf, str) and " " in leaf.strip()]  # one word may be in every row
+    for path, rows in lists:
+        others = [row for _, other in lists if other is not rows for row in other]
+        lines = lines_without_row(document, rows, [*texts, *others]) if len(rows) >= _LEAST_ROWS else []
+        if lines:
+            named = [
+                f"{'' if line.page is None else f'page {line.page}, '}line {line.number} "
+                f"{short_repr(' '.join(line.text.split()), _WIDTH)}"
+                for line in lines[:_MOST_SHOWN]
+            ]
+            more = f", and {len(lines) - _MOST_SHOWN} more" if len(lines) > _MOST_SHOWN else ""
+            verb = "1 more line looks like one" if len(lines) == 1 else f"{len(lines)} more lines look like some"
+            yield FieldPath(path), f"has {len(rows)} rows; {verb}: {'; '.join(named)}{more}"
+
+
+def _lists_of_rows(value: Json, path: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], list[Json]]]:
+    """Yield the lists that hold objects, with their places."""
+    if isinstance(value, list) and any(isinstance(row, dict) for row in value):
+        yield path, value
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, part in parts:
+        yield from _lists_of_rows(part, (*path, step))

@@ -1,4 +1,4 @@
-"""Text, places and images of the pages of a PDF (extra `pdf`).
+"""Text, places and images of the pages of a PDF (extra `pdf`), and texts kept between runs.
 
 A hostile PDF can make PDFium take any memory and time, or end the process. So a child process reads all PDFs, within
 limits. It starts with the first PDF and serves many, one at a time: PDFium is not safe to call from several threads.
@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import atexit
 import io
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Any, Final, Literal, NamedTuple
+from pathlib import Path
+from typing import IO, Any, Final, Literal, NamedTuple
 
 from pytest_extract.core.results import FailureKind
 from pytest_extract.documents.base import Box, DocumentError
-from pytest_extract.documents.pdf_child import ChildEnded, read_message, write_message
+from pytest_extract.errors import NotWritten
+from pytest_extract.files import read_regular_text, write_atomic
 
 CPU_SECONDS: Final = 20
 """Processor time for a PDF; a page that is rendered adds SECONDS_PER_IMAGE."""
@@ -34,7 +40,7 @@ _MOST_READ: Final = 100
 _START: Final = """
 import sys
 sys.path += sys.argv[1:]
-from pytest_extract.documents.pdf_child import answer_questions
+from pytest_extract.documents.pdf import answer_questions
 answer_questions()
 """
 
@@ -228,3 +234,162 @@ def page_png(data: bytes, name: str, page: int, *, width: int = 1_000) -> bytes:
     if not images:
         raise DocumentError(f"{name}: the image of page {page + 1} takes more than {_MOST_BYTES:,} bytes")
     return images[0].data
+
+
+# --- the process that reads PDFs
+
+
+class ChildEnded(Exception):
+    """The other process ended."""
+
+
+def write_message(to: IO[bytes], head: dict[str, Any], data: bytes) -> None:
+    """Write a message: a line of JSON with the number of bytes that follow it."""
+    to.write(json.dumps({**head, "bytes": len(data)}).encode("ascii") + b"\n" + data)
+    to.flush()
+
+
+def read_message(source: IO[bytes]) -> tuple[dict[str, Any], bytes]:
+    """Read a message. Raises ChildEnded at the end of the stream."""
+    line = source.readline()
+    if not line.endswith(b"\n"):
+        raise ChildEnded
+    head = json.loads(line)
+    data = source.read(head["bytes"])
+    if len(data) < head["bytes"]:
+        raise ChildEnded
+    return head, data
+
+
+def answer_questions() -> None:
+    """Answer questions until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the other one decides
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a library prints is no answer
+    while True:
+        try:
+            question, data = read_message(sys.stdin.buffer)
+        except ChildEnded:
+            return
+        write_message(answers, *_work(question, data))
+
+
+def _work(question: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    from pytest_extract.documents import pdfium
+
+    _limit(question["seconds"], question["memory"])
+    name = question["name"]
+    try:
+        work = getattr(pdfium, question["what"])
+        found, blob = work(data, name, **question["arguments"])
+    except DocumentError as error:
+        return {"error": str(error), "kind": error.kind}, b""
+    except MemoryError:
+        os._exit(1)
+    except Exception as error:  # noqa: BLE001 - of libraries, about a file that anybody may have made
+        wrong = f"{name}: is not a readable PDF: {type(error).__name__}: {error}"
+        return {"error": wrong, "kind": FailureKind.EXTRACTOR_ERROR}, b""
+    return {"answer": found}, blob
+
+
+def _limit(seconds: int, memory: int) -> None:
+    """Limit this process from now on: the seconds come on top of those that it has used."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    limits = (
+        (resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds),
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CORE, 0),  # a PDF that ends this process leaves no file behind
+    )
+    for kind, wanted in limits:
+        most = resource.getrlimit(kind)[1]
+        soft = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        with suppress(OSError, ValueError):  # a system that does not know this limit
+            resource.setrlimit(kind, (soft, most))
+
+
+# --- texts kept between runs, by the digest of the file: reading a long one takes half a second of CPU
+
+VERSION: Final = 1
+"""Changes whenever we make another text of what the reader gives."""
+MOST_STORED_BYTES: Final = 500_000_000
+"""Size of the folder from which on the texts that were not used for longest are removed."""
+FOLDER: Final = "extract-texts"
+"""Name of the folder in pytest's cache directory."""
+
+
+class TextStore:
+    """A folder with a file for each PDF, the texts of its pages; any of them may be deleted.
+
+    A key is the digest of the PDF with the version of what reads it.
+    """
+
+    def __init__(self, folder: Callable[[], Path]) -> None:
+        self._make_folder = folder
+        self._is_tidied = False
+
+    @cached_property
+    def _folder(self) -> Path:
+        return self._make_folder()
+
+    def read(self, key: str) -> tuple[str, ...] | None:
+        """Return the stored pages; None if there are none, or none of this version."""
+        path = self._path(key)
+        try:
+            pages = json.loads(read_regular_text(path))
+        except (OSError, ValueError):
+            return None
+        if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):
+            return None
+        with suppress(OSError):  # its last use
+            os.utime(path)
+        return tuple(pages)
+
+    def write(self, key: str, pages: tuple[str, ...]) -> None:
+        """Store the pages of a PDF; a folder that cannot be written stores nothing."""
+        with suppress(NotWritten):
+            write_atomic(self._path(key), json.dumps(pages))
+            if not self._is_tidied:
+                self._is_tidied = True
+                self._remove_oldest()
+
+    def _path(self, key: str) -> Path:
+        return self._folder / f"{key}-{VERSION}.json"
+
+    def _remove_oldest(self) -> None:
+        with suppress(OSError):
+            files = sorted(
+                (found.stat().st_mtime, found.stat().st_size, found) for found in self._folder.glob("*.json")
+            )
+            size = sum(each for _, each, _ in files)
+            for used, own, path in files:
+                if size <= MOST_STORED_BYTES or used > time.time() - 60:
+                    break
+                path.unlink(missing_ok=True)
+                size -= own
+
+
+_store: TextStore | None = None
+
+
+def use_text_store(folder: Callable[[], Path] | None) -> None:
+    """Keep the texts of PDFs from now on, in this process; None: keep none.
+
+    `folder` makes the folder and returns it; it is called for the first PDF, so that a run without one makes none.
+    """
+    global _store  # noqa: PLW0603  # one folder a process, as pytest has one cache directory
+    _store = None if folder is None else TextStore(folder)
+
+
+def stored_pages(key: str, read: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the stored pages of the PDF with this key, or read and store them."""
+    if _store is None:
+        return read()
+    pages = _store.read(key)
+    if pages is None:
+        pages = read()
+        _store.write(key, pages)
+    return pages

@@ -23,8 +23,7 @@ from pytest_extract.core.results import Failure, FailureKind, Status
 from pytest_extract.core.schema.annotations import Dialect
 from pytest_extract.core.values import ROOT, FieldPath, Json, canonical_json, iter_leaves, pattern_of
 from pytest_extract.documents import DocumentError
-from pytest_extract.documents.evidence import Evidence, TextLocation, find_evidence
-from pytest_extract.documents.row_lines import more_rows
+from pytest_extract.documents.evidence import Evidence, TextLocation, find_evidence, more_rows
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.extraction.recordings import CaseInputs, read_recording, recording_files
 from pytest_extract.golds.changes import changed_leaves

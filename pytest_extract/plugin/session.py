@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_extract.core.case_result import CaseResult, Spending, Variant
-from pytest_extract.documents.text_store import FOLDER, use_text_store
+from pytest_extract.documents.pdf import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError, NotWritten, StoreError
 from pytest_extract.extraction.call import LOOP_THREAD
 from pytest_extract.files import check_file, check_folder

@@ -219,7 +219,7 @@ class GoldWriter:
 
 def _more_rows(case: Case, value: Json) -> Iterator[str]:
     """Yield a sentence for each list of a draft for which the document shows more rows."""
-    from pytest_extract.documents.row_lines import more_rows
+    from pytest_extract.documents.evidence import more_rows
 
     with suppress(DocumentError):  # a scan shows none
         yield from (f"{path} {text}" for path, text in more_rows(case.document, value))

@@ -8,9 +8,10 @@ import os
 import pytest
 
 from pytest_extract.core.values import iter_leaves
-from pytest_extract.documents import Document, DocumentError, text_store
+from pytest_extract.documents import Document, DocumentError
+from pytest_extract.documents import pdf as pdf_module
 from pytest_extract.documents.evidence import find_boxes, find_evidence
-from pytest_extract.documents.text_store import TextStore, use_text_store
+from pytest_extract.documents.pdf import TextStore, use_text_store
 from tests.shared_data import shared
 from tests.small_pdf import small_pdf
 
@@ -137,10 +138,10 @@ def test_a_text_is_read_where_nothing_can_be_kept(tmp_path, pdf):
 
 
 def test_texts_that_were_not_used_for_longest_are_removed(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_store, "MOST_STORED_BYTES", 250)
+    monkeypatch.setattr(pdf_module, "MOST_STORED_BYTES", 250)
     store = TextStore(lambda: tmp_path)
     for number in range(4):
         (tmp_path / f"{number}.json").write_text("x" * 100, encoding="utf-8")
         os.utime(tmp_path / f"{number}.json", (number, number))
     store.write("new", ("page",))
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["2.json", "3.json", f"new-{text_store.VERSION}.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2.json", "3.json", f"new-{pdf_module.VERSION}.json"]

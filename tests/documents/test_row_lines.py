@@ -8,7 +8,7 @@ import pytest
 
 from pytest_extract.cli import main
 from pytest_extract.documents import Document
-from pytest_extract.documents.row_lines import lines_without_row, more_rows
+from pytest_extract.documents.evidence import lines_without_row, more_rows
 
 TEXT = """Invoice 4711 of 2026-01-02
 Pos Article Qty Price Total

@@ -30,11 +30,9 @@ from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, short_repr, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, open_regular
-from pytest_extract.parquet import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of
 from pytest_extract.redact import clean_message
-from pytest_extract.results import write_results
-from pytest_extract.run_case import undecided_text
-from pytest_extract.thresholds import Requirements, breaches_of, thresholds_of, with_bounded_measures
+from pytest_extract.results import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, write_results
+from pytest_extract.run_case import Requirements, breaches_of, thresholds_of, undecided_text, with_bounded_measures
 
 __all__ = [
     "BulkScorer",

@@ -69,7 +69,7 @@ class Gold:
         from pytest_extract.core.gates import GateConfig
         from pytest_extract.core.options import split_keywords
         from pytest_extract.core.scorer import compile_schema
-        from pytest_extract.thresholds import thresholds_of
+        from pytest_extract.run_case import thresholds_of
 
         self.value = json_argument("gold", value)
         keywords["accept"] = checked_argument("accept", keywords.get("accept"))
@@ -120,7 +120,7 @@ class Gold:
     def check(self, output: object) -> tuple[Score, tuple[Breach, ...]]:
         """Score an output; return the score and every bound that it misses."""
         from pytest_extract.extraction.call import as_extraction
-        from pytest_extract.thresholds import Requirements, breaches_of
+        from pytest_extract.run_case import Requirements, breaches_of
 
         extraction = as_extraction(output, gold=self.value)
         score = self._score(extraction)
@@ -135,7 +135,7 @@ class Gold:
         return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
 
     def _score(self, extraction: Extraction) -> Score:
-        from pytest_extract.thresholds import with_bounded_measures
+        from pytest_extract.run_case import with_bounded_measures
 
         options = replace(self._options, finish_reason=extraction.finish_reason, reported=extraction.reported)
         score = self._scorer.score_text(self.value, extraction.output, options)

@@ -16,8 +16,7 @@ from pytest_extract.bulk import BulkScorer, read_table, result_schema, score_rec
 from pytest_extract.cli import main
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.results import FailureKind
-from pytest_extract.parquet import results_of
-from pytest_extract.results import read_results, write_results
+from pytest_extract.results import read_results, results_of, write_results
 from tests.bulk_metrics import fragile, ibm_judge
 
 LINE = {"type": "object", "properties": {"sku": {"type": "string"}, "price": {"type": "number"}}}

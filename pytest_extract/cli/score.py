@@ -24,8 +24,8 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
 from pytest_extract.report.lines import safe, safe_prose, score_number, shorten
 from pytest_extract.report.values import show
+from pytest_extract.run_case import rule_text
 from pytest_extract.systems import ENGINES, SYSTEMS, SystemColumn, compare_systems
-from pytest_extract.thresholds import rule_text
 
 if TYPE_CHECKING:
     from pytest_extract.core.aggregate.published import ContentCoverage

@@ -2,11 +2,245 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
 
-from pytest_extract.cases.keys import renewed_schema
-from pytest_extract.docs.reference import PAGES, page_text
+from pytest_extract.cases.keys import case_file_schema, renewed_schema
+from pytest_extract.cli.explain import metrics_manual
+from pytest_extract.core.measures import MEASURES, Measure
+from pytest_extract.core.metrics import METRICS
+from pytest_extract.core.mistakes.table import MISTAKE_KINDS
+from pytest_extract.core.transforms import TRANSFORMS
+from pytest_extract.core.values import Json
 from pytest_extract.files import write_atomic
+from pytest_extract.plugin.options import OPTION_GROUPS, Option
+
+_WRITTEN: Final = "`python -m pytest_extract.docs` writes this page from the code."
+
+_OPTIONS: Final = f"""\
+# Options
+
+{_WRITTEN} `pytest --help` shows the same options.
+An option of the command line wins over its ini twin. The ini twin belongs in `pytest.ini`, in `[pytest]` of `tox.ini`
+or in `[tool.pytest.ini_options]` of `pyproject.toml`; a repeatable one takes one value a line. With pytest 9 it may
+stand in `[tool.pytest]` or in `pytest.toml`, too: as a number, a boolean, a list or a text. A relative path on the
+command line starts at the current folder, one in the ini file at pytest's root folder. All wrong values are reported at
+once, before the first call, with exit status 4.
+"""
+
+_MEASURES: Final = f"""\
+# Measures
+
+{_WRITTEN} A measure is a number from 0 to 1 for one
+output; [scoring](scoring.md) explains the results and gates under it. Unless its row says otherwise, higher is better,
+and `thresholds` of a [case](case-keys.md) and of the suite (`extract_suite_thresholds`) can bound it. The last column
+is the measure's name in the rows that the published program writes.
+
+```python
+>>> from pytest_extract import score
+>>> invoice = {{"type": "object", "properties": {{"total": {{"type": "number"}}, "paid": {{"type": "boolean"}}}}}}
+>>> measures = score(invoice, {{"total": 30, "paid": True}}, {{"total": 30, "paid": False}}).measures
+>>> measures["pass_rate"], measures["value_accuracy"], measures["strict"]
+(0.5, 0.5, 0.0)
+
+```
+"""
+
+_CASE_KEYS: Final = f"""\
+# Case keys
+
+{_WRITTEN} [Case files](cases.md) explains how files,
+paths and defaults work; `pytest-extract schema print` prints the JSON Schema behind this page, for completion in an
+editor. The keys that are needed most often come first.
+"""
+
+
+_MISTAKES: Final = f"""\
+# Kinds of mistakes
+
+{_WRITTEN} A failing field gets the name of the first kind of this table that explains it:
+no model is asked, and no score changes. Names stand in the diff, in `score.mistakes`, in results files and in the CSV
+report; the summary counts them, and `pytest-extract report RESULTS.jsonl --by mistake` does by model.
+
+```python
+>>> from pytest_extract import score
+>>> schema = {{"type": "object", "properties": {{"total": {{"type": "number"}}, "due": {{"type": "string"}}}}}}
+>>> wrong = score(schema, {{"total": 1109, "due": "2024-03-04"}}, {{"total": 1190, "due": "2024-04-03"}})
+>>> for mistake in wrong.mistakes:
+...     print(*mistake.paths, mistake.kind, mistake.text, sep=" | ")
+due | day_and_month | day and month were swapped
+total | wrong_digits | the digits 0 and 9 were swapped
+
+```
+
+Runs of cases look values up in the text of the document, so that a value that stands elsewhere is named before its
+characters are compared. Of more than 1,000 wrong values of one output the first 1,000 are named;
+`report --by mistake` counts the others as `(not named)`.
+"""
+
+
+def mistakes_page() -> Iterator[str]:
+    """Yield the lines of `mistakes.md`."""
+    yield from _MISTAKES.split("\n")
+    yield from _table(
+        ("kind", "meaning", "example"),
+        (
+            (f"`{each.name}`", each.doc, f"{_code(each.example.gold)} → {_code(each.example.extracted)}")
+            for each in MISTAKE_KINDS.values()
+        ),
+    )
+
+
+def _code(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    quote = "``" if "`" in text else "`"
+    return f"{quote}{text}{quote}" if len(text) <= _LONGEST_CODE else f"{quote}{text[:_LONGEST_CODE]}…{quote}"
+
+
+_LONGEST_CODE: Final = 200
+
+
+def options_page() -> Iterator[str]:
+    """Yield the lines of `options.md`."""
+    yield from _OPTIONS.split("\n")
+    for title, options in OPTION_GROUPS.items():
+        yield from (f"## {title.capitalize()}", "")
+        yield from _table(("option", "ini twin", "default", "meaning"), map(_option_row, options))
+
+
+def _option_row(option: Option) -> tuple[str, ...]:
+    value = "" if option.is_switch else f"={option.metavar}" if option.alone is None else f"[={option.metavar}]"
+    flag = f"`--extract-{option.name}{value}`" if option.command_line else ""
+    default = "" if option.shown_default is None else f"`{option.shown_default}`"
+    return flag, f"`{option.dest}`" if option.ini else "", default, option.help
+
+
+def measures_page() -> Iterator[str]:
+    """Yield the lines of `measures.md`."""
+    yield from _MEASURES.split("\n")
+    yield from _table(("measure", "reported by", "value", "published as"), map(_measure_row, MEASURES.values()))
+
+
+def _measure_row(measure: Measure) -> tuple[str, ...]:
+    column = f"`{measure.column}`" if measure.column else ""
+    return f"`{measure.name}`", ", ".join(measure.systems), measure.doc, column
+
+
+def case_keys_page() -> Iterator[str]:
+    """Yield the lines of `case-keys.md`."""
+    schema = json.loads(case_file_schema())
+    keys, definitions = schema["properties"], schema["$defs"]
+    own = definitions["case"]["properties"]
+    yield from _CASE_KEYS.split("\n")
+    yield from ("## Keys of a case", "", "A case needs `document`, `documents` or `text`, and `schema` and `gold`.", "")
+    yield from _table(("key", "value", "meaning"), (_key_row(key, part, definitions) for key, part in own.items()))
+    yield from ("## Keys of a file with several cases", "")
+    several = {key: part for key, part in keys.items() if key not in own}
+    yield from _table(("key", "value", "meaning"), (_key_row(key, part, definitions) for key, part in several.items()))
+    for key in own:
+        for place, parts in _nested(key, definitions[key]):
+            yield from (f"## Keys of `{place}`", "")
+            if place == "thresholds":
+                yield from ("Each of the [measures](measures.md), with a number from 0 to 1, and:", "")
+            rows = (_key_row(name, part, definitions) for name, part in parts.items() if name not in MEASURES)
+            yield from _table(("key", "value", "meaning"), rows)
+
+
+def _key_row(key: str, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> tuple[str, ...]:
+    target = part.get("$ref", "").rpartition("/")[2]
+    whole = {**definitions.get(target, {}), **part}
+    return f"`{key}`", _kind(part, definitions), whole["description"]
+
+
+def _nested(place: str, part: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield each mapping with keys of its own inside a key's value: where it belongs, and its keys."""
+    if "properties" in part:
+        yield place, part["properties"]
+        for key, below in part["properties"].items():
+            yield from _nested(f"{place}.{key}", below)
+    for choice in part.get("anyOf", ()):
+        yield from _nested(place, choice)
+    if isinstance(part.get("items"), dict):
+        yield from _nested(f"{place}[]", part["items"])
+    if isinstance(part.get("additionalProperties"), dict):
+        yield from _nested(f"{place}.FIELD", part["additionalProperties"])
+
+
+_KINDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "string": "text",
+        "integer": "whole number",
+        "number": "number",
+        "boolean": "boolean",
+        "object": "mapping",
+        "array": "list",
+        "null": "null",
+    }
+)
+"""Type in JSON Schema -> the word for it."""
+
+
+def _kind(part: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
+    """Return in words which values a schema takes."""
+    if "$ref" in part:
+        name = part["$ref"].rpartition("/")[2]
+        return name if name in {"path", "case"} else _kind(definitions[name], definitions)
+    if "enum" in part:
+        return _either(f"`{word}`" for word in part["enum"])
+    if "anyOf" in part:
+        return _either(_kind(choice, definitions) for choice in part["anyOf"])
+    names = part["type"] if isinstance(part["type"], list) else [part["type"]]
+    inside = part.get("items", part.get("additionalProperties"))
+    if isinstance(inside, dict) and len(names) == 1:
+        joint = "of" if names == ["array"] else "to"
+        return f"{_KINDS[names[0]]} {joint} {_kind(inside, definitions)}"
+    return _either(_KINDS[name] for name in names) + _limits(part)
+
+
+def _either(choices: Iterable[str]) -> str:
+    words = list(dict.fromkeys(choices))
+    if any(" or " in word for word in words):
+        return ", or ".join(words)
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _limits(part: Mapping[str, Any]) -> str:
+    words = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to"}
+    return "".join(f" {word} {part[name]}" for name, word in words.items() if name in part)
+
+
+def metrics_page() -> Iterator[str]:
+    """Yield the lines of `metrics.md`."""
+    yield from metrics_manual([*METRICS, *TRANSFORMS])
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+    yield ""
+
+
+PAGES: Final[Mapping[str, Callable[[], Iterator[str]]]] = MappingProxyType(
+    {
+        "options.md": options_page,
+        "measures.md": measures_page,
+        "case-keys.md": case_keys_page,
+        "metrics.md": metrics_page,
+        "mistakes.md": mistakes_page,
+    }
+)
+"""File of a reference page -> the function that yields its lines."""
+
+
+def page_text(name: str) -> str:
+    """Return the text of a reference page."""
+    return "\n".join(PAGES[name]()) + "\n"
+
 
 if __name__ == "__main__":
     write_atomic(Path(__file__).parents[1] / "cases" / "case.schema.json", renewed_schema())

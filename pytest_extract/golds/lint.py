@@ -29,8 +29,8 @@ from pytest_extract.extraction.recordings import CaseInputs, read_recording, rec
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
+from pytest_extract.run_case import Requirements, breaches_of, cannot_fail, cannot_fail_text, with_bounded_measures
 from pytest_extract.systems import SYSTEM_OF_DIALECT, not_published
-from pytest_extract.thresholds import Requirements, breaches_of, cannot_fail, cannot_fail_text, with_bounded_measures
 
 if TYPE_CHECKING:
     from pytest_extract.core.score import Score

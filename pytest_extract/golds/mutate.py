@@ -20,7 +20,7 @@ from pytest_extract.core.values import Json, canonical_json, iter_leaves, patter
 from pytest_extract.golds.changes import replaced
 from pytest_extract.golds.lint import LintFinding, case_warning
 from pytest_extract.report.values import show
-from pytest_extract.thresholds import Requirements, breaches_of, with_bounded_measures
+from pytest_extract.run_case import Requirements, breaches_of, with_bounded_measures
 
 
 def _edited(edit: Callable[[str], str]) -> Callable[[Json], Json]:

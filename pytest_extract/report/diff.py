@@ -47,7 +47,7 @@ from pytest_extract.report.lines import (
 from pytest_extract.report.totals import BY_EMPTINESS, NO_VALUES, EmptyPasses, order_text, uncompared_places
 from pytest_extract.report.value_diff import container_difference, first_difference, look_alike_text, value_difference
 from pytest_extract.report.values import WHOLE, show
-from pytest_extract.thresholds import results_without, rule_text
+from pytest_extract.run_case import results_without, rule_text
 
 SEEN: Final = "texts differ from"
 """Prefix of reasons that the marked characters make redundant."""

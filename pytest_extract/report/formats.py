@@ -62,13 +62,13 @@ def _write_results(path: Path, run: RunReport) -> None:
 
 
 def _write_parquet(path: Path, run: RunReport) -> None:
-    from pytest_extract.parquet import write_parquet
+    from pytest_extract.results import write_parquet
 
     write_parquet(path, run.results)
 
 
 def _find_pyarrow() -> object:
-    from pytest_extract.parquet import import_pyarrow
+    from pytest_extract.results import import_pyarrow
 
     return import_pyarrow()
 

@@ -45,7 +45,7 @@ from pytest_extract.report.totals import (
     worst_patterns,
     wrong_count,
 )
-from pytest_extract.thresholds import cannot_fail_text
+from pytest_extract.run_case import cannot_fail_text
 
 if TYPE_CHECKING:
     from pytest_extract.core.mistakes.output import NamingLimit

@@ -72,7 +72,6 @@ changed changed.inputs
 report report.confidence report.findings report.formats report.lines report.summary report.totals report.values
 results run_case
 schema_tools
-thresholds
 """
 """What a passing case may load outside of `core`; another module is imported at its point of use, or has its reason."""
 

@@ -258,7 +258,7 @@ class Document:
         if self.media_type in ("text/html", "application/xhtml+xml"):
             from pytest_extract.documents.text import html_text
 
-            return html_text(text)
+            return html_text(text, str(self.path or "the document"))
         return text
 
     def _read_pages(self) -> tuple[str, ...]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeAlias
+
+from pytest_extract.documents.base import DocumentError
 
 _BOMS: Final = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -18,6 +20,8 @@ _DECLARED = re.compile(
     rb"""(?:<meta[^>]{0,200}charset|<\?xml[^>]{0,200}encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE
 )
 _HEAD: Final = 4096
+_OF_PAGES: Final = re.compile(r"cp(125\d|8\d\d|9\d\d)|iso(8859-|2022_).+|koi8-.|gb.+|big5.*|euc_.+|shift_jis.*|mac-.+")
+"""Codecs of Python in which pages are written; its others are no texts, or show ASCII otherwise."""
 
 
 def decode(data: bytes) -> tuple[str, str]:
@@ -34,146 +38,95 @@ def decode(data: bytes) -> tuple[str, str]:
         pass
     declared = _DECLARED.search(data[:_HEAD])
     if declared is not None:
-        name = declared[1].decode("ascii")
         try:
-            # An encoding of pages shows ASCII, in which it is declared, as it is.
-            if _is_of_pages(name) and declared[0].decode(name) == declared[0].decode("latin-1"):
-                return data.decode(name), codecs.lookup(name).name
-        except ValueError:  # of every kind: codecs raise more than UnicodeDecodeError
+            encoding = codecs.lookup(declared[1].decode("ascii")).name
+            if _OF_PAGES.fullmatch(encoding):
+                return data.decode(encoding), encoding
+        except (LookupError, ValueError):
             pass
     return data.decode("latin-1"), "latin-1"
 
 
-_NOT_OF_PAGES: Final = frozenset(
-    ("charmap", "idna", "mbcs", "oem", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7")
-)
-"""Codecs of Python from and to text that no page is written in, or that read it differently on each machine."""
-
-
-def _is_of_pages(name: str) -> bool:
-    try:
-        codec = codecs.lookup(name)
-    except (LookupError, ValueError):
-        return False
-    is_text = codec._is_text_encoding  # noqa: SLF001 - keeps `hex`, `zip` and their like out
-    return is_text and codec.name.replace("_", "-") not in _NOT_OF_PAGES
-
-
-_DROPPED: Final = frozenset(("script", "style", "template", "head"))
+_HIDDEN: Final = frozenset(("script", "style", "template"))
 _BLOCKS: Final = frozenset(
     (
-        "address", "article", "aside", "blockquote", "body", "caption", "dd", "details", "div", "dl", "dt", "fieldset",
-        "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li",
-        "main", "nav", "ol", "option", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "title",
-        "tr", "ul",
+        "address", "article", "aside", "blockquote", "body", "br", "caption", "dd", "details", "div", "dl", "dt",
+        "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr",
+        "html", "li", "main", "nav", "ol", "option", "p", "pre", "section", "summary", "table", "tbody", "tfoot",
+        "thead", "title", "tr", "ul",
     )
 )  # fmt: skip
 _CELLS: Final = frozenset(("td", "th"))
-_SPACE = re.compile(r"[ \t\n\r\f]+")
-_CHUNK: Final = 16_384
+_END_OF_PAGE: Final = re.compile(rb"</(html|body)\s*>", re.IGNORECASE)
+"""What ends a page for the parser, but not for a reader, who sees what stands behind it as well."""
 _DEEPEST: Final = 2_000
-"""Open elements from which on the parser begins anew: it looks through all of them at each closing tag."""
+"""Elements inside each other that are read; the parser leaves out what is a little deeper."""
 
 
-class _Reader:
-    """Collects the visible text: a line per block, cells of a row apart by a tab, `pre` as it is.
+def html_text(source: str, name: str = "the page") -> str:
+    """Return the text that a reader of the page sees, its title first; markup that is no HTML is read as text.
 
-    The methods are those that lxml calls on a parser's target; `depth`: how many elements are open.
+    A line per block, cells of a row apart by a tab, `pre` as it is, no empty lines at the ends or in a row.
+    Raises DocumentError for a page of too many elements inside each other.
     """
-
-    def __init__(self) -> None:
-        self.depth = 0
-        self._lines: list[str] = []
-        self._line: list[str] = []
-        self._dropped: list[str] = []
-        self._title = False
-        self._pre = 0
-
-    def text(self) -> str:
-        """Return the lines so far, without empty ones at the ends or in a row."""
-        self._break()
-        text = "\n".join(self._lines)
-        return re.sub(r"\n{3,}", "\n\n", text).strip("\n")
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Take an opening tag."""
-        del attributes
-        self.depth += 1
-        if tag == "title":
-            self._title = True
-        elif self._dropped[-1:] == ["head"] and tag in _BLOCKS and tag != "html":
-            self._dropped.clear()  # a head that was never closed
-        elif tag in _DROPPED:
-            self._dropped.append(tag)
-        if tag == "br":
-            self._break()
-        elif tag in _BLOCKS:
-            self._break()
-            self._pre += tag == "pre"
-        elif tag in _CELLS and self._line:
-            self._line.append("\t")
-
-    def end(self, tag: str) -> None:
-        """Take a closing tag."""
-        self.depth -= 1
-        if tag == "title":
-            self._break()
-            self._title = False
-        elif tag in _DROPPED and tag in self._dropped:
-            while self._dropped.pop() != tag:
-                pass
-        elif tag in _BLOCKS:
-            self._break()
-            if tag == "pre":
-                self._pre = max(0, self._pre - 1)
-
-    def data(self, data: str) -> None:
-        """Take a piece of text."""
-        if self._dropped and not self._title:
-            return
-        if self._pre:
-            first, *more = data.split("\n")
-            self._line.append(first)
-            for line in more:
-                self._lines.append("".join(self._line))
-                self._line = [line]
-        else:
-            self._line.append(_SPACE.sub(" ", data))
-
-    def close(self) -> None:
-        """Take the end of the text."""
-
-    def _break(self) -> None:
-        raw = "".join(self._line)
-        line = (
-            raw.rstrip() if self._pre else re.sub(r" *\t *", "\t", re.sub(r" {2,}", " ", raw)).strip(" ").rstrip("\t")
-        )
-        if line:
-            self._lines.append(line)
-        self._line = []
+    lines: list[str] = []
+    line = ""
+    preformatted = 0
+    for event, element in _seen(_parsed(source), name):
+        if event in ("text", "tail"):
+            text = getattr(element, event)
+            if preformatted:
+                *whole, line = (line + text).split("\n")
+                lines += whole
+            else:
+                line += re.sub(r"[ \t\n\r\f]+", " ", text)
+        elif element.tag in _CELLS and event == "start" and line:
+            line += "\t"
+        elif element.tag in _BLOCKS:
+            if not preformatted:
+                line = re.sub(r" *\t *", "\t", re.sub(r" {2,}", " ", line)).strip(" ").rstrip("\t")
+            if line := line.rstrip() if preformatted else line:
+                lines.append(line)
+                line = ""
+            if element.tag == "pre":
+                preformatted += 1 if event == "start" else -1
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
 
 
-def html_text(source: str) -> str:
-    """Return the text that a reader of the page sees, its title first; markup that is no HTML is read as text."""
-    reader = _Reader()
-    _read_html(source, reader)
-    return reader.text()
-
-
-def _read_html(source: str, reader: _Reader) -> None:
+def _parsed(source: str) -> Any:
+    """Return the root of a page."""
     from lxml import etree
 
-    parser: etree.HTMLParser | None = None
-    for chunk in _chunks(source.encode("utf-8", "replace")):
-        if parser is None:
-            reader.depth = 0
-            parser = etree.HTMLParser(target=reader, huge_tree=True, encoding="utf-8")
-        parser.feed(chunk)
-        if reader.depth > _DEEPEST:
-            parser.close()
-            parser = None
-    if parser is not None:
-        parser.close()
+    data = _END_OF_PAGE.sub(b"\n", source.encode("utf-8", "replace"))
+    root = etree.fromstring(data, etree.HTMLParser(huge_tree=True, encoding="utf-8"))
+    return etree.Element("html") if root is None else root
+
+
+def _seen(root: Any, name: str = "the page") -> Iterator[tuple[str, Any]]:
+    """Yield what a reader sees of a page, in order: the `start` and the `end` of elements, their `text` and `tail`."""
+    from lxml import etree
+
+    walk = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
+    depth = 0
+    for event, element in walk:
+        is_seen = event in ("start", "end") and element.tag not in _HIDDEN
+        if event == "start":
+            depth += 1
+            if depth > _DEEPEST:
+                raise DocumentError(f"{name}: more than {_DEEPEST:,} elements of its HTML stand inside each other")
+            if not is_seen:
+                walk.skip_subtree()
+                continue
+            yield "start", element
+            if element.text:
+                yield "text", element
+            continue
+        if event == "end":
+            depth -= 1
+        if is_seen:
+            yield "end", element
+        if element.tail:
+            yield "tail", element
 
 
 SHOWN_ELEMENTS: Final = frozenset(
@@ -185,7 +138,6 @@ SHOWN_ELEMENTS: Final = frozenset(
     )
 )  # fmt: skip
 """Elements that `html_outline` keeps: none of them loads, runs or submits anything."""
-_EMPTY: Final = frozenset(("br", "hr"))
 _MOST_ELEMENTS: Final = 20_000
 _MOST_LEVELS: Final = 60
 _MOST_SPAN: Final = 100
@@ -194,69 +146,45 @@ Outline: TypeAlias = list[Any]
 """An element: its name, columns and rows that it spans, and its content: elements, and [start, end] of texts."""
 
 
-class _OutlineReader(_Reader):
-    """Collects the elements of a page besides its text; texts are counted in characters that are no space."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.root: Outline = ["div", 1, 1]
-        self.texts: list[list[int]] = []
-        self.elements = 0
-        self._at = 0
-        self._open: list[tuple[str, Outline]] = []
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        super().start(tag, attributes)
-        inside = self._open[-1][1] if self._open else self.root
-        if tag in SHOWN_ELEMENTS and len(self._open) < _MOST_LEVELS and (self._title or not self._dropped):
-            spans = [_span(attributes.get(name)) if tag in _CELLS else 1 for name in ("colspan", "rowspan")]
-            element: Outline = ["div" if tag == "title" else tag, *spans]
-            inside.append(element)
-            self.elements += 1
-            if tag not in _EMPTY:
-                self._open.append((tag, element))
-
-    def end(self, tag: str) -> None:
-        super().end(tag)
-        for index in range(len(self._open) - 1, -1, -1):
-            if self._open[index][0] == tag:
-                del self._open[index:]
-                break
-
-    def data(self, data: str) -> None:
-        super().data(data)
-        if self._dropped and not self._title:
-            return
-        count = sum(not char.isspace() for char in data)
-        if count:
-            self.texts.append([self._at, self._at + count])
-            self._at += count
-            (self._open[-1][1] if self._open else self.root).append(self.texts[-1])
-
-
-def _span(text: str | None) -> int:
-    """Return the columns or rows that a cell spans; of a number with very many digits, the first tell enough."""
-    return min(int(text[:9]) or 1, _MOST_SPAN) if text is not None and text.isascii() and text.isdigit() else 1
-
-
 def html_outline(source: str, text: str) -> Outline | None:
     """Return the elements of a page around its text: `SHOWN_ELEMENTS` without attributes but the spans of cells.
 
     `text` is what `html_text` returns; texts are given by their offsets in it. None for a page with too many elements.
     """
-    reader = _OutlineReader()
-    _read_html(source, reader)
     places = [index for index, char in enumerate(text) if not char.isspace()]
-    if reader.elements > _MOST_ELEMENTS or (reader.texts and reader.texts[-1][1] != len(places)):
-        return None
-    for index, part in enumerate(reader.texts):
-        part[:] = places[part[0]], places[part[1] - 1] + 1
-        if index:
-            before = reader.texts[index - 1]
-            between = text[before[1] : part[0]]
-            if between and not between.strip(" "):  # a space between two texts of a line
+    root: Outline = ["div", 1, 1]
+    open_: list[tuple[Any, Outline]] = [(None, root)]
+    before: list[int] = []
+    elements = at = 0
+    for event, element in _seen(_parsed(source)):
+        inside = open_[-1][1]
+        if event == "start" and element.tag in SHOWN_ELEMENTS and len(open_) <= _MOST_LEVELS:
+            spans = [_span(element.get(name)) if element.tag in _CELLS else 1 for name in ("colspan", "rowspan")]
+            inside.append(["div" if element.tag == "title" else element.tag, *spans])
+            open_.append((element, inside[-1]))
+            elements += 1
+        elif event == "end" and open_[-1][0] is element:
+            open_.pop()
+        elif event in ("text", "tail") and (count := _length(getattr(element, event))):
+            if at + count > len(places):
+                return None
+            part = [places[at], places[at + count - 1] + 1]
+            if before and text[before[1] : part[0]].strip(" ") == "":  # a space between two texts of a line
                 before[1] = part[0]
-    return reader.root
+            inside.append(part)
+            before = part
+            at += count
+    return root if at == len(places) and elements <= _MOST_ELEMENTS else None
+
+
+def _length(text: str) -> int:
+    """Return the number of characters that are no space: only these are the same in a page and in its text."""
+    return sum(not char.isspace() for char in text)
+
+
+def _span(text: str | None) -> int:
+    """Return the columns or rows that a cell spans; of a number with very many digits, the first tell enough."""
+    return min(int(text[:9]) or 1, _MOST_SPAN) if text is not None and text.isascii() and text.isdigit() else 1
 
 
 def html_with(source: str, text: str, edits: Sequence[tuple[int, int, str]]) -> str | None:
@@ -266,8 +194,8 @@ def html_with(source: str, text: str, edits: Sequence[tuple[int, int, str]]) -> 
     """
     from lxml import etree
 
-    tree = etree.fromstring(source.encode("utf-8", "replace"), etree.HTMLParser(huge_tree=True, encoding="utf-8"))
-    pieces = [] if tree is None else [*_visible_texts(tree)]
+    root = _parsed(source)
+    pieces = [(element, event) for event, element in _seen(root) if event in ("text", "tail")]
     shown = [
         (number, at, char)
         for number, (element, part) in enumerate(pieces)
@@ -284,32 +212,5 @@ def html_with(source: str, text: str, edits: Sequence[tuple[int, int, str]]) -> 
     for number, (element, part) in enumerate(pieces):
         whole = getattr(element, part)
         setattr(element, part, "".join(new.get((number, at), char) for at, char in enumerate(whole)))
-    written: str = etree.tostring(tree.getroottree(), encoding="unicode", method="html")
+    written: str = etree.tostring(root.getroottree(), encoding="unicode", method="html")
     return written
-
-
-def _visible_texts(element: Any) -> Iterator[tuple[Any, str]]:
-    """Yield what holds each visible text of a page, in their order: an element, and `text` or `tail`."""
-    waiting = [(element, "text")]  # no recursion: elements are nested as deep as a page likes
-    while waiting:
-        each, part = waiting.pop()
-        is_shown = isinstance(each.tag, str) and each.tag not in _DROPPED
-        if getattr(each, part) and (is_shown or part == "tail"):
-            yield each, part
-        if part == "text":
-            waiting.append((each, "tail"))
-            if is_shown:
-                waiting += [(child, "text") for child in each.iterchildren(reversed=True)]
-            elif each.tag == "head":
-                yield from ((child, "text") for child in each.iterchildren("title") if child.text)
-
-
-def _chunks(data: bytes) -> Iterator[bytes]:
-    """Cut a page into pieces, each but the first beginning with a tag where one is near."""
-    start = 0
-    while start < len(data):
-        stop = start + _CHUNK
-        tag = data.rfind(b"<", start + 1, stop) if stop < len(data) else -1
-        stop = tag if tag > 0 else stop
-        yield data[start:stop]
-        start = stop

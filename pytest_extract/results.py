@@ -9,10 +9,11 @@ is imported where a table is made or read.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from itertools import islice, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Final, TypeAlias
 
@@ -59,11 +60,14 @@ def dump_result(result: CaseResult) -> str:
 
     The result is written as it is: of one that has just been measured, `safe_form` is what may leave the process.
     """
-    record = {"format": FORMAT, **to_json(result)}
+    return _text({"format": FORMAT, **to_json(result)})
+
+
+def _text(value: Json) -> str:
     try:
-        return dump_json(record)
+        return dump_json(value)
     except (TypeError, ValueError, RecursionError):
-        return dump_json(writable(record))
+        return dump_json(writable(value))
 
 
 def safe_form(result: CaseResult, owned: Owned | None = None) -> tuple[str, CaseResult]:
@@ -166,21 +170,24 @@ class ResultsReader:
 
     def lines(self) -> Iterator[tuple[bytes, CaseResult]]:
         """Yield each result with its line, without the white space around it."""
+        for number, line in enumerate(self._lines(), start=1):
+            if not line.strip():
+                continue
+            try:
+                result = load_result(line.decode("utf-8"))
+            except (StoreError, UnicodeDecodeError) as error:
+                if line.endswith((b"\n", b"\r")):
+                    raise StoreError(f"{self.path}:{number}: {error}") from error
+                self.torn = True
+            else:
+                yield line.strip(), result
+
+    def _lines(self) -> Iterator[bytes]:
         if self._is_parquet():
-            yield from ((dump_result(result).encode("ascii"), result) for result in read_parquet(self.path))
-            return
-        with self._open(MOST_BULK_BYTES) as file:
-            for number, line in enumerate(file, start=1):
-                if not line.strip():
-                    continue
-                try:
-                    result = load_result(line.decode("utf-8"))
-                except (StoreError, UnicodeDecodeError) as error:
-                    if line.endswith((b"\n", b"\r")):
-                        raise StoreError(f"{self.path}:{number}: {error}") from error
-                    self.torn = True
-                else:
-                    yield line.strip(), result
+            yield from (f"{line}\n".encode() for line in _lines_of_parquet(self.path))
+        else:
+            with self._open(MOST_BULK_BYTES) as file:
+                yield from file
 
     def has_same_content(self, other: ResultsReader) -> bool:
         """Whether another file has the same lines, but for empty ones and white space around them.
@@ -218,6 +225,8 @@ Table: TypeAlias = Any
 
 ROWS_AT_ONCE: Final = 2_000
 """Rows of a batch, and of a row group: what is held in memory at once."""
+_LINE: Final = "record_json"
+"""Column with the line of a results file from which a result is read back, in the first row of a case."""
 _FORMAT_KEY: Final = b"pytest_extract.format"
 _GATES: Final = ("parse", "root", "schema", "coverage")
 _SHAPE: Final = tuple(each.name for each in fields(Shape))
@@ -242,9 +251,9 @@ def import_pyarrow() -> Any:
 def result_schema() -> Any:
     """Return the Arrow schema of a table of results (`pyarrow.Schema`).
 
-    A row is one attempt of a case; the rows of a case follow each other. `results` holds the field and leaf results,
-    each once. `gold`, `extracted`, `params`, `output` and `record_json` are JSON texts; a null `gold` or `extracted` is
-    a key that is not there. Results are read from `record_json`, `output` and `results`; other columns are for queries.
+    A row is one attempt of a case. `results` holds the field and leaf results, each once. `gold`, `extracted`,
+    `params`, `output` and `record_json` are JSON texts; a null `gold` or `extracted` is a key that is not there.
+    Results are read from `record_json`, which the first row of a case has; other columns are for queries.
     """
     from pytest_extract.core.measures import MEASURES
 
@@ -270,7 +279,7 @@ def result_schema() -> Any:
         ("output", text),
         ("complexity", text), ("modality", text), ("shape", pa.struct([(name, count) for name in _SHAPE])),
         ("cost_usd", number), ("latency_s", number), ("duration_s", number),
-        ("record_json", text),
+        (_LINE, text),
     ]  # fmt: skip
     return pa.schema(columns, metadata={_FORMAT_KEY: str(FORMAT).encode()})
 
@@ -300,34 +309,46 @@ def write_parquet(path: Path, results: Iterable[CaseResult]) -> None:
 
 def _rows_of(result: CaseResult) -> Iterator[dict[str, Any]]:
     """Yield a row for each attempt of a case, one without an attempt where it has none."""
-    record = to_json(replace(result, attempts=()))
+    record = to_json(result)
     case = {name: record[name] for name in (*_CASE, "shape")} | {name: record["variant"][name] for name in _VARIANT}
     case["model"] = case["model"] or record["variant"]["param"]
-    parts: dict[str, Json] = {"case": record}
+    line = {_LINE: dump_result(result)}
     if not result.attempts:
-        yield {**case, "results": [], "record_json": _text(parts)}
-    for attempt in result.attempts:
-        yield case | _attempt_columns(attempt, parts)
-        parts = {}  # the first row of a case has it
+        yield {**case, "results": [], **line}
+    for attempt, columns in zip(result.attempts, record["attempts"], strict=True):
+        yield {**case, **_attempt_columns(attempt, columns), **line}
+        line = {}  # the first row of a case has it
 
 
-def _attempt_columns(attempt: Attempt, parts: Mapping[str, Json]) -> dict[str, Any]:
-    score = attempt.score
-    record = to_json(replace(attempt, score=None, output=None))
+def _attempt_columns(attempt: Attempt, record: Mapping[str, Any]) -> dict[str, Any]:
     output = None if attempt.output is None else _text(attempt.output)
     row = {"attempt": attempt.index, "attempt_outcome": record["outcome"], "output": output, "results": []}
     row |= {name: record[name] for name in _ATTEMPT}
-    parts = {**parts, "attempt": record}
-    if score is not None:
-        record = parts["score"] = to_json(replace(score, fields=(), leaves=()))
-        failure = record["failure"] or {}
-        row |= {name: record[name] for name in ("semantics", "measures", "gates")}
+    if attempt.score is not None:
+        score = record["score"]
+        failure = score["failure"] or {}
+        row |= {name: score[name] for name in ("semantics", "measures", "gates")}
         row |= {f"failure_{name}": failure.get(name) for name in ("kind", "message")}
-        row["results"] = [_result_columns(*each) for each in _with_roles(score)]
-    return {**row, "record_json": _text(parts)}
+        row["results"] = [*_result_rows(attempt.score)]
+    return row
 
 
-def _result_columns(result: FieldResult, field: bool, leaf: bool) -> dict[str, Any]:  # noqa: FBT001
+def _result_rows(score: ScoreRecord) -> Iterator[dict[str, Any]]:
+    """Yield the columns of each leaf and field result once: a result may be both."""
+    fields: dict[tuple[FieldPath, str], list[FieldResult]] = defaultdict(list)
+    for result in score.fields:
+        fields[result.path, result.metric].append(result)
+    for result in score.leaves:
+        same = fields[result.path, result.metric]
+        is_field = result in same
+        if is_field:
+            same.remove(result)
+        yield _result_columns(result, field=is_field, leaf=True)
+    for result in chain.from_iterable(fields.values()):
+        yield _result_columns(result, field=True, leaf=False)
+
+
+def _result_columns(result: FieldResult, *, field: bool, leaf: bool) -> dict[str, Any]:
     record = to_json(result)
     texts: dict[str, Any] = {name: dump_json(record[name]) for name in _JSON if name in record}
     types = {f"{name}_type": json_type(getattr(result, name)) for name in ("gold", "extracted")}
@@ -343,50 +364,29 @@ def _without_surrogates(value: Any) -> Any:
     return {name: _without_surrogates(each) for name, each in value.items()} if isinstance(value, Mapping) else value
 
 
-def _with_roles(score: ScoreRecord) -> Iterator[tuple[FieldResult, bool, bool]]:
-    """Yield each result once with (is a field result, is a leaf result); both orders stay as they are."""
-    leaves = score.leaves
-    places = {(leaf.path, leaf.metric): index for index, leaf in enumerate(leaves)}
-    done = 0
-    for field in score.fields:
-        index = places.get((field.path, field.metric), -1)
-        if index < done or not (leaves[index] is field or leaves[index] == field):
-            yield field, True, False
-            continue
-        for leaf in leaves[done:index]:
-            yield leaf, False, True
-        yield field, True, True
-        done = index + 1
-    for leaf in leaves[done:]:
-        yield leaf, False, True
-
-
-def _text(value: Json) -> str:
-    try:
-        return dump_json(value)
-    except (TypeError, ValueError, RecursionError):
-        return dump_json(writable(value))
-
-
-def read_parquet(path: Path) -> Iterator[CaseResult]:
-    """Yield the results of a Parquet file, a batch in memory at a time; StoreError where it is none of ours."""
+def _lines_of_parquet(path: Path) -> Iterator[str]:
+    """Yield the results of a Parquet file as lines, a batch in memory at a time; StoreError for another file."""
     pa = import_pyarrow()
     try:
         with open_regular(path, MOST_BATCHED_BYTES) as source, pa.parquet.ParquetFile(source) as file:
             _check_schema(file.schema_arrow)
-            yield from _cases(row for batch in file.iter_batches(ROWS_AT_ONCE) for row in batch.to_pylist())
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+            for batch in file.iter_batches(ROWS_AT_ONCE, columns=[_LINE]):
+                yield from _lines_in(batch)
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise StoreError(f"{path}: no table of results can be read: {type(error).__name__}: {error}") from error
 
 
 def results_of(table: Table) -> Iterator[CaseResult]:
     """Yield the results that a table of `result_schema` holds."""
-    pa = import_pyarrow()
     try:
         _check_schema(table.schema)
-        yield from _cases(table.select(result_schema().names).cast(result_schema()).to_pylist())
-    except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"no table of results: {type(error).__name__}: {error}") from error
+    except ValueError as error:
+        raise StoreError(f"no table of results: {error}") from error
+    yield from map(load_result, _lines_in(table))
+
+
+def _lines_in(table: Table) -> Iterator[str]:
+    return (line for line in table.column(_LINE).to_pylist() if line is not None)
 
 
 def _check_schema(schema: Any) -> None:
@@ -394,51 +394,5 @@ def _check_schema(schema: Any) -> None:
     found = (schema.metadata or {}).get(_FORMAT_KEY, str(FORMAT).encode()).decode("utf-8", "replace")
     if found != str(FORMAT):
         raise ValueError(f"it has format {found}, and this version reads {FORMAT}")
-    if lacking := [name for name in result_schema().names if name not in schema.names]:
-        raise ValueError(f"it has no column {lacking[0]!r}; the columns are {', '.join(result_schema().names)}")
-
-
-def _cases(rows: Iterable[dict[str, Any]]) -> Iterator[CaseResult]:
-    """Yield cases from rows; the rows of a case follow each other, the attempt of index 0 first."""
-    first: dict[str, Any] | None = None
-    attempts: list[Attempt] = []
-    for row in rows:
-        if first is not None and (not row["attempt"] or not _is_same_case(first, row)):
-            yield _case(first, attempts)
-            first = None
-        if first is None:
-            first, attempts = row, []
-        if row["attempt"] is not None:
-            attempts.append(_attempt(row))
-    if first is not None:
-        yield _case(first, attempts)
-
-
-def _is_same_case(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(one[name] == other[name] for name in ("nodeid", "model", "prompt", "revision"))
-
-
-def _case(row: Mapping[str, Any], attempts: Sequence[Attempt]) -> CaseResult:
-    result: CaseResult = from_json(CaseResult, json.loads(row["record_json"])["case"], attempts=tuple(attempts))
-    return result
-
-
-def _attempt(row: Mapping[str, Any]) -> Attempt:
-    parts = json.loads(row["record_json"])
-    score: ScoreRecord | None = None
-    if "score" in parts:
-        results = [(_result(each), each["field"], each["leaf"]) for each in row["results"]]
-        fields = tuple(result for result, is_field, _ in results if is_field)
-        leaves = tuple(result for result, _, is_leaf in results if is_leaf)
-        score = from_json(ScoreRecord, parts["score"], fields=fields, leaves=leaves)
-    output = None if row["output"] is None else json.loads(row["output"])
-    attempt: Attempt = from_json(Attempt, parts["attempt"], score=score, output=output)
-    return attempt
-
-
-def _result(row: Mapping[str, Any]) -> FieldResult:
-    record = {name: row[name] for name in FieldResult._fields if row[name] is not None}
-    result: FieldResult = from_json(
-        FieldResult, record | {name: json.loads(record[name]) for name in _JSON if name in record}
-    )
-    return result
+    if _LINE not in schema.names:
+        raise ValueError(f"it has no column {_LINE!r}; the columns are {', '.join(result_schema().names)}")

@@ -429,7 +429,7 @@ def test_merge_writes_parquet(tmp_path, capsys):
 def test_a_parquet_file_of_something_else_is_refused(tmp_path):
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pa.table({"a": [1]}), tmp_path / "other.parquet")
-    with pytest.raises(StoreError, match=r"other.parquet: no table of results.*no column 'nodeid'"):
+    with pytest.raises(StoreError, match=r"other.parquet: no table of results.*no column 'record_json'"):
         read_results(tmp_path / "other.parquet")
     newer = result_schema().with_metadata({"pytest_extract.format": "99"}).empty_table()
     parquet.write_table(newer, tmp_path / "newer.parquet")

@@ -12,7 +12,7 @@ import pytest
 from pytest_extract import Extensions, compile_schema
 from pytest_extract.bulk import BulkScorer, result_schema, score_records
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.results import read_parquet, results_of
+from pytest_extract.results import ResultsReader, results_of
 from tests.bulk_metrics import dies_once
 from tests.test_bulk import SCORER, arrow, records
 
@@ -71,7 +71,7 @@ def test_a_lost_worker_is_replaced_and_its_batch_scored_again(cluster, tmp_path)
 def test_a_dataset_is_written_as_parquet_and_read_back(cluster, tmp_path):
     rows = [row for row in records(20) if row["id"] not in (None, "r26")]
     scored_dataset(rows, SCORER).write_parquet(str(tmp_path / "results"))
-    found = [result for path in sorted((tmp_path / "results").iterdir()) for result in read_parquet(path)]
+    found = [result for path in sorted((tmp_path / "results").iterdir()) for result in ResultsReader(path)]
     assert sorted(each.case_id for each in found) == sorted(str(row["id"]) for row in rows)
     assert {each.case_id: each for each in found} == {each.case_id: each for each in score_records(SCORER, rows)}
     assert result_schema().metadata

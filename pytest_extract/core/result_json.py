@@ -56,16 +56,13 @@ def to_json(instance: Any) -> dict[str, Json]:
     return record
 
 
-def from_json(kind: Any, record: Mapping[str, Any], **given: Any) -> Any:
-    """Read what `to_json` has written; KeyError, TypeError or ValueError for anything else.
-
-    `given`: values of fields that have been read otherwise.
-    """
+def from_json(kind: Any, record: Mapping[str, Any]) -> Any:
+    """Read what `to_json` has written; KeyError, TypeError or ValueError for anything else."""
     known = _fields(kind)
-    values = {**given}
+    values = {}
     for name, value in record.items():
         if name in known:
-            values.setdefault(name, known[name].decode(value))
+            values[name] = known[name].decode(value)
         elif name not in _DERIVED.get(kind, ()):
             raise TypeError(f"{kind.__name__} has no {name!r}")
     return kind(**values)

@@ -19,19 +19,20 @@ else:
 
 
 def lazy_names(module: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a module (PEP 562). `homes`: public name -> module below `pytest_extract`.
+    """Return `__getattr__` and `__dir__` of a module (PEP 562). `homes`: module below `pytest_extract` -> its names.
 
     Each name imports the module of its definition at its first use.
     """
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
 
     def get(name: str) -> object:
-        if name not in homes:
+        if name not in home_of:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         from importlib import import_module
 
-        return getattr(import_module(f"pytest_extract.{homes[name]}"), name)
+        return getattr(import_module(f"pytest_extract.{home_of[name]}"), name)
 
-    return get, lambda: sorted(homes)
+    return get, lambda: sorted(home_of)
 
 
 class _LazyPattern:

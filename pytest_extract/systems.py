@@ -78,13 +78,10 @@ __all__ = [
 __getattr__, _ = lazy_names(
     __name__,
     {
-        "SOB_METRICS": "core.aggregate.published",
-        "content_coverage": "core.aggregate.published",
-        "extract_bench_rates": "core.aggregate.published",
-        "extract_bench_report": "core.aggregate.published",
-        "sob_leaderboard_row": "core.aggregate.published",
-        "sob_summary": "core.aggregate.published",
-        "struct_eval_run": "core.aggregate.published",
+        "core.aggregate.published": (
+            "SOB_METRICS content_coverage extract_bench_rates extract_bench_report sob_leaderboard_row sob_summary"
+            " struct_eval_run"
+        ),
     },
 )
 

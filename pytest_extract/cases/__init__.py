@@ -22,8 +22,7 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Case": "cases.model",
-        "LoadedFile": "cases.load",
-        "load_cases": "cases.load",
+        "cases.load": "LoadedFile load_cases",
+        "cases.model": "Case",
     },
 )

@@ -33,15 +33,10 @@ __all__ = [
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Answer": "regression.gate",
-        "Baseline": "regression.baseline",
-        "Change": "regression.compare",
-        "Comparison": "regression.compare",
-        "GateDecision": "regression.gate",
-        "Rules": "regression.rules",
-        "Snapshot": "regression.snapshots",
-        "evaluate_gate": "regression.gate",
-        "read_baseline": "regression.baseline",
-        "snapshot": "regression.snapshots",
+        "regression.baseline": "Baseline read_baseline",
+        "regression.compare": "Change Comparison",
+        "regression.gate": "Answer GateDecision evaluate_gate",
+        "regression.rules": "Rules",
+        "regression.snapshots": "Snapshot snapshot",
     },
 )

@@ -72,18 +72,16 @@ class Document:
         if (path is None) == (text is None):
             raise TypeError("a document has either a path or a text")
         self.media_type: Final = media_type or ("text/plain" if path is None else media_type_of(str(path)))
-        self._place = path
+        self._path = None if path is None else Path(path)
         self._inline = text
         self._reader: Callable[[Document], str | None] | None = None
-        # Ten thousand documents wait in a collection: what is not asked for costs nothing, nor does the lock.
         self._read: dict[str, Any] = {}
+        self._lock = threading.RLock()
 
     @property
     def path(self) -> Path | None:
         """The file, None for an inline text."""
-        if self._place is not None and not isinstance(self._place, Path):
-            self._place = Path(self._place)
-        return self._place
+        return self._path
 
     @property
     def file(self) -> Path | None:
@@ -92,13 +90,6 @@ class Document:
 
     def __repr__(self) -> str:
         return f"Document({str(self.path)!r})" if self.path is not None else f"Document(text={self._inline!r:.40})"
-
-    @property
-    def _lock(self) -> Any:
-        lock = self._read.get("lock")
-        if lock is None:
-            lock = self._read.setdefault("lock", threading.RLock())  # of several threads, one wins
-        return lock
 
     def once(self, name: str, read: Callable[[], T]) -> T:
         """Return what `read` made when it was first asked for under this name, since the last release."""
@@ -244,17 +235,13 @@ class Document:
         return text.replace("\r\n", "\n"), encoding
 
     def _read_text(self) -> str:
-        if self._inline is not None:
-            text = self._inline
-        elif self.media_type.startswith("text/") or self.media_type in _TEXTUAL:
-            if self.media_type == _OTHER and b"\0" in self.bytes:
-                raise DocumentError(f"{self.path}: is not a text; read `document.bytes` with a library that knows it")
-            text = self.once("decoded", self._decode)[0]
-        else:
-            hint = "hand `document.data_url` to a model that can see or hear it"
-            if not self.media_type.startswith(("image/", "audio/")):
-                hint = "read `document.bytes` with a library that knows it"
-            raise DocumentError(f"{self.path}: {self.media_type} has no text; {hint}")
+        is_textual = self.media_type.startswith("text/") or self.media_type in _TEXTUAL
+        if self._inline is None and (not is_textual or (self.media_type == _OTHER and b"\0" in self.bytes)):
+            raise DocumentError(
+                f"{self.path}: {self.media_type} has no text; hand `document.data_url` to a model that can see or hear"
+                " it, or read `document.bytes` with a library that knows it"
+            )
+        text = self.source_text
         if self.media_type in ("text/html", "application/xhtml+xml"):
             from pytest_extract.documents.text import html_text
 

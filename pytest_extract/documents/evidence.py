@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -405,28 +406,20 @@ class _DerivedText:
 
     def __init__(self, pieces: Iterable[Piece]) -> None:
         parts: list[str] = []
-        self._starts: list[int] = []
-        self._origins: list[tuple[int, int]] = []
-        length = 0
+        self._starts, self._ends = array("I"), array("I")
         for text, start, end in pieces:
-            if text:
-                self._starts.append(length)
-                self._origins.append((start, end))
-                parts.append(text)
-                length += len(text)
+            parts.append(text)
+            if len(text) == end - start:
+                self._starts.extend(range(start, end))
+                self._ends.extend(range(start + 1, end + 1))
+            else:
+                self._starts.extend([start] * len(text))
+                self._ends.extend([end] * len(text))
         self.text: Final = "".join(parts)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the origin of the characters from `start` to `end`, of which there is at least one."""
-        return self._origin(start)[0], self._origin(end - 1)[1]
-
-    def _origin(self, at: int) -> tuple[int, int]:
-        piece = bisect_right(self._starts, at) - 1
-        start, end = self._origins[piece]
-        size = (self._starts[piece + 1] if piece + 1 < len(self._starts) else len(self.text)) - self._starts[piece]
-        if size != end - start:
-            return start, end
-        return start + at - self._starts[piece], start + at - self._starts[piece] + 1
+        return self._starts[start], self._ends[end - 1]
 
 
 def _folded_text(text: str) -> _DerivedText:

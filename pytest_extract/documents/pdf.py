@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -321,75 +321,45 @@ FOLDER: Final = "extract-texts"
 """Name of the folder in pytest's cache directory."""
 
 
-class TextStore:
-    """A folder with a file for each PDF, the texts of its pages; any of them may be deleted.
-
-    A key is the digest of the PDF with the version of what reads it.
-    """
-
-    def __init__(self, folder: Callable[[], Path]) -> None:
-        self._make_folder = folder
-        self._is_tidied = False
-
-    @cached_property
-    def _folder(self) -> Path:
-        return self._make_folder()
-
-    def read(self, key: str) -> tuple[str, ...] | None:
-        """Return the stored pages; None if there are none, or none of this version."""
-        path = self._path(key)
-        try:
-            pages = json.loads(read_regular_text(path))
-        except (OSError, ValueError):
-            return None
-        if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):
-            return None
-        with suppress(OSError):  # its last use
-            os.utime(path)
-        return tuple(pages)
-
-    def write(self, key: str, pages: tuple[str, ...]) -> None:
-        """Store the pages of a PDF; a folder that cannot be written stores nothing."""
-        with suppress(NotWritten):
-            write_atomic(self._path(key), json.dumps(pages))
-            if not self._is_tidied:
-                self._is_tidied = True
-                self._remove_oldest()
-
-    def _path(self, key: str) -> Path:
-        return self._folder / f"{key}-{VERSION}.json"
-
-    def _remove_oldest(self) -> None:
-        with suppress(OSError):
-            files = sorted(
-                (found.stat().st_mtime, found.stat().st_size, found) for found in self._folder.glob("*.json")
-            )
-            size = sum(each for _, each, _ in files)
-            for used, own, path in files:
-                if size <= MOST_STORED_BYTES or used > time.time() - 60:
-                    break
-                path.unlink(missing_ok=True)
-                size -= own
-
-
-_store: TextStore | None = None
+_texts: Callable[[], Path] | None = None
 
 
 def use_text_store(folder: Callable[[], Path] | None) -> None:
-    """Keep the texts of PDFs from now on, in this process; None: keep none.
+    """Keep the texts of PDFs from now on, in this process; None: keep none. Any of the files may be deleted.
 
     `folder` makes the folder and returns it; it is called for the first PDF, so that a run without one makes none.
     """
-    global _store  # noqa: PLW0603  # one folder a process, as pytest has one cache directory
-    _store = None if folder is None else TextStore(folder)
+    global _texts  # noqa: PLW0603  # one folder a process, as pytest has one cache directory
+    _texts = None if folder is None else cache(folder)
 
 
 def stored_pages(key: str, read: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the stored pages of the PDF with this key, or read and store them."""
-    if _store is None:
+    """Return the stored pages of a PDF, or read and store them; where nothing can be written, nothing is stored.
+
+    `key`: the digest of the PDF with the version of what reads it.
+    """
+    if _texts is None:
         return read()
-    pages = _store.read(key)
-    if pages is None:
-        pages = read()
-        _store.write(key, pages)
+    path = _texts() / f"{key}-{VERSION}.json"
+    with suppress(OSError, ValueError):
+        stored = json.loads(read_regular_text(path))
+        if isinstance(stored, list) and all(isinstance(page, str) for page in stored):
+            os.utime(path)  # its last use
+            return tuple(stored)
+    pages = read()
+    with suppress(NotWritten, OSError):
+        write_atomic(path, json.dumps(pages))
+        _remove_oldest(path.parent)
     return pages
+
+
+@cache
+def _remove_oldest(folder: Path) -> None:
+    """Remove texts beyond MOST_STORED_BYTES, once a process."""
+    files = sorted((found.stat().st_mtime, found.stat().st_size, found) for found in folder.glob("*.json"))
+    size = sum(each for _, each, _ in files)
+    for used, own, path in files:
+        if size <= MOST_STORED_BYTES or used > time.time() - 60:
+            break
+        path.unlink(missing_ok=True)
+        size -= own

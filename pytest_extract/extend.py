@@ -260,9 +260,7 @@ def judge(name: str | None = None) -> Callable[[F], F]:
     """
 
     def spec(function: F, parts: Parts) -> JudgeSpec:
-        if parts.pop("params"):
-            owner = f"judge {parts['name']!r}"
-            raise ConfigError(f"{owner}: takes the questions only; what it is to know besides it closes over")
+        _takes_nothing_else("judge", parts)
         return JudgeSpec(**parts, judge=function)
 
     return _marking("judge", name, ("questions",), None, spec)
@@ -276,15 +274,17 @@ def measure(name: str | None = None) -> Callable[[F], F]:
     """
 
     def spec(function: F, parts: Parts) -> MeasureSpec:
-        if parts.pop("params"):
-            raise ConfigError(
-                f"measure {parts['name']!r}: takes gold and extracted only; what it needs besides it closes over"
-            )
+        _takes_nothing_else("measure", parts)
         if parts["name"] in MEASURES:
             raise ConfigError(f"measure {parts['name']!r}: there is one of this name already")
         return MeasureSpec(**parts, measure=function)
 
     return _marking("measure", name, ("gold", "extracted"), None, spec)
+
+
+def _takes_nothing_else(kind: str, parts: Parts) -> None:
+    if named := parts.pop("params"):
+        raise ConfigError(f"{kind} {parts['name']!r}: has no parameters, and {named[0].name!r} is one; close over it")
 
 
 def _marking(

@@ -227,7 +227,6 @@ ROWS_AT_ONCE: Final = 2_000
 """Rows of a batch, and of a row group: what is held in memory at once."""
 _LINE: Final = "record_json"
 """Column with the line of a results file from which a result is read back, in the first row of a case."""
-_FORMAT_KEY: Final = b"pytest_extract.format"
 _GATES: Final = ("parse", "root", "schema", "coverage")
 _SHAPE: Final = tuple(each.name for each in fields(Shape))
 _VARIANT: Final = ("model", "prompt", "revision")
@@ -281,7 +280,7 @@ def result_schema() -> Any:
         ("cost_usd", number), ("latency_s", number), ("duration_s", number),
         (_LINE, text),
     ]  # fmt: skip
-    return pa.schema(columns, metadata={_FORMAT_KEY: str(FORMAT).encode()})
+    return pa.schema(columns)
 
 
 def table_of(results: Iterable[CaseResult]) -> Table:
@@ -369,30 +368,7 @@ def _lines_of_parquet(path: Path) -> Iterator[str]:
     pa = import_pyarrow()
     try:
         with open_regular(path, MOST_BATCHED_BYTES) as source, pa.parquet.ParquetFile(source) as file:
-            _check_schema(file.schema_arrow)
             for batch in file.iter_batches(ROWS_AT_ONCE, columns=[_LINE]):
-                yield from _lines_in(batch)
-    except (pa.ArrowException, OSError, ValueError) as error:
+                yield from (line for line in batch.column(_LINE).to_pylist() if line is not None)
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
         raise StoreError(f"{path}: no table of results can be read: {type(error).__name__}: {error}") from error
-
-
-def results_of(table: Table) -> Iterator[CaseResult]:
-    """Yield the results that a table of `result_schema` holds."""
-    try:
-        _check_schema(table.schema)
-    except ValueError as error:
-        raise StoreError(f"no table of results: {error}") from error
-    yield from map(load_result, _lines_in(table))
-
-
-def _lines_in(table: Table) -> Iterator[str]:
-    return (line for line in table.column(_LINE).to_pylist() if line is not None)
-
-
-def _check_schema(schema: Any) -> None:
-    """Raise ValueError for a table of another kind or version; engines drop the metadata, so it need not be there."""
-    found = (schema.metadata or {}).get(_FORMAT_KEY, str(FORMAT).encode()).decode("utf-8", "replace")
-    if found != str(FORMAT):
-        raise ValueError(f"it has format {found}, and this version reads {FORMAT}")
-    if _LINE not in schema.names:
-        raise ValueError(f"it has no column {_LINE!r}; the columns are {', '.join(result_schema().names)}")

@@ -640,24 +640,16 @@ def rule_text(result: RuleResult) -> str:
 
 
 def _cost_breaches(thresholds: Thresholds, cost_usd: float | None, latency_s: float | None) -> Iterable[Breach]:
-    bound = thresholds.max_cost_usd
-    if bound is not None and cost_usd is None:
-        yield Breach(
-            what="max_cost_usd",
-            message=f"max_cost_usd {bound:g} cannot be checked: the cost is unknown (an unpriced model,"
-            " or an extractor that reports no cost_usd)",
-            bound=bound,
-        )
-    elif bound is not None and cost_usd is not None and cost_usd > bound + ROUNDING:
-        yield _excess_breach("max_cost_usd", "cost", cost_usd, bound, " USD")
-    bound = thresholds.max_latency_s
-    if bound is not None and latency_s is None:
-        message = f"max_latency_s {bound:g} cannot be checked: the latency is unknown (give it in an `Extraction`)"
-        yield Breach(what="max_latency_s", message=message, bound=bound)
-    elif bound is not None and latency_s is not None and latency_s > bound + ROUNDING:
-        yield _excess_breach("max_latency_s", "latency", latency_s, bound, " s")
-
-
-def _excess_breach(what: str, name: str, value: float, bound: float, unit: str) -> Breach:
-    message = f"{name} {value:.4g}{unit} is above {bound:g}{unit}, by {_gap_text(value - bound)}"
-    return Breach(what=what, message=message, bound=bound, value=value)
+    for what, name, value, unit, unknown in (
+        ("max_cost_usd", "cost", cost_usd, "USD", "an unpriced model, or an extractor that reports no cost_usd"),
+        ("max_latency_s", "latency", latency_s, "s", "give it in an `Extraction`"),
+    ):
+        bound: float | None = getattr(thresholds, what)
+        if bound is None:
+            continue
+        if value is None:
+            message = f"{what} {bound:g} cannot be checked: the {name} is unknown ({unknown})"
+            yield Breach(what=what, message=message, bound=bound)
+        elif value > bound + ROUNDING:
+            message = f"{name} {value:.4g} {unit} is above {bound:g} {unit}, by {_gap_text(value - bound)}"
+            yield Breach(what=what, message=message, bound=bound, value=value)

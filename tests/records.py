@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import Failure, FailureKind, FieldResult, GateResult, Gates, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, FieldPath
+from pytest_extract.results import load_result
 
 
 def field_result(path: str, gold: object = MISSING, extracted: object = MISSING, **keys: Any) -> FieldResult:
@@ -31,6 +33,11 @@ def field_result(path: str, gold: object = MISSING, extracted: object = MISSING,
         "matched": None if matched is None else FieldPath.parse(matched),
     }
     return FieldResult(**{**values, **keys, "status": Status(keys.get("status", status))})
+
+
+def results_of(table: Any) -> list[CaseResult]:
+    """Read the results that a table of Arrow holds."""
+    return [load_result(line) for line in table.column("record_json").to_pylist() if line is not None]
 
 
 def gates(**why: str) -> Gates:

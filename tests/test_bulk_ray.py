@@ -12,8 +12,9 @@ import pytest
 from pytest_extract import Extensions, compile_schema
 from pytest_extract.bulk import BulkScorer, result_schema, score_records
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.results import ResultsReader, results_of
+from pytest_extract.results import ResultsReader
 from tests.bulk_metrics import dies_once
+from tests.records import results_of
 from tests.test_bulk import SCORER, arrow, records
 
 ray = pytest.importorskip("ray")

@@ -20,7 +20,8 @@ from pytest_extract.core.case_result import Attempt, CaseResult
 from pytest_extract.core.results import ArrayResult, Failure, FieldResult, GateResult, Gates, ScoreRecord
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, Missing
-from pytest_extract.results import dump_result, load_result, results_of, table_of
+from pytest_extract.results import dump_result, load_result, table_of
+from tests.records import results_of
 
 # --- values from annotations
 

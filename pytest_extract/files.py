@@ -45,7 +45,6 @@ _SCRATCH_PREFIX: Final = ".pytest-extract-"
 _SCRATCH_SUFFIX: Final = ".tmp"
 _OLD_S: Final = 3600.0
 """Time without a write from which a temporary file is left over: its process was killed."""
-_MOST_TIDIED: Final = 200
 _tidied: Final[set[Path]] = set()
 """Folders in which this process has looked for what killed processes left."""
 
@@ -55,31 +54,30 @@ def read_regular(path: str | Path, most: int = MOST_BYTES, *, streams: bool = Fa
 
     `streams`: somebody names the file to have it read now, so that a pipe or device will do (`/dev/stdin`).
     """
-    kind = other_kind(os.stat(path).st_mode)  # noqa: PTH116 - a file a case, and pathlib takes five times as long
-    if kind is not None and not streams:  # not even opened, as that waits for the other end of a pipe
-        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file")
+    if not streams:  # not even opened, as that waits for the other end of a pipe
+        _check(os.stat(path), most)  # noqa: PTH116 - a file a case, and pathlib takes five times as long
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
         size = os.fstat(file.fileno()).st_size
-        if size > most:
-            raise OSError(errno.EFBIG, f"it has {size:,} bytes, and at most {most:,} are read")
         parts: list[bytes] = []
         count = 0
-        while part := file.read(max(size + 1 - count, _CHUNK_BYTES)):
+        while part := file.read(max(min(size, most) + 1 - count, _CHUNK_BYTES)):
             parts.append(part)
             count += len(part)
-            if count > most:
+            if count > most:  # it grows, or is a stream
                 raise OSError(errno.EFBIG, f"it has more than {most:,} bytes, the most that are read")
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def open_regular(path: Path, most: int = MOST_BYTES) -> BinaryIO:
-    """Open a file to be read line by line; OSError as `read_regular`."""
-    found = path.stat()
-    kind = other_kind(found.st_mode)
-    if kind is not None:
+def _check(found: os.stat_result, most: int) -> None:
+    if (kind := other_kind(found.st_mode)) is not None:
         raise OSError(errno.EINVAL, f"it is {kind}, not a regular file")
     if found.st_size > most:
         raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes, and at most {most:,} are read")
+
+
+def open_regular(path: Path, most: int = MOST_BYTES) -> BinaryIO:
+    """Open a file to be read line by line; OSError as `read_regular`."""
+    _check(path.stat(), most)
     return path.open("rb")
 
 
@@ -186,8 +184,6 @@ def _scratch(path: Path, write: Callable[[TextIO], object]) -> Iterator[Path]:
         with scratch.open("x", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
             write(file)
         if path.parent not in _tidied:
-            if len(_tidied) >= _MOST_TIDIED:  # a run may write into a folder for each of its cases
-                _tidied.clear()
             _tidied.add(path.parent)
             _tidy(path.parent, scratch.stat().st_mtime)
         yield scratch

@@ -239,7 +239,7 @@ class _Repeats:
         breaches = self._breaches(score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
         if self.case.gates.grounded and score.unread is None:
             breaches += _grounded_breaches(self.case, score)
-        undecided = [result for result in _all(score) if result.status is Status.JUDGE_ERROR]
+        undecided = [result for result in (*score.fields, *score.leaves) if result.status is Status.JUDGE_ERROR]
         usage = extraction.usage
         hint = _shape_hint(self.case, extraction, score) if breaches else ()
         return Attempt(
@@ -347,10 +347,6 @@ def _stands_in(document: Document, value: Json) -> bool | None:
     except DocumentError:  # an image has no text
         return None
     return None if evidence is None else evidence.found
-
-
-def _all(score: Score) -> Iterable[FieldResult]:
-    return {id(result): result for result in (*score.fields, *score.leaves)}.values()
 
 
 def undecided_text(results: Sequence[FieldResult]) -> str:

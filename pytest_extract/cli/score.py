@@ -69,7 +69,6 @@ def run_score(args: argparse.Namespace) -> int:
     shown: Json
     if args.document_report:
         from pytest_extract.core.aggregate.published import content_coverage
-        from pytest_extract.systems import content_coverage
 
         scorer = compile_schema(schema, semantics="extract-bench", **compiling)
         score = scorer.score(gold, extracted, failure=parsed.failure, **options)

@@ -19,6 +19,7 @@ from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape
 from pytest_extract.core.values import Json, json_type
 from pytest_extract.errors import SchemaError
+from pytest_extract.schema_tools.resolve import as_json_schema
 
 STRICT_VERSION: Final = 2
 """Raised whenever another strict schema is made of the same schema: recordings are kept by it."""
@@ -29,7 +30,7 @@ _OF_OBJECTS: Final = frozenset(
     {"properties", "required", "additionalProperties", "patternProperties", "unevaluatedProperties"}
 )
 _OF_ARRAYS: Final = frozenset({"items", "prefixItems"})
-_SAID: Final = _OF_OBJECTS | _OF_ARRAYS | {*_UNIONS, "type", "enum", "const", "nullable"}
+_SAID: Final = _OF_OBJECTS | _OF_ARRAYS | {*_UNIONS, "type", "enum", "const"}
 """Keywords that a strict schema is made of."""
 _DROPPED: Final = frozenset(
     (
@@ -114,9 +115,9 @@ class _ImpossibleError(Exception):
 
 
 def strict_schema(schema: Json) -> StrictSchema:
-    """Make a strict schema; SchemaError with the pointer of what no strict schema can say."""
+    """Make a strict schema, `nullable` as OpenAPI means it; SchemaError with the pointer of what none can say."""
     try:
-        return _Maker(schema).made()
+        return _Maker(as_json_schema(schema)).made()
     except RecursionError:
         raise SchemaError("the schema is nested too deep for a strict schema") from None
 
@@ -127,6 +128,7 @@ class _Maker:
     def __init__(self, schema: Json) -> None:
         self._source = SchemaSource(schema)
         self._open: list[Key] = []
+        self._referred: set[Key] = set()
         self._names: dict[Key, str] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
         self._dropped: dict[str, dict[str, None]] = {}
@@ -169,10 +171,15 @@ class _Maker:
             node, notes = self._node(referred, around), _notes(schemas[0])
             return {**notes, "anyOf": [node]} if notes else node
         if key in self._open or self._names.get(key) in self._definitions:
+            self._referred.add(key)
             return {"$ref": f"#/$defs/{self._name(key)}"}
         self._open.append(key)
         try:
             node = self._merged(key, around)
+        except _ImpossibleError:
+            if key in self._referred:
+                raise SchemaError("a schema that holds itself allows no value", pointer=key[0].pointer) from None
+            raise
         finally:
             self._open.pop()
         if key not in self._names:
@@ -358,8 +365,6 @@ def _types(layers: Iterable[RefLayer], values: list[Json] | None) -> list[str]:
     elif not named:
         said = {keyword for layer in layers for keyword in layer.schema}
         found = {name for name, words in (("object", _OF_OBJECTS), ("array", _OF_ARRAYS)) if said & words}
-    if found and _nullable(layers):
-        found.add("null")
     return [name for name in _TYPES if name in found and (name != "integer" or "number" not in found)]
 
 
@@ -372,11 +377,7 @@ def _values(layers: Iterable[RefLayer]) -> list[Json] | None:
                 own = layer.schema[keyword] if keyword == "enum" else [layer.schema[keyword]]
                 keys = {*map(same_key, own)}
                 values = own if values is None else [each for each in values if same_key(each) in keys]
-    return values if values is None or not _nullable(layers) or None in values else [*values, None]
-
-
-def _nullable(layers: Iterable[RefLayer]) -> bool:
-    return any(layer.schema.get("nullable") is True for layer in layers)
+    return values
 
 
 def _enum_node(at: str, types: list[str], values: list[Json]) -> dict[str, Any]:

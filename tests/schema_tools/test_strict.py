@@ -165,6 +165,17 @@ REFUSED = {
         "/$defs/A",
         "itself",
     ),
+    "nothing that holds itself": (
+        {
+            **open_object(x={"$ref": "#/$defs/A"}, y={"$ref": "#/$defs/B"}),
+            "$defs": {
+                "A": open_object("c", b={"$ref": "#/$defs/B"}, c=False),
+                "B": open_object(a={"$ref": "#/$defs/A"}, n=STRING),
+            },
+        },
+        "/$defs/A",
+        "no value",
+    ),
     "nothing": (open_object("a", a=False), "/", "no value"),
 }
 

@@ -32,6 +32,7 @@ from pytest_extract.core.case_result import CaseResult, counted
 from pytest_extract.core.measures import SCORE_MEASURES
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, StoreError, nearest
+from pytest_extract.files import write_bytes_atomic
 from pytest_extract.importers.sob import read_sob_results
 from pytest_extract.regression.snapshots import merge, snapshot
 from pytest_extract.regression.suite import rank_variants
@@ -368,6 +369,9 @@ def run_merge(args: argparse.Namespace) -> int:
         for line in merged.lines:
             sys.stdout.write(json_without_commands(f"{line.decode('utf-8')}\n"))
         return 0
-    write_results(args.output, map(load, merged.lines))
+    if args.output.suffix.lower() == ".parquet":
+        write_results(args.output, map(load, merged.lines))
+    else:
+        write_bytes_atomic(args.output, lambda file: file.writelines(b"%s\n" % line for line in merged.lines))
     print_note("merge", f"{args.output}: {len(merged.lines)} results of {len(readers)} files")
     return 0

@@ -32,7 +32,7 @@ from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.transport import take_fresh_result
 from pytest_extract.regression.compare import (
     Comparison,
-    cases_of_variant,
+    cases_of_variants,
     changed_digests,
     compare_variants,
     match_variants,
@@ -182,7 +182,7 @@ def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -
 
 
 def _pairs_of(before: Snapshot, after: Snapshot, old: str, new: str) -> dict[str, _Pair]:
-    was, now = cases_of_variant(before, old), cases_of_variant(after, new)
+    was, now = cases_of_variants(before, after, old, new)
     return {
         name: _Pair(was[name], state)
         for name, state in now.items()

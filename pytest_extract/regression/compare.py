@@ -430,16 +430,40 @@ def match_variants(before: Snapshot, after: Snapshot) -> list[tuple[str | None, 
     return [*paired, *((None, variant) for variant in new if variant not in old)]
 
 
-def cases_of_variant(states: Snapshot, variant: str | None) -> dict[str, CaseState]:
-    """Return the cases (`file::id`) of one variant of a snapshot, in their order."""
-    return {key.case: state for key, state in sorted(states.items()) if key.variant == variant}
+def cases_of_variants(
+    before: Snapshot, after: Snapshot, old: str | None, new: str | None
+) -> tuple[dict[str, CaseState], dict[str, CaseState]]:
+    """Return the cases of a variant before and of one after by their names (`file::id`), in their order.
+
+    Where no name is on both sides, the runs may have been started from different folders: then a case has the name that
+    it has after, if the path of one of its files ends as the other's.
+    """
+    was, now = (
+        {key.case: state for key, state in sorted(states.items()) if key.variant == variant}
+        for states, variant in ((before, old), (after, new))
+    )
+    if was.keys().isdisjoint(now):
+        names: dict[str, list[str]] = defaultdict(list)
+        for case, state in now.items():
+            names[state.case_id].append(case)
+        renamed = {
+            next((name for name in names[state.case_id] if _ends_alike(case, name)), case): state
+            for case, state in was.items()
+        }
+        was = renamed if len(renamed) == len(was) else was
+    return was, now
+
+
+def _ends_alike(one: str, other: str) -> bool:
+    short, long = sorted(("/" + case.lstrip("./") for case in (one, other)), key=len)
+    return long.endswith(short)
 
 
 def compare_variants(
     before: Snapshot, after: Snapshot, old: str | None, new: str | None, *, same_run: bool = False
 ) -> VariantComparison:
     """Compare one variant of a snapshot with one variant of another (or of the same one: two models of one run)."""
-    was, now = cases_of_variant(before, old), cases_of_variant(after, new)
+    was, now = cases_of_variants(before, after, old, new)
     cases: list[CaseComparison] = []
     fields: list[FieldChange] = []
     known: list[str] = []

@@ -267,6 +267,14 @@ def test_two_variants_of_one_run():
     assert [str(change.kind) for change in variant.fields] == ["fell"]
 
 
+def test_runs_from_different_folders_pair_by_id():
+    (variant,) = compare(
+        snapshot([result("a", {"n": True}, file="/one/x.extract.yaml"), result("d", {"n": True}, file="/one/y")]),
+        snapshot([result("a", {"n": False}, file="x.extract.yaml"), result("d", {"n": True}, file="y")]),
+    ).variants
+    assert [str(row.kind) for row in variant.cases] == ["fell", "unchanged"]
+
+
 def test_the_same_set_up_is_only_claimed_where_the_extractor_is_known():
     one = result("a", {"n": True})
     known = replace(one, digests=one.digests | {"extractor": "7" * 64})

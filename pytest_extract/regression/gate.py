@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
+from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.case_result import CaseResult, Origin
 from pytest_extract.core.stats import Bounds
 from pytest_extract.core.values import ROUNDING, nearly
@@ -265,7 +266,10 @@ def _part_text(test: TestResult, facts: Facts) -> str:
     losses = losses_of(variant, test.suspect, facts.rules)
     fell, rose = [case for case, loss in losses.items() if loss > 0], sum(loss < 0 for loss in losses.values())
     count = f"worse in {len(fell)} of {_count(cases, 'document')} ({_names(fell)}), better in {rose}"
-    return f": {rates}: {count}{mistakes}"
+    prompts = {row.case: tag_text(row.slices, "prompt") for row in variant.compared}
+    shared = {prompts[case] for case in fell}
+    prompt = f", all with {shared.pop()}" if len(shared) == 1 < len({*prompts.values()}) else ""
+    return f": {rates}: {count}{prompt}{mistakes}"
 
 
 def level_text(effect: Effect) -> str:

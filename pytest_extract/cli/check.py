@@ -26,18 +26,19 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.validate import Validator
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.recordings import DEFAULT_FOLDER
-from pytest_extract.golds.coverage import SchemaCoverage, schema_coverage
 from pytest_extract.golds.lint import (
     LintFinding,
+    SchemaCoverage,
     check_evidence,
     gold_findings,
     lint_cases,
+    mutation_findings,
     names_of_ours,
+    schema_coverage,
     unordered_lists,
     unused_files,
     unused_recordings,
 )
-from pytest_extract.golds.mutate import mutation_findings
 from pytest_extract.report.lines import listed, percent, plural
 from pytest_extract.schema_tools.golds import validate_golds
 

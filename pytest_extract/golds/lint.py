@@ -1,16 +1,19 @@
-"""What is doubtful about cases and golds although they can run: `pytest-extract check` lists it.
+"""What is doubtful about cases and golds although they can run, and what golds leave untested: for `check`.
 
-Each rule yields findings; nothing is extracted, and no judge or model is asked.
+Each rule yields findings. `--mutate` finds the changes of golds, as a model's mistakes make them, that metrics and
+thresholds would let pass; `--coverage` the parts of a schema that no gold exercises, so that nobody knows how they are
+extracted. Nothing is extracted, and no judge or model is asked.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.edit import gold_source
@@ -21,12 +24,25 @@ from pytest_extract.cases.sources import Mistake, errors_of
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.results import Failure, FailureKind, Status
 from pytest_extract.core.schema.annotations import Dialect
-from pytest_extract.core.values import ROOT, FieldPath, Json, canonical_json, iter_leaves, pattern_of
+from pytest_extract.core.schema.conformance import Conformance
+from pytest_extract.core.schema.source import Key
+from pytest_extract.core.schema.tree import Schema, SchemaNode
+from pytest_extract.core.values import (
+    MISSING,
+    ROOT,
+    FieldPath,
+    Json,
+    Missing,
+    canonical_json,
+    iter_leaves,
+    path_below,
+    pattern_of,
+)
 from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import Evidence, TextLocation, find_evidence, more_rows
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.extraction.recordings import CaseInputs, read_recording, recording_files
-from pytest_extract.golds.changes import changed_leaves
+from pytest_extract.golds.changes import changed_leaves, replaced
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
 from pytest_extract.run_case import Requirements, breaches_of, cannot_fail, cannot_fail_text, with_bounded_measures
@@ -411,3 +427,286 @@ def _no_evidence_text(unfound: _Unfound) -> str:
         return shown
     place = f"page {nearest.page}, line {nearest.line}" if nearest.page is not None else f"line {nearest.line}"
     return f"{shown}; nearest {show(nearest.quote, LONGEST_QUOTE)}, {place}"
+
+
+# --- changes of golds that pass: one value of each field, and the rows of each list, are changed at a time, and the
+# whole changed gold is scored as an output
+
+
+def _edited(edit: Callable[[str], str]) -> Callable[[Json], Json]:
+    """Change a text, or the digits of a number; what is no text or number any more stays as it is."""
+
+    def change(value: Json) -> Json:
+        if isinstance(value, str):
+            return edit(value)
+        try:
+            return type(value)(edit(str(value)))
+        except ValueError:
+            return value
+
+    return change
+
+
+def _next_digit(text: str) -> str:
+    at = max((at for at, each in enumerate(text) if each.isdecimal()), default=None)
+    return text if at is None else f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}"
+
+
+def _swapped_digits(text: str) -> str:
+    for at in range(len(text) - 1, 0, -1):
+        if text[at - 1 : at + 1].isdecimal() and text[at - 1] != text[at]:
+            return f"{text[: at - 1]}{text[at]}{text[at - 1]}{text[at + 1 :]}"
+    return text
+
+
+WIDTH: Final = 50
+"""Characters of a value that a warning shows."""
+Change = Callable[[Json], Json]
+_OF_TEXTS: Final[Mapping[str, Change]] = MappingProxyType(
+    {
+        "another digit": _edited(_next_digit),
+        "two digits swapped": _edited(_swapped_digits),
+        "cut in half": lambda text: text[: len(text) // 2],
+        "a word lost": lambda text: text.rpartition(" ")[0] or text,
+        "another text": lambda _: "something else",
+    }
+)
+_OF_NUMBERS: Final[Mapping[str, Change]] = MappingProxyType(
+    {
+        "another digit": _edited(_next_digit),
+        "two digits swapped": _edited(_swapped_digits),
+        "ten times": lambda number: number * 10,
+        "another sign": lambda number: -number,
+    }
+)
+_OF_BOOLEANS: Final[Mapping[str, Change]] = MappingProxyType({"the other one": lambda truth: not truth})
+_OF_LISTS: Final[Mapping[str, Change]] = MappingProxyType(
+    {
+        "a row lost": lambda rows: rows[:-1],
+        "a row twice": lambda rows: [*rows, rows[-1]],
+        "the second half lost": lambda rows: rows[: (len(rows) + 1) // 2],
+    }
+)
+
+
+def _changes_of(value: Json) -> Mapping[str, Change]:
+    if isinstance(value, bool):
+        return _OF_BOOLEANS
+    if isinstance(value, int | float):
+        return _OF_NUMBERS
+    return _OF_TEXTS if isinstance(value, str) else _OF_LISTS
+
+
+class PassedChange(NamedTuple):
+    """A changed gold that passes its case: the change, both values, the case, and whether the metric accepts it.
+
+    `accepted` is False where the comparison fails, and the thresholds tolerate that.
+    """
+
+    change: str
+    gold: Json
+    changed: Json
+    case: Case
+    accepted: bool
+
+
+@dataclass(slots=True)
+class FieldChanges:
+    """The changes of one field over all golds: how many were tried and decided, and those that pass."""
+
+    tried: int = 0
+    undecided: int = 0
+    passed: list[PassedChange] = field(default_factory=list)
+
+
+def _nothing(_value: Json) -> None:
+    """Lose the value."""
+
+
+def mutate_golds(cases: Iterable[Case]) -> dict[str, FieldChanges]:
+    """Return, by field, which changes of golds pass. The same golds give the same changes.
+
+    Of each field of a case its first value is changed, and of each list of rows its rows.
+    """
+    fields: dict[str, FieldChanges] = defaultdict(FieldChanges)
+    for case in cases:
+        bounds = Requirements.of(case, dt.date.today())  # noqa: DTZ011 - a known failure ends with the user's day
+        for pattern, path, value in _first_values(case):
+            for name, change in ({**_changes_of(value), "nothing": _nothing}).items():
+                changed = change(value)
+                if canonical_json(changed) == canonical_json(value):
+                    continue
+                score = case.scorer.score(case.gold, replaced(case.gold, path, changed), case.score_options)
+                if any(result.status is Status.JUDGE_ERROR for result in score.leaves):
+                    fields[pattern].undecided += 1
+                    continue
+                fields[pattern].tried += 1
+                score = with_bounded_measures(score, case.gold, case.thresholds)
+                if not breaches_of(bounds, score, cost_usd=0.0, latency_s=0.0):
+                    accepted = all(result.passed for result in score.leaves)
+                    fields[pattern].passed.append(PassedChange(name, value, changed, case, accepted))
+    return dict(fields)
+
+
+def mutation_findings(cases: Iterable[Case]) -> Iterator[LintFinding]:
+    """Warn of each field of which some changed values pass their case, with the first of them and what would help."""
+    for pattern, each in mutate_golds(cases).items():
+        if not each.passed:
+            continue
+        first = each.passed[0]
+        names = ", ".join(dict.fromkeys(passed.change for passed in each.passed))
+        remedy = (
+            "a stricter metric in the schema or in `overrides` would fail them"
+            if first.accepted
+            else f'`thresholds: {{fields: {{"{pattern}": 1.0}}}}` would fail them'
+        )
+        undecided = f"; {each.undecided} need a judge" if each.undecided else ""
+        yield case_warning(
+            first.case,
+            "mutation",
+            f"`{pattern}`: {len(each.passed)} of {each.tried} changes of its gold pass ({names}), such as "
+            f"{show(first.changed, WIDTH)} for {show(first.gold, WIDTH)}; {remedy}{undecided}",
+        )
+
+
+def _first_values(case: Case) -> Iterator[tuple[str, tuple[str | int, ...], Json]]:
+    """Yield pattern, path and value of the first value of each field, and of each list that is not empty."""
+    seen: set[str] = set()
+    program = case.scorer.program
+    for path, _ in iter_leaves(case.gold):
+        places = [path[:size] for size, step in enumerate(path) if isinstance(step, int)]
+        for place in (*places, tuple(path)):
+            pattern = pattern_of(place)
+            inner = case.gold
+            for step in place:
+                inner = inner[step]
+            skipped = declared(pattern, program) and is_skipped(pattern, program)
+            if pattern not in seen and inner is not None and inner not in ("", [], {}) and not skipped:
+                seen.add(pattern)
+                yield pattern, tuple(place), inner
+
+
+# --- parts of a schema that no gold exercises
+
+DEEPEST: Final = 12
+"""Levels of a schema that are looked into; a recursive schema has no end."""
+MOST_MEMBERS: Final = 100
+"""Members of an enumeration that count; a longer one is a list of codes, of which no suite has all."""
+
+
+class SchemaState(NamedTuple):
+    """One thing that golds can exercise: a state of a field, in words (`a value`, `absent`, `empty`, `"EUR"`, ...)."""
+
+    pattern: str
+    state: str
+    covered: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchemaCoverage:
+    """What the golds of one schema exercise. `golds`: their number."""
+
+    path: Path
+    golds: int
+    states: tuple[SchemaState, ...]
+
+    @property
+    def covered(self) -> int:
+        """States that some gold has."""
+        return sum(state.covered for state in self.states)
+
+    @property
+    def share(self) -> float:
+        """Covered states over all states; 1.0 for a schema without any."""
+        return self.covered / len(self.states) if self.states else 1.0
+
+    def to_dict(self) -> dict[str, Json]:
+        """Return the coverage as JSON."""
+        counts: dict[str, Json] = {"golds": self.golds, "states": len(self.states), "covered": self.covered}
+        return {"kind": "coverage", "file": str(self.path), "share": self.share, **counts, "missing": self.missing}
+
+    @property
+    def missing(self) -> dict[str, list[str]]:
+        """Pattern -> states that no gold has; what is below a field without any value is left out."""
+        found: dict[str, list[str]] = {}
+        for state in self.states:
+            if not state.covered and not any(
+                _is_below(state.pattern, other) for other in found if "a value" in found[other]
+            ):
+                found.setdefault(state.pattern, []).append(state.state)
+        return found
+
+
+def _is_below(pattern: str, other: str) -> bool:
+    return pattern.startswith((f"{other}.", f"{other}["))
+
+
+def schema_coverage(cases: Iterable[Case]) -> list[SchemaCoverage]:
+    """Return the coverage of each schema of the cases, in their order; a gold that cases share counts once."""
+    golds: dict[str, dict[str, Json]] = {}
+    schemas: dict[str, tuple[Path, Json]] = {}
+    for case in cases:
+        if not case.gold_is_missing:
+            schemas.setdefault(case.schema_sha256, (case.schema_path, case.schema))
+            golds.setdefault(case.schema_sha256, {})[f"{case.gold_path} {case.gold_steps} {case.gold_line}"] = case.gold
+    found = []
+    for digest, (path, schema) in schemas.items():
+        values = [*golds[digest].values()]
+        states = tuple(_SchemaWalk(schema).states(Schema.root, ROOT, values, optional=False, depth=0))
+        found.append(SchemaCoverage(path=path, golds=len(values), states=states))
+    return found
+
+
+class _SchemaWalk:
+    """Walks a schema together with all values that golds have at each of its places."""
+
+    def __init__(self, schema: Json) -> None:
+        self._tree = Schema(schema)
+        self._fits = Conformance(self._tree)
+
+    def states(
+        self, key: Key, pattern: str, values: Sequence[Json | Missing], *, optional: bool, depth: int
+    ) -> Iterator[SchemaState]:
+        """Yield the states of a place and of what is below it."""
+        node = self._tree.node(key)
+        if depth > DEEPEST or (node.annotation is not None and node.annotation.skip):
+            return
+        there = [value for value in values if value is not MISSING and value is not None]
+        if pattern != ROOT:
+            yield SchemaState(pattern, "a value", bool(there))
+            if optional or node.nullable:
+                yield SchemaState(pattern, "absent", len(there) < len(values))
+        yield from self._own_states(node, pattern, there)
+        for number, branch in enumerate(node.branches):
+            fitting = [value for value in there if self._branch(node, value) == number]
+            yield SchemaState(pattern, f"alternative {number + 1} of {len(node.branches)}", bool(fitting))
+            yield from (
+                state
+                for state in self.states(branch, pattern, fitting, optional=False, depth=depth + 1)
+                if state.pattern != pattern or state.state not in ("a value", "absent")
+            )
+        for name, child in node.properties.items():
+            inner = [value.get(name, MISSING) for value in there if isinstance(value, dict)]
+            at = path_below(pattern, name)
+            yield from self.states(child, at, inner, optional=name not in node.required, depth=depth + 1)
+        if node.items is not None:
+            rows = [row for value in there if isinstance(value, list) for row in value]
+            yield from self.states(node.items, path_below(pattern, None), rows, optional=False, depth=depth + 1)
+
+    def _own_states(self, node: SchemaNode, pattern: str, there: Sequence[Json]) -> Iterator[SchemaState]:
+        if node.values is not None and len(node.values) <= MOST_MEMBERS:
+            seen = {canonical_json(value) for value in there}
+            for member in node.values:
+                if member is not None:
+                    yield SchemaState(pattern, show(member, 40), canonical_json(member) in seen)
+        elif node.types == ("boolean",):
+            yield SchemaState(pattern, "true", any(value is True for value in there))
+            yield SchemaState(pattern, "false", any(value is False for value in there))
+        if node.types == ("array",):
+            sizes = [len(value) for value in there if isinstance(value, list)]
+            yield SchemaState(pattern, "empty", 0 in sizes)
+            yield SchemaState(pattern, "two or more", any(size > 1 for size in sizes))
+
+    def _branch(self, node: SchemaNode, value: Json) -> int:
+        fitting = (number for number, branch in enumerate(node.branches) if self._fits(self._tree.node(branch), value))
+        return next(fitting, -1)

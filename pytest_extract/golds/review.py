@@ -29,8 +29,18 @@ from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, value_at
 from pytest_extract.errors import ExtractError
 from pytest_extract.files import write_bytes_atomic
-from pytest_extract.golds.changes import GoldModification, output_value, place_of, propose, replaced
-from pytest_extract.golds.rows import MovedRow, follow_row, gold_name, review_of, same_gold
+from pytest_extract.golds.changes import (
+    GoldModification,
+    MovedRow,
+    follow_row,
+    gold_name,
+    output_value,
+    place_of,
+    propose,
+    replaced,
+    review_of,
+    same_gold,
+)
 from pytest_extract.report.evidence import locator
 from pytest_extract.report.lines import plural, safe_controls
 from pytest_extract.report.values import show

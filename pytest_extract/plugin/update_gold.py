@@ -21,9 +21,17 @@ from pytest_extract.core.values import MISSING, Json, canonical_json, path_text
 from pytest_extract.documents import DocumentError
 from pytest_extract.errors import ExtractError
 from pytest_extract.files import display_path
-from pytest_extract.golds.changes import GoldEdit, GoldProposal, UpdateMode, output_value, propose
+from pytest_extract.golds.changes import (
+    GoldEdit,
+    GoldProposal,
+    MovedRow,
+    UpdateMode,
+    follow_row,
+    output_value,
+    propose,
+    same_gold,
+)
 from pytest_extract.golds.consensus import accept_labels, draft_gold, open_paths
-from pytest_extract.golds.rows import MovedRow, follow_row, same_gold
 from pytest_extract.redact import Owned, current, withheld
 from pytest_extract.report.evidence import locator, stands_exactly
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose

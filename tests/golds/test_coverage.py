@@ -10,7 +10,7 @@ import pytest
 from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
-from pytest_extract.golds.coverage import SchemaCoverage, schema_coverage
+from pytest_extract.golds.lint import SchemaCoverage, schema_coverage
 
 SCHEMA = {
     "type": "object",

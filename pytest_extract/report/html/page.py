@@ -11,30 +11,55 @@ import html
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from string import Template
 from typing import Any, Final, TypeAlias
 
-from pytest_extract.core.aggregate.slices import natural_key, tag_text
-from pytest_extract.core.case_result import Outcome
-from pytest_extract.core.values import Json
-from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
-from pytest_extract.regression.suite import rank_variants
+from pytest_extract.core.aggregate.published import extract_bench_rates
+from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
+from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
+from pytest_extract.regression.gate import GateDecision
+from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot, value_text
+from pytest_extract.regression.suite import RankedVariant, rank_variants
 from pytest_extract.report.aggregates import ranking_table
 from pytest_extract.report.confidence import auto_accept_lines
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
-from pytest_extract.report.gate import repeat_lines
+from pytest_extract.report.gate import (
+    ANSWER_STYLE,
+    CHANGED_KINDS,
+    UNCOMPARED_KINDS,
+    basis_texts,
+    changes_by_pattern,
+    comparison_title,
+    effect_text,
+    pattern_table,
+    rates_text,
+    repeat_lines,
+    tag_tables,
+    uncompared_case_text,
+)
 from pytest_extract.report.html.cases import HEAT_COLUMNS, CasePlace, case_data, mistakes_of
-from pytest_extract.report.html.comparison import broken_fields, comparison_parts
 from pytest_extract.report.html.documents import PageDocuments
-from pytest_extract.report.html.plots import cost_plot, run_plot, size_plots
-from pytest_extract.report.html.text import ICONS, ORDER, anchor, message, outcome_text, short_name, table_data
-from pytest_extract.report.lines import Line, first_of, plural, safe_prose, shorten, text_of
+from pytest_extract.report.html.text import (
+    ICONS,
+    ORDER,
+    VALUE_WIDTH,
+    Anchors,
+    anchor,
+    message,
+    outcome_text,
+    short_name,
+    styled,
+    table_data,
+)
+from pytest_extract.report.lines import Line, first_of, percent, plural, safe_prose, score_number, shorten, text_of
 from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
-from pytest_extract.report.slices import altered_tables, list_tables, slice_table
+from pytest_extract.report.slices import altered_tables, correlation_text, list_tables, slice_table
 from pytest_extract.report.summary import (
     adjustment_lines,
     failure_lines,
@@ -44,7 +69,9 @@ from pytest_extract.report.summary import (
     worst_fields_table,
     wrapped_lines,
 )
-from pytest_extract.report.totals import NO_VARIANT, RunTotals, measure_text, worst_patterns
+from pytest_extract.report.totals import MEASURES, NO_VARIANT, RunTotals, VariantTotals, measure_text, worst_patterns
+from pytest_extract.report.value_diff import side_by_side
+from pytest_extract.report.values import show
 
 Parts: TypeAlias = list[tuple[str, Any]]
 """What a section shows, one below the other: the kind of each part, by which the script draws it, and its content."""
@@ -61,7 +88,7 @@ MOST_WITHOUT_SCRIPTS: Final = 50
 """Cases that can be read without scripts, as text; further ones are counted."""
 _MOST_VARIANT_COLUMNS: Final = 6
 _MOST_MISTAKES: Final = 50
-_MOST_REASONS: Final = 20
+_MOST_HEAD_REASONS: Final = 20
 _MOST_TEXT_LINES: Final = 60
 _SENTENCE: Final = 300
 _MAIN_REASON: Final = 600
@@ -180,7 +207,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     told = {
         "head": {
             "text": shorten(head.text, _MAIN_REASON),
-            "reasons": first_of([shorten(text, _SENTENCE) for text in head.reasons], _MOST_REASONS),
+            "reasons": first_of([shorten(text, _SENTENCE) for text in head.reasons], _MOST_HEAD_REASONS),
             "steps": [shorten(step, _SENTENCE) for step in next_steps(run)],
             "facts": [(name, shorten(text, _SENTENCE)) for name, text in (*run.facts.items(), *_models(run)) if text],
         },
@@ -361,3 +388,298 @@ def _plain_lines(run: RunReport) -> list[str]:
     left = len(bad) - MOST_WITHOUT_SCRIPTS
     more = f"{plural(left, 'more case')} not green. " if left > 0 else ""
     return [*texts, "", f"{more}Scripts are off: with them, this page shows every case beside its document."]
+
+
+# --- a comparison with a baseline or between variants: decision, changed fields, uncompared cases
+
+MOST_CHANGED: Final = 100
+"""Rows of each table and list; further ones are counted."""
+MOST_REASONS: Final = 8
+"""Reasons of the gate that are listed without a click."""
+MOST_OPEN: Final = 12
+"""Changed fields that are listed without a click."""
+MOST_REPEATS: Final = 50
+"""Different changes listed for one field pattern, and cases listed for them, at least one for each."""
+_SHORT: Final = 60
+"""Characters of a value in the title of a change."""
+
+
+def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, FieldChange]]:
+    """Map each case to its fields that were right before and are wrong now, by path."""
+    found: dict[CaseKey, dict[str, FieldChange]] = {}
+    for variant in judged.comparison.variants if judged is not None else ():
+        for change in variant.fields:
+            if change.kind is Change.FELL:
+                found.setdefault(CaseKey(change.case, variant.after), {})[change.path] = change
+    return found
+
+
+def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: bool) -> list[tuple[str, Any]]:
+    """Return what the page shows of a comparison, what got worse first; nothing if nothing was compared.
+
+    `is_gate`: the regression gate judges the run by it.
+    """
+    if judged is None:
+        return []
+    title = comparison_title(judged, is_gate=is_gate)
+    reasons = _listed([*judged.reasons, *judged.warnings, *judged.advice])
+    verdict = {
+        "title": message(title[0].upper() + title[1:] if is_gate else title),
+        "answer": str(judged.answer),
+        "tone": ANSWER_STYLE[judged.answer],
+        "reasons": reasons[:MOST_REASONS],
+        "further": reasons[MOST_REASONS:],
+        "notes": _listed([*basis_texts(judged), *judged.notes]),
+    }
+    return [
+        ("verdict", verdict),
+        *(part for variant in judged.comparison.variants for part in _variant_parts(variant, judged, anchors)),
+    ]
+
+
+def _listed(texts: Iterable[str]) -> list[str]:
+    return first_of([*map(message, texts)], MOST_CHANGED)
+
+
+def _variant_parts(variant: VariantComparison, decision: GateDecision, anchors: Anchors) -> Iterator[tuple[str, Any]]:
+    pairs = plural(sum(row.fields for row in variant.compared), "field")
+    title = f"{plural(len(variant.compared), 'case')}, {pairs} compared"
+    yield "head", f"{short_name(variant.label)}: {title}" if variant.label else title
+    effects = [effect_text(effect) for effect in decision.effects if effect.variant == variant.label]
+    if effects:
+        yield "list", effects
+    for tags in tag_tables(variant, decision, MOST_CHANGED):
+        yield "table", table_data(tags)
+    if (patterns := pattern_table(variant, decision, MOST_CHANGED)) is not None:
+        yield "table", table_data(patterns, paths=True)
+    for kind in CHANGED_KINDS:
+        if (changes := _changes(variant, kind, anchors)) is not None:
+            yield "changes", changes
+    for kind in UNCOMPARED_KINDS:
+        if rows := variant.of_kind(kind):
+            cases = _listed(map(uncompared_case_text, rows))
+            yield "fold", {"title": f"{plural(len(rows), 'case')} {kind}", "parts": [("list", cases)]}
+
+
+def _changes(variant: VariantComparison, kind: Change, anchors: Anchors) -> dict[str, Any] | None:
+    """Return the changed fields of a kind, one row for all cases in which a field pattern changed."""
+    ranked = changes_by_pattern(variant, kind)
+    if not ranked:
+        return None
+    left = sum(len(found) for _, found in ranked[MOST_CHANGED:])
+    return {
+        "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
+        "open": kind is Change.FELL and len(ranked) <= MOST_OPEN,
+        "groups": [_group(pattern, found, variant.after, anchors) for pattern, found in ranked[:MOST_CHANGED]],
+        "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
+    }
+
+
+def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: Anchors) -> dict[str, Any]:
+    """Return the changes of a field pattern, equal ones once with their cases, the most frequent first."""
+    equal: dict[tuple[str, ...], list[FieldChange]] = {}
+    for change in changes:
+        equal.setdefault(_key(change), []).append(change)
+    ranked = sorted(equal.values(), key=lambda found: -len(found))
+    room = MOST_REPEATS
+    left = sum(map(len, ranked[MOST_REPEATS:]))
+    shown = []
+    for found in ranked[:MOST_REPEATS]:
+        cases = [*dict.fromkeys(change.case for change in found)]
+        listed = cases[: max(room, 1)]
+        room -= len(listed)
+        shown.append(_change(found) | {"cases": [_case(case, variant, anchors) for case in listed]})
+        shown[-1]["more"] = len(cases) - len(listed)
+    return {
+        "pattern": short_name(pattern),
+        "count": len(changes),
+        "mistakes": _mistake_counts(changes),
+        "changes": shown,
+        "left": f"… and {left:,} more; the cases have them." if left else "",
+    }
+
+
+def _key(change: FieldChange) -> tuple[str, ...]:
+    """Return what equal changes have in common: their values, their rates, and the kind of mistake."""
+    values = (change.value_before, change.value_after, change.gold)
+    kind = "" if change.mistake is None else change.mistake.kind
+    return (*map(value_text, values), kind, rates_text(change))
+
+
+def _mistake_counts(changes: Sequence[FieldChange]) -> str:
+    """Count the mistakes of the values now by their kind."""
+    kinds = Counter(change.mistake.kind.replace("_", " ") for change in changes if change.mistake is not None)
+    return ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())
+
+
+def _case(case: str, variant: str, anchors: Anchors) -> tuple[str, str | None]:
+    """Return the name of a case and its anchor."""
+    return short_name(case.rpartition("::")[2] or case), anchors.get(CaseKey(case, variant))
+
+
+def _change(equal: Sequence[FieldChange]) -> dict[str, Any]:
+    """Return changes that are equal as one: its field, gold, and the values before and now."""
+    change = equal[0]
+    found: dict[str, Any] = {
+        "path": short_name(change.path),
+        "count": len(equal),
+        "rate": rates_text(change),
+        "title": None,
+        "values": [],
+    }
+    if not change.path.startswith("("):
+        now = side_by_side(change.gold, change.value_after, VALUE_WIDTH)
+        before = show(change.value_before, VALUE_WIDTH)
+        found["title"] = _short(change.value_before), _short(change.value_after)
+        found["values"] = [
+            ("gold", None if change.gold is MISSING else styled(now.gold), "good"),
+            ("before", None if change.value_before is MISSING else [before], ""),
+            ("now", None if change.value_after is MISSING else styled(now.extracted), "bad"),
+        ]
+        if change.mistake is not None:
+            texts = {each.mistake.text for each in equal if each.mistake is not None}
+            text = change.mistake.text if len(texts) == 1 else change.mistake.kind.replace("_", " ")
+            found["values"].append(("mistake", [message(text)], ""))
+    return found
+
+
+def _short(value: Json | Missing) -> str | None:
+    return None if value is MISSING else show(value, _SHORT)
+
+
+# --- plots as data: pass rate by size, scores over runs, quality by cost
+
+MOST_POINTS: Final = 400
+"""Cases drawn in a plot; of more, every n-th."""
+COLOURS: Final = 6
+"""Variants with a colour of their own; further ones share the last."""
+_MOST_MEANS: Final = 8
+_MEAN_GROUPS: Final = 6
+_FEWEST_POINTS: Final = 20
+"""Cases from which on a plot says more than a list."""
+_SIZES: Final = ("output-size", "breadth", "depth")
+
+
+def size_plots(results: Iterable[CaseResult]) -> list[dict[str, Any]]:
+    """Plot the pass rate of each case by the values of its gold, the fields of its schema, and its depth.
+
+    A size is plotted if cases of at least three sizes were scored, and not all alike.
+    """
+    found: dict[str, list[tuple[int, float, str, str]]] = {name: [] for name in _SIZES}
+    for result in results:
+        rate = extract_bench_rates(result.scores).pass_rate
+        for name in _SIZES:
+            measure = DIMENSIONS[name].size
+            size = None if measure is None else measure(result)
+            if rate is not None and size is not None:
+                found[name].append((size, rate, result.variant.label, result.case_id))
+    return [
+        _size_plot(name, rows)
+        for name, rows in found.items()
+        if len(rows) >= _FEWEST_POINTS
+        and len({size for size, _rate, _variant, _case in rows}) >= 3
+        and len({rate for _size, rate, _variant, _case in rows}) > 1
+    ]
+
+
+def _size_plot(name: str, rows: Sequence[tuple[int, float, str, str]]) -> dict[str, Any]:
+    variants = sorted({variant for _size, _rate, variant, _case in rows})
+    series = {variant: min(index, COLOURS - 1) for index, variant in enumerate(variants)}
+    step = -(-len(rows) // MOST_POINTS)
+    correlations = rank_correlations((variant, float(size), rate) for size, rate, variant, _case in rows)
+    told = f"; rank correlation {correlation_text(correlations)}" if correlations else ""
+    names = [short_name(variant) or NO_VARIANT for variant in variants]
+    if len(variants) > COLOURS:
+        names[COLOURS - 1 :] = [plural(len(variants) - COLOURS + 1, "other")]
+    return {
+        "title": f"Pass rate by {name.replace('-', ' ')}",
+        "text": f"{plural(len(rows), 'case')}{told}. Size: {DIMENSIONS[name].doc}.",
+        "label": DIMENSIONS[name].doc,
+        "logarithmic": True,
+        "names": names,
+        "points": [
+            (
+                size,
+                rate,
+                series[variant],
+                f"{short_name(case)}{f', {short_name(variant)}' if variant else ''}: {size:,}, {percent(rate)}",
+            )
+            for size, rate, variant, case in sorted(rows, key=lambda row: row[2])[::step]  # some of each variant
+        ],
+        "lines": [
+            _mean_line([(size, rate) for size, rate, one, _case in rows if one == variant])
+            for variant in variants[:COLOURS]
+        ],
+    }
+
+
+def cost_plot(places: Sequence[RankedVariant]) -> list[dict[str, Any]]:
+    """Plot the fields that are right by the cost of a call, a point a variant; nothing where all cost the same."""
+    known = [(place, place.cost_usd, place.right) for place in places if place.cost_usd and place.right is not None]
+    if len({cost for _, cost, _ in known}) < 2:
+        return []
+    return [
+        {
+            "title": "Quality by cost",
+            "text": "up and to the left is better",
+            "label": "cost of a call, in millionths of a dollar",
+            "logarithmic": True,
+            "names": [short_name(place.variant) or NO_VARIANT for place, _, _ in known[: COLOURS - 1]]
+            + ["others"] * (len(known) >= COLOURS),
+            "points": [
+                (
+                    round(1e6 * cost, 1),
+                    right,
+                    min(index, COLOURS - 1),
+                    f"{short_name(place.variant) or NO_VARIANT}: fields right {percent(right)}, ${cost:.3g} a call",
+                )
+                for index, (place, cost, right) in enumerate(known)
+            ],
+            "lines": [],
+        }
+    ]
+
+
+def _mean_line(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the means at each size, or of six groups of neighbouring sizes if there are many."""
+    shares: dict[float, list[float]] = {}
+    for size, share in sorted(points):
+        shares.setdefault(size, []).append(share)
+    groups: list[list[tuple[float, float]]] = []
+    most = 1 if len(shares) <= _MOST_MEANS else -(-len(points) // _MEAN_GROUPS)
+    for size, found in shares.items():
+        if not groups or len(groups[-1]) >= most:
+            groups.append([])
+        groups[-1] += [(size, share) for share in found]
+    return [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]
+
+
+def run_plot(variants: Mapping[str, VariantTotals], runs: Sequence[str]) -> list[dict[str, Any]]:
+    """Plot the measures over runs (labels of variants, the first run first); nothing for fewer than two."""
+    shown = [label for label in runs if label in variants and variants[label].means]
+    if len(shown) < 2:
+        return []
+    lines = [
+        [(at, variants[label].means[name]) for at, label in enumerate(shown, start=1) if name in variants[label].means]
+        for name in MEASURES
+    ]
+    first, last = (variants[label].means.get(MEASURES[0]) for label in (shown[0], shown[-1]))
+    change = (
+        ""
+        if first is None or last is None
+        else f"; {MEASURES[0]} {score_number(first)} at first, {score_number(last)} at last"
+    )
+    plot = {
+        "title": "Score over runs",
+        "text": f"{plural(len(shown), 'run')}, the first on the left{change}.",
+        "label": "",
+        "logarithmic": False,
+        "names": MEASURES,
+        "points": [
+            (at, value, series, f"{short_name(shown[at - 1])}: {MEASURES[series]} {score_number(value)}")
+            for series, line in enumerate(lines)
+            for at, value in line
+        ],
+        "lines": lines,
+    }
+    return [plot]

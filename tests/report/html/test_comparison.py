@@ -9,7 +9,7 @@ import pytest
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.regression.rules import Rules
-from pytest_extract.report.html import comparison
+from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import page
 from pytest_extract.report.html.text import anchor
 from pytest_extract.report.run_report import RunReport
@@ -92,7 +92,7 @@ def test_equal_changes_of_a_field_stand_once_with_their_cases() -> None:
 
 
 def test_the_cases_of_equal_changes_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "MOST_REPEATS", 2)
+    monkeypatch.setattr(page_module, "MOST_REPEATS", 2)
     base = [scored(f"c{index}", GOLD, model="base") for index in range(5)]
     data = shown([*base, *(scored(f"c{index}", wrong(total=1), model="new") for index in range(5))])
     ((change,),) = [group["changes"] for group in changed(data, "fell")["groups"]]
@@ -112,21 +112,21 @@ def test_a_gate_that_broke_in_many_cases_stands_once() -> None:
 def test_what_the_verdict_rests_on_is_folded_and_so_are_many_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     (verdict,) = shown([*BASE, *NEW]).parts("compared", "verdict")
     assert "[base -> new] 7 cases: 1 run of each before, 1 run now" in verdict["notes"]
-    monkeypatch.setattr(comparison, "MOST_REASONS", 1)
+    monkeypatch.setattr(page_module, "MOST_REASONS", 1)
     (verdict,) = shown([*BASE, *NEW]).parts("compared", "verdict")
     assert (len(verdict["reasons"]), len(verdict["further"]) > 0) == (1, True)
 
 
 def test_many_changed_fields_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert changed(shown([*BASE, *NEW]), "fell")["open"]
-    monkeypatch.setattr(comparison, "MOST_OPEN", 0)
+    monkeypatch.setattr(page_module, "MOST_OPEN", 0)
     assert not changed(shown([*BASE, *NEW]), "fell")["open"]
 
 
 def test_long_lists_of_changes_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "MOST_REPEATS", 4)
+    monkeypatch.setattr(page_module, "MOST_REPEATS", 4)
     assert changed(shown([*BASE, *NEW]), "fell")["groups"][0]["left"] == "… and 2 more; the cases have them."
-    monkeypatch.setattr(comparison, "MOST", 1)
+    monkeypatch.setattr(page_module, "MOST_CHANGED", 1)
     other = [scored("c7", wrong(total=3, vendor="y"), model="new")]
     assert changed(shown([*BASE, *NEW[:7], *other]), "fell")["left"] == "… and 1 more field; the cases have them."
 

@@ -5,9 +5,10 @@ An output proposes keys that the gold lacks, or the leaves and rows that fail.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pytest_extract.cases.edit import change_keys
@@ -27,10 +28,10 @@ from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.results import STRUCTURE, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import (
     MISSING,
-    FieldPath,
     FieldStep,
     Json,
     Missing,
+    Step,
     canonical_json,
     copied,
     iter_leaves,
@@ -58,12 +59,24 @@ class GoldEdit(NamedTuple):
 
 
 class GoldModification(NamedTuple):
-    """One change: a value is set, a row is added to the list at `steps`, or the row at `steps` is removed."""
+    """One change of a gold, at its place in the gold as it was; an added row stands behind the rows of its list.
 
-    kind: Literal["set", "add", "remove"]
+    `old` is MISSING where a value is added, `new` where one is removed.
+    """
+
     steps: Steps
     old: Json | Missing
     new: Json | Missing
+
+    @property
+    def is_row(self) -> bool:
+        """Whether a row is added to a list, or removed from it."""
+        return isinstance(next(reversed(self.steps), None), int) and MISSING in (self.old, self.new)
+
+    @property
+    def removes_row(self) -> bool:
+        """Whether a row goes."""
+        return self.is_row and self.new is MISSING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,18 +85,14 @@ class GoldProposal:
 
     edits: every value that changes, at its place in `value`. kept: changes that are not made, because the document has
     the gold's value and not the output's; at their place in the gold as it was. changes: what `edits` come from, values
-    and whole rows, at their places in the gold as it was.
+    and whole rows. removed: the rows that go, each behind those that its removal would move.
     """
 
     value: Json
     edits: tuple[GoldEdit, ...]
     kept: tuple[GoldEdit, ...]
-    changes: tuple[GoldModification, ...] = ()
-
-    @property
-    def removed(self) -> list[Steps]:
-        """The rows that are removed, each behind those that its removal would move."""
-        return _removed(self.changes)
+    changes: tuple[GoldModification, ...]
+    removed: Sequence[Steps]
 
 
 def output_value(case: Case, attempt: Attempt) -> Json | Missing:
@@ -116,11 +125,20 @@ def propose(
             kept += _leaf_edits(change.old, change.new, change.steps, locate)
         else:
             changes.append(change)
+    removed = [change.steps for change in changes if change.removes_row]
+    removed.sort(key=lambda steps: (len(steps), steps[-1]), reverse=True)
+    root = {"gold": copied(gold)}
+    for change in changes:
+        if not change.removes_row:
+            put_value(root, ("gold", *change.steps), change.new)
+    for steps in removed:  # last, as all changes name rows by their place in the gold
+        put_value(root, ("gold", *steps), MISSING)
     return GoldProposal(
-        value=_applied(gold, changes),
-        edits=tuple(_edits(gold, changes, locate)),
+        value=root["gold"],
+        edits=tuple(_edits(changes, removed, locate)),
         kept=tuple(kept),
         changes=tuple(changes),
+        removed=removed,
     )
 
 
@@ -130,37 +148,38 @@ def _changes(
     """Yield a change for each failing leaf, one for each row that only one side has."""
     missing_rows = {(*array.path, index) for array in score.arrays for index in array.missing}
     rows: set[Steps] = set()
+    added: Counter[Steps] = Counter()
     for result in score.leaves:
         if result.passed or excluded(result) or result.status in (Status.SKIPPED, Status.JUDGE_ERROR):
             continue
         path = tuple(result.path)
         row = next((path[:end] for end in range(1, len(path) + 1) if path[:end] in missing_rows), None)
-        added = next((at for at, step in enumerate(path) if isinstance(step, int) and step < 0), None)
+        at = next((at for at, step in enumerate(path) if isinstance(step, int) and step < 0), None)
         if row is not None:
             if mode == "fix" and row not in rows:
                 rows.add(row)
-                yield GoldModification("remove", row, value_at(gold, row), MISSING)
-        elif added is not None:
-            if result.matched is not None and path[: added + 1] not in rows:
-                rows.add(path[: added + 1])
-                yield GoldModification(
-                    "add", path[:added], MISSING, value_at(output, tuple(result.matched)[: added + 1])
-                )
+                yield GoldModification(row, value_at(gold, row), MISSING)
+        elif at is not None:
+            if result.matched is not None and path[: at + 1] not in rows:
+                rows.add(path[: at + 1])
+                there = value_at(gold, path[:at])
+                place = (len(there) if isinstance(there, list) else 0) + added[path[:at]]
+                added[path[:at]] += 1
+                yield GoldModification((*path[:at], place), MISSING, value_at(output, tuple(result.matched)[: at + 1]))
         elif result.gold is MISSING:
             if result.metric != STRUCTURE:
-                yield GoldModification("set", path, MISSING, result.extracted)
+                yield GoldModification(path, MISSING, result.extracted)
         elif mode == "fix":
-            yield GoldModification("set", path, result.gold, result.extracted)
+            yield GoldModification(path, result.gold, result.extracted)
 
 
 def _fills(gold: Json, steps: Steps) -> bool:
-    """Whether the gold has nothing at a place, nor a null or a list of another kind around it: those are its answer."""
+    """Whether the gold has nothing at a place, nor a null or a list around it: those are its answer."""
     for step in steps:
-        if not isinstance(gold, dict | list):
-            return False
-        gold = value_at(gold, (step,))
-        if gold is MISSING:
+        if isinstance(gold, dict) and step not in gold:
             return True
+        if not isinstance(gold, dict | list) or (gold := value_at(gold, (step,))) is MISSING:
+            return False
     return False
 
 
@@ -172,63 +191,50 @@ def _is_contradicted(change: GoldModification, locate: Locate) -> bool:
     return there > 0 and 2 * there >= sum(place is not None for place in old) and not any(new)
 
 
-def _edits(gold: Json, changes: Sequence[GoldModification], locate: Locate) -> Iterator[GoldEdit]:
+def _edits(changes: Iterable[GoldModification], removed: Iterable[Steps], locate: Locate) -> Iterator[GoldEdit]:
     """Yield every value that changes, at its place in the changed gold; of a removed row, where it was."""
-    removed: dict[Steps, list[int]] = defaultdict(list)
-    size: dict[Steps, int] = {}
+    rows: dict[Steps, list[int]] = defaultdict(list)
+    for *array, row in removed:
+        rows[tuple(array)].append(int(row))
     for change in changes:
-        if change.kind == "remove":
-            removed[change.steps[:-1]].append(int(change.steps[-1]))
-    for change in changes:
-        if change.kind == "remove":
-            yield from _leaf_edits(change.old, MISSING, change.steps, locate)
-            continue
-        steps = tuple(
-            step - sum(row < step for row in removed.get(change.steps[:at], ())) if isinstance(step, int) else step
-            for at, step in enumerate(change.steps)
-        )
-        if change.kind == "add":
-            rows = value_at(gold, change.steps)
-            before = len(rows) - len(removed.get(change.steps, ())) if isinstance(rows, list) else 0
-            size[change.steps] = size.get(change.steps, before) + 1
-            steps = (*steps, size[change.steps] - 1)
+        steps = change.steps
+        if not change.removes_row:
+            steps = tuple(
+                step - sum(row < step for row in rows.get(steps[:at], ())) if isinstance(step, int) else step
+                for at, step in enumerate(steps)
+            )
         yield from _leaf_edits(change.old, change.new, steps, locate)
 
 
 def _leaf_edits(old: Json | Missing, new: Json | Missing, steps: Steps, locate: Locate) -> Iterator[GoldEdit]:
     for place, before, after in changed_leaves(old, new, steps):
-        sides = [[] if side is MISSING else [side] for side in (before, after)]
-        yield GoldEdit(place, sides[0], sides[1], _evidence(before, after, locate))
+        evidence = ", ".join(
+            f"{name} {f'at {found}' if found else 'nowhere in the document'}"
+            for name, value in (("old", before), ("new", after))
+            if (found := place_of(value, locate)) is not None
+        )
+        yield GoldEdit(place, _side(before), _side(after), evidence)
+
+
+def _side(value: Json | Missing) -> list[Json]:
+    return [] if value is MISSING else [value]
 
 
 def changed_leaves(
     old: Json | Missing, new: Json | Missing, steps: Steps = ()
 ) -> Iterator[tuple[Steps, Json | Missing, Json | Missing]]:
     """Yield place, old and new value of every leaf that differs; a container on one side only gives its leaves."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
-            yield from changed_leaves(old.get(key, MISSING), new.get(key, MISSING), (*steps, key))
-    elif isinstance(old, list) and isinstance(new, list):
-        for index in range(max(len(old), len(new))):
-            before, after = (side[index] if index < len(side) else MISSING for side in (old, new))
-            yield from changed_leaves(before, after, (*steps, index))
-    elif old is MISSING or new is MISSING:
-        value = new if old is MISSING else old
-        leaves = list(iter_leaves(value, steps)) or [(FieldPath(steps), value)]
-        for path, leaf in leaves:
-            yield (tuple(path), MISSING, leaf) if old is MISSING else (tuple(path), leaf, MISSING)
-    elif canonical_json(old) != canonical_json(new):
+    sides = [side for side in (old, new) if side is not MISSING]
+    inside: Iterable[Step] = ()
+    if all(isinstance(side, dict) for side in sides):
+        inside = dict.fromkeys(chain(*sides))
+    elif all(isinstance(side, list) for side in sides):
+        inside = range(max(map(len, sides)))
+    if inside:
+        for step in inside:
+            yield from changed_leaves(value_at(old, (step,)), value_at(new, (step,)), (*steps, step))
+    elif len(sides) == 1 or canonical_json(old) != canonical_json(new):
         yield steps, old, new
-
-
-def _evidence(old: Json | Missing, new: Json | Missing, locate: Locate) -> str:
-    """Say where the two values of a leaf stand."""
-    parts = []
-    for name, value in (("old", old), ("new", new)):
-        place = place_of(value, locate)
-        if place is not None:
-            parts.append(f"{name} {f'at {place}' if place else 'nowhere in the document'}")
-    return ", ".join(parts)
 
 
 def place_of(value: Json | Missing, locate: Locate) -> str | None:
@@ -236,51 +242,28 @@ def place_of(value: Json | Missing, locate: Locate) -> str | None:
     return None if value is MISSING or value is None or isinstance(value, dict | list) else locate(value)
 
 
-def _applied(gold: Json, changes: Sequence[GoldModification]) -> Json:
-    """Return the gold with the changes; rows are removed last, as all changes name rows by their place in the gold.
-
-    Rows inside others are removed before these, and of one list the last first: so each is still at its place.
-    """
-    root = {"gold": copied(gold)}
-    for change in changes:
-        if change.kind == "set":
-            put_value(root, ("gold", *change.steps), change.new)
-    for change in changes:
-        if change.kind == "add":
-            rows = value_at(root, ("gold", *change.steps))
-            if not isinstance(rows, list):
-                put_value(root, ("gold", *change.steps), rows := [])
-            rows.append(copied(change.new))
-    for steps in _removed(changes):
-        rows = value_at(root, ("gold", *steps[:-1]))
-        if isinstance(rows, list):
-            rows.pop(int(steps[-1]))
-    return root["gold"]
-
-
-def _removed(changes: Iterable[GoldModification]) -> list[Steps]:
-    removed = [change.steps for change in changes if change.kind == "remove"]
-    return sorted(removed, key=lambda steps: (len(steps), steps[-1]), reverse=True)
-
-
 def replaced(gold: Json, steps: Steps, value: Json | Missing) -> Json:
-    """Return a copy of a gold with another value at `steps`, or without that key."""
+    """Return a copy of a gold with another value at `steps`, or without that key or row."""
     root = {"gold": copied(gold)}
     put_value(root, ("gold", *steps), value)
     return root["gold"]
 
 
 def put_value(root: Any, steps: Steps, value: Json | Missing) -> None:
-    """Set the value at `steps`, or delete a key; objects on the way that are not there are made."""
+    """Set the value at `steps`, be it a row behind the last, or delete it; what is not there on the way is made."""
     *around, last = steps
-    for step in around:
-        if isinstance(root, dict) and not isinstance(root.get(step), dict | list):
-            root[step] = {}
+    for step, inner in zip(around, steps[1:], strict=True):
+        kind = list if isinstance(inner, int) else dict
+        if not isinstance(value_at(root, (step,)), kind):
+            root[step] = kind()
         root = root[step]
-    if value is not MISSING:
+    if value is MISSING:
+        if value_at(root, (last,)) is not MISSING:
+            del root[last]
+    elif isinstance(root, list) and last == len(root):
+        root.append(copied(value))
+    else:
         root[last] = copied(value)
-    elif isinstance(root, dict):
-        root.pop(last, None)
 
 
 # --- what names rows of a gold by their places, its review and keys of its cases, after a row has moved or is gone

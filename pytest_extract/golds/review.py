@@ -30,7 +30,6 @@ from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canoni
 from pytest_extract.errors import ExtractError
 from pytest_extract.files import write_bytes_atomic
 from pytest_extract.golds.changes import (
-    GoldModification,
     MovedRow,
     follow_row,
     gold_name,
@@ -179,13 +178,14 @@ def failing_items(
             )
             source = result.variant.label or "output"
             source = source if len(result.attempts) == 1 else f"{source} #{attempt.index + 1}"
-            for path, change in _placed(proposal.changes, case.gold):
+            for change in proposal.changes:
                 candidates = (
                     Candidate(value=change.new, sources=(source,), evidence=place_of(change.new, locate)),
                     Candidate(value=change.old, sources=("gold",), evidence=place_of(change.old, locate)),
                 )
-                why = "fails in the run" if change.kind == "set" else f"row to {change.kind}"
-                yield ReviewItem(case, names[case.path, case.id], FieldPath(path), why, candidates)
+                row_text = "row to add" if change.old is MISSING else "row to remove"
+                why = row_text if change.is_row else "fails in the run"
+                yield ReviewItem(case, names[case.path, case.id], FieldPath(change.steps), why, candidates)
 
 
 class _CaseFiles:
@@ -225,19 +225,6 @@ def _not_found(found: Sequence[Case], result: CaseResult) -> str:
         return f"no such case among those given; give {result.file}, or its folder, beside the results file"
     files = " and ".join(str(case.path) for case in found)
     return f"{files} may be meant; give one of them, or run this in the folder that was the rootdir of the run"
-
-
-def _placed(changes: Iterable[GoldModification], gold: Json) -> Iterator[tuple[Steps, GoldModification]]:
-    """Yield each change with its place; an added row stands behind the gold's rows and those added before it."""
-    sizes: dict[Steps, int] = {}
-    for change in changes:
-        if change.kind != "add":
-            yield change.steps, change
-            continue
-        rows = value_at(gold, change.steps)
-        index = sizes.get(change.steps, len(rows) if isinstance(rows, list) else 0)
-        sizes[change.steps] = index + 1
-        yield (*change.steps, index), change
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,18 +460,15 @@ def _changed(gold: Json, path: Steps, new: Json | Missing) -> tuple[Json, MovedR
     """
     if any(isinstance(step, int) and value_at(gold, path[: at + 1]) is MISSING for at, step in enumerate(path[:-1])):
         raise ReviewError(f"{path_text(path)}: the gold has no such row any more; start the review again")
-    if not path or not isinstance(row := path[-1], int):
+    row = path[-1] if path else None
+    if not isinstance(row, int):
         return replaced(gold, path, new), None
     array = path[:-1]
-    around = value_at(gold, array)
-    rows = around if isinstance(around, list) else []
-    if row >= len(rows):
-        if new is MISSING:
-            return gold, None
-        return replaced(gold, array, [*rows, new]), MovedRow(array, row, len(rows)) if row > len(rows) else None
-    if new is MISSING:
-        return replaced(gold, array, [*rows[:row], *rows[row + 1 :]]), MovedRow(array, row, None)
-    return replaced(gold, path, new), None
+    rows = value_at(gold, array)
+    size = len(rows) if isinstance(rows, list) else 0
+    if row > size and new is not MISSING:
+        return replaced(gold, (*array, size), new), MovedRow(array, row, size)
+    return replaced(gold, path, new), MovedRow(array, row, None) if new is MISSING and row < size else None
 
 
 def new_violation(case: Case, old: Json, new: Json) -> str | None:
@@ -523,12 +507,12 @@ def differing_fields(
     compared = [(result.pattern, result.passed) for result in score.leaves if result.status is not Status.SKIPPED]
     proposal = propose(first, second, score.record(), mode="fix", locate=lambda _value: None, force=True)
     found: dict[str, OpenField] = {}
-    for path, change in _placed(proposal.changes, first):
+    for change in proposal.changes:
         candidates = (
             Candidate(value=change.old, sources=(names[0],)),
             Candidate(value=change.new, sources=(names[1],)),
         )
-        found[path_text(path)] = OpenField(why=_DISAGREE, candidates=candidates)
+        found[path_text(change.steps)] = OpenField(why=_DISAGREE, candidates=candidates)
     return found, compared
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -20,7 +20,6 @@ from pytest_extract.core.values import (
     canonical_json,
     copied,
     iter_leaves,
-    path_text,
     pattern_of,
     value_at,
 )
@@ -54,91 +53,63 @@ def draft_gold(
     outputs: Mapping[str, Json],
     locate: Locate,
     *,
-    is_label: Callable[[str], bool] = lambda _p: False,
     is_exact: Callable[[Json], bool] = lambda _v: False,
 ) -> Draft:
     """Return a draft from outputs by the names of what made them; at least one.
 
     Rows are aligned and values compared by the schema's own metrics; where only a judge could decide, `exact` stands in
     for it, as lists whose rows it aligns would be disputed as a whole. A value is agreed on if all
-    outputs have it and it stands in the document, or if most have it, it stands there and no other candidate does.
+    outputs have it and it stands in the document, or if most have it, it stands there and no other candidate does; a
+    row if most have it and most of it stands there.
     Of texts that the metrics find equal, one that the document has to the letter (`is_exact`) is taken.
-    Fields whose pattern `is_label` accepts (an enumeration, say) need not stand there. With one output, every value is
-    open.
+    Values that the schema lists need not stand there. With one output, every value is open.
     """
     if scorer.needs_judge:
         scorer = compile_schema(**{**scorer.source, "judge_mode": "exact"})
-    names = [*outputs]
     base = _most_central(scorer, outputs, locate)
-    others = [name for name in names if name != base]
-    root = {"gold": copied(outputs[base])}
-    open_: dict[FieldPath, OpenField] = {}
-    agreed = 0
-    scores = {name: scorer.score(outputs[base], outputs[name]) for name in others}
+    scores = {name: scorer.score(outputs[base], output) for name, output in outputs.items() if name != base}
     missing_rows: dict[Steps, set[str]] = {}
     for name, score in scores.items():
         for array in score.arrays:
             for index in array.missing:
                 missing_rows.setdefault((*array.path, index), set()).add(name)
+    root = {"gold": copied(outputs[base])}
+    open_: dict[FieldPath, OpenField] = {}
+    agreed = 0
     for vote in _votes(outputs, base, scores, missing_rows):
-        winner, field = _decided(vote, base, locate, is_label, is_exact)
+        is_label = pattern_of(vote.path) in scorer.enumerations
+        winner, field = _decided(vote, base, locate, is_exact, is_label=is_label)
         if winner is not MISSING or value_at(root["gold"], vote.path) is not MISSING:
             put_value(root, ("gold", *vote.path), winner)
         if field is not None:
             open_[FieldPath(vote.path)] = field
         else:
             agreed += winner is not MISSING and winner is not None
-    open_ |= _open_rows(root, missing_rows, outputs, locate)
-    open_ |= _added_rows(root, scores, outputs, locate)
+    rows = {path: [name for name in outputs if name not in without] for path, without in missing_rows.items()}
+    for array_path, row, owners in _extra_rows(scores, outputs):
+        there = value_at(root["gold"], array_path)
+        path = (*array_path, len(there) if isinstance(there, list) else 0)
+        put_value(root, ("gold", *path), row)
+        rows[path] = owners
+    for path, owners in rows.items():
+        field = _row_field(value_at(root["gold"], path), owners, outputs, locate)
+        if field is not None:
+            open_[FieldPath(path)] = field
     inside = {path for path in open_ if any(path[:end] in open_ for end in range(len(path)))}
     return Draft(
         value=root["gold"],
         open={path: each for path, each in open_.items() if path not in inside},
         agreed=agreed,
-        sources=tuple(names),
+        sources=tuple(outputs),
     )
-
-
-def _open_rows(
-    root: Mapping[str, Json], missing_rows: Mapping[Steps, set[str]], outputs: Mapping[str, Json], locate: Locate
-) -> dict[FieldPath, OpenField]:
-    """Return the rows of the base that other outputs lack, but those that most have and the document shows."""
-    found: dict[FieldPath, OpenField] = {}
-    for path, without in missing_rows.items():
-        row = value_at(root["gold"], path)
-        is_inside = any(path[:end] in missing_rows for end in range(1, len(path)))
-        with_it = [name for name in outputs if name not in without]
-        if not is_inside and not (2 * len(with_it) > len(outputs) and _mostly_stands(row, locate)):
-            found[FieldPath(path)] = _row_field(row, with_it, [*without], locate)
-    return found
-
-
-def _added_rows(
-    root: Mapping[str, Json], scores: Mapping[str, Score], outputs: Mapping[str, Json], locate: Locate
-) -> dict[FieldPath, OpenField]:
-    """Add the rows that the base lacks to the draft, and return them as open."""
-    found: dict[FieldPath, OpenField] = {}
-    for array_path, row, with_it in _extra_rows(scores, outputs):
-        rows = value_at(root["gold"], array_path)
-        if not isinstance(rows, list):
-            put_value(root, ("gold", *array_path), [])
-            rows = value_at(root["gold"], array_path)
-        if isinstance(rows, list):
-            place = FieldPath((*array_path, len(rows)))
-            rows.append(copied(row))
-            found[place] = _row_field(row, with_it, [name for name in outputs if name not in with_it], locate)
-    return found
 
 
 def _most_central(scorer: Scorer, outputs: Mapping[str, Json], locate: Locate) -> str:
     """Return the output that agrees most with the others; among equals, the one with most values in the document."""
-    if len(outputs) == 1:
-        return next(iter(outputs))
 
     def rank(name: str) -> tuple[float, int]:
-        fits = 0.0
-        if len(outputs) > 2:
-            fits = sum(scorer.score(outputs[name], outputs[other]).measures["f1"] for other in outputs if other != name)
+        others = [output for other, output in outputs.items() if other != name and len(outputs) > 2]
+        fits = sum(scorer.score(outputs[name], output).measures["f1"] for output in others)
         return fits, sum(1 for _, leaf in iter_leaves(outputs[name]) if locate(leaf))
 
     return max(outputs, key=rank)
@@ -154,7 +125,12 @@ def _votes(
     if not scores:
         for path, value in iter_leaves(outputs[base], empty_lists=True):  # a table that was lost, maybe
             yield _Vote(tuple(path), {base: value}, frozenset({base}))
-    results = _results_by_path(scores)
+    results: dict[Steps, dict[str, FieldResult]] = {}
+    for name, score in scores.items():
+        for result in score.leaves:
+            undeclared = result.metric == STRUCTURE and result.gold is MISSING
+            if not undeclared and not any(isinstance(step, int) and step < 0 for step in result.path):
+                results.setdefault(tuple(result.path), {})[name] = result
     around = {place[:end] for place in results for end in range(len(place))}
     for place, by_name in results.items():
         value = value_at(outputs[base], place)
@@ -173,23 +149,8 @@ def _votes(
         yield _Vote(place, values, frozenset(same))
 
 
-def _results_by_path(scores: Mapping[str, Score]) -> dict[Steps, dict[str, FieldResult]]:
-    """Return the leaf results of each place of the base, by output; without those of rows and keys that it lacks."""
-    results: dict[Steps, dict[str, FieldResult]] = {}
-    for name, score in scores.items():
-        for result in score.leaves:
-            undeclared = result.metric == STRUCTURE and result.gold is MISSING
-            if not undeclared and not any(isinstance(step, int) and step < 0 for step in result.path):
-                results.setdefault(tuple(result.path), {})[name] = result
-    return results
-
-
 def _decided(
-    vote: _Vote,
-    base: str,
-    locate: Locate,
-    is_label: Callable[[str], bool],
-    is_exact: Callable[[Json], bool],
+    vote: _Vote, base: str, locate: Locate, is_exact: Callable[[Json], bool], *, is_label: bool
 ) -> tuple[Json | Missing, OpenField | None]:
     """Return the value that a draft has for a field, and what is open about it."""
     alike = vote.values[base]
@@ -206,34 +167,32 @@ def _decided(
     ]
     candidates.sort(key=lambda each: (-len(each.sources), not each.evidence))
     first, *others = candidates
-    label = is_label(pattern_of(vote.path))
-    stands = first.evidence != "" or label
-    if len(vote.values) == 1:
-        why: str | None = None if first.value in (MISSING, None) else "only one output has it"
-        if why and not stands:
-            why = f"{why}, and it {NOWHERE}"
-    elif not others:
-        why = None if stands else NOWHERE
-    elif 2 * len(first.sources) > len(vote.values) and first.evidence and not any(each.evidence for each in others):
-        why = None
+    why = []
+    if others:
+        is_clear = 2 * len(first.sources) > len(vote.values) and first.evidence
+        if not is_clear or any(each.evidence for each in others):
+            why.append("outputs disagree")
     else:
-        why = "outputs disagree"
-    return first.value, None if why is None else OpenField(why=why, candidates=tuple(candidates))
+        if len(vote.values) == 1 and first.value not in (MISSING, None):
+            why.append("only one output has it")
+        if first.evidence == "" and not is_label:
+            why.append(NOWHERE)
+    return first.value, OpenField(why=", and it ".join(why), candidates=tuple(candidates)) if why else None
 
 
-def _mostly_stands(row: Json | Missing, locate: Locate) -> bool:
-    """Whether at least half of a row's values that a text can show stand in the document."""
+def _row_field(row: Json | Missing, owners: Sequence[str], outputs: Iterable[str], locate: Locate) -> OpenField | None:
+    """Return what is open about a row that only some outputs have; None where most do, and the document shows it."""
     places = [] if row is MISSING else [locate(leaf) for _, leaf in iter_leaves(row)]
-    return 2 * sum(1 for place in places if place) >= sum(place is not None for place in places)
-
-
-def _row_field(row: Json | Missing, with_it: Sequence[str], without: Sequence[str], locate: Locate) -> OpenField:
-    there = "most of it stands in the document" if _mostly_stands(row, locate) else NOWHERE
+    stands = 2 * sum(1 for place in places if place) >= sum(place is not None for place in places)
+    others = [name for name in outputs if name not in owners]
+    if stands and len(owners) > len(others):
+        return None
+    there = "most of it stands in the document" if stands else NOWHERE
     return OpenField(
-        why=f"{len(without)} of {len(with_it) + len(without)} outputs lack this row; {there}",
+        why=f"{len(others)} of {len(owners) + len(others)} outputs lack this row; {there}",
         candidates=(
-            Candidate(value=row, sources=tuple(with_it)),
-            Candidate(value=MISSING, sources=tuple(without)),
+            Candidate(value=row, sources=tuple(owners)),
+            Candidate(value=MISSING, sources=tuple(others)),
         ),
     )
 
@@ -275,8 +234,3 @@ def _label(path: FieldPath, field: OpenField) -> tuple[str, str] | None:
     if field.why != NOWHERE or not isinstance(field.candidates[0].value, str):
         return None
     return next((step for step in reversed(path) if isinstance(step, str)), ""), field.candidates[0].value
-
-
-def open_paths(fields: Mapping[FieldPath, OpenField]) -> dict[str, OpenField]:
-    """Return what is open, by the text of its path."""
-    return {path_text(tuple(path)): each for path, each in fields.items()}

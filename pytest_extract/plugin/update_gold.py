@@ -31,7 +31,7 @@ from pytest_extract.golds.changes import (
     propose,
     same_gold,
 )
-from pytest_extract.golds.consensus import accept_labels, draft_gold, open_paths
+from pytest_extract.golds.consensus import accept_labels, draft_gold
 from pytest_extract.redact import Owned, current, withheld
 from pytest_extract.report.evidence import locator, stands_exactly
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
@@ -179,7 +179,6 @@ class GoldWriter:
                 case.scorer,
                 outputs,
                 locator(case.document),
-                is_label=case.scorer.enumerations.__contains__,
                 is_exact=partial(stands_exactly, case.document),
             )
             for _, (case, outputs) in sorted(self._outputs.items())
@@ -187,7 +186,8 @@ class GoldWriter:
         self._outputs.clear()
         written: list[DraftedGold] = []
         for case, draft in zip(cases, accept_labels(drafts), strict=True):
-            review = GoldReview(reviewed=False, sources=draft.sources, agreed=draft.agreed, open=open_paths(draft.open))
+            fields = {str(path): each for path, each in draft.open.items()}
+            review = GoldReview(reviewed=False, sources=draft.sources, agreed=draft.agreed, open=fields)
             try:
                 write_review(case.gold_path, review_name(case.gold_steps, case.gold_line, case.id), review)
                 update_gold(case, draft.value)

@@ -93,7 +93,7 @@ def run_check(args: argparse.Namespace) -> int:
     for file in files:
         loaded = load_cases(file, cache)
         cases += (case for case in loaded.cases if not case.altered)
-        findings += (LintFinding(kind="case_file", severity="mistake", error=error) for error in loaded.errors)
+        findings += (LintFinding(kind="case_file", error=error) for error in loaded.errors)
     are_all_read = not findings
     findings += _undeclared(cases) if args.golds else ()
     findings += lint_cases(cases)
@@ -162,7 +162,7 @@ def _undeclared(cases: Iterable[Case]) -> Iterator[LintFinding]:
     for case in cases:
         problems = validate_golds([case.gold], case.schema, strict_types=True)
         places = [(problem.path, f"gold: {problem.message}") for problem in problems]
-        yield from gold_findings(case, "undeclared", "mistake", places)
+        yield from gold_findings(case, "undeclared", places)
 
 
 def _check_golds(args: argparse.Namespace) -> int:

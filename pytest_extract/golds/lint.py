@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.edit import gold_source
+from pytest_extract.cases.json_text import Steps
 from pytest_extract.cases.keys import EDITOR_SCHEMA
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.patterns import declared, has_value, is_skipped, values_at
@@ -37,9 +36,10 @@ from pytest_extract.core.values import (
     iter_leaves,
     path_below,
     pattern_of,
+    value_at,
 )
 from pytest_extract.documents import DocumentError
-from pytest_extract.documents.evidence import Evidence, TextLocation, find_evidence, more_rows
+from pytest_extract.documents.evidence import Evidence, find_evidence, more_rows
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.extraction.recordings import CaseInputs, read_recording, recording_files
 from pytest_extract.golds.changes import changed_leaves, replaced
@@ -49,6 +49,7 @@ from pytest_extract.run_case import Requirements, breaches_of, cannot_fail, cann
 from pytest_extract.systems import SYSTEM_OF_DIALECT, not_published
 
 if TYPE_CHECKING:
+    from pytest_extract.core.case_result import Breach
     from pytest_extract.core.score import Score
 
 Severity: TypeAlias = Literal["mistake", "warning"]
@@ -67,6 +68,8 @@ FindingKind: TypeAlias = Literal[
     "missing_rows",
     "mutation",
 ]
+_MISTAKES: Final = frozenset({"case_file", "undeclared", "different_golds"})
+"""Kinds that fail `pytest-extract check`; all others are warnings, which do so with `--strict`."""
 DERIVED_SHARE: Final = 0.5
 """Share of a field's values, over all golds, from which on those that stand in no document are derived."""
 LEAST_DERIVED: Final = 3
@@ -76,15 +79,16 @@ LONGEST_QUOTE: Final = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintFinding:
-    """One thing that is wrong or doubtful, with its place; `case` is the id of the case, "" where it is about a file.
-
-    A mistake fails `pytest-extract check`; a warning does so with `--strict`.
-    """
+    """One thing that is wrong or doubtful, with its place; `case`: id of the case, "" where it is about a file."""
 
     kind: FindingKind
-    severity: Severity
     error: CaseFileError
     case: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        """How bad it is."""
+        return "mistake" if self.kind in _MISTAKES else "warning"
 
     def __str__(self) -> str:
         return str(self.error)
@@ -106,69 +110,71 @@ def lint_cases(cases: Sequence[Case]) -> Iterator[LintFinding]:
     yield from _shared_documents(cases)
 
 
-def case_warning(case: Case, kind: FindingKind, message: str) -> LintFinding:
+def _file_warning(kind: FindingKind, message: str, path: Path, line: int = 1, case: str = "") -> LintFinding:
+    error = CaseFileError(f"warning: {message}", path=path, line=line, column=1)
+    return LintFinding(kind=kind, error=error, case=case)
+
+
+def _case_warning(case: Case, kind: FindingKind, message: str) -> LintFinding:
     """Return a warning at the line of a case."""
-    error = CaseFileError(f"warning: {case.id}: {message}", path=case.path, line=case.line, column=1)
-    return LintFinding(kind=kind, severity="warning", error=error, case=case.id)
+    return _file_warning(kind, f"{case.id}: {message}", case.path, case.line, case.id)
 
 
 def gold_findings(
-    case: Case, kind: FindingKind, severity: Severity, found: Iterable[tuple[FieldPath, str]], *, on_key: bool = False
+    case: Case, kind: FindingKind, found: Iterable[tuple[FieldPath, str]], *, on_key: bool = False
 ) -> Iterator[LintFinding]:
     """Yield findings at places of a case's gold."""
     found = list(found)
     if not found:
         return
     source = gold_source(case)
-    start = "warning: " if severity == "warning" else ""
+    start = "" if kind in _MISTAKES else "warning: "
     mistakes = [Mistake(source, (*case.gold_steps, *path), f"{start}{message}", on_key) for path, message in found]
     for error in errors_of(mistakes, source.path):
-        yield LintFinding(kind=kind, severity=severity, error=error, case=case.id)
+        yield LintFinding(kind=kind, error=error, case=case.id)
 
 
 def _uncompared(case: Case) -> Iterator[LintFinding]:
     """Warn of gold values that no comparison reaches; a case where they are most is no case."""
     if case.uncompared is not None:
         found = [(case.uncompared.first, str(case.uncompared))]
-        yield from gold_findings(case, "uncompared", "warning", found, on_key=True)
+        yield from gold_findings(case, "uncompared", found, on_key=True)
+
+
+def _scored(case: Case, output: Json) -> Score | None:
+    """Score a value as an output of its case; None where only a judge could say."""
+    score = case.scorer.score(case.gold, output, replace(case.score_options, confidence=None))
+    if any(result.status is Status.JUDGE_ERROR for result in score.leaves):
+        return None
+    return with_bounded_measures(score, case.gold, case.thresholds)
+
+
+def _missed(case: Case, score: Score | None) -> tuple[Breach, ...]:
+    """Return the bounds of a case that an output misses."""
+    bounds = Requirements.of(case, dt.date.today())  # noqa: DTZ011 - a known failure ends with the user's day
+    return () if score is None else breaches_of(bounds, score, cost_usd=0.0, latency_s=0.0)
 
 
 def _thresholds(case: Case) -> Iterator[LintFinding]:
     """Warn of thresholds that the gold itself misses, and of a case that an output without any value passes."""
-    bounds = Requirements.of(case, dt.date.today())  # noqa: DTZ011 - a known failure ends with the user's day
-    missed = partial(breaches_of, bounds, cost_usd=0.0, latency_s=0.0)
-
-    def score(output: Json) -> Score:
-        scored = case.scorer.score(
-            case.gold, output, modality=case.modality, gates=case.gates, accept=case.accept, absent=case.absent
-        )
-        return with_bounded_measures(scored, case.gold, case.thresholds)
-
-    right = score(case.gold)
-    if all(result.status is not Status.JUDGE_ERROR for result in right.leaves):
-        for breach in missed(right):
-            yield case_warning(case, "cannot_pass", f"no output can pass, as the gold itself fails: {breach.message}")
+    for breach in _missed(case, _scored(case, case.gold)):
+        yield _case_warning(case, "cannot_pass", f"no output can pass, as the gold itself fails: {breach.message}")
     no_json = Failure(kind=FailureKind.NO_JSON, message="")
-    if not missed(case.scorer.failed(case.gold, no_json, case.score_options)):
-        yield case_warning(case, "cannot_fail", "the thresholds cannot fail: an output without any JSON passes")
+    if not _missed(case, case.scorer.failed(case.gold, no_json, case.score_options)):
+        yield _case_warning(case, "cannot_fail", "the thresholds cannot fail: an output without any JSON passes")
         return
     free = cannot_fail(case.scorer.program, case.thresholds)
     if free:
-        yield case_warning(case, "cannot_fail", cannot_fail_text(free))
+        yield _case_warning(case, "cannot_fail", cannot_fail_text(free))
     idle = [f"`{name}: 0`" for name, bound in case.thresholds.measures.items() if bound <= 0]
     idle += [f"`fields: {{{name}: 0}}`" for name, bound in case.thresholds.fields.items() if bound <= 0]
     if idle:
-        yield case_warning(case, "cannot_fail", f"a threshold of 0 bounds nothing: {', '.join(idle)}")
-    if not has_value(case.gold, ROOT):
-        return
+        yield _case_warning(case, "cannot_fail", f"a threshold of 0 bounds nothing: {', '.join(idle)}")
     empty: Json = {} if isinstance(case.gold, dict) else [] if isinstance(case.gold, list) else None
-    nothing = score(empty)
-    undecided = any(result.status is Status.JUDGE_ERROR for result in nothing.leaves)
-    if not undecided and not missed(nothing):
-        shown = show(empty, 20)
-        yield case_warning(
-            case, "cannot_fail", f"the thresholds cannot fail on missing values: the output {shown} passes"
-        )
+    nothing = _scored(case, empty) if has_value(case.gold, ROOT) else None
+    if nothing is not None and not _missed(case, nothing):
+        text = f"the thresholds cannot fail on missing values: the output {show(empty, 20)} passes"
+        yield _case_warning(case, "cannot_fail", text)
 
 
 def _without_value(case: Case) -> Iterator[LintFinding]:
@@ -176,27 +182,19 @@ def _without_value(case: Case) -> Iterator[LintFinding]:
     if not has_value(case.gold, ROOT) and not case.draft and "must" not in case.absent.values():
         meant = "say `absent: {$: must}` if the document has nothing to extract"
         found = [(FieldPath(()), f"the gold has no value, so that only an invented one can fail the case; {meant}")]
-        yield from gold_findings(case, "cannot_fail", "warning", found)
+        yield from gold_findings(case, "cannot_fail", found)
 
 
 def unordered_lists(cases: Iterable[Case]) -> list[str]:
     """Return the patterns of the lists of values that the cases' schemas compare in any order."""
-    scorers = {id(case.scorer): case.scorer for case in cases}
-    return sorted(
-        {
-            pattern
-            for scorer in scorers.values()
-            for pattern, node in scorer.program.patterns.items()
-            if isinstance(node, Array) and node.align.mode == "multiset"
-        }
-    )
+    found = (item for scorer in {case.scorer for case in cases} for item in scorer.program.patterns.items())
+    return sorted({pattern for pattern, node in found if isinstance(node, Array) and node.align.mode == "multiset"})
 
 
 def names_of_ours(cases: Iterable[Case]) -> list[str]:
     """Return what the cases' schemas name in a published system's annotations that the system does not have."""
-    scorers = {id(case.scorer): case.scorer for case in cases}
     places: dict[tuple[Dialect, str], dict[str, None]] = defaultdict(dict)
-    for scorer in scorers.values():
+    for scorer in dict.fromkeys(case.scorer for case in cases):
         for dialect, name, pointer in not_published(scorer.schema, scorer.source["extensions"]):
             places[dialect, name][pointer or ROOT] = None
     return [
@@ -216,7 +214,7 @@ def _keys(case: Case) -> Iterator[LintFinding]:
         for path, rows in values_at(case.gold, pattern):
             seen: dict[str, int] = {}
             for index, row in enumerate(rows if isinstance(rows, list) else ()):
-                key = [_inside(row, step) for step in node.align.key]
+                key = [row.get(step) if isinstance(row, dict) else None for step in node.align.key]
                 text = canonical_json(key)
                 place = FieldPath((*path, index))
                 if all(part is None for part in key):
@@ -225,11 +223,7 @@ def _keys(case: Case) -> Iterator[LintFinding]:
                     shown = show(key[0] if len(key) == 1 else key, 60)
                     found.append((place, f"the key {name} is not unique: row {seen[text]} has {shown} as well"))
                 seen.setdefault(text, index)
-    yield from gold_findings(case, "key_not_unique", "warning", found)
-
-
-def _inside(row: Json, key: str) -> Json:
-    return row.get(key) if isinstance(row, dict) else None
+    yield from gold_findings(case, "key_not_unique", found)
 
 
 def _shared_documents(cases: Sequence[Case]) -> Iterator[LintFinding]:
@@ -245,18 +239,15 @@ def _shared_documents(cases: Sequence[Case]) -> Iterator[LintFinding]:
             continue
         same[digest, case.schema_sha256, case.question or "", case.prompt.sha256 if case.prompt else ""].append(case)
     for first, *others in same.values():
+        told = f"the document is that of {first.id} ({first.path}:{first.line}),"
         for other in others:
             difference = next(changed_leaves(first.gold, other.gold), None)
             if difference is None:
-                message = f"the document is that of {first.id} ({first.path}:{first.line}), and so is the gold"
-                yield case_warning(other, "duplicate_document", message)
+                yield _case_warning(other, "duplicate_document", f"{told} and so is the gold")
                 continue
             steps, here, there = difference
-            message = (
-                f"the document is that of {first.id} ({first.path}:{first.line}), whose gold has {show(here, 60)} "
-                f"here, not {show(there, 60)}"
-            )
-            yield from gold_findings(other, "different_golds", "mistake", [(FieldPath(steps), message)])
+            message = f"{told} whose gold has {show(here, 60)} here, not {show(there, 60)}"
+            yield from gold_findings(other, "different_golds", [(FieldPath(steps), message)])
 
 
 def unused_files(cases: Iterable[Case], case_files: Iterable[Path]) -> Iterator[LintFinding]:
@@ -265,25 +256,26 @@ def unused_files(cases: Iterable[Case], case_files: Iterable[Path]) -> Iterator[
     `case_files` are all that there are, with the files of their `defaults`: a file that one of them names cannot be
     told from an unused one without it.
     """
-    used: dict[str, dict[Path, None]] = {"gold": {}, "schema": {}, "prompt": {}}
+    cases = list(cases)
     named: set[Path] = {path.resolve() for path in case_files}
     for case in cases:
         named.update(path.resolve() for path in case.schema_files)
-        for role, path in (("gold", case.gold_path), ("schema", case.schema_path), ("prompt", _prompt_path(case))):
-            if path is not None and path.resolve() not in named:
-                used[role][path] = None
         if case.document.file is not None:
             named.add(Path(case.document.file).resolve())
-    everything = named | {path.resolve() for paths in used.values() for path in paths}
-    for role, paths in used.items():
-        kinds = dict.fromkeys((path.parent, _suffixes(path)) for path in paths)
-        for folder, suffixes in kinds:
-            for path in sorted(folder.iterdir()):
-                if path.resolve() in everything or not path.is_file() or _suffixes(path) != suffixes or _is_known(path):
-                    continue
-                everything.add(path.resolve())
-                error = CaseFileError(f"warning: no case uses this {role}", path=path, line=1, column=1)
-                yield LintFinding(kind="unused_file", severity="warning", error=error)
+    roles: dict[Path, str] = {}
+    for case in cases:
+        prompt = None if case.prompt is None else case.prompt.path
+        for role, path in (("gold", case.gold_path), ("schema", case.schema_path), ("prompt", prompt)):
+            if path is not None and (role == "schema" or path.resolve() not in named):
+                roles.setdefault(path, role)
+    named.update(path.resolve() for path in roles)
+    for role, folder, suffixes in dict.fromkeys((role, path.parent, _suffixes(path)) for path, role in roles.items()):
+        for path in sorted(folder.iterdir()):
+            is_known = path.name.startswith((".", "README")) or path.name == EDITOR_SCHEMA
+            if path.resolve() in named or is_known or not path.is_file() or _suffixes(path) != suffixes:
+                continue
+            named.add(path.resolve())
+            yield _file_warning("unused_file", f"no case uses this {role}", path)
 
 
 def unused_recordings(cases: Iterable[Case], folder: Path) -> Iterator[LintFinding]:
@@ -302,22 +294,13 @@ def unused_recordings(cases: Iterable[Case], folder: Path) -> Iterator[LintFindi
         except StoreError as unreadable:
             why = f"it cannot be read: {unreadable}"
         if why is not None:
-            message = f"warning: no case can use this recording: {why}; `pytest-extract recordings prune` removes it"
-            error = CaseFileError(message, path=path, line=1, column=1)
-            yield LintFinding(kind="unused_recording", severity="warning", error=error)
-
-
-def _prompt_path(case: Case) -> Path | None:
-    return None if case.prompt is None else case.prompt.path
+            message = f"no case can use this recording: {why}; `pytest-extract recordings prune` removes it"
+            yield _file_warning("unused_recording", message, path)
 
 
 def _suffixes(path: Path) -> str:
     """Return the suffixes that tell the role of a file: `.gold.json` of `acme.v2.gold.json`, `.md` of `a.md`."""
     return "".join(path.suffixes[-2:]) if len(path.suffixes) > 1 and path.suffixes[-2][1:].isalpha() else path.suffix
-
-
-def _is_known(path: Path) -> bool:
-    return path.name.startswith((".", "README")) or path.name == EDITOR_SCHEMA
 
 
 class EvidenceReport(NamedTuple):
@@ -338,17 +321,20 @@ class EvidenceReport(NamedTuple):
         if self.derived:
             parts.append(f"{self.derived:,} are derived (units, categories and the like, which stand nowhere)")
         if self.without_text:
-            documents = "1 document has" if len(self.without_text) == 1 else f"{len(self.without_text)} documents have"
+            documents = plural(len(self.without_text), "document has", "documents have")
             parts.append(f"{documents} no text (scans?)")
         return "; ".join(parts)
 
 
-class _Unfound(NamedTuple):
+class _LookedUp(NamedTuple):
+    """A gold value that a text can show, and where it stands; `label`: the key that it stands under, and the value."""
+
     case: Case
     path: FieldPath
-    pattern: str
     value: Json
-    nearest: TextLocation | None
+    evidence: Evidence
+    pattern: str
+    label: tuple[str, str]
 
 
 def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
@@ -357,151 +343,96 @@ def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
     Booleans, null, empty texts and skipped fields are not looked up. Values are derived where at least half the values
     of a field stand in no document, or all occurrences of one value under one key, and LEAST_DERIVED of them.
     """
-    total: Counter[str] = Counter()
-    labels: Counter[tuple[str, str]] = Counter()
-    unfound: list[_Unfound] = []
+    values: list[_LookedUp] = []
     without_text: list[str] = []
     findings: list[LintFinding] = []
     for case in cases:
         try:
-            for path, value, evidence in _looked_up(case):
-                pattern = pattern_of(path)
-                total[pattern] += 1
-                labels[_label(path, value)] += 1
-                if not evidence.found:
-                    unfound.append(_Unfound(case, path, pattern, value, evidence.nearest))
+            values += _looked_up(case)
             rows = [(path, f"{path} {text}") for path, text in more_rows(case.document, case.gold)]
-            findings += gold_findings(case, "missing_rows", "warning", rows)
+            findings += gold_findings(case, "missing_rows", rows)
         except DocumentError:
             without_text.append(case.id)
         finally:
             case.document.release()
-    absent = Counter(each.pattern for each in unfound)
-    absent_labels = Counter(_label(each.path, each.value) for each in unfound)
-
-    def is_derived(each: _Unfound) -> bool:
-        label = _label(each.path, each.value)
-        by_field = absent[each.pattern] >= max(LEAST_DERIVED, DERIVED_SHARE * total[each.pattern])
-        return by_field or absent_labels[label] >= max(LEAST_DERIVED, labels[label])
-
-    by_case: dict[int, list[_Unfound]] = defaultdict(list)
+    unfound = [each for each in values if not each.evidence.found]
+    total, labels = Counter(each.pattern for each in values), Counter(each.label for each in values)
+    absent, absent_labels = Counter(each.pattern for each in unfound), Counter(each.label for each in unfound)
+    told: dict[int, list[_LookedUp]] = defaultdict(list)
     for each in unfound:
-        if not is_derived(each):
-            by_case[id(each.case)].append(each)
-    told = 0
-    for group in by_case.values():
+        is_derived = absent[each.pattern] >= max(LEAST_DERIVED, DERIVED_SHARE * total[each.pattern])
+        if not is_derived and absent_labels[each.label] < max(LEAST_DERIVED, labels[each.label]):
+            told[id(each.case)].append(each)
+    for group in told.values():
         places = [(each.path, _no_evidence_text(each)) for each in group]
-        told += len(places)
-        findings += gold_findings(group[0].case, "no_evidence", "warning", places)
+        findings += gold_findings(group[0].case, "no_evidence", places)
     return EvidenceReport(
         findings=tuple(findings),
-        found=sum(total.values()) - len(unfound),
-        total=sum(total.values()),
-        derived=len(unfound) - told,
+        found=len(values) - len(unfound),
+        total=len(values),
+        derived=len(unfound) - sum(map(len, told.values())),
         without_text=tuple(without_text),
     )
 
 
-def _looked_up(case: Case) -> Iterator[tuple[FieldPath, Json, Evidence]]:
-    """Yield every gold value that a text can show, and where it stands. Raises DocumentError."""
-    skipped: dict[str, bool] = {}
-    program = case.scorer.program
+def _looked_up(case: Case) -> Iterator[_LookedUp]:
+    """Look up every gold value that a text can show. Raises DocumentError."""
     for path, value in iter_leaves(case.gold):
         pattern = pattern_of(path)
-        if pattern not in skipped:
-            skipped[pattern] = declared(pattern, program) and is_skipped(pattern, program)
-        evidence = None if skipped[pattern] else find_evidence(case.document, value, most=1)
+        evidence = None if _is_skipped(case, pattern) else find_evidence(case.document, value, most=1)
         if evidence is not None:
-            yield path, value, evidence
+            label = next((step for step in reversed(path) if isinstance(step, str)), ""), canonical_json(value)
+            yield _LookedUp(case, path, value, evidence, pattern, label)
 
 
-def _label(path: FieldPath, value: Json) -> tuple[str, str]:
-    """Return the key that a value stands under, and the value."""
-    return next((step for step in reversed(path) if isinstance(step, str)), ""), canonical_json(value)
+def _is_skipped(case: Case, pattern: str) -> bool:
+    return declared(pattern, case.scorer.program) and is_skipped(pattern, case.scorer.program)
 
 
-def _no_evidence_text(unfound: _Unfound) -> str:
-    nearest = unfound.nearest
-    shown = f"{unfound.path} {show(unfound.value, LONGEST_QUOTE)} not found in the document"
-    if nearest is None:
-        return shown
-    place = f"page {nearest.page}, line {nearest.line}" if nearest.page is not None else f"line {nearest.line}"
-    return f"{shown}; nearest {show(nearest.quote, LONGEST_QUOTE)}, {place}"
+def _no_evidence_text(unfound: _LookedUp) -> str:
+    nearest = unfound.evidence.nearest
+    near = f"; nearest {show(nearest.quote, LONGEST_QUOTE)}, {nearest}" if nearest is not None else ""
+    return f"{unfound.path} {show(unfound.value, LONGEST_QUOTE)} not found in the document{near}"
 
 
 # --- changes of golds that pass: one value of each field, and the rows of each list, are changed at a time, and the
 # whole changed gold is scored as an output
 
 
-def _edited(edit: Callable[[str], str]) -> Callable[[Json], Json]:
-    """Change a text, or the digits of a number; what is no text or number any more stays as it is."""
-
-    def change(value: Json) -> Json:
-        if isinstance(value, str):
-            return edit(value)
-        try:
-            return type(value)(edit(str(value)))
-        except ValueError:
-            return value
-
-    return change
-
-
-def _next_digit(text: str) -> str:
-    at = max((at for at, each in enumerate(text) if each.isdecimal()), default=None)
-    return text if at is None else f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}"
-
-
-def _swapped_digits(text: str) -> str:
-    for at in range(len(text) - 1, 0, -1):
-        if text[at - 1 : at + 1].isdecimal() and text[at - 1] != text[at]:
-            return f"{text[: at - 1]}{text[at]}{text[at - 1]}{text[at + 1 :]}"
-    return text
-
-
-WIDTH: Final = 50
+_WIDTH: Final = 50
 """Characters of a value that a warning shows."""
-Change = Callable[[Json], Json]
-_OF_TEXTS: Final[Mapping[str, Change]] = MappingProxyType(
-    {
-        "another digit": _edited(_next_digit),
-        "two digits swapped": _edited(_swapped_digits),
-        "cut in half": lambda text: text[: len(text) // 2],
-        "a word lost": lambda text: text.rpartition(" ")[0] or text,
-        "another text": lambda _: "something else",
-    }
-)
-_OF_NUMBERS: Final[Mapping[str, Change]] = MappingProxyType(
-    {
-        "another digit": _edited(_next_digit),
-        "two digits swapped": _edited(_swapped_digits),
-        "ten times": lambda number: number * 10,
-        "another sign": lambda number: -number,
-    }
-)
-_OF_BOOLEANS: Final[Mapping[str, Change]] = MappingProxyType({"the other one": lambda truth: not truth})
-_OF_LISTS: Final[Mapping[str, Change]] = MappingProxyType(
-    {
-        "a row lost": lambda rows: rows[:-1],
-        "a row twice": lambda rows: [*rows, rows[-1]],
-        "the second half lost": lambda rows: rows[: (len(rows) + 1) // 2],
-    }
-)
 
 
-def _changes_of(value: Json) -> Mapping[str, Change]:
+def _changes_of(value: Json) -> Iterator[tuple[str, Json]]:
+    """Yield what a model's mistakes would make of a value, each with its name."""
     if isinstance(value, bool):
-        return _OF_BOOLEANS
-    if isinstance(value, int | float):
-        return _OF_NUMBERS
-    return _OF_TEXTS if isinstance(value, str) else _OF_LISTS
+        yield "the other one", not value
+    elif isinstance(value, list):
+        yield "a row lost", value[:-1]
+        yield "a row twice", [*value, value[-1]]
+        yield "the second half lost", value[: (len(value) + 1) // 2]
+    else:
+        text, kind = str(value), type(value)
+        digits = [at for at, each in enumerate(text) if each.isdecimal()]
+        if digits:
+            at = digits[-1]
+            yield "another digit", kind(f"{text[:at]}{(int(text[at]) + 1) % 10}{text[at + 1 :]}")
+        swaps = [at for at in digits if at - 1 in digits and text[at - 1] != text[at]]
+        if swaps:
+            at = swaps[-1]
+            yield "two digits swapped", kind(f"{text[: at - 1]}{text[at]}{text[at - 1]}{text[at + 1 :]}")
+        if isinstance(value, str):
+            yield "cut in half", text[: len(text) // 2]
+            yield "a word lost", text.rpartition(" ")[0] or text
+            yield "another text", "something else"
+        else:
+            yield "ten times", value * 10
+            yield "another sign", -value
+    yield "nothing", None
 
 
-class PassedChange(NamedTuple):
-    """A changed gold that passes its case: the change, both values, the case, and whether the metric accepts it.
-
-    `accepted` is False where the comparison fails, and the thresholds tolerate that.
-    """
+class _PassedChange(NamedTuple):
+    """A changed gold that passes its case; `accepted`: by its metric, and not only by the thresholds."""
 
     change: str
     gold: Json
@@ -510,80 +441,54 @@ class PassedChange(NamedTuple):
     accepted: bool
 
 
-@dataclass(slots=True)
-class FieldChanges:
-    """The changes of one field over all golds: how many were tried and decided, and those that pass."""
-
-    tried: int = 0
-    undecided: int = 0
-    passed: list[PassedChange] = field(default_factory=list)
-
-
-def _nothing(_value: Json) -> None:
-    """Lose the value."""
-
-
-def mutate_golds(cases: Iterable[Case]) -> dict[str, FieldChanges]:
-    """Return, by field, which changes of golds pass. The same golds give the same changes.
+def mutation_findings(cases: Iterable[Case]) -> Iterator[LintFinding]:
+    """Warn of each field of which some changed values pass their case, with the first of them and what would help.
 
     Of each field of a case its first value is changed, and of each list of rows its rows.
     """
-    fields: dict[str, FieldChanges] = defaultdict(FieldChanges)
+    tried: Counter[str] = Counter()
+    undecided: Counter[str] = Counter()
+    passed: dict[str, list[_PassedChange]] = defaultdict(list)
     for case in cases:
-        bounds = Requirements.of(case, dt.date.today())  # noqa: DTZ011 - a known failure ends with the user's day
         for pattern, path, value in _first_values(case):
-            for name, change in ({**_changes_of(value), "nothing": _nothing}).items():
-                changed = change(value)
+            for name, changed in _changes_of(value):
                 if canonical_json(changed) == canonical_json(value):
                     continue
-                score = case.scorer.score(case.gold, replaced(case.gold, path, changed), case.score_options)
-                if any(result.status is Status.JUDGE_ERROR for result in score.leaves):
-                    fields[pattern].undecided += 1
+                score = _scored(case, replaced(case.gold, path, changed))
+                if score is None:
+                    undecided[pattern] += 1
                     continue
-                fields[pattern].tried += 1
-                score = with_bounded_measures(score, case.gold, case.thresholds)
-                if not breaches_of(bounds, score, cost_usd=0.0, latency_s=0.0):
+                tried[pattern] += 1
+                if not _missed(case, score):
                     accepted = all(result.passed for result in score.leaves)
-                    fields[pattern].passed.append(PassedChange(name, value, changed, case, accepted))
-    return dict(fields)
-
-
-def mutation_findings(cases: Iterable[Case]) -> Iterator[LintFinding]:
-    """Warn of each field of which some changed values pass their case, with the first of them and what would help."""
-    for pattern, each in mutate_golds(cases).items():
-        if not each.passed:
-            continue
-        first = each.passed[0]
-        names = ", ".join(dict.fromkeys(passed.change for passed in each.passed))
+                    passed[pattern].append(_PassedChange(name, value, changed, case, accepted))
+    for pattern, changes in passed.items():
+        first = changes[0]
+        names = ", ".join(dict.fromkeys(change.change for change in changes))
         remedy = (
             "a stricter metric in the schema or in `overrides` would fail them"
             if first.accepted
             else f'`thresholds: {{fields: {{"{pattern}": 1.0}}}}` would fail them'
         )
-        undecided = f"; {each.undecided} need a judge" if each.undecided else ""
-        yield case_warning(
+        judged = f"; {undecided[pattern]} need a judge" if undecided[pattern] else ""
+        yield _case_warning(
             first.case,
             "mutation",
-            f"`{pattern}`: {len(each.passed)} of {each.tried} changes of its gold pass ({names}), such as "
-            f"{show(first.changed, WIDTH)} for {show(first.gold, WIDTH)}; {remedy}{undecided}",
+            f"`{pattern}`: {len(changes)} of {tried[pattern]} changes of its gold pass ({names}), such as "
+            f"{show(first.changed, _WIDTH)} for {show(first.gold, _WIDTH)}; {remedy}{judged}",
         )
 
 
-def _first_values(case: Case) -> Iterator[tuple[str, tuple[str | int, ...], Json]]:
+def _first_values(case: Case) -> Iterator[tuple[str, Steps, Json]]:
     """Yield pattern, path and value of the first value of each field, and of each list that is not empty."""
     seen: set[str] = set()
-    program = case.scorer.program
     for path, _ in iter_leaves(case.gold):
-        places = [path[:size] for size, step in enumerate(path) if isinstance(step, int)]
-        for place in (*places, tuple(path)):
-            pattern = pattern_of(place)
-            inner = case.gold
-            for step in place:
-                inner = inner[step]
-            skipped = declared(pattern, program) and is_skipped(pattern, program)
-            if pattern not in seen and inner is not None and inner not in ("", [], {}) and not skipped:
+        lists = [path[:size] for size, step in enumerate(path) if isinstance(step, int)]
+        for place in (*lists, tuple(path)):
+            pattern, value = pattern_of(place), value_at(case.gold, place)
+            if pattern not in seen and value not in (None, "") and not _is_skipped(case, pattern):
                 seen.add(pattern)
-                yield pattern, tuple(place), inner
+                yield pattern, place, value
 
 
 # --- parts of a schema that no gold exercises
@@ -629,16 +534,13 @@ class SchemaCoverage:
     def missing(self) -> dict[str, list[str]]:
         """Pattern -> states that no gold has; what is below a field without any value is left out."""
         found: dict[str, list[str]] = {}
+        empty: tuple[str, ...] = ()
         for state in self.states:
-            if not state.covered and not any(
-                _is_below(state.pattern, other) for other in found if "a value" in found[other]
-            ):
+            if not state.covered and not state.pattern.startswith(empty):
                 found.setdefault(state.pattern, []).append(state.state)
+                if state.state == "a value":
+                    empty = (*empty, f"{state.pattern}.", f"{state.pattern}[")
         return found
-
-
-def _is_below(pattern: str, other: str) -> bool:
-    return pattern.startswith((f"{other}.", f"{other}["))
 
 
 def schema_coverage(cases: Iterable[Case]) -> list[SchemaCoverage]:
@@ -652,61 +554,59 @@ def schema_coverage(cases: Iterable[Case]) -> list[SchemaCoverage]:
     found = []
     for digest, (path, schema) in schemas.items():
         values = [*golds[digest].values()]
-        states = tuple(_SchemaWalk(schema).states(Schema.root, ROOT, values, optional=False, depth=0))
+        tree = Schema(schema)
+        states = tuple(_states(tree, Conformance(tree), Schema.root, ROOT, values))
         found.append(SchemaCoverage(path=path, golds=len(values), states=states))
     return found
 
 
-class _SchemaWalk:
-    """Walks a schema together with all values that golds have at each of its places."""
+def _states(
+    tree: Schema,
+    fits: Conformance,
+    key: Key,
+    pattern: str,
+    values: Sequence[Json | Missing],
+    *,
+    optional: bool = False,
+    depth: int = 0,
+) -> Iterator[SchemaState]:
+    """Yield the states of a place of a schema, at which the golds have `values`, and of what is below it."""
+    node = tree.node(key)
+    if depth > DEEPEST or (node.annotation is not None and node.annotation.skip):
+        return
+    there = [value for value in values if value is not MISSING and value is not None]
+    if pattern != ROOT:
+        yield SchemaState(pattern, "a value", bool(there))
+        if optional or node.nullable:
+            yield SchemaState(pattern, "absent", len(there) < len(values))
+    yield from _own_states(node, pattern, there)
+    for number, branch in enumerate(node.branches):
+        fitting = [
+            value
+            for value in there
+            if number == next((at for at, each in enumerate(node.branches) if fits(tree.node(each), value)), -1)
+        ]
+        yield SchemaState(pattern, f"alternative {number + 1} of {len(node.branches)}", bool(fitting))
+        for state in _states(tree, fits, branch, pattern, fitting, depth=depth + 1):
+            if state.pattern != pattern or state.state not in ("a value", "absent"):
+                yield state
+    for name, child in node.properties.items():
+        inner = [value.get(name, MISSING) for value in there if isinstance(value, dict)]
+        is_optional = name not in node.required
+        yield from _states(tree, fits, child, path_below(pattern, name), inner, optional=is_optional, depth=depth + 1)
+    if node.items is not None:
+        rows = [row for value in there if isinstance(value, list) for row in value]
+        yield from _states(tree, fits, node.items, path_below(pattern, None), rows, depth=depth + 1)
 
-    def __init__(self, schema: Json) -> None:
-        self._tree = Schema(schema)
-        self._fits = Conformance(self._tree)
 
-    def states(
-        self, key: Key, pattern: str, values: Sequence[Json | Missing], *, optional: bool, depth: int
-    ) -> Iterator[SchemaState]:
-        """Yield the states of a place and of what is below it."""
-        node = self._tree.node(key)
-        if depth > DEEPEST or (node.annotation is not None and node.annotation.skip):
-            return
-        there = [value for value in values if value is not MISSING and value is not None]
-        if pattern != ROOT:
-            yield SchemaState(pattern, "a value", bool(there))
-            if optional or node.nullable:
-                yield SchemaState(pattern, "absent", len(there) < len(values))
-        yield from self._own_states(node, pattern, there)
-        for number, branch in enumerate(node.branches):
-            fitting = [value for value in there if self._branch(node, value) == number]
-            yield SchemaState(pattern, f"alternative {number + 1} of {len(node.branches)}", bool(fitting))
-            yield from (
-                state
-                for state in self.states(branch, pattern, fitting, optional=False, depth=depth + 1)
-                if state.pattern != pattern or state.state not in ("a value", "absent")
-            )
-        for name, child in node.properties.items():
-            inner = [value.get(name, MISSING) for value in there if isinstance(value, dict)]
-            at = path_below(pattern, name)
-            yield from self.states(child, at, inner, optional=name not in node.required, depth=depth + 1)
-        if node.items is not None:
-            rows = [row for value in there if isinstance(value, list) for row in value]
-            yield from self.states(node.items, path_below(pattern, None), rows, optional=False, depth=depth + 1)
-
-    def _own_states(self, node: SchemaNode, pattern: str, there: Sequence[Json]) -> Iterator[SchemaState]:
-        if node.values is not None and len(node.values) <= MOST_MEMBERS:
-            seen = {canonical_json(value) for value in there}
-            for member in node.values:
-                if member is not None:
-                    yield SchemaState(pattern, show(member, 40), canonical_json(member) in seen)
-        elif node.types == ("boolean",):
-            yield SchemaState(pattern, "true", any(value is True for value in there))
-            yield SchemaState(pattern, "false", any(value is False for value in there))
-        if node.types == ("array",):
-            sizes = [len(value) for value in there if isinstance(value, list)]
-            yield SchemaState(pattern, "empty", 0 in sizes)
-            yield SchemaState(pattern, "two or more", any(size > 1 for size in sizes))
-
-    def _branch(self, node: SchemaNode, value: Json) -> int:
-        fitting = (number for number, branch in enumerate(node.branches) if self._fits(self._tree.node(branch), value))
-        return next(fitting, -1)
+def _own_states(node: SchemaNode, pattern: str, there: Sequence[Json]) -> Iterator[SchemaState]:
+    members = [True, False] if node.types == ("boolean",) else node.values
+    if members is not None and len(members) <= MOST_MEMBERS:
+        seen = {canonical_json(value) for value in there}
+        for member in members:
+            if member is not None:
+                yield SchemaState(pattern, show(member, 40), canonical_json(member) in seen)
+    if node.types == ("array",):
+        sizes = [len(value) for value in there if isinstance(value, list)]
+        yield SchemaState(pattern, "empty", 0 in sizes)
+        yield SchemaState(pattern, "two or more", any(size > 1 for size in sizes))

@@ -154,7 +154,7 @@ def test_evidence_names_values_that_the_document_does_not_have(check) -> None:
     status, lines = check({"text": INVOICE, "schema": schema, "gold": gold}, args=("--evidence",))
     assert status == 0
     assert lines == [
-        'c0.gold.json:4:11: warning: total 1190.0 not found in the document; nearest "1,109.00", line 2',
+        'c0.gold.json:4:11: warning: total 1190.0 not found in the document; nearest "1,109.00", line 2, column 12',
         "evidence: 2 of 3 gold values stand in their documents",
         "1 good case in 1 file, no mistake, 1 warning",
     ]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import BinaryIO, Final, Literal, TypeAlias
 
-from pytest_extract.cases.edit import read_gold, update_gold
+from pytest_extract.cases.edit import add_accepted, read_gold, update_gold
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.review_file import (
     Candidate,
@@ -26,7 +29,16 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.results import Status, is_covered
 from pytest_extract.core.scorer import Scorer
 from pytest_extract.core.validate import Validator
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, canonical_json, path_text, value_at
+from pytest_extract.core.values import (
+    MISSING,
+    FieldPath,
+    Json,
+    Missing,
+    canonical_json,
+    iter_leaves,
+    path_text,
+    value_at,
+)
 from pytest_extract.errors import ExtractError
 from pytest_extract.files import write_bytes_atomic
 from pytest_extract.golds.changes import (
@@ -49,7 +61,7 @@ Action: TypeAlias = Literal["accept", "keep", "also", "edit", "absent", "dispute
 ACTIONS: Final[tuple[Action, ...]] = ("accept", "keep", "also", "edit", "absent", "dispute")
 WHOLE_DRAFT: Final = "the rest of the draft"
 _DONE: Final[Mapping[Action, str]] = MappingProxyType(
-    {"accept": "accepted", "keep": "kept", "edit": "edited", "absent": "absent"}
+    {"accept": "accepted", "keep": "kept", "also": "accepted beside the gold", "edit": "edited", "absent": "absent"}
 )
 _WIDTH: Final = 120
 _ROW_WIDTH: Final = 40
@@ -89,16 +101,14 @@ class ReviewItem:
 
 def _names(cases: Sequence[Case]) -> dict[tuple[Path, str], str]:
     """Return the name of each case by its file and id: the id, after its file where another file has the same id."""
-    files: dict[str, set[Path]] = {}
-    for case in cases:
-        files.setdefault(case.id, set()).add(case.path)
+    files = {case.path: case.path.absolute() for case in cases}
+    root = os.path.commonpath([path.parent for path in files.values()]) if files else ""
+    counts = Counter(name for _, name in {(case.path, case.id) for case in cases})
     return {
-        (path, name): f"{Path(os.path.relpath(path, os.path.commonpath(folders))).as_posix()}::{name}"
-        if len(paths) > 1
-        else name
-        for name, paths in files.items()
-        for folders in ([path.absolute().parent for path in paths],)
-        for path in paths
+        (case.path, case.id): case.id
+        if counts[case.id] == 1
+        else f"{Path(os.path.relpath(files[case.path], root)).as_posix()}::{case.id}"
+        for case in cases
     }
 
 
@@ -143,18 +153,18 @@ def failing_items(
 ) -> Iterator[ReviewItem]:
     """Yield the failing fields of a run, the output's value first; what cannot be reviewed is noted.
 
-    That is a case whose gold or document has changed since, and one that is not among `cases`.
-    `root`: see `_CaseFiles`.
+    That is a case whose gold or document has changed since, and one that cannot be told among `cases`. Results name
+    its file from the rootdir of their run: `root`, or another, where the one file whose path ends so is meant.
     """
-    files = _CaseFiles(cases, root)
     names = _names(cases)
     for result in results:
         if result.altered:  # its gold is that of the plain case, changed
             continue
-        found = files.cases_of(result)
+        found = _cases_of(result, cases, root)
         if len(found) != 1:
             if result.outcome is not Outcome.PASSED:
-                notes.append(f"{result.nodeid}: {_not_found(found, result)}")
+                which = "several cases given may be meant" if found else "no such case among those given"
+                notes.append(f"{result.nodeid}: {which}; give {result.file} of that run beside the results file")
             continue
         case = found[0]
         now = digests_of(case)
@@ -188,43 +198,17 @@ def failing_items(
                 yield ReviewItem(case, names[case.path, case.id], FieldPath(change.steps), why, candidates)
 
 
-class _CaseFiles:
-    """Finds the case of a result, whose file is named from the rootdir of its run.
-
-    That rootdir may be another than `root`: where `root` has no such file, the one file whose path ends so is meant.
-    """
-
-    def __init__(self, cases: Sequence[Case], root: Path) -> None:
-        self._root = root
-        self._cases: dict[str, dict[str, Case]] = {}
-        for case in cases:
-            self._cases.setdefault(_file_text(case.path), {})[case.id] = case
-
-    def cases_of(self, result: CaseResult) -> list[Case]:
-        """Return the case of a result; none, or several, where it cannot be told."""
-        exact = self._cases.get(_file_text(self._root / result.file))
-        if exact is not None:
-            return [exact[result.case_id]] if result.case_id in exact else []
-        end = "/" + result.file.removeprefix("/")
-        while end.startswith("/../"):
-            end = end.removeprefix("/..")
-        return [
-            cases[result.case_id]
-            for file, cases in self._cases.items()
-            if file.endswith(end) and result.case_id in cases
-        ]
+def _cases_of(result: CaseResult, cases: Iterable[Case], root: Path) -> list[Case]:
+    """Return the case of a result; none, or several, where it cannot be told."""
+    same = {_file_text(case.path): case for case in cases if case.id == result.case_id}
+    exact = same.get(_file_text(root / result.file))
+    end = "/" + re.sub(r"^(\.\./)+|^/", "", result.file)
+    return [exact] if exact is not None else [case for file, case in same.items() if file.endswith(end)]
 
 
 def _file_text(path: Path) -> str:
     """Return a path as results name files, but whole."""
     return safe_controls(Path(os.path.normpath(path.absolute())).as_posix())
-
-
-def _not_found(found: Sequence[Case], result: CaseResult) -> str:
-    if not found:
-        return f"no such case among those given; give {result.file}, or its folder, beside the results file"
-    files = " and ".join(str(case.path) for case in found)
-    return f"{files} may be meant; give one of them, or run this in the folder that was the rootdir of the run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,42 +267,40 @@ class Reviewer:
             if before is None:
                 path.unlink()
             else:
-                _write_bytes(path, before)
+                write_bytes_atomic(path, partial(_write, data=before))
         for item, place, done, gone in last.items:
             item.path, item.done, item.gone = place, done, gone
         self._decided.pop()
         return last.item
 
     def _decide(self, item: ReviewItem, action: Action, choice: int, value: Json) -> str:
-        case, path = item.case, tuple(item.path)
-        gold = read_gold(case)
+        gold = read_gold(item.case)
+        text = path_text(tuple(item.path))
         if item.is_rest:
             if action not in ("accept", "keep"):
                 raise ReviewError("the rest of a draft can only be accepted; decide single fields by their own items")
-            if any(other is not item and not other.done and same_gold(other.case, case) for other in self.items):
+            others = (other for other in self.items if other is not item and same_gold(other.case, item.case))
+            if not all(other.done for other in others):
                 raise ReviewError("fields of this gold are still open: decide them first")
             decided = {"$": self._decision("accept")}
             self._change_review(
                 item, lambda review: replace(review, reviewed=True, decisions={**review.decisions, **decided})
             )
             item.done = "reviewed"
-            return item.done
-        if action == "dispute":
-            disputed = {path_text(path): OpenField(why=DISPUTED, candidates=item.candidates)}
+        elif action == "dispute":
+            disputed = {text: OpenField(why=DISPUTED, candidates=item.candidates)}
             self._change_review(item, lambda review: replace(review, reviewed=False, open={**review.open, **disputed}))
             item.done = "disputed"
-            return item.done
-        if action == "also":
-            item.done = self._accept_also(item, choice)
-        elif action != "keep":
-            new = self._new_value(item, action, choice, value)
-            old = value_at(gold, path)
-            self._write_value(item, gold, new)
-            both_there = old is not MISSING and new is not MISSING
-            is_same = both_there and canonical_json(old) == canonical_json(new)
-            shown = show(new, _WIDTH) if is_same else f"{show(old, _WIDTH)} -> {show(new, _WIDTH)}"
-            item.done = f"{_DONE[action]}: {shown}"
-        self._close(item, action)
+        else:
+            done = _DONE[action]
+            if action == "also":
+                self._accept_also(item, choice)
+            elif action != "keep":
+                old, new = value_at(gold, tuple(item.path)), self._new_value(item, action, choice, value)
+                self._write_value(item, gold, new)
+                done = f"{done}: {show(old, _WIDTH)} -> {show(new, _WIDTH)}"
+            self._close(item, action)
+            item.done = done
         return item.done
 
     def _new_value(self, item: ReviewItem, action: Action, choice: int, value: Json) -> Json | Missing:
@@ -338,33 +320,27 @@ class Reviewer:
         if problem is not None:
             raise ReviewError(f"the schema does not allow it: {problem}")
         update_gold(item.case, changed, [path] if row is not None and row.new is None else ())
-        if row is not None:
-            self._follow(item, row)
-
-    def _follow(self, item: ReviewItem, row: MovedRow) -> None:
-        """Move what names rows behind one that has moved; what is inside a removed row is gone with it."""
+        if row is None:
+            return
         follow_row(self._cases_of(item), row)
         for other in self.items:
             if other.gone or not same_gold(other.case, item.case):
                 continue
-            path = row.path(tuple(other.path))
-            if path is not None:
-                other.path = FieldPath(path)  # type: ignore[arg-type]  # a moved place is one
+            moved = row.path(tuple(other.path))
+            if moved is not None:
+                other.path = FieldPath(moved)  # type: ignore[arg-type]  # a moved place is one
                 continue
-            other.gone = True
+            other.gone = True  # with the row that it is inside of
             if other is not item:
                 other.done = "gone with its row"
 
-    def _accept_also(self, item: ReviewItem, choice: int) -> str:
-        from pytest_extract.cases.edit import add_accepted
-
+    def _accept_also(self, item: ReviewItem, choice: int) -> None:
         candidate = self._new_value(item, "accept", choice, None)
         if candidate is MISSING:
             raise ReviewError(
                 "that nothing is there cannot be accepted beside a value; `absent: {field: either}` says so"
             )
         add_accepted(item.case, path_text(tuple(item.path)), candidate)
-        return "accepted beside the gold"
 
     def _close(self, item: ReviewItem, action: Action) -> None:
         text = path_text(tuple(item.path))
@@ -379,7 +355,6 @@ class Reviewer:
             return replace(review, reviewed=review.reviewed or (is_only_disputed and not review.open))
 
         self._change_review(item, closed)
-        item.done = item.done or _DONE[action]
 
     def _change_review(self, item: ReviewItem, change: Callable[[GoldReview], GoldReview]) -> None:
         """Change the review of an item's gold; where cases share a part of a file, each has a review of it."""
@@ -390,8 +365,8 @@ class Reviewer:
         return FieldDecision(decision=action, by=self.by, at=now)
 
 
-def _write_bytes(path: Path, data: bytes) -> None:
-    write_bytes_atomic(path, lambda file: file.write(data))
+def _write(file: BinaryIO, data: bytes) -> None:
+    file.write(data)
 
 
 def _bytes_of(path: Path) -> bytes | None:
@@ -425,19 +400,12 @@ def gold_values(reviewer: Reviewer, item: ReviewItem) -> list[GoldValue]:
     }
     drafted = not review_of(item.case).reviewed
     lines: list[GoldValue] = []
-
-    def add(path: Steps, value: Json) -> None:
-        if isinstance(value, dict | list) and value:
-            for step, inner in value.items() if isinstance(value, dict) else enumerate(value):
-                add((*path, step), inner)
-            return
+    for path, value in iter_leaves(read_gold(item.case), empty_lists=True):
         number = next((items[path[:end]] for end in range(len(path), -1, -1) if path[:end] in items), None)
         state: Literal["open", "decided", "agreed", ""] = "agreed" if drafted else ""
         if number is not None:
             state = "decided" if reviewer.items[number].done else "open"
-        lines.append(GoldValue(FieldPath(path), value, state, number))
-
-    add((), read_gold(item.case))
+        lines.append(GoldValue(path, value, state, number))
     return lines
 
 

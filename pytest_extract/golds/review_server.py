@@ -13,6 +13,7 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
@@ -26,7 +27,7 @@ from pytest_extract.cases.review_file import Candidate
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.values import MISSING, Json, path_text
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.documents.evidence import TextLocation, find_evidence
+from pytest_extract.documents.evidence import find_evidence
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.review import (
     ACTIONS,
@@ -294,23 +295,14 @@ def _candidate_record(item: ReviewItem, number: int) -> dict[str, Json]:
 
 def _location(document: Document, value: Json) -> dict[str, Json] | None:
     """Return where a value stands first; of a row, its first value that stands somewhere."""
-    leaves = [value]
-    if isinstance(value, dict | list):
-        leaves = [*(value.values() if isinstance(value, dict) else value)]
-    try:
-        for leaf in leaves:
-            if isinstance(leaf, dict | list):
-                continue
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    with suppress(DocumentError):  # an image, a scan
+        for leaf in inside:
             evidence = find_evidence(document, leaf, most=1, nearest=False)
             if evidence is not None and evidence.found:
-                return _location_record(document, evidence.locations[0])
-    except DocumentError:  # an image, a scan
-        pass
+                place = evidence.locations[0]
+                return next(_places(document, [((place.page or 1) - 1, place.start, place.end)]))
     return None
-
-
-def _location_record(document: Document, location: TextLocation) -> dict[str, Json]:
-    return next(_places(document, [((location.page or 1) - 1, location.start, location.end)]))
 
 
 def _places(document: Document, spans: Sequence[tuple[int, int, int]]) -> Iterator[dict[str, Json]]:

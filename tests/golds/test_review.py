@@ -385,7 +385,7 @@ def test_a_result_whose_case_cannot_be_told_is_named(
 ) -> None:
     run = run_of(twins / "acme", "r.jsonl", {"case.extract.yaml": "ACME GmbH"})
     main(["review", "--list", run, "acme", "born"])
-    assert "may be meant; give one of them" in capsys.readouterr().err
+    assert "several cases given may be meant; give case.extract.yaml" in capsys.readouterr().err
     main(["review", "--list", run, "a.extract.yaml"])
     assert "no such case among those given; give case.extract.yaml" in capsys.readouterr().err
     assert answer("a", args=(run, "acme"))[0] == 0

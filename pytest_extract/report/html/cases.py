@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, NamedTuple
 
 from pytest_extract.core.aggregate.slices import natural_key, tag_text
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, places_around
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step, places_around
 from pytest_extract.regression.compare import FieldChange
 from pytest_extract.report.diff import counts_text, finding_notes, inner_difference, output_lines, repeats_text
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
-from pytest_extract.report.html.documents import CaseEvidence, PageDocuments
+from pytest_extract.report.html.documents import PageDocument, PageDocuments
 from pytest_extract.report.html.text import (
     MESSAGE,
     ORDER,
@@ -98,18 +99,24 @@ def case_data(
 
     `patterns`: the columns of the heat map. `tags`: those that the filter asks for.
     """
-    ordered = _ordered(results, places)
+
+    def rank(item: tuple[CaseResult, CasePlace]) -> tuple[object, ...]:
+        """Sort by outcome, fields worse than in the baseline, pass rate, and name."""
+        result, place = item
+        name = natural_key(result.nodeid)
+        return ORDER.index(result.outcome), -len(place.worse), result.means.get("pass_rate", 0.0), name
+
+    ordered = sorted(zip(results, places, strict=True), key=rank)
     matches = len(ordered) <= MOST_SMALL
     variants: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
         variants.setdefault((result.file, result.case_id), []).append(result)
     shown = ordered[:MOST_CASES]
-    columns = {pattern: index for index, pattern in enumerate(patterns[:HEAT_COLUMNS])}
+    columns = patterns[:HEAT_COLUMNS]
     rows: list[Json] = []
     bodies: list[str] = []
     room, full = MOST_CHARACTERS, 0
-    for row in shown:
-        result, place = results[row.position], places[row.position]
+    for result, place in shown:
         if room > 0:
             beside = variants[result.file, result.case_id]
             body = _json(_body(result, place, documents, beside, matches=matches))
@@ -135,34 +142,10 @@ def _json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-class _ListRow(NamedTuple):
-    """Sort key of a case in the list; `position` is its index in the results."""
-
-    outcome: int
-    worse: int
-    rate: float
-    name: tuple[bool, list[tuple[int, str]]]
-    position: int
-
-
-def _ordered(results: Iterable[CaseResult], places: Sequence[CasePlace]) -> list[_ListRow]:
-    """Sort by outcome, fields worse than in the baseline, pass rate, and name."""
-    return sorted(
-        _ListRow(
-            outcome=ORDER.index(result.outcome),
-            worse=-len(places[position].worse),
-            rate=result.means.get("pass_rate", 0.0),
-            name=natural_key(result.nodeid),
-            position=position,
-        )
-        for position, result in enumerate(results)
-    )
-
-
 # --- the list
 
 
-def _row(result: CaseResult, place: CasePlace, columns: Mapping[str, int], filtered: Collection[str]) -> Json:
+def _row(result: CaseResult, place: CasePlace, columns: Sequence[str], filtered: Collection[str]) -> Json:
     rate = result.means.get("pass_rate")
     names = [name for index, name in enumerate(result.tags) if index < _MOST_TAGS or name in filtered]
     tags = [[short_name(name), short_name(tag_text(result.tags, name))] for name in names]
@@ -175,7 +158,7 @@ def _row(result: CaseResult, place: CasePlace, columns: Mapping[str, int], filte
         "" if result.outcome is Outcome.PASSED else message(reason_of(result), _GIST),
         None if rate is None else round(rate, 6),
         tags,
-        "".join(_heat(result, columns)),
+        _heat(result, columns),
         list(place.rows),
         sorted(mistakes_of(result)),
     ]
@@ -197,28 +180,29 @@ _LETTERS: Final[Mapping[Status, str]] = {
 _WORST: Final = "xohjm"
 
 
-def _heat(result: CaseResult, columns: Mapping[str, int]) -> list[str]:
+def _heat(result: CaseResult, columns: Sequence[str]) -> str:
     """Return a letter for each column of the heat map: the worst status, upper case where all values fail."""
-    cells = ["."] * len(columns)
-    failing, matching = [0] * len(columns), [0] * len(columns)
+    if any(score.failure is not None and not score.readable for score in result.scores):
+        return "!" * len(columns)
+    letters: dict[str, set[str]] = {name: set() for name in columns}
     for score in result.scores:
-        if score.failure is not None and not score.readable:
-            return ["!"] * len(columns)
         for item in score.leaves:
-            index = columns.get(item.pattern)
-            letter = _LETTERS.get(item.status)
-            if index is None or letter is None:
-                continue
-            if letter == "m":
-                matching[index] += 1
-            else:
-                failing[index] += 1
-            if cells[index] == "." or _WORST.index(letter) < _WORST.index(cells[index]):
-                cells[index] = letter
-    return [cell.upper() if failing[index] and not matching[index] else cell for index, cell in enumerate(cells)]
+            if item.pattern in letters and item.status in _LETTERS:
+                letters[item.pattern].add(_LETTERS[item.status])
+    worst = (min(found, key=_WORST.index, default=".") for found in letters.values())
+    return "".join(one if "m" in found else one.upper() for one, found in zip(worst, letters.values(), strict=True))
 
 
 # --- the body
+
+
+class _Shown(NamedTuple):
+    """A case that is shown; `worse`: fields that got so, `evidence`: finds values, `matches`: those are listed, too."""
+
+    result: CaseResult
+    worse: Mapping[str, FieldChange]
+    evidence: PageDocument | None
+    matches: bool
 
 
 def _body(
@@ -235,17 +219,17 @@ def _parts(result: CaseResult, place: CasePlace, documents: PageDocuments, *, ma
     bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
     listed = bad[:_MOST_REPEATS] or result.attempts[:1]  # a green case may have failing fields
     evidence = documents.of_case(result) if any(attempt.score is not None for attempt in listed) else None
-    finder = evidence if isinstance(evidence, CaseEvidence) else None
+    case = _Shown(result, place.worse, evidence if isinstance(evidence, PageDocument) else None, matches)
     body: dict[str, Json] = {"facts": _facts(result), "bounds": _missed_bounds(result)}
     if len(result.attempts) > 1:
         text = f"{repeats_text(result)}."
         left = len(bad) - _MOST_REPEATS
         body["repeats"] = f"{text} {plural(left, 'more repeat')} not green." if left > 0 else text
-    body["attempts"] = [_attempt(result, each, place.worse, finder, matches=matches) for each in listed]
+    body["attempts"] = [_attempt(case, each) for each in listed]
     if isinstance(evidence, str):
         body["nodoc"] = evidence
     elif evidence is not None:
-        body["doc"] = evidence.shown.index
+        body["doc"] = evidence.index
     return body
 
 
@@ -317,15 +301,9 @@ def _facts(result: CaseResult) -> list[Json]:
     return [[short_name(name), message(value)] for name, value in facts]
 
 
-def _attempt(
-    result: CaseResult,
-    attempt: Attempt,
-    worse: Mapping[str, FieldChange],
-    evidence: CaseEvidence | None,
-    *,
-    matches: bool,
-) -> dict[str, Json]:
+def _attempt(case: _Shown, attempt: Attempt) -> dict[str, Json]:
     """Return one output: its error, its failure, failed gates, fields, rows, counts, and its text."""
+    result = case.result
     data: dict[str, Json] = {}
     if len(result.attempts) > 1:
         data["title"] = f"Repeat {attempt.index + 1} of {len(result.attempts)}: {outcome_text(attempt.outcome)}"
@@ -333,7 +311,7 @@ def _attempt(
     if attempt.error is not None:
         data["error"] = "\n".join(first_of([*map(message, attempt.error.splitlines())], _MOST_TEXTS, "line"))
     if attempt.score is not None:
-        data |= _score(attempt.score, result.known, worse, attempt.output, evidence, matches=matches)
+        data |= _score(case, attempt.score, attempt.output)
     data["notes"] = [f"Note: {message(note)}" for note in attempt.notes[:_MOST_TEXTS]]
     if attempt.output is not None and attempt.outcome is not Outcome.PASSED:
         data["output"] = _output(attempt)
@@ -359,22 +337,16 @@ def _output(attempt: Attempt) -> dict[str, Json]:
     return data
 
 
-def _score(
-    score: ScoreRecord,
-    known: Sequence[str],
-    worse: Mapping[str, FieldChange],
-    output: object,
-    evidence: CaseEvidence | None,
-    *,
-    matches: bool,
-) -> dict[str, Json]:
+def _score(case: _Shown, score: ScoreRecord, output: object) -> dict[str, Json]:
     if score.failure is not None and not score.readable:
         return {"failure": styled_lines(output_lines(score.failure, output, _TEXT_WIDTH))}
-    counted, excused = split_known(score, known)
+    counted, excused = split_known(score, case.result.known)
     bad = findings_of(counted, mistakes=score.mistakes)
-    around = {each for path in worse for each in places_around(path)}
-    was_right = {id(item): _was_right(item, worse, around) for item in bad}
-    first = sorted(bad, key=lambda item: not was_right[id(item)])  # stable: worst first among both
+    around = {each for path in case.worse for each in places_around(path)}
+    was_right = [
+        any(str(path) in (around if item.stands_for > 1 else case.worse) for path in item.paths) for item in bad
+    ]
+    first = sorted(zip(bad, was_right, strict=True), key=lambda item: not item[1])  # stable: worst first among both
     data: dict[str, Json] = {
         "gates": [
             *([f"{gate.name} gate", message(gate.why)] for gate in score.gates.failed),
@@ -384,49 +356,26 @@ def _score(
                 if rule.status is not RuleStatus.HELD
             ),
         ],
-        "fields": [
-            _field(
-                item,
-                evidence,
-                before=worse.get(str(item.result.path)),
-                was_right=was_right[id(item)],
-            )
-            for item in first[:MOST_FIELDS]
-        ],
+        "fields": [_field(case, item, was_right=right) for item, right in first[:MOST_FIELDS]],
         "counts": f"{counts_text(counted, excused, score)}.",
     }
-    left = sum(item.stands_for for item in first[MOST_FIELDS:])
+    left = sum(item.stands_for for item, _ in first[MOST_FIELDS:])
     if left:
         data["more"] = f"… {plural(left, 'more failing field')}; the results file has them."
     if excused and (excused_bad := findings_of(excused, folded=False)):
-        data["known"] = [_field(item, evidence) for item in excused_bad[:MOST_FIELDS]]
+        data["known"] = [_field(case, item) for item in excused_bad[:MOST_FIELDS]]
     if bad:
         data["rows"] = list(_row_tables(counted))
-    if matches:
-        data["matches"] = [_match(item, evidence) for item in counted if item.status is Status.MATCH][:MOST_MATCHES]
+    if case.matches:
+        data["matches"] = [_match(case, item) for item in counted if item.status is Status.MATCH][:MOST_MATCHES]
     return data
 
 
-def _was_right(finding: Finding, worse: Mapping[str, FieldChange], around: Collection[str]) -> bool:
-    """Whether a field, or one of the fields that a finding sums up, was right in what the run is compared with.
+def _field(case: _Shown, finding: Finding, *, was_right: bool = False) -> dict[str, Json]:
+    """Return a failing comparison: path, status, metric, both values, notes, and where the values stand.
 
-    `around`: the fields that got worse, and all that contains them.
+    `was_right`: in what the run is compared with, it or one of the fields that the finding sums up was right.
     """
-    return any(str(path) in (around if finding.stands_for > 1 else worse) for path in finding.paths)
-
-
-def _side(value: Json | Missing, text: list[Json]) -> Json:
-    return None if value is MISSING else text
-
-
-def _field(
-    finding: Finding,
-    evidence: CaseEvidence | None,
-    *,
-    before: FieldChange | None = None,
-    was_right: bool = False,
-) -> dict[str, Json]:
-    """Return a failing comparison: path, status, metric, both values, notes, and where the values stand."""
     item = finding.result
     both = side_by_side(item.gold, item.extracted, VALUE_WIDTH)
     data: dict[str, Json] = {
@@ -436,35 +385,28 @@ def _field(
         "n": _notes(finding, both),
     }
     if item.status is not Status.MISMATCH or item.gold is not MISSING or item.extracted is not MISSING:
-        data["g"], data["x"] = _side(item.gold, styled(both.gold)), _side(item.extracted, styled(both.extracted))
+        data["g"] = None if item.gold is MISSING else styled(both.gold)
+        data["x"] = None if item.extracted is MISSING else styled(both.extracted)
     if was_right:
         data["w"] = "right before"
+    before = case.worse.get(str(item.path)) if was_right else None
     if before is not None:
         data["b"] = None if before.value_before is MISSING else show(before.value_before, VALUE_WIDTH)
-    return data | _places(item, evidence)
+    return data | _places(case.evidence, item)
 
 
-def _places(item: FieldResult, evidence: CaseEvidence | None) -> dict[str, Json]:
-    if evidence is None:
-        return {}
+def _places(evidence: PageDocument | None, item: FieldResult) -> dict[str, Json]:
     data: dict[str, Json] = {}
-    for key, value in (("eg", item.gold), ("ex", item.extracted)):
-        if key == "ex" and item.status is Status.MATCH:
-            continue
+    for key, value in (("eg", item.gold), ("ex", item.extracted)) if evidence is not None else ():
+        assert evidence is not None  # noqa: S101 - the condition above
         found, count = evidence.places_of(value)
         if found:
-            data[key] = found
-            data[f"{key}n"] = count
-        elif evidence.is_complete and item.status is not Status.MATCH and _can_stand_in_text(value):
+            data |= {key: found, f"{key}n": count}
+        elif evidence.is_complete and type(value) in (str, int, float) and value != "":
             data[key] = []
-            assert value is not MISSING  # noqa: S101 - the condition above
             if (nearest := evidence.nearest_to(value)) is not None:
                 data[f"{key}~"] = [*nearest]
     return data
-
-
-def _can_stand_in_text(value: Json | Missing) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool) and value != ""
 
 
 def _notes(finding: Finding, both: SideBySide) -> list[Json]:
@@ -474,8 +416,8 @@ def _notes(finding: Finding, both: SideBySide) -> list[Json]:
     return [styled(note) for note in finding_notes(finding, difference, seen=seen, cite=True, width=MESSAGE)]
 
 
-def _match(item: FieldResult, evidence: CaseEvidence | None) -> list[Json]:
-    places, _count = ([], 0) if evidence is None else evidence.places_of(item.gold)
+def _match(case: _Shown, item: FieldResult) -> list[Json]:
+    places, _count = ([], 0) if case.evidence is None else case.evidence.places_of(item.gold)
     return [short_name(str(item.path)), show(item.gold, _CELL_WIDTH * 2), *([places] if places else [])]
 
 
@@ -484,52 +426,40 @@ def _match(item: FieldResult, evidence: CaseEvidence | None) -> list[Json]:
 
 def _row_tables(counted: Sequence[FieldResult]) -> Iterator[dict[str, Json]]:
     """Yield a table for each array of objects with differences: gold row, extracted row, and their values."""
-    rows: dict[tuple[object, ...], dict[int, list[FieldResult]]] = {}
+    arrays: dict[tuple[Step, ...], dict[int, list[FieldResult]]] = {}
     for item in counted:
-        at = next((index for index in range(len(item.path) - 2, -1, -1) if type(item.path[index]) is int), None)
+        at = next((index for index in range(len(item.path) - 2, -1, -1) if isinstance(item.path[index], int)), None)
         if at is not None:
-            index = item.path[at]
-            assert isinstance(index, int)  # noqa: S101 - the search above
-            rows.setdefault(tuple(item.path[:at]), {}).setdefault(index, []).append(item)
-    made = 0
-    for place, members in rows.items():
-        if made == _MOST_ARRAYS:
-            return
-        table = _row_table(place, members)
-        if table is not None:
-            made += 1
-            yield table
+            arrays.setdefault(item.path[:at], {}).setdefault(int(item.path[at]), []).append(item)
+    wrong = ((place, rows) for place, rows in arrays.items() if any(map(_is_wrong, rows.values())))
+    for place, rows in islice(wrong, _MOST_ARRAYS):
+        yield _row_table(place, rows)
 
 
-def _row_table(place: tuple[object, ...], members: Mapping[int, Sequence[FieldResult]]) -> dict[str, Json] | None:
+def _is_wrong(row: Iterable[FieldResult]) -> bool:
+    return any(item.status in FAILED for item in row)
+
+
+def _row_table(place: tuple[Step, ...], members: Mapping[int, Sequence[FieldResult]]) -> dict[str, Json]:
+    bad = {index: items for index, items in members.items() if _is_wrong(items)}
     size = len(place) + 1
-    bad = {index: items for index, items in members.items() if any(item.status in FAILED for item in items)}
     columns = list(dict.fromkeys(str(FieldPath(item.path[size:])) for items in bad.values() for item in items))
-    if not bad or not columns:
-        return None
     rows: list[Json] = []
     for index, items in sorted(bad.items(), key=lambda each: (each[0] < 0, abs(each[0])))[:_MOST_ROWS]:
-        matched = next((item.matched for item in items if item.matched), None)
-        other = matched[len(place)] if matched is not None and len(matched) > len(place) else index
-        missing = {item.status for item in items} == {Status.OMISSION}
+        matched = next((item.matched for item in items if item.matched and len(item.matched) >= size), None)
+        other = index if matched is None else matched[size - 1]
+        is_missing = {item.status for item in items} == {Status.OMISSION}
         cells: dict[str, Json] = {}
         for item in items:
-            gold, extracted = (
-                None if side is MISSING else show(side, _CELL_WIDTH) for side in (item.gold, item.extracted)
-            )
-            cells[str(FieldPath(item.path[size:]))] = [str(item.status), gold, extracted]
-        rows.append(
-            [
-                None if index < 0 else index,
-                None if missing else other,
-                [cells.get(name) for name in columns[:_MOST_COLUMNS]],
-            ]
-        )
-    agree = len(members) - len(bad)
-    notes = [f"{plural(agree, 'more row agrees', 'more rows agree')}"] if agree else []
-    if len(bad) > _MOST_ROWS:
-        notes.append(f"{plural(len(bad) - _MOST_ROWS, 'more row')} with differences")
-    if len(columns) > _MOST_COLUMNS:
-        notes.append(f"{plural(len(columns) - _MOST_COLUMNS, 'more field')} of each row")
-    name = short_name(str(FieldPath(place)))  # type: ignore[arg-type]
-    return {"p": name, "c": [short_name(each) for each in columns[:_MOST_COLUMNS]], "r": rows, "n": ", ".join(notes)}
+            sides = [None if side is MISSING else show(side, _CELL_WIDTH) for side in (item.gold, item.extracted)]
+            cells[str(FieldPath(item.path[size:]))] = [str(item.status), *sides]
+        shown = [cells.get(name) for name in columns[:_MOST_COLUMNS]]
+        rows.append([None if index < 0 else index, None if is_missing else other, shown])
+    left_out = (
+        (len(members) - len(bad), "more row agrees", "more rows agree"),
+        (len(bad) - _MOST_ROWS, "more row with differences", "more rows with differences"),
+        (len(columns) - _MOST_COLUMNS, "more field of each row", "more fields of each row"),
+    )
+    notes = [plural(count, one, several) for count, one, several in left_out if count > 0]
+    names = [short_name(each) for each in columns[:_MOST_COLUMNS]]
+    return {"p": short_name(str(FieldPath(place))), "c": names, "r": rows, "n": ", ".join(notes)}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import MISSING, Json, Missing, iter_leaves
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.report.html.text import document_text, message, short_name
 from pytest_extract.report.lines import plural
@@ -39,7 +40,7 @@ MOST_SEARCHES: Final = 20_000
 MOST_PLACES: Final = 3
 """Places shown for one value; further ones are counted."""
 MOST_NEAREST: Final = 40
-"""Values of one case that stand nowhere in its document and are shown with the nearest text, whose search is slow."""
+"""Values that stand nowhere in a document and are shown with the nearest text, whose search is slow."""
 _NEAREST_WIDTH: Final = 60
 _MOST_INSIDE: Final = 8
 """Values inside a row or an object that are searched."""
@@ -49,33 +50,91 @@ _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"
 
 
 @dataclass(slots=True)
-class _Shown:
-    """A document on the page: its index, the pages (from 1) that have evidence, and the places of values."""
+class PageDocument:
+    """A document on the page: what finds values in it, and the places and pages (from 1) at which they stand."""
 
     index: int
     document: Document
-    name: str
-    kind: str
+    all_documents: PageDocuments
+    name: str = ""
+    kind: str = ""
     pages: set[int] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
+    notes: dict[str, None] = field(default_factory=dict)
     has_text: bool = True
     locations: dict[TextLocation, int] = field(default_factory=dict)
     known: dict[tuple[object, ...], tuple[list[int], int]] = field(default_factory=dict)
     nearest: dict[tuple[object, ...], tuple[int, str] | None] = field(default_factory=dict)
-    page_count: int = 0
 
-    def add_note(self, text: str) -> None:
-        """Add a note once."""
-        if text not in self.notes:
-            self.notes.append(text)
+    def __post_init__(self) -> None:
+        path, media_type = self.document.path, self.document.media_type
+        self.name = short_name(path.name if path is not None else "text of the case")
+        if media_type == "application/pdf":
+            self.kind = "pdf"
+        elif media_type in _IMAGES:
+            self.kind = "image"
+        elif media_type in {"text/html", "application/xhtml+xml"}:
+            self.kind = "html"
+        else:
+            self.kind = "other" if media_type.startswith(("image/", "audio/")) else "text"
 
-    def chosen_pages(self, choice: PageChoice) -> list[int]:
-        """Return the pages to show: those with evidence, or the first; all of a scan, whose evidence nobody knows."""
-        if choice == "all" or self.page_count == 1 or not self.has_text:
-            return [*range(1, self.page_count + 1)]
-        return [number for number in sorted(self.pages or {1}) if number <= self.page_count]
+    @property
+    def is_complete(self) -> bool:
+        """Whether a value without a place stands nowhere in the document."""
+        return self.has_text and self.all_documents.searches < MOST_SEARCHES
 
-    def place_of(self, location: TextLocation) -> int:
+    def add_problem(self, error: DocumentError) -> None:
+        """Note an error, without the path of the file: its name stands there."""
+        text = str(error)
+        path = self.document.path
+        self.notes[message(text if path is None else text.removeprefix(f"{path}: "))] = None
+
+    def places_of(self, value: Json | Missing) -> tuple[list[int], int]:
+        """Return the numbers of a value's places among those of the document, and the count of all its places."""
+        if value is MISSING:
+            return [], 0
+        if isinstance(value, dict | list):
+            leaves = islice(iter_leaves(value), _MOST_INSIDE)
+            inside = [found for _, leaf in leaves for found in self.places_of(leaf)[0][:1]]
+            return inside, len(inside)
+        key = (type(value), value)
+        if key not in self.known:
+            self.known[key] = self._search(value)
+        return self.known[key]
+
+    def _search(self, value: Json) -> tuple[list[int], int]:
+        from pytest_extract.documents.evidence import find_evidence
+
+        if self.all_documents.searches >= MOST_SEARCHES:
+            return [], 0
+        self.all_documents.searches += 1
+        try:
+            evidence = find_evidence(self.document, value, most=MOST_PLACES, nearest=False)
+        except DocumentError as error:
+            self.has_text = False
+            if self.kind == "image":
+                self.notes["an image: values are not marked in it"] = None
+            else:
+                self.add_problem(error)
+            return [], 0
+        if evidence is None or not evidence.found:
+            return [], 0
+        return [self._place_of(location) for location in evidence.locations], evidence.count
+
+    def nearest_to(self, value: Json) -> tuple[int, str] | None:
+        """Return the place and the text that is most similar to a value that stands nowhere; None if none is."""
+        from pytest_extract.documents.evidence import find_evidence
+
+        key = (type(value), value)
+        if key not in self.nearest:
+            if len(self.nearest) >= MOST_NEAREST:
+                self.notes[f"nearest texts of the first {MOST_NEAREST} values only"] = None
+                return None
+            evidence = find_evidence(self.document, value, most=1)
+            near = None if evidence is None else evidence.nearest
+            self.nearest[key] = None if near is None else (self._place_of(near), show(near.quote, _NEAREST_WIDTH))
+        return self.nearest[key]
+
+    def _place_of(self, location: TextLocation) -> int:
         """Return the number of a place, the same for all values that are found there, and show its page."""
         from pytest_extract.documents.evidence import MatchLevel
 
@@ -97,100 +156,19 @@ class _Shown:
         ]
 
 
-@dataclass(slots=True)
-class CaseEvidence:
-    """Where the values of one case stand in its document."""
-
-    shown: _Shown
-    documents: PageDocuments
-    nearest_searches: int = 0
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether a value without a place stands nowhere in the document."""
-        return self.shown.has_text and self.documents.searches < MOST_SEARCHES
-
-    def places_of(self, value: Json | Missing) -> tuple[list[int], int]:
-        """Return the numbers of a value's places among those of the document, and the count of all its places."""
-        if value is MISSING:
-            return [], 0
-        if isinstance(value, dict | list):
-            inside = [found for each in _scalars(value) for found in self.places_of(each)[0][:1]]
-            return inside, len(inside)
-        key = (type(value), value)
-        if key not in self.shown.known:
-            self.shown.known[key] = self._search(value)
-        return self.shown.known[key]
-
-    def _search(self, value: Json) -> tuple[list[int], int]:
-        from pytest_extract.documents.evidence import find_evidence
-
-        if self.documents.searches >= MOST_SEARCHES:
-            return [], 0
-        self.documents.searches += 1
-        try:
-            evidence = find_evidence(self.shown.document, value, most=MOST_PLACES, nearest=False)
-        except DocumentError as error:
-            self.shown.has_text = False
-            self.shown.add_note(
-                "an image: values are not marked in it"
-                if self.shown.kind == "image"
-                else _without_folder(error, self.shown.document)
-            )
-            return [], 0
-        if evidence is None or not evidence.found:
-            return [], 0
-        return [self.shown.place_of(location) for location in evidence.locations], evidence.count
-
-    def nearest_to(self, value: Json) -> tuple[int, str] | None:
-        """Return the place and the text that is most similar to a value that stands nowhere; None if none is."""
-        from pytest_extract.documents.evidence import find_evidence
-
-        key, known = (type(value), value), self.shown.nearest
-        if key not in known:
-            if self.nearest_searches >= MOST_NEAREST:
-                self.shown.add_note(f"nearest texts of the first {MOST_NEAREST} values of a case only")
-                return None
-            self.nearest_searches += 1
-            evidence = find_evidence(self.shown.document, value, most=1)
-            location = None if evidence is None else evidence.nearest
-            known[key] = (
-                None if location is None else (self.shown.place_of(location), show(location.quote, _NEAREST_WIDTH))
-            )
-        return known[key]
-
-
-def _without_folder(error: DocumentError, document: Document) -> str:
-    """Return the message of an error with the name of the file in place of its path."""
-    text = str(error)
-    return message(text if document.path is None else text.removeprefix(f"{document.path}: "))
-
-
-def _scalars(value: Json) -> list[Json]:
-    found: list[Json] = []
-    stack = [value]
-    while stack and len(found) < _MOST_INSIDE:
-        node = stack.pop()
-        if isinstance(node, dict):
-            stack.extend(reversed(list(node.values())))
-        elif isinstance(node, list):
-            stack.extend(reversed(node))
-        else:
-            found.append(node)
-    return found
-
-
 class PageDocuments:
     """The documents of the cases on a page, each once: added case by case, worst first, and written at the end."""
 
     def __init__(self, find_case: FindCase | None, pages: PageChoice) -> None:
         self._find_case = find_case
         self._choice = pages
-        self._by_digest: dict[str, _Shown] = {}
+        self._by_digest: dict[str, PageDocument] = {}
         self.searches = 0
         self._left_out = 0
+        self._text_room, self._image_room = MOST_TEXTS, MOST_IMAGE_BYTES
+        self._cut: set[int] = set()
 
-    def of_case(self, result: CaseResult) -> CaseEvidence | str | None:
+    def of_case(self, result: CaseResult) -> PageDocument | str | None:
         """Return what finds the values of a case in its document, or a sentence why it is not shown; None: unknown."""
         if self._find_case is None:
             return None
@@ -207,121 +185,87 @@ class PageDocuments:
         except DocumentError as error:
             return message(str(error))
         if digest not in self._by_digest:
-            document = case.document
-            name = document.path.name if document.path is not None else "text of the case"
-            self._by_digest[digest] = _Shown(len(self._by_digest), document, short_name(name), _kind_of(document))
-        return CaseEvidence(self._by_digest[digest], self)
+            self._by_digest[digest] = PageDocument(len(self._by_digest), case.document, self)
+        return self._by_digest[digest]
 
     def data(self) -> tuple[list[dict[str, Json]], list[str]]:
         """Return the documents as data, and sentences on what was left out."""
-        texts, images = MOST_TEXTS, MOST_IMAGE_BYTES
-        without: int = 0
         found: list[dict[str, Json]] = []
         for shown in self._by_digest.values():
-            data: dict[str, Json] = {"name": shown.name, "kind": shown.kind, "pages": []}
+            pages: list[Json] = []
             try:
-                if shown.kind == "image":
-                    data["pages"], used = _image_page(shown.document, images)
-                    images -= used
-                elif shown.kind != "other":
-                    rendered = self._rendered(shown, images)
-                    images -= sum(len(image.data) for image in rendered.values())
-                    data["pages"], used, cut = _pages(shown, self._choice, rendered, texts)
-                    texts -= used
-                    without += cut
+                pages = self._pages(shown)
             except DocumentError as error:
-                shown.add_note(_without_folder(error, shown.document))
-            if shown.kind == "other":
-                shown.notes.append(f"a browser cannot show {shown.document.media_type}")
-            data["places"] = shown.places()
-            data["notes"] = shown.notes
-            found.append(data)
+                shown.add_problem(error)
+            places = shown.places()
+            found.append(
+                {"name": shown.name, "kind": shown.kind, "pages": pages, "places": places, "notes": [*shown.notes]}
+            )
             shown.document.release()
-        limits = [f"{plural(without, 'document')} without all of its text or pages"] if without else []
+        limits = [f"{plural(len(self._cut), 'document')} without all of its text or pages"] if self._cut else []
         if self._left_out:
             limits.append(f"{plural(self._left_out, 'case')} without a document: {MOST_DOCUMENTS} documents are shown")
         if self.searches >= MOST_SEARCHES:
             limits.append(f"places in documents for the first {MOST_SEARCHES:,} values")
         return found, limits
 
-    def _rendered(self, shown: _Shown, room: int) -> dict[int, PageImage]:
-        """Render the pages of a PDF that are chosen as images, by page (from 1), as far as there is room."""
+    def _pages(self, shown: PageDocument) -> list[Json]:
+        """Return the pages to show as data, as text where they are no image. Raises DocumentError."""
+        document = shown.document
+        if shown.kind == "other":
+            raise DocumentError(f"a browser cannot show {document.media_type}")
+        if shown.kind == "image":
+            size = len(document.bytes)
+            if size > self._image_room:
+                raise DocumentError(f"the page has no room for an image of {size:,} bytes")
+            self._image_room -= size
+            return [{"n": 1, "i": document.data_url}]
+        texts = document.pages
+        every = range(1, len(texts) + 1)
+        chosen = [number for number in every if number in (shown.pages or {1})]
+        if self._choice == "all" or not shown.has_text:  # where the values of a scan stand, nobody knows
+            chosen = [*every]
+        images = self._images(shown, chosen)
+        found: list[Json] = []
+        for number in chosen:
+            page: dict[str, Json] = {"n": number}
+            if number in images:
+                image = images[number]
+                page["i"] = f"data:image/webp;base64,{base64.b64encode(image.data).decode('ascii')}"
+                page["s"] = [image.width, image.height]
+            elif shown.has_text:
+                whole = texts[number - 1]
+                page["t"] = document_text(whole[: min(MOST_TEXT, self._text_room)])
+                self._text_room -= len(page["t"])
+                if len(page["t"]) < len(whole):
+                    self._cut.add(shown.index)
+                elif shown.kind == "html":
+                    page["h"] = document.outline()
+            else:
+                continue
+            found.append(page)
+        if shown.kind == "pdf":
+            which = f"{len(chosen):,} of {plural(len(every), 'page')}: those with a value of the case"
+            if len(chosen) == len(every):
+                which = f"all {len(every):,} pages" if len(every) > 1 else "1 page"
+            counts = {"as text": len(found) - len(images), "not shown": len(chosen) - len(found)}
+            shown.notes[", ".join([which, *(f"{count:,} {how}" for how, count in counts.items() if count)])] = None
+        return found
+
+    def _images(self, shown: PageDocument, chosen: Sequence[int]) -> dict[int, PageImage]:
+        """Render pages of a PDF (from 1) as images, as far as there is room."""
         if shown.kind != "pdf" or self._choice == "none":
             return {}
         from pytest_extract.documents.pdf import pdf_images
 
-        shown.page_count = len(shown.document.pages)
-        chosen = shown.chosen_pages(self._choice)
         wanted = [number - 1 for number in chosen[:MOST_PAGES]]
+        content, room = shown.document.bytes, self._image_room
         try:
-            images = pdf_images(
-                shown.document.bytes, shown.name, wanted, form="WEBP", width=_PAGE_WIDTH, most_bytes=room
-            )
+            images = pdf_images(content, shown.name, wanted, form="WEBP", width=_PAGE_WIDTH, most_bytes=room)
         except DocumentError as error:
-            shown.add_note(_without_folder(error, shown.document))
+            shown.add_problem(error)
             return {}
+        self._image_room -= sum(len(image.data) for image in images)
         if len(images) < len(chosen):
-            shown.add_note("the report has no room for more images")
+            shown.notes["the report has no room for more images"] = None
         return dict(zip(chosen, images, strict=False))
-
-
-def _kind_of(document: Document) -> str:
-    if document.media_type == "application/pdf":
-        return "pdf"
-    if document.media_type in _IMAGES:
-        return "image"
-    if document.media_type in {"text/html", "application/xhtml+xml"}:
-        return "html"
-    return "text" if not document.media_type.startswith(("image/", "audio/")) else "other"
-
-
-def _image_page(document: Document, room: int) -> tuple[list[Json], int]:
-    size = len(document.bytes)
-    if size > room:
-        raise DocumentError(f"the page has no room for an image of {size:,} bytes")
-    return [{"n": 1, "i": document.data_url}], size
-
-
-def _pages(
-    shown: _Shown, choice: PageChoice, rendered: Mapping[int, PageImage], room: int
-) -> tuple[list[Json], int, bool]:
-    """Return the chosen pages as data, as text where they are no image; the characters used; whether text was cut."""
-    texts: Sequence[str] = ()
-    if not rendered or (shown.has_text and len(rendered) < len(shown.chosen_pages(choice))):
-        texts = shown.document.pages
-        shown.page_count = len(texts)
-    chosen = shown.chosen_pages(choice)
-    used, cut = 0, False
-    found: list[Json] = []
-    for number in chosen:
-        page: dict[str, Json] = {"n": number}
-        if number in rendered:
-            image = rendered[number]
-            page["i"] = f"data:image/webp;base64,{base64.b64encode(image.data).decode('ascii')}"
-            page["s"] = [image.width, image.height]
-        elif texts:
-            whole = texts[number - 1]
-            text = document_text(whole[: min(MOST_TEXT, max(room - used, 0))])
-            cut = cut or len(text) < len(whole)
-            page["t"] = text
-            used += len(text)
-            if shown.kind == "html" and len(text) == len(whole):
-                page["h"] = shown.document.outline()
-        else:
-            continue
-        found.append(page)
-    if shown.kind == "pdf":
-        shown.add_note(_pages_note(shown, choice, images=len(rendered), texts=len(found) - len(rendered)))
-    return found, used, cut
-
-
-def _pages_note(shown: _Shown, choice: PageChoice, *, images: int, texts: int) -> str:
-    """Say which pages of a PDF are shown, and how."""
-    count, chosen = shown.page_count, len(shown.chosen_pages(choice))
-    if chosen == count:
-        which = f"all {plural(count, 'page')}" if count > 1 else "1 page"
-    else:
-        which = f"{chosen:,} of {plural(count, 'page')}: those with a value of the case"
-    left = chosen - images - texts
-    parts = [which, *([f"{texts:,} as text"] if texts else []), *([f"{left:,} not shown"] if left else [])]
-    return ", ".join(parts)

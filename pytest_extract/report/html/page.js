@@ -167,25 +167,14 @@ function verdictPart({ title, answer, tone, reasons, further, notes }) {
 }
 
 function changesPart({ title, open: isOpen, groups, left }) {
-  return make("details", { class: "changes", open: isOpen }, make("summary", {}, make("h4", { text: title })),
-    make("ul", { class: "fields", role: "list" }, groups.map((group) => make("li", {}, changedField(group)))), left ? dim(left) : null);
+  return make("details", { class: "changes", open: isOpen }, make("summary", {}, make("h4", { text: title })), groups.map(changedField), left ? dim(left) : null);
 }
 
-function changedField({ pattern, count: number, mistakes, changes, left }) {
-  const parts = [make("ul", { class: "fields", role: "list" }, changes.map((change) => equalChanges(change, changes.length === 1))), left ? dim(left) : null];
-  if (number === 1) return parts;
-  return make("details", { class: "group" }, make("summary", {}, path(pattern), " ", make("strong", { text: `${count(number)} times` }), " ", make("span", { class: "dim", text: mistakes })), parts);
-}
-
-function equalChanges({ path: place, count: number, rate, title, values, cases, more }, isOpen) {
-  const links = cases.flatMap(([name, anchor]) => [", ", anchor ? make("a", { href: `#${anchor}`, text: name }) : make("span", { text: name })]).slice(1);
-  const told = rate ? make("span", { class: "metric", text: rate }) : null;
-  const where = ["in ", ...links, more ? ` and ${count(more)} more` : null];
-  if (number === 1) return make("li", { class: "f" }, make("div", { class: "fh" }, path(place), make("span", { class: "metric" }, where), told), sides(values));
-  const value = (text) => make("span", { class: `v${text === null ? " missing" : ""}` }, make("bdi", { text: text ?? "missing" }));
-  return make("li", { class: "f" }, make("details", { class: "equal", open: isOpen },
-    make("summary", {}, title ? [value(title[0]), " → ", value(title[1])] : path(place), " ", make("strong", { text: `×${count(number)}` }), " ", told),
-    sides(values), make("p", { class: "metric" }, where)));
+function changedField({ pattern, count: number, mistakes, table, anchors }) {
+  const linked = (text, row, column) => (column === 1 && anchors[row] ? make("a", { href: `#${anchors[row]}`, text }) : text);
+  return make("details", { class: "group", open: number === 1 },
+    make("summary", {}, path(pattern), " ", make("strong", { text: `${count(number)} time${number === 1 ? "" : "s"}` }), " ", make("span", { class: "dim", text: mistakes })),
+    tablePart(table, linked));
 }
 
 const sides = (values) => (values.length ? make("dl", {}, values.map(([label, value, tone]) => make("div", {}, make("dt", { text: label }),

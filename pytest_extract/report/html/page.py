@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import resources
 from string import Template
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate.published import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.core.values import MISSING, Json, Missing
+from pytest_extract.core.values import Json
 from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
 from pytest_extract.regression.gate import GateDecision
-from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot, value_text
+from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
 from pytest_extract.report.aggregates import ranking_table
 from pytest_extract.report.confidence import auto_accept_lines
@@ -54,10 +54,19 @@ from pytest_extract.report.html.text import (
     message,
     outcome_text,
     short_name,
-    styled,
     table_data,
 )
-from pytest_extract.report.lines import Line, first_of, percent, plural, safe_prose, score_number, shorten, text_of
+from pytest_extract.report.lines import (
+    Line,
+    Table,
+    first_of,
+    percent,
+    plural,
+    safe_prose,
+    score_number,
+    shorten,
+    text_of,
+)
 from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
 from pytest_extract.report.slices import altered_tables, correlation_text, list_tables, slice_table
 from pytest_extract.report.summary import (
@@ -70,7 +79,6 @@ from pytest_extract.report.summary import (
     wrapped_lines,
 )
 from pytest_extract.report.totals import MEASURES, NO_VARIANT, RunTotals, VariantTotals, measure_text, worst_patterns
-from pytest_extract.report.value_diff import side_by_side
 from pytest_extract.report.values import show
 
 Parts: TypeAlias = list[tuple[str, Any]]
@@ -79,7 +87,6 @@ DRAWN: Final = ("drawn", None)
 """The part of a section that the page has already."""
 
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
-_COLOURS: Final = {"good": "#1a7f37", "bad": "#c62828", "warn": "#9a6700"}
 MOST_PATTERNS: Final = 200
 """Rows of the table of fields; further patterns are counted."""
 MOST_VARIANTS: Final = 50
@@ -111,7 +118,6 @@ def page(run: RunReport) -> str:
     told = {
         "policy": _policy(style, script),
         "title": f"{_ICONS[head.tone]} {shorten(f'{head.word}: {head.text}' if head.text else head.word, _TITLE)}",
-        "favicon": _favicon(head),
         "tone": head.tone,
         "icon": _ICONS[head.tone],
         "word": head.word,
@@ -168,14 +174,6 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _favicon(head: Headline) -> str:
-    drawn = (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
-        f'<circle cx="8" cy="8" r="8" fill="{_COLOURS[head.tone]}"/></svg>'
-    )
-    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.encode()).decode()}"
-
-
 def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str], list[dict[str, Json]]]:
     """Return what the page shows, the bodies of the cases as JSON, and the documents."""
     variants = sorted(run.totals.variants)
@@ -190,7 +188,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
     slices = [_table(slice_table(each, view=run.view)) for each in run.slices if each.is_known]
     altered = [_table(table) for table in altered_tables(run.results)]
-    plots = [*run_plot(run.totals.variants, run.runs), *size_plots(run.results)]
+    plots = [*_run_plot(run.totals.variants, run.runs), *_size_plots(run.results)]
     sections: list[tuple[str, str, Parts]] = [
         ("overview", "Overview", _overview(run)),
         ("mistakes", "Mistakes in case files", _mistakes(run)),
@@ -328,7 +326,7 @@ def _ranking(run: RunReport) -> Parts:
         return [_table(replace(table, heads=("run", *table.heads[1:])))]
     places = rank_variants(snapshot(run.results))
     table = ranking_table(places, totals.variants).first(MOST_VARIANTS, "variant")
-    return [_table(table), *(("plot", plot) for plot in cost_plot(places))]
+    return [_table(table), *(("plot", plot) for plot in _cost_plot(places))]
 
 
 def _more(run: RunReport) -> Parts:
@@ -399,9 +397,7 @@ MOST_REASONS: Final = 8
 MOST_OPEN: Final = 12
 """Changed fields that are listed without a click."""
 MOST_REPEATS: Final = 50
-"""Different changes listed for one field pattern, and cases listed for them, at least one for each."""
-_SHORT: Final = 60
-"""Characters of a value in the title of a change."""
+"""Changes listed for one field pattern."""
 
 
 def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, FieldChange]]:
@@ -476,75 +472,24 @@ def _changes(variant: VariantComparison, kind: Change, anchors: Anchors) -> dict
 
 
 def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: Anchors) -> dict[str, Any]:
-    """Return the changes of a field pattern, equal ones once with their cases, the most frequent first."""
-    equal: dict[tuple[str, ...], list[FieldChange]] = {}
-    for change in changes:
-        equal.setdefault(_key(change), []).append(change)
-    ranked = sorted(equal.values(), key=lambda found: -len(found))
-    room = MOST_REPEATS
-    left = sum(map(len, ranked[MOST_REPEATS:]))
-    shown = []
-    for found in ranked[:MOST_REPEATS]:
-        cases = [*dict.fromkeys(change.case for change in found)]
-        listed = cases[: max(room, 1)]
-        room -= len(listed)
-        shown.append(_change(found) | {"cases": [_case(case, variant, anchors) for case in listed]})
-        shown[-1]["more"] = len(cases) - len(listed)
+    """Return the changes of a field pattern: their mistakes by kind, and a row for each with its case."""
+    kinds = Counter(change.mistake.kind.replace("_", " ") for change in changes if change.mistake is not None)
+    rows = []
+    for change in changes[:MOST_REPEATS]:
+        case = short_name(change.case.rpartition("::")[2] or change.case)
+        sides = change.gold, change.value_before, change.value_after
+        values = ["" if change.path.startswith("(") else show(side, VALUE_WIDTH) for side in sides]  # "(root gate)"
+        mistake = "" if change.mistake is None else message(change.mistake.text)
+        rows.append((change.path, case, *values, "; ".join(filter(None, (mistake, rates_text(change))))))
+    left = len(changes) - len(rows)
+    notes = [f"and {left:,} more; the cases have them"] if left else []
     return {
         "pattern": short_name(pattern),
         "count": len(changes),
-        "mistakes": _mistake_counts(changes),
-        "changes": shown,
-        "left": f"… and {left:,} more; the cases have them." if left else "",
+        "mistakes": ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common()),
+        "table": table_data(Table(("field", "case", "gold", "before", "now", ""), rows, notes=notes), paths=True),
+        "anchors": [anchors.get(CaseKey(change.case, variant)) for change in changes[:MOST_REPEATS]],
     }
-
-
-def _key(change: FieldChange) -> tuple[str, ...]:
-    """Return what equal changes have in common: their values, their rates, and the kind of mistake."""
-    values = (change.value_before, change.value_after, change.gold)
-    kind = "" if change.mistake is None else change.mistake.kind
-    return (*map(value_text, values), kind, rates_text(change))
-
-
-def _mistake_counts(changes: Sequence[FieldChange]) -> str:
-    """Count the mistakes of the values now by their kind."""
-    kinds = Counter(change.mistake.kind.replace("_", " ") for change in changes if change.mistake is not None)
-    return ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common())
-
-
-def _case(case: str, variant: str, anchors: Anchors) -> tuple[str, str | None]:
-    """Return the name of a case and its anchor."""
-    return short_name(case.rpartition("::")[2] or case), anchors.get(CaseKey(case, variant))
-
-
-def _change(equal: Sequence[FieldChange]) -> dict[str, Any]:
-    """Return changes that are equal as one: its field, gold, and the values before and now."""
-    change = equal[0]
-    found: dict[str, Any] = {
-        "path": short_name(change.path),
-        "count": len(equal),
-        "rate": rates_text(change),
-        "title": None,
-        "values": [],
-    }
-    if not change.path.startswith("("):
-        now = side_by_side(change.gold, change.value_after, VALUE_WIDTH)
-        before = show(change.value_before, VALUE_WIDTH)
-        found["title"] = _short(change.value_before), _short(change.value_after)
-        found["values"] = [
-            ("gold", None if change.gold is MISSING else styled(now.gold), "good"),
-            ("before", None if change.value_before is MISSING else [before], ""),
-            ("now", None if change.value_after is MISSING else styled(now.extracted), "bad"),
-        ]
-        if change.mistake is not None:
-            texts = {each.mistake.text for each in equal if each.mistake is not None}
-            text = change.mistake.text if len(texts) == 1 else change.mistake.kind.replace("_", " ")
-            found["values"].append(("mistake", [message(text)], ""))
-    return found
-
-
-def _short(value: Json | Missing) -> str | None:
-    return None if value is MISSING else show(value, _SHORT)
 
 
 # --- plots as data: pass rate by size, scores over runs, quality by cost
@@ -560,84 +505,30 @@ _FEWEST_POINTS: Final = 20
 _SIZES: Final = ("output-size", "breadth", "depth")
 
 
-def size_plots(results: Iterable[CaseResult]) -> list[dict[str, Any]]:
-    """Plot the pass rate of each case by the values of its gold, the fields of its schema, and its depth.
+class _Point(NamedTuple):
+    """A point of a plot: how far right, a share, what it belongs to, and what it says."""
 
-    A size is plotted if cases of at least three sizes were scored, and not all alike.
-    """
-    found: dict[str, list[tuple[int, float, str, str]]] = {name: [] for name in _SIZES}
-    for result in results:
-        rate = extract_bench_rates(result.scores).pass_rate
-        for name in _SIZES:
-            measure = DIMENSIONS[name].size
-            size = None if measure is None else measure(result)
-            if rate is not None and size is not None:
-                found[name].append((size, rate, result.variant.label, result.case_id))
-    return [
-        _size_plot(name, rows)
-        for name, rows in found.items()
-        if len(rows) >= _FEWEST_POINTS
-        and len({size for size, _rate, _variant, _case in rows}) >= 3
-        and len({rate for _size, rate, _variant, _case in rows}) > 1
-    ]
+    x: float
+    share: float
+    series: str
+    text: str
 
 
-def _size_plot(name: str, rows: Sequence[tuple[int, float, str, str]]) -> dict[str, Any]:
-    variants = sorted({variant for _size, _rate, variant, _case in rows})
-    series = {variant: min(index, COLOURS - 1) for index, variant in enumerate(variants)}
-    step = -(-len(rows) // MOST_POINTS)
-    correlations = rank_correlations((variant, float(size), rate) for size, rate, variant, _case in rows)
-    told = f"; rank correlation {correlation_text(correlations)}" if correlations else ""
-    names = [short_name(variant) or NO_VARIANT for variant in variants]
-    if len(variants) > COLOURS:
-        names[COLOURS - 1 :] = [plural(len(variants) - COLOURS + 1, "other")]
+def _plot(title: str, text: str, label: str, points: Sequence[_Point], *, by_size: bool = True) -> dict[str, Any]:
+    """Return a plot with a line for each series: through means of sizes, or through all points."""
+    series = [*dict.fromkeys(point.series for point in points)]
+    names = series if len(series) <= COLOURS else [*series[: COLOURS - 1], plural(len(series) - COLOURS + 1, "other")]
+    step = -(-len(points) // MOST_POINTS)
+    lines = [[(x, share) for x, share, one, _ in points if one == name] for name in series[:COLOURS]]
     return {
-        "title": f"Pass rate by {name.replace('-', ' ')}",
-        "text": f"{plural(len(rows), 'case')}{told}. Size: {DIMENSIONS[name].doc}.",
-        "label": DIMENSIONS[name].doc,
-        "logarithmic": True,
+        "title": title,
+        "text": text,
+        "label": label,
+        "logarithmic": by_size,
         "names": names,
-        "points": [
-            (
-                size,
-                rate,
-                series[variant],
-                f"{short_name(case)}{f', {short_name(variant)}' if variant else ''}: {size:,}, {percent(rate)}",
-            )
-            for size, rate, variant, case in sorted(rows, key=lambda row: row[2])[::step]  # some of each variant
-        ],
-        "lines": [
-            _mean_line([(size, rate) for size, rate, one, _case in rows if one == variant])
-            for variant in variants[:COLOURS]
-        ],
+        "points": [(x, share, min(series.index(one), COLOURS - 1), told) for x, share, one, told in points[::step]],
+        "lines": [_mean_line(line) for line in lines] if by_size else lines,
     }
-
-
-def cost_plot(places: Sequence[RankedVariant]) -> list[dict[str, Any]]:
-    """Plot the fields that are right by the cost of a call, a point a variant; nothing where all cost the same."""
-    known = [(place, place.cost_usd, place.right) for place in places if place.cost_usd and place.right is not None]
-    if len({cost for _, cost, _ in known}) < 2:
-        return []
-    return [
-        {
-            "title": "Quality by cost",
-            "text": "up and to the left is better",
-            "label": "cost of a call, in millionths of a dollar",
-            "logarithmic": True,
-            "names": [short_name(place.variant) or NO_VARIANT for place, _, _ in known[: COLOURS - 1]]
-            + ["others"] * (len(known) >= COLOURS),
-            "points": [
-                (
-                    round(1e6 * cost, 1),
-                    right,
-                    min(index, COLOURS - 1),
-                    f"{short_name(place.variant) or NO_VARIANT}: fields right {percent(right)}, ${cost:.3g} a call",
-                )
-                for index, (place, cost, right) in enumerate(known)
-            ],
-            "lines": [],
-        }
-    ]
 
 
 def _mean_line(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -654,32 +545,53 @@ def _mean_line(points: Sequence[tuple[float, float]]) -> list[tuple[float, float
     return [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]
 
 
-def run_plot(variants: Mapping[str, VariantTotals], runs: Sequence[str]) -> list[dict[str, Any]]:
+def _size_plots(results: Iterable[CaseResult]) -> Iterator[dict[str, Any]]:
+    """Plot the pass rate of each case by the values of its gold, the fields of its schema, and its depth.
+
+    A size is plotted if cases of at least three sizes were scored, and not all alike.
+    """
+    rates = [(result, rate) for result in results if (rate := extract_bench_rates(result.scores).pass_rate) is not None]
+    rates.sort(key=lambda item: item[0].variant.label)  # of many points, some of each variant are drawn
+    for name in _SIZES:
+        dimension = DIMENSIONS[name]
+        points = []
+        for result, rate in rates:
+            size = None if dimension.size is None else dimension.size(result)
+            if size is not None:
+                told = short_name(", ".join(filter(None, (result.case_id, result.variant.label))))
+                variant = short_name(result.variant.label) or NO_VARIANT
+                points.append(_Point(size, rate, variant, f"{told}: {size:,}, {percent(rate)}"))
+        is_varied = len({point.x for point in points}) >= 3 and len({point.share for point in points}) > 1
+        if len(points) >= _FEWEST_POINTS and is_varied:
+            correlations = rank_correlations((point.series, float(point.x), point.share) for point in points)
+            told = f"; rank correlation {correlation_text(correlations)}" if correlations else ""
+            text = f"{plural(len(points), 'case')}{told}. Size: {dimension.doc}."
+            yield _plot(f"Pass rate by {name.replace('-', ' ')}", text, dimension.doc, points)
+
+
+def _cost_plot(places: Sequence[RankedVariant]) -> Iterator[dict[str, Any]]:
+    """Plot the fields that are right by the cost of a call, a point a variant; nothing where all cost the same."""
+    points = []
+    for place in places:
+        if place.cost_usd and place.right is not None:
+            name = short_name(place.variant) or NO_VARIANT
+            told = f"{name}: fields right {percent(place.right)}, ${place.cost_usd:.3g} a call"
+            points.append(_Point(round(1e6 * place.cost_usd, 1), place.right, name, told))
+    if len({point.x for point in points}) > 1:
+        text = "up and to the left is better"
+        yield _plot("Quality by cost", text, "cost of a call, in millionths of a dollar", points)
+
+
+def _run_plot(variants: Mapping[str, VariantTotals], runs: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Plot the measures over runs (labels of variants, the first run first); nothing for fewer than two."""
     shown = [label for label in runs if label in variants and variants[label].means]
-    if len(shown) < 2:
-        return []
-    lines = [
-        [(at, variants[label].means[name]) for at, label in enumerate(shown, start=1) if name in variants[label].means]
+    points = [
+        _Point(at, value, name, f"{short_name(label)}: {name} {score_number(value)}")
         for name in MEASURES
+        for at, label in enumerate(shown, start=1)
+        if (value := variants[label].means.get(name)) is not None
     ]
-    first, last = (variants[label].means.get(MEASURES[0]) for label in (shown[0], shown[-1]))
-    change = (
-        ""
-        if first is None or last is None
-        else f"; {MEASURES[0]} {score_number(first)} at first, {score_number(last)} at last"
-    )
-    plot = {
-        "title": "Score over runs",
-        "text": f"{plural(len(shown), 'run')}, the first on the left{change}.",
-        "label": "",
-        "logarithmic": False,
-        "names": MEASURES,
-        "points": [
-            (at, value, series, f"{short_name(shown[at - 1])}: {MEASURES[series]} {score_number(value)}")
-            for series, line in enumerate(lines)
-            for at, value in line
-        ],
-        "lines": lines,
-    }
-    return [plot]
+    if len(shown) > 1:
+        first, last = (score_number(variants[label].means.get(MEASURES[0], 0)) for label in (shown[0], shown[-1]))
+        change = f"{MEASURES[0]} {first} at first, {last} at last"
+        yield _plot("Score over runs", f"{plural(len(shown), 'run')}: {change}.", "", points, by_size=False)

@@ -75,7 +75,7 @@ def test_the_nearest_text_of_many_values_is_not_searched(
     monkeypatch.setattr(documents, "MOST_NEAREST", 1)
     found = make("a.txt", TEXT.encode(), wrong(vendor="ACME Gmbx", total=907.8))
     assert sum("ex~" in field for field in found.bodies[0]["attempts"][0]["fields"]) == 1
-    assert found.documents[0]["notes"] == ["nearest texts of the first 1 values of a case only"]
+    assert found.documents[0]["notes"] == ["nearest texts of the first 1 values only"]
 
 
 @pytest.mark.parametrize(("choice", "images"), [("evidence", [2]), ("all", [1, 2, 3]), ("none", [])])

@@ -20,7 +20,6 @@ from importlib.resources import files
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import unquote
 
 from pytest_extract.cases.edit import read_gold
 from pytest_extract.cases.review_file import Candidate
@@ -91,38 +90,16 @@ class _Handler(BaseHTTPRequestHandler):
         rest = self._allowed()
         if rest is None:
             return
-        parts = rest.split("/")
+        what, *numbers = rest.split("/")
         try:
             if rest == "":
                 self._page()
-            elif rest == "list":
-                with self.server.lock:
-                    self._send_json(list_record(self.server.reviewer))
-            elif parts[0] == "item" and len(parts) == 2:
-                with self.server.lock:
-                    self._send_json(item_record(self.server.reviewer, int(parts[1])))
-            elif parts[0] == "page" and len(parts) == 3:
-                self._image(int(parts[1]), int(parts[2]))
-            elif parts[0] in ("text", "find", "place") and len(parts) == 3:
-                self._send_json(self._read(parts[0], int(parts[1]), unquote(parts[2], errors="strict")))
+            elif what == "page" and len(numbers) == 2:
+                self._image(*map(int, numbers))
             else:
                 self._refuse(HTTPStatus.NOT_FOUND)
         except (ValueError, IndexError, ExtractError):
             self._refuse(HTTPStatus.NOT_FOUND)
-
-    def _read(self, what: str, index: int, argument: str) -> Json:
-        """Return the text of a page, where a text stands, or where a value of the gold stands."""
-        reviewer = self.server.reviewer
-        document = reviewer.items[index].case.document
-        match what:
-            case "text":
-                return document.pages[int(argument)]
-            case "find":
-                return find_text(document, argument)
-            case _:
-                with self.server.lock:
-                    line = gold_values(reviewer, reviewer.items[index])[int(argument)]
-                return _location(document, line.value)
 
     def do_POST(self) -> None:
         rest = self._allowed()
@@ -142,7 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
             self._refuse(HTTPStatus.BAD_REQUEST)
         else:
-            self._send_json(answer)
+            self._send(HTTPStatus.OK, "application/json", json.dumps(answer).encode("ascii"))
 
     def _allowed(self) -> str | None:
         """Return what a request asks for behind the token; None where it was refused."""
@@ -183,9 +160,6 @@ class _Handler(BaseHTTPRequestHandler):
 
         self._send(HTTPStatus.OK, "image/png", page_png(document.bytes, str(document.path), page))
 
-    def _send_json(self, value: Json) -> None:
-        self._send(HTTPStatus.OK, "application/json", json.dumps(value).encode("ascii"))
-
     def _refuse(self, status: HTTPStatus) -> None:
         self._send(status, "text/plain; charset=utf-8", b"")
 
@@ -207,11 +181,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def item_record(reviewer: Reviewer, index: int) -> dict[str, Json]:
-    """Return what the page shows of one item. Raises IndexError."""
-    if index < 0:
-        raise IndexError(index)
-    item = reviewer.items[index]
+def _asked_item(reviewer: Reviewer, asked: Json) -> ReviewItem:
+    """Return the item that a request is about. Raises LookupError, TypeError or ValueError where there is none."""
+    index = asked["index"]
+    if type(index) is not int or index < 0:
+        raise ValueError(index)
+    return reviewer.items[index]
+
+
+def item_record(reviewer: Reviewer, asked: Json) -> Json:
+    """Return what the page shows of one item."""
+    item = _asked_item(reviewer, asked)
     document = item.case.document
     kind = "pdf" if document.media_type == "application/pdf" else "image" if document.media_type in IMAGES else "text"
     candidates = [_candidate_record(item, number) for number in range(len(item.candidates))]
@@ -220,7 +200,7 @@ def item_record(reviewer: Reviewer, index: int) -> dict[str, Json]:
     except DocumentError as error:
         pages, problem = 0, str(error)
     return {
-        "index": index,
+        "index": asked["index"],
         "title": item.title,
         "why": item.why,
         "done": item.done,
@@ -244,7 +224,7 @@ def item_record(reviewer: Reviewer, index: int) -> dict[str, Json]:
     }
 
 
-def list_record(reviewer: Reviewer) -> list[Json]:
+def list_record(reviewer: Reviewer, _asked: Json) -> Json:
     """Return what there is to decide: case, field and what was decided of each item."""
     return [
         {
@@ -266,9 +246,21 @@ def _number_of_pages(document: Document, kind: str) -> int:
     return document.once("number of pages", lambda: len(pdf_page_sizes(document.bytes, str(document.path))))
 
 
-def find_text(document: Document, text: str) -> list[Json]:
+def page_text(reviewer: Reviewer, asked: Json) -> Json:
+    """Return the text of a page of the document. Raises DocumentError."""
+    return _asked_item(reviewer, asked).case.document.pages[asked["page"]]
+
+
+def place_of_line(reviewer: Reviewer, asked: Json) -> Json:
+    """Return where a value of the gold stands."""
+    item = _asked_item(reviewer, asked)
+    return _location(item.case.document, gold_values(reviewer, item)[asked["line"]].value)
+
+
+def find_text(reviewer: Reviewer, asked: Json) -> Json:
     """Return where a text stands in a document, in any case and with any white space. Raises DocumentError."""
-    words = text.split()
+    document = _asked_item(reviewer, asked).case.document
+    words = asked["text"].split()
     if not words:
         return []
     pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
@@ -312,7 +304,7 @@ def _places(document: Document, spans: Sequence[tuple[int, int, int]]) -> Iterat
         yield {"page": page, "start": start, "end": end, "boxes": edges}
 
 
-def undo_decision(reviewer: Reviewer, _asked: Json) -> dict[str, Json]:
+def undo_decision(reviewer: Reviewer, _asked: Json) -> Json:
     """Take the last decision back. Raises ExtractError where that is impossible."""
     item = reviewer.undo()
     return {
@@ -321,28 +313,27 @@ def undo_decision(reviewer: Reviewer, _asked: Json) -> dict[str, Json]:
     }
 
 
-def write_decision(reviewer: Reviewer, asked: Json) -> dict[str, Json]:
+def write_decision(reviewer: Reviewer, asked: Json) -> Json:
     """Write the decision that the page asks for; return what was done and the next open item.
 
     Raises ExtractError for a decision that cannot be written, LookupError, TypeError or ValueError for no decision.
     """
-    index, action = asked["index"], asked["action"]
-    if action not in ACTIONS or type(index) is not int or index < 0:
+    item, action, choice = _asked_item(reviewer, asked), asked["action"], asked.get("choice", 0)
+    if action not in ACTIONS:
         raise ValueError(action)
-    choice = asked.get("choice")
-    if choice is not None and type(choice) is not int:
+    if type(choice) is not int:
         raise TypeError(choice)
-    item = reviewer.items[index]
     value = read_typed(asked["text"], item.case, item.path, read_gold(item.case)) if action == "edit" else None
-    done = reviewer.decide(item, action, choice=choice or 0, value=value)
+    done = reviewer.decide(item, action, choice=choice, value=value)
+    index = asked["index"]
     order = [*range(index + 1, len(reviewer.items)), *range(index)]
     following = next((each for each in order if not reviewer.items[each].done), index)
     return {"done": f"{item.title}: {done}", "next": following}
 
 
-def ask_about(reviewer: Reviewer, asked: Json) -> dict[str, Json]:
+def ask_about(reviewer: Reviewer, asked: Json) -> Json:
     """Make a value of the gold a question of its own, that a reviewer has asked. Raises as `write_decision`."""
-    item = reviewer.items[asked["index"]]
+    item = _asked_item(reviewer, asked)
     line = gold_values(reviewer, item)[asked["line"]]
     if line.item is None:
         candidates = (Candidate(value=line.value, sources=("gold",)),)
@@ -350,7 +341,16 @@ def ask_about(reviewer: Reviewer, asked: Json) -> dict[str, Json]:
     return {"done": "", "next": len(reviewer.items) - 1 if line.item is None else line.item}
 
 
-ANSWERS: Final[Mapping[str, Callable[[Reviewer, Json], dict[str, Json]]]] = MappingProxyType(
-    {"decide": write_decision, "undo": undo_decision, "question": ask_about}
+ANSWERS: Final[Mapping[str, Callable[[Reviewer, Json], Json]]] = MappingProxyType(
+    {
+        "list": list_record,
+        "item": item_record,
+        "text": page_text,
+        "find": find_text,
+        "place": place_of_line,
+        "decide": write_decision,
+        "undo": undo_decision,
+        "question": ask_about,
+    }
 )
 """What the page may ask for, by the last part of the address."""

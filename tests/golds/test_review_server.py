@@ -181,8 +181,11 @@ def test_a_request_that_can_be_read_in_two_ways_or_is_too_deep_is_a_bad_one(
 
 
 def test_sixty_requests_at_once_are_answered(served: ReviewServer, ask: Ask) -> None:
+    def item(index: int) -> tuple[int, bytes, http.client.HTTPMessage]:
+        return ask(f"/{served.token}/item", body={"index": index}, Content_Type="application/json")
+
     with ThreadPoolExecutor(60) as pool:
-        answers = [*pool.map(lambda index: ask(f"/{served.token}/item/{index % 20}")[0], range(60))]
+        answers = [*pool.map(lambda index: item(index % 20)[0], range(60))]
     assert answers == [200] * 60
 
 

@@ -246,7 +246,7 @@ def _number_of_pages(document: Document, kind: str) -> int:
     return document.once("number of pages", lambda: len(pdf_page_sizes(document.bytes, str(document.path))))
 
 
-def page_text(reviewer: Reviewer, asked: Json) -> Json:
+def page_as_text(reviewer: Reviewer, asked: Json) -> Json:
     """Return the text of a page of the document. Raises DocumentError."""
     return _asked_item(reviewer, asked).case.document.pages[asked["page"]]
 
@@ -345,7 +345,7 @@ ANSWERS: Final[Mapping[str, Callable[[Reviewer, Json], Json]]] = MappingProxyTyp
     {
         "list": list_record,
         "item": item_record,
-        "text": page_text,
+        "text": page_as_text,
         "find": find_text,
         "place": place_of_line,
         "decide": write_decision,

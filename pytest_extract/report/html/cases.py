@@ -57,7 +57,6 @@ HEAT_COLUMNS: Final = 100
 """Field patterns of the heat map: those that fail most."""
 _MOST_REPEATS: Final = 5
 _MOST_TEXTS: Final = 20
-_MOST_TAGS: Final = 20
 _MOST_ARRAYS: Final = 5
 _MOST_ROWS: Final = 40
 _MOST_COLUMNS: Final = 8
@@ -79,24 +78,16 @@ class CasePlace:
     worse: Mapping[str, FieldChange] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseData:
-    """The list as data, one JSON text for each body (empty: no room), and notes of what was left out."""
-
-    rows: list[Json]
-    bodies: list[str]
-    limits: tuple[str, ...]
-
-
 def case_data(
     results: Sequence[CaseResult],
     places: Sequence[CasePlace],
     patterns: Sequence[str],
     documents: PageDocuments,
     tags: Collection[str] = (),
-) -> CaseData:
-    """Write the cases as data, what is not green first; `places` in the order of the results.
+) -> tuple[list[Json], list[str], list[str]]:
+    """Return the list as data, a JSON text for the body of each case, and notes of what was left out.
 
+    What is not green stands first; `places` are in the order of the results.
     `patterns`: the columns of the heat map. `tags`: those that the filter asks for.
     """
 
@@ -135,7 +126,7 @@ def case_data(
         limits.append(f"fields that match are counted, not listed, in a run of more than {MOST_SMALL:,} cases")
     if full:
         limits.append(f"{len(shown) - full:,} of {plural(len(shown), 'case')} have room for their fields")
-    return CaseData(rows=rows, bodies=bodies, limits=tuple(limits))
+    return rows, bodies, limits
 
 
 def _json(value: Json) -> str:
@@ -147,8 +138,7 @@ def _json(value: Json) -> str:
 
 def _row(result: CaseResult, place: CasePlace, columns: Sequence[str], filtered: Collection[str]) -> Json:
     rate = result.means.get("pass_rate")
-    names = [name for index, name in enumerate(result.tags) if index < _MOST_TAGS or name in filtered]
-    tags = [[short_name(name), short_name(tag_text(result.tags, name))] for name in names]
+    tags = [[short_name(name), short_name(tag_text(result.tags, name))] for name in result.tags if name in filtered]
     return [
         anchor(result),
         short_name(result.case_id),
@@ -253,16 +243,14 @@ def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
         found = [each.get(path) for each in leaves]
         gold = next((leaf.gold for leaf in found if leaf is not None and leaf.gold is not MISSING), MISSING)
         values = ["-" if leaf is None else _variant_text(leaf) for leaf in found]
-        rows.append((path, "missing" if gold is MISSING else show(gold, _CELL_WIDTH), *values))
+        rows.append((path, show(gold, _CELL_WIDTH), *values))
     names = [f"{short_name(each.variant.label) or NO_VARIANT}: {outcome_text(each.outcome)}" for each in shown]
     table = Table(("field", "gold", *names), rows, "Variants side by side").first(_MOST_ROWS, "field")
     return {"variants": table_data(table, paths=True)} if rows else {}
 
 
 def _variant_text(leaf: FieldResult) -> str:
-    if leaf.status not in FAILED:
-        return "✓"
-    return "missing" if leaf.extracted is MISSING else show(leaf.extracted, _CELL_WIDTH)
+    return show(leaf.extracted, _CELL_WIDTH) if leaf.status in FAILED else "✓"
 
 
 def _missed_bounds(result: CaseResult) -> list[str]:
@@ -294,10 +282,7 @@ def _facts(result: CaseResult) -> list[Json]:
         facts.append((BY_EMPTINESS, str(empty)))
     if result.uncompared:
         facts.append(("note", uncompared_text(*uncompared_places(result))))
-    tags = [*result.tags]
-    facts += [(name, tag_text(result.tags, name)) for name in tags[:_MOST_TAGS]]
-    if len(tags) > _MOST_TAGS:
-        facts.append(("tags", f"{len(tags) - _MOST_TAGS:,} more"))
+    facts += [(name, tag_text(result.tags, name)) for name in result.tags]
     return [[short_name(name), message(value)] for name, value in facts]
 
 

@@ -160,9 +160,8 @@ function fieldsPart(table) {
   });
 }
 
-function verdictPart({ title, answer, tone, reasons, further, notes }) {
+function verdictPart({ title, answer, tone, reasons, notes }) {
   return make("div", { class: "reasons" }, make("p", {}, `${title}: `, make("strong", { class: tone, text: answer })), list(reasons),
-    further.length ? folded(`${count(further.length)} more`, list(further)) : null,
     notes.length ? folded("What the verdict rests on", list(notes)) : null);
 }
 

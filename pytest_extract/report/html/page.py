@@ -181,8 +181,8 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
     places, anchors = _places(run, variants)
     documents = PageDocuments(run.find_case, run.pages)
     tags = _filtered_tags(run)
-    cases = case_data(run.results, places, columns, documents, tags)
-    shown_documents, limits = documents.data()
+    rows, bodies, case_limits = case_data(run.results, places, columns, documents, tags)
+    shown_documents, document_limits = documents.data()
     compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
     if compared and len(variants) > 1 and run.gate != "regression":
         compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
@@ -214,9 +214,9 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         "outcomes": [[str(each), outcome_text(each), ICONS[each]] for each in ORDER],
         "variants": [short_name(variant) or NO_VARIANT for variant in variants],
         "patterns": [short_name(name) for name in columns[:HEAT_COLUMNS]],
-        "limits": [*cases.limits, *limits],
+        "limits": [*case_limits, *document_limits],
     }
-    return {**_readable(told), "rows": cases.rows}, cases.bodies, shown_documents
+    return {**_readable(told), "rows": rows}, bodies, shown_documents
 
 
 def _places(run: RunReport, variants: Sequence[str]) -> tuple[list[CasePlace], dict[CaseKey, str]]:
@@ -392,8 +392,6 @@ def _plain_lines(run: RunReport) -> list[str]:
 
 MOST_CHANGED: Final = 100
 """Rows of each table and list; further ones are counted."""
-MOST_REASONS: Final = 8
-"""Reasons of the gate that are listed without a click."""
 MOST_OPEN: Final = 12
 """Changed fields that are listed without a click."""
 MOST_REPEATS: Final = 50
@@ -418,13 +416,11 @@ def comparison_parts(judged: GateDecision | None, anchors: Anchors, *, is_gate: 
     if judged is None:
         return []
     title = comparison_title(judged, is_gate=is_gate)
-    reasons = _listed([*judged.reasons, *judged.warnings, *judged.advice])
     verdict = {
         "title": message(title[0].upper() + title[1:] if is_gate else title),
         "answer": str(judged.answer),
         "tone": ANSWER_STYLE[judged.answer],
-        "reasons": reasons[:MOST_REASONS],
-        "further": reasons[MOST_REASONS:],
+        "reasons": _listed([*judged.reasons, *judged.warnings, *judged.advice]),
         "notes": _listed([*basis_texts(judged), *judged.notes]),
     }
     return [
@@ -483,11 +479,12 @@ def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: 
         rows.append((change.path, case, *values, "; ".join(filter(None, (mistake, rates_text(change))))))
     left = len(changes) - len(rows)
     notes = [f"and {left:,} more; the cases have them"] if left else []
+    heads = ("field", "case", "gold", "before", "now", "mistake")
     return {
         "pattern": short_name(pattern),
         "count": len(changes),
         "mistakes": ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common()),
-        "table": table_data(Table(("field", "case", "gold", "before", "now", ""), rows, notes=notes), paths=True),
+        "table": table_data(Table(heads, rows, notes=notes), paths=True),
         "anchors": [anchors.get(CaseKey(change.case, variant)) for change in changes[:MOST_REPEATS]],
     }
 

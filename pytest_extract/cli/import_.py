@@ -17,8 +17,7 @@ from pytest_extract.errors import ConfigError
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.importers.files import Imported, ImportFolder
 from pytest_extract.report.lines import plural, safe_prose
-from pytest_extract.report.value_diff import first_difference
-from pytest_extract.report.values import show
+from pytest_extract.report.values import first_difference, show
 
 DATASETS = ("extract-bench", "llama-extract-bench", "deepjsoneval", "sob", "corrections")
 _WIDTH = 200

@@ -35,8 +35,7 @@ from pytest_extract.golds.consensus import accept_labels, draft_gold
 from pytest_extract.redact import Owned, current, withheld
 from pytest_extract.report.evidence import locator, stands_exactly
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
-from pytest_extract.report.value_diff import first_difference
-from pytest_extract.report.values import show
+from pytest_extract.report.values import first_difference, show
 
 GoldChangeKind: TypeAlias = Literal["updated", "unchanged", "kept", "drafted", "undrafted"]
 _MOST_OPEN: Final = 5

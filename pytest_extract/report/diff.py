@@ -45,8 +45,14 @@ from pytest_extract.report.lines import (
     wrap_spans,
 )
 from pytest_extract.report.totals import BY_EMPTINESS, NO_VALUES, EmptyPasses, order_text, uncompared_places
-from pytest_extract.report.value_diff import container_difference, first_difference, look_alike_text, value_difference
-from pytest_extract.report.values import WHOLE, show
+from pytest_extract.report.values import (
+    WHOLE,
+    container_difference,
+    first_difference,
+    look_alike_text,
+    show,
+    value_difference,
+)
 from pytest_extract.run_case import results_without, rule_text
 
 SEEN: Final = "texts differ from"

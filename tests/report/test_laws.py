@@ -13,8 +13,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, writable
 from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.lines import Span, left_part, right_part, safe, shorten, text_of, text_width, wrap_spans
-from pytest_extract.report.value_diff import value_difference
-from pytest_extract.report.values import show
+from pytest_extract.report.values import show, value_difference
 from tests.strategies import any_json
 
 SCHEMA = {

@@ -18,8 +18,7 @@ from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport
-from pytest_extract.report.value_diff import value_difference
-from pytest_extract.report.values import show
+from pytest_extract.report.values import show, value_difference
 from tests.report.runs import scored, wrong
 
 HUGE: list[Any] = [10**400, -(10**400), 10**4299, 2**1024, 1e308, -1e308, 5e-324, 0, 1, 1.5, "9" * 400, [10**400]]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.report.lines import text_of
-from pytest_extract.report.value_diff import first_difference, look_alike_text, value_difference
+from pytest_extract.report.values import first_difference, look_alike_text, value_difference
 
 LONG = "The quick brown fox jumps over the lazy dog. " * 20
 

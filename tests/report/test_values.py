@@ -18,8 +18,7 @@ from pytest_extract.report.lines import (
     text_of,
     text_width,
 )
-from pytest_extract.report.value_diff import value_difference
-from pytest_extract.report.values import show
+from pytest_extract.report.values import show, value_difference
 
 
 @pytest.mark.parametrize(

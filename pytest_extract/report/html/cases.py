@@ -40,8 +40,7 @@ from pytest_extract.report.totals import (
     reason_of,
     uncompared_places,
 )
-from pytest_extract.report.value_diff import SideBySide, side_by_side
-from pytest_extract.report.values import show
+from pytest_extract.report.values import SideBySide, show, side_by_side
 
 MOST_CASES: Final = 20_000
 """Cases on the page; further ones are counted."""

@@ -48,10 +48,9 @@ from pytest_extract.report.aggregates import (
     standing_record,
     variant_report_lines,
 )
-from pytest_extract.report.evidence import CaseFinder
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose, text_of
-from pytest_extract.report.run_report import RunReport, job_link, repository_root, written_now
+from pytest_extract.report.run_report import CaseFinder, RunReport, job_link, repository_root, written_now
 from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_record, slice_table
 from pytest_extract.report.totals import totals_of
 from pytest_extract.results import ResultsReader, load_result, write_results

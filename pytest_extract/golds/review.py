@@ -52,7 +52,7 @@ from pytest_extract.golds.changes import (
     review_of,
     same_gold,
 )
-from pytest_extract.report.evidence import locator
+from pytest_extract.report.findings import locator
 from pytest_extract.report.lines import plural, safe_controls
 from pytest_extract.report.values import show
 from pytest_extract.run_case import digests_of

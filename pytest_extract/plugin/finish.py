@@ -122,9 +122,8 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
     step_summary = os.environ.get("GITHUB_STEP_SUMMARY") if settings.ci == "auto" else None
     if not (settings.report or in_actions or step_summary) or not _replaces_reports(config, run_results):
         return []
-    from pytest_extract.report.evidence import CaseFinder
     from pytest_extract.report.formats import write_reports
-    from pytest_extract.report.run_report import RunReport, repository_root, run_facts, written_now
+    from pytest_extract.report.run_report import CaseFinder, RunReport, repository_root, run_facts, written_now
 
     conclusion = config.stash[_CONCLUSION]
     report = RunReport(

@@ -251,7 +251,7 @@ class ExtractItem(pytest.Item):
         """With -v: path of each failing field -> where gold and extracted values occur in the document."""
         if self.config.get_verbosity() < 1:
             return {}
-        from pytest_extract.report.evidence import value_locations
+        from pytest_extract.report.findings import value_locations
 
         return value_locations(result, self.case.document)
 

@@ -33,7 +33,7 @@ from pytest_extract.golds.changes import (
 )
 from pytest_extract.golds.consensus import accept_labels, draft_gold
 from pytest_extract.redact import Owned, current, withheld
-from pytest_extract.report.evidence import locator, stands_exactly
+from pytest_extract.report.findings import locator, stands_exactly
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
 from pytest_extract.report.values import first_difference, show
 

@@ -1,17 +1,22 @@
-"""Findings: the comparisons of one score that failed, folded into one line for each row or object that is wrong."""
+"""Findings: what failed of one score, a line for each row or object that is wrong, and where the document has it."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import MISSING, FieldPath, Json, Step, path_text
+from pytest_extract.documents import Document, DocumentError
 from pytest_extract.report.lines import listed, plural
 from pytest_extract.report.values import show
+
+if TYPE_CHECKING:
+    from pytest_extract.documents.evidence import Evidence
 
 FAILED: Final = WRONG | {Status.JUDGE_ERROR}
 """Statuses that reports list as failures: wrong values, and comparisons that no judge has decided."""
@@ -409,3 +414,64 @@ def _with_similar_value(finding: Finding, invented: Sequence[FieldResult]) -> Fi
     text, _, index = best
     place = invented[index].matched or invented[index].path
     return finding._replace(note=f"{_SIMILAR}{show(text, _SIMILAR_WIDTH)}, invented at {place}")
+
+
+MOST_LISTED: Final = 3
+"""Locations listed for one value; further ones are counted."""
+_NEAREST_WIDTH: Final = 60
+
+
+def value_locations(result: CaseResult, document: Document) -> dict[str, str]:
+    """Map the path of each failing field to the locations of its gold and extracted values in the document."""
+    leaves = {str(leaf.path): leaf for score in reversed(result.scores) for leaf in failed_results(score.leaves)}
+    found: dict[str, str] = {}
+    for path, leaf in leaves.items():
+        parts = [
+            location_text(side, evidence)
+            for side, value in (("gold", leaf.gold), ("extracted", leaf.extracted))
+            if value is not MISSING and (evidence := _evidence(document, value, most=MOST_LISTED)) is not None
+        ]
+        if parts:
+            found[path] = "; ".join(parts)
+    return found
+
+
+def _evidence(document: Document, value: Json, *, most: int = 1, nearest: bool = True) -> Evidence | None:
+    """Find a value; None for one that cannot be searched, and in a document without text (an image, audio)."""
+    from pytest_extract.documents.evidence import find_evidence  # only failing values and golds are looked for
+
+    try:
+        return find_evidence(document, value, most=most, nearest=nearest)
+    except DocumentError:
+        return None
+
+
+def locator(document: Document) -> Callable[[Json], str | None]:
+    """Return what says where a value stands in a document: "" for nowhere, None where that cannot be said."""
+
+    def locate(value: Json) -> str | None:
+        evidence = _evidence(document, value, nearest=False)
+        if evidence is None:
+            return None
+        return str(evidence.locations[0]) if evidence.found else ""
+
+    return locate
+
+
+def stands_exactly(document: Document, value: Json) -> bool:
+    """Whether a document has a value to the letter, but for white space."""
+    from pytest_extract.documents.evidence import MatchLevel
+
+    evidence = _evidence(document, value, nearest=False)
+    return evidence is not None and evidence.found and evidence.locations[0].level is MatchLevel.EXACT
+
+
+def location_text(side: str, evidence: Evidence) -> str:
+    """Say where a value stands: `gold at page 3, line 5, column 1`, or that it stands nowhere, and the nearest text."""
+    if evidence.found:
+        more = (
+            f" and {evidence.count - len(evidence.locations)} more" if evidence.count > len(evidence.locations) else ""
+        )
+        return f"{side} at {'; '.join(map(str, evidence.locations))}{more}"
+    near = f" (nearest: {show(found.quote, _NEAREST_WIDTH)} at {found})" if (found := evidence.nearest) else ""
+    return f"{side} stands nowhere in the document{near}"

@@ -11,10 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from pytest_extract.cases.cache import SchemaCache, compile_structure
+from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.aggregate.confidence import Shown
 from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
+from pytest_extract.errors import ExtractError
 from pytest_extract.redact import current
 from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, exit_status
 from pytest_extract.regression.snapshots import snapshot
@@ -277,3 +280,28 @@ def _git(root: Path, *arguments: str) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""
+
+
+class CaseFinder:
+    """Reads the case files of results below one of several folders, each file once."""
+
+    def __init__(self, *roots: Path) -> None:
+        self._roots = roots
+        self._files: dict[str, dict[str, Case]] = {}
+        self._cache = SchemaCache(compile_structure)
+
+    def __call__(self, result: CaseResult) -> Case | None:
+        """Return the case of a result; None if its file does not have it, or cannot be read."""
+        if result.file not in self._files:
+            self._files[result.file] = self._load(result.file)
+        return self._files[result.file].get(result.case_id)
+
+    def _load(self, file: str) -> dict[str, Case]:
+        for root in self._roots:
+            path = root / file
+            if path.is_file():
+                try:
+                    return {case.id: case for case in load_cases(path, cache=self._cache).cases}
+                except (ExtractError, OSError):
+                    return {}
+        return {}

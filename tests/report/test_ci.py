@@ -13,9 +13,8 @@ from pytest_extract.core.case_result import Attempt, Breach, Outcome, Usage
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.report import ci
 from pytest_extract.report.ci import Problem, code_quality, github_commands, junit_properties, problems_of
-from pytest_extract.report.evidence import CaseFinder
 from pytest_extract.report.markdown import LIMIT, MARKER, markdown
-from pytest_extract.report.run_report import RunReport, job_link, repository_root
+from pytest_extract.report.run_report import CaseFinder, RunReport, job_link, repository_root
 from tests.report.runs import GOLD, SCHEMA, TEXT, broken, case, scored, wrong
 
 KINDS = ("exact", "fuzzy")

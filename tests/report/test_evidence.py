@@ -5,7 +5,7 @@ from pathlib import Path
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.results import FieldResult
 from pytest_extract.documents import Document
-from pytest_extract.report.evidence import value_locations
+from pytest_extract.report.findings import value_locations
 from tests.records import field_result, score_record
 
 TEXT = "Invoice 17\nACME   GmbH\nTotal 1,234.50 EUR\nacme gmbh\nagain 17 and 117\n"

@@ -11,10 +11,9 @@ import pytest
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.report.evidence import CaseFinder
 from pytest_extract.report.html import documents
 from pytest_extract.report.html.page import page
-from pytest_extract.report.run_report import RunReport
+from pytest_extract.report.run_report import CaseFinder, RunReport
 from tests.report.html.data import PageData, page_data
 from tests.report.runs import GOLD, SCHEMA, scored, wrong
 from tests.small_pdf import small_pdf

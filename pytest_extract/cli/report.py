@@ -52,7 +52,7 @@ from pytest_extract.report.formats import HELP, ReportFile, report_file, report_
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose, text_of
 from pytest_extract.report.run_report import CaseFinder, RunReport, job_link, repository_root, written_now
 from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_record, slice_table
-from pytest_extract.report.totals import totals_of
+from pytest_extract.report.summary import totals_of
 from pytest_extract.results import ResultsReader, load_result, write_results
 
 
@@ -236,7 +236,7 @@ def _write_report_files(files: Sequence[ReportFile], results: Sequence[CaseResul
 def _confidence_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
     """Yield for each variant what its confidence is worth; ConfigError where no value has one."""
     from pytest_extract.core.aggregate.confidence import CaseConfidences, calibrations, propose_thresholds
-    from pytest_extract.report.confidence import (
+    from pytest_extract.report.aggregates import (
         calibration_lines,
         calibration_record,
         threshold_lines,

@@ -25,7 +25,7 @@ from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.limits import Budget, CallSlots
 from pytest_extract.plugin.options import Mode, Settings
-from pytest_extract.report.totals import Forecast
+from pytest_extract.report.summary import Forecast
 from pytest_extract.results import read_results
 from pytest_extract.run_case import NotRun, RunPlan, plan_of
 

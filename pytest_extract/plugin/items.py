@@ -24,7 +24,7 @@ from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, short_reason
 from pytest_extract.redact import Owned, find_secrets_of_process, held_by
 from pytest_extract.report.lines import safe_controls
-from pytest_extract.report.totals import Forecast
+from pytest_extract.report.summary import Forecast
 from pytest_extract.results import load_result, safe_form
 
 if TYPE_CHECKING:

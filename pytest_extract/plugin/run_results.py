@@ -21,7 +21,7 @@ import pytest
 
 from pytest_extract.core.case_result import CaseResult, Spending, Variant
 from pytest_extract.plugin.options import SETTINGS, Settings
-from pytest_extract.report.totals import Forecast, RunTotals, totals_of
+from pytest_extract.report.summary import Forecast, RunTotals, totals_of
 from pytest_extract.results import load_result
 
 if TYPE_CHECKING:

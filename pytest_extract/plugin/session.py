@@ -41,7 +41,7 @@ from pytest_extract.plugin.options import PARAMS, SETTINGS, Settings
 from pytest_extract.plugin.run_results import open_results, run_results_of
 from pytest_extract.redact import find_secrets_of_process
 from pytest_extract.report.formats import report_problems
-from pytest_extract.report.totals import Forecast
+from pytest_extract.report.summary import Forecast
 from pytest_extract.run_case import run_case
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pytest_extract.plugin.run_results import RunResults, StoredResult, run_resu
 from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.terminal import BrokenRepr, CaseRepr, clean_report
 from pytest_extract.redact import TALLY
-from pytest_extract.report.totals import Forecast
+from pytest_extract.report.summary import Forecast
 from pytest_extract.results import dump_result, load_result, safe_form
 
 RESULT = "extract_result"

@@ -24,7 +24,7 @@ from pytest_extract.documents.evidence import find_evidence
 from pytest_extract.report.findings import failed_results
 from pytest_extract.report.lines import first_of, percent, plural, safe_prose, shorten
 from pytest_extract.report.run_report import RunReport, headline
-from pytest_extract.report.totals import (
+from pytest_extract.report.summary import (
     PatternCounts,
     failed_text,
     other_breaches,

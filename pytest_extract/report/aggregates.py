@@ -1,12 +1,20 @@
-"""Aggregates of a run and the leaderboard, as lines and as JSON; SOB's published tables from its own results."""
+"""Aggregates of a run, leaderboard, proposed thresholds, calibration: as lines and as JSON; SOB's published tables."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from pytest_extract.core.aggregate.confidence import (
+    ALL_FIELDS,
+    Calibration,
+    CaseCounts,
+    Shown,
+    ThresholdProposal,
+)
 from pytest_extract.core.aggregate.published import (
     MODALITY_RECORDS,
     MODALITY_WEIGHTS,
@@ -24,10 +32,23 @@ from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, Standing
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures.fields import FieldCounts
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, nearly
 from pytest_extract.importers.sob import SobRun
 from pytest_extract.regression.suite import RankedVariant
-from pytest_extract.report.lines import Line, Span, Table, line, listed, percent, plural, safe_prose, score_number
+from pytest_extract.report.lines import (
+    NO_VARIANT,
+    Line,
+    Span,
+    Table,
+    line,
+    listed,
+    number_text,
+    percent,
+    plural,
+    prose,
+    safe_prose,
+    score_number,
+)
 from pytest_extract.report.slices import (
     COUNT_HEADS,
     RATES,
@@ -38,8 +59,7 @@ from pytest_extract.report.slices import (
     rate_cells,
     rates_record,
 )
-from pytest_extract.report.summary import emptiness_lines
-from pytest_extract.report.totals import NO_VARIANT, EmptinessTotals, VariantTotals
+from pytest_extract.report.summary import EmptinessTotals, VariantTotals, emptiness_lines, share_text
 
 MOST_FIELDS: Final = 20
 MOST_CASES: Final = 20
@@ -380,3 +400,139 @@ def sob_record(tables: SobTables) -> dict[str, Json]:
             for (modality, model), (plain, weighted) in tables.summaries.items()
         ],
     }
+
+
+_HEADS = ("field", "confidence", "right", "at least", "coverage", "checked: right", "at least", "coverage", "")
+
+
+def threshold_lines(
+    variant: str, proposals: Sequence[ThresholdProposal], precision: float, parts: tuple[int, int], *, width: int
+) -> list[Line]:
+    """Show the thresholds of one variant: what they gave where they were proposed, and on the other cases."""
+    name = f"{safe_prose(variant)}: " if variant else ""
+    head = (
+        f"{name}auto-accept with {share_text(precision)} right: thresholds proposed on {plural(parts[0], 'case')}, "
+        f"checked on {parts[1]:,} others"
+    )
+    lines = [*prose(head, "head", indent=0, width=width)]
+    found = [each for each in proposals if each.threshold is not None]
+    if found:
+        lines += Table(_HEADS, [_row(each, precision) for each in found]).lines(width)
+    for each in proposals:
+        if each.threshold is None:
+            lines += prose(_without_threshold_text(each, precision), "warn", indent=2, width=width)
+    if found:
+        lines += [line(), *_keys(found, precision)]
+    return lines
+
+
+def _row(proposal: ThresholdProposal, precision: float) -> list[str]:
+    proposed, checked = proposal.proposed, proposal.checked
+    cells = [_name(proposal.pattern), f"{proposal.threshold:g}", *_part_cells(proposed), *_part_cells(checked)]
+    return [*cells, "" if checked is None else _verdict(checked, precision)]
+
+
+def _part_cells(part: CaseCounts | None) -> list[str]:
+    if part is None:
+        return ["-"] * 3
+    counts = part.total
+    right = f"{share_text(counts.precision)} of {counts.accepted:,.4g}" if counts.accepted else "-"
+    return [right, share_text(part.lowest, down=True), percent(counts.coverage)]
+
+
+def _verdict(part: CaseCounts, precision: float) -> str:
+    if not part.total.accepted:
+        return "no value"
+    return {Shown.HOLDS: "holds", Shown.UNDECIDED: "holds, not shown", Shown.MISSED: "missed"}[part.shown(precision)]
+
+
+def _name(pattern: str) -> str:
+    return "all fields" if pattern == ALL_FIELDS else pattern
+
+
+def _without_threshold_text(proposal: ThresholdProposal, precision: float) -> str:
+    name, asked = safe_prose(_name(proposal.pattern)), share_text(precision)
+    if proposal.needed is None:
+        return f"{name}: no value has a confidence"
+    cases = len(proposal.every.accepted)
+    if proposal.needed > cases:
+        return (
+            f"{name}: too few cases: {cases:,} propose, and {asked} needs about {proposal.needed:,} without a "
+            "wrong value"
+        )
+    return f"{name}: no confidence is shown to have {asked} right"
+
+
+def _keys(found: Sequence[ThresholdProposal], precision: float) -> list[Line]:
+    """Write the thresholds as the key `auto_accept` of a case file."""
+    fields = {each.pattern: each.threshold for each in found}
+    for_all = fields.pop(ALL_FIELDS, None)
+    keys = ["auto_accept:", f"  precision: {precision:g}"]
+    keys += [f"  confidence: {for_all:g}"] if for_all is not None else []
+    keys += ["  fields:"] if fields else []
+    keys += [f"    {json.dumps(name)}: {lowest:g}" for name, lowest in fields.items()]
+    head = line(Span("for the case files or their defaults:", "dim"))
+    return [head, *(line(safe_prose(key), indent=2) for key in keys)]
+
+
+def threshold_record(variant: str, proposals: Sequence[ThresholdProposal], precision: float) -> dict[str, Json]:
+    """Return the thresholds of one variant as JSON."""
+    return {"variant": variant, "precision": precision, "fields": [_proposal_record(each) for each in proposals]}
+
+
+def _proposal_record(proposal: ThresholdProposal) -> dict[str, Json]:
+    return {
+        "field": None if proposal.pattern == ALL_FIELDS else proposal.pattern,
+        "confidence": proposal.threshold,
+        "proposed": _part_record(proposal.proposed),
+        "checked": _part_record(proposal.checked),
+        "cases": len(proposal.every.accepted),
+        "cases_needed": proposal.needed,
+    }
+
+
+def _part_record(part: CaseCounts | None) -> dict[str, Json] | None:
+    if part is None:
+        return None
+    counts = part.total
+    return {
+        "cases": len(part.accepted),
+        "accepted": counts.accepted,
+        "wrong": counts.wrong,
+        "precision": counts.precision,
+        "precision_lower_bound": part.lowest,
+        "coverage": counts.coverage,
+    }
+
+
+_CALIBRATION: Final = ("", "values", "confidence", "right", "95 %", "calibration error", "95 %")
+
+
+def calibration_lines(variant: str, parts: Mapping[str, Calibration], *, width: int) -> list[Line]:
+    """Show the calibration of a variant: all values first, then the fields, worst calibrated first."""
+    overall, *fields = parts.items()
+    rows = [overall, *sorted(fields, key=lambda part: -part[1].error.mean)]
+    title = f"{safe_prose(variant)}: confidence" if variant else "confidence"
+    head = f"{title} of {number_text(overall[1].values)} values in {plural(overall[1].cases, 'case')}"
+    cells = [(safe_prose(name) or "all", *_calibration_cells(each)) for name, each in rows]
+    return Table(_CALIBRATION, cells, head).lines(width)
+
+
+def _calibration_cells(part: Calibration) -> tuple[str, ...]:
+    right, error = part.accuracy, part.error
+    numbers = (number_text(part.values), _three(part.confidence), _three(right.mean), _between(right))
+    return (*numbers, _three(error.mean), _between(error))
+
+
+def _three(value: float) -> str:
+    return nearly(value, 1, 3) or number_text(round(value, 3))
+
+
+def _between(estimate: Estimate) -> str:
+    return " - ".join(number_text(round(bound, 3)) for bound in (estimate.low, estimate.high))
+
+
+def calibration_record(variant: str, parts: Mapping[str, Calibration]) -> dict[str, Json]:
+    """Return the calibration of one variant as JSON: of all values, and by field."""
+    overall, *fields = ((name, asdict(each)) for name, each in parts.items())
+    return {"variant": variant, "overall": overall[1], "fields": dict(fields)}

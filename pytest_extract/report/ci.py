@@ -20,7 +20,7 @@ from pytest_extract.core.values import MISSING, Json, text_digest
 from pytest_extract.report.findings import Finding, findings_of, metric_label, mistake_text, split_known
 from pytest_extract.report.lines import plural, safe_prose, shorten
 from pytest_extract.report.run_report import RunReport, headline
-from pytest_extract.report.totals import other_breaches, read_scores, reason_of
+from pytest_extract.report.summary import other_breaches, read_scores, reason_of
 from pytest_extract.report.values import show
 
 Level: TypeAlias = Literal["error", "warning"]

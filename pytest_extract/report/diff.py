@@ -44,7 +44,7 @@ from pytest_extract.report.lines import (
     titled,
     wrap_spans,
 )
-from pytest_extract.report.totals import BY_EMPTINESS, NO_VALUES, EmptyPasses, order_text, uncompared_places
+from pytest_extract.report.summary import BY_EMPTINESS, NO_VALUES, EmptyPasses, order_text, uncompared_places
 from pytest_extract.report.values import (
     WHOLE,
     container_difference,

@@ -19,6 +19,8 @@ from pytest_extract.lazy import lazy_pattern
 
 Style: TypeAlias = Literal["plain", "head", "bad", "good", "warn", "dim", "mark"]
 ELLIPSIS: Final = "…"
+NO_VARIANT: Final = "(no model)"
+"""Stands for the label of a variant without one."""
 _HARMFUL: Final = lazy_pattern(
     # control characters, surrogates, direction marks and overrides, line separators, and what XML may not hold
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"

@@ -13,8 +13,7 @@ from pytest_extract.report.gate import gate_lines, repeat_lines
 from pytest_extract.report.lines import Line, Table, line, plural, printed, prose, safe_prose, shorten, text_of
 from pytest_extract.report.run_report import RunReport, headline, next_steps
 from pytest_extract.report.slices import slice_table
-from pytest_extract.report.summary import summary_lines, worst_fields_table
-from pytest_extract.report.totals import worst_patterns
+from pytest_extract.report.summary import summary_lines, worst_fields_table, worst_patterns
 
 MARKER: Final = "<!-- pytest-extract -->"
 """First line: a job finds the comment of an earlier run on a change by it, and replaces it."""

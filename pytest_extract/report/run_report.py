@@ -23,10 +23,9 @@ from pytest_extract.regression.gate import Answer, GateDecision, Inconclusive, e
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.regression.suite import rank_variants
 from pytest_extract.report.aggregates import ranking_title
-from pytest_extract.report.confidence import auto_accept_text
-from pytest_extract.report.lines import Line, plural
+from pytest_extract.report.lines import NO_VARIANT, Line, plural
 from pytest_extract.report.slices import VIEWS
-from pytest_extract.report.totals import NO_VARIANT, RunTotals, totals_of, worst_patterns
+from pytest_extract.report.summary import RunTotals, auto_accept_text, totals_of, worst_patterns
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]

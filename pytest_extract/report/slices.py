@@ -25,8 +25,18 @@ from pytest_extract.core.measures import measures_of_system
 from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.values import FieldPath, Json, pattern_of
 from pytest_extract.errors import nearest
-from pytest_extract.report.lines import Line, Table, listed, percent, plural, prose, safe_prose, score_number, shorten
-from pytest_extract.report.totals import NO_VARIANT
+from pytest_extract.report.lines import (
+    NO_VARIANT,
+    Line,
+    Table,
+    listed,
+    percent,
+    plural,
+    prose,
+    safe_prose,
+    score_number,
+    shorten,
+)
 
 MOST_SLICES: Final = 50
 """Rows of a table; further slices are counted."""

@@ -10,8 +10,7 @@ from pytest_extract.core.results import Failure, FailureKind, FieldResult, Named
 from pytest_extract.core.values import FieldPath
 from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
 from pytest_extract.report.lines import text_of, text_width
-from pytest_extract.report.summary import mistake_lines
-from pytest_extract.report.totals import totals_of
+from pytest_extract.report.summary import mistake_lines, totals_of
 from tests.cpu_time import cpu_seconds
 from tests.records import field_result as leaf
 from tests.records import score_record as score

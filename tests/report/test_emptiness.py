@@ -15,8 +15,7 @@ from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport
-from pytest_extract.report.summary import emptiness_lines, summary_lines
-from pytest_extract.report.totals import totals_of
+from pytest_extract.report.summary import emptiness_lines, summary_lines, totals_of
 from pytest_extract.results import dump_result, load_result
 from tests.report.runs import scored
 

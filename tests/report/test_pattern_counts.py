@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pytest_extract.report.totals import PatternCounts, worst_patterns
+from pytest_extract.report.summary import PatternCounts, worst_patterns
 
 
 def test_worst_is_what_lost_most_then_what_failed_in_the_largest_share():

@@ -9,8 +9,7 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spendi
 from pytest_extract.core.results import FieldResult, NamedMistake
 from pytest_extract.core.values import FieldPath
 from pytest_extract.report.lines import text_of
-from pytest_extract.report.summary import forecast_lines, summary_lines
-from pytest_extract.report.totals import Forecast, totals_of
+from pytest_extract.report.summary import Forecast, forecast_lines, summary_lines, totals_of
 from tests.records import field_result, score_record
 
 

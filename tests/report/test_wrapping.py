@@ -7,8 +7,7 @@ from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport
-from pytest_extract.report.summary import wrapped_lines
-from pytest_extract.report.totals import totals_of
+from pytest_extract.report.summary import totals_of, wrapped_lines
 from tests.report.runs import GOLD, SCORER, case
 
 

@@ -30,11 +30,10 @@ from pytest_extract.report.html.text import (
     styled_lines,
     table_data,
 )
-from pytest_extract.report.lines import Table, first_of, plural, render_error
-from pytest_extract.report.totals import (
+from pytest_extract.report.lines import NO_VARIANT, Table, first_of, plural, render_error
+from pytest_extract.report.summary import (
     BY_EMPTINESS,
     MEASURES,
-    NO_VARIANT,
     measure_text,
     mostly_empty,
     reason_of,

@@ -26,7 +26,6 @@ from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
 from pytest_extract.report.aggregates import ranking_table
-from pytest_extract.report.confidence import auto_accept_lines
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
 from pytest_extract.report.gate import (
@@ -57,6 +56,7 @@ from pytest_extract.report.html.text import (
     table_data,
 )
 from pytest_extract.report.lines import (
+    NO_VARIANT,
     Line,
     Table,
     first_of,
@@ -70,15 +70,20 @@ from pytest_extract.report.lines import (
 from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
 from pytest_extract.report.slices import altered_tables, correlation_text, list_tables, slice_table
 from pytest_extract.report.summary import (
+    MEASURES,
+    RunTotals,
+    VariantTotals,
     adjustment_lines,
+    auto_accept_lines,
     failure_lines,
+    measure_text,
     spending_facts,
     summary_lines,
     variant_table,
     worst_fields_table,
+    worst_patterns,
     wrapped_lines,
 )
-from pytest_extract.report.totals import MEASURES, NO_VARIANT, RunTotals, VariantTotals, measure_text, worst_patterns
 from pytest_extract.report.values import show
 
 Parts: TypeAlias = list[tuple[str, Any]]

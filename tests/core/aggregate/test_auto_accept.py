@@ -21,7 +21,7 @@ from pytest_extract.core.aggregate.confidence import (
 )
 from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, count_accepted
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
-from pytest_extract.report.confidence import auto_accept_text
+from pytest_extract.report.summary import auto_accept_text
 from tests.core.aggregate.confident_suites import calibrated, counts_of, over_confident, suite, true_precision
 
 NAMES = ("a", "b")

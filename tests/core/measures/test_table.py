@@ -13,7 +13,7 @@ from pytest_extract.core.auto_accept import AcceptedCounts
 from pytest_extract.core.measures import MEASURES, PUBLISHED_NAMES, ROWS, SCORE_MEASURES, measures_of_system
 from pytest_extract.core.measures.fields import CitationCounts, accepted_measures, citation_measures, rule_measures
 from pytest_extract.core.measures.papers import PAPER_MEASURES
-from pytest_extract.report.totals import MEASURES as SUMMARY_MEASURES
+from pytest_extract.report.summary import MEASURES as SUMMARY_MEASURES
 from pytest_extract.systems import SYSTEMS, compare_systems
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}, "required": ["a"]}

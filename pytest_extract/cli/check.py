@@ -147,7 +147,7 @@ def _print_notes(cases: Iterable[Case]) -> None:
 
 def _annotations(findings: Iterable[LintFinding]) -> list[str]:
     """Write findings as annotations of GitHub Actions."""
-    from pytest_extract.report.ci import file_problem, github_commands
+    from pytest_extract.report.exports import file_problem, github_commands
     from pytest_extract.report.run_report import repository_root
 
     root = repository_root(Path.cwd())

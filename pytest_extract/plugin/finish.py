@@ -174,7 +174,7 @@ def _append_step_summary(path: Path, report: RunReport) -> list[Line]:
 
 
 def _annotation_lines(report: RunReport) -> list[Line]:
-    from pytest_extract.report.ci import github_commands, problems_of
+    from pytest_extract.report.exports import github_commands, problems_of
 
     return [line(command) for command in github_commands(problems_of(report))]
 

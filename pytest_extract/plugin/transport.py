@@ -87,7 +87,7 @@ def _put_junit_properties(item: ExtractItem, result: CaseResult) -> None:
     """Give an item the properties that pytest writes into JUnit XML at its teardown; those of an earlier run go."""
     if not item.config.getoption("xmlpath", None):
         return
-    from pytest_extract.report.ci import PROPERTY, junit_properties
+    from pytest_extract.report.exports import PROPERTY, junit_properties
 
     others = [each for each in item.user_properties if not each[0].startswith(PROPERTY)]
     item.user_properties[:] = [*others, *junit_properties(result)]

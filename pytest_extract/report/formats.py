@@ -50,7 +50,7 @@ def _write_markdown(path: Path, run: RunReport) -> None:
 
 
 def _write_csv(path: Path, run: RunReport) -> None:
-    from pytest_extract.report.csv_table import csv_table
+    from pytest_extract.report.exports import csv_table
 
     _write_text(path, csv_table(run))
 
@@ -80,7 +80,7 @@ def _write_for_agent(path: Path, run: RunReport) -> None:
 
 
 def _write_gitlab(path: Path, run: RunReport) -> None:
-    from pytest_extract.report.ci import code_quality, problems_of
+    from pytest_extract.report.exports import code_quality, problems_of
 
     _write_text(path, code_quality(problems_of(run)))
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
-from pytest_extract.report.csv_table import csv_table
+from pytest_extract.report.exports import csv_table
 from pytest_extract.report.run_report import RunReport
 from tests.records import field_result, score_record
 

@@ -12,8 +12,8 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import SchemaError
-from pytest_extract.report.csv_table import csv_table
 from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
+from pytest_extract.report.exports import csv_table
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown

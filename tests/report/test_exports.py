@@ -11,8 +11,8 @@ import pytest
 
 from pytest_extract.core.case_result import Attempt, Breach, Outcome, Usage
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.report import ci
-from pytest_extract.report.ci import Problem, code_quality, github_commands, junit_properties, problems_of
+from pytest_extract.report import exports
+from pytest_extract.report.exports import Problem, code_quality, github_commands, junit_properties, problems_of
 from pytest_extract.report.markdown import LIMIT, MARKER, markdown
 from pytest_extract.report.run_report import CaseFinder, RunReport, job_link, repository_root
 from tests.report.runs import GOLD, SCHEMA, TEXT, broken, case, scored, wrong
@@ -133,8 +133,8 @@ def test_an_annotation_stands_at_the_worst_field_that_gold_has(root: Path) -> No
 
 
 def test_each_case_has_one_annotation_with_its_first_fields(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ci, "MOST_FIELDS", 1)
-    monkeypatch.setattr(ci, "MOST_ANNOTATIONS", 2)
+    monkeypatch.setattr(exports, "MOST_FIELDS", 1)
+    monkeypatch.setattr(exports, "MOST_ANNOTATIONS", 2)
     results = [scored(name, wrong(vendor="x", total=1)) for name in "abc"]
     first, second, more = github_commands(problems(root, *results))
     assert first.count("%0A") == 2
@@ -185,7 +185,7 @@ def test_a_bound_that_is_about_no_field_has_an_issue_beside_the_fields(root: Pat
 
 
 def test_issues_that_are_left_out_are_counted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ci, "MOST_ISSUES", 1)
+    monkeypatch.setattr(exports, "MOST_ISSUES", 1)
     issues = json.loads(code_quality(problems(root, scored("a", wrong(vendor="x", total=1)))))
     assert [issue["description"].partition(", ")[0] for issue in issues] == [
         "cases/all.extract.yaml::a: vendor: mismatch",
@@ -225,7 +225,7 @@ def test_junit_properties_have_measures_cost_and_fields() -> None:
 
 
 def test_junit_properties_have_bounds_and_no_harmful_characters(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ci, "MOST_PROPERTIES", 1)
+    monkeypatch.setattr(exports, "MOST_PROPERTIES", 1)
     found = dict(junit_properties(scored("a", GOLD, tags={"x\x1b": "y\x00" * 1_000})))
     assert found["extract.fields_left_out"] == "3"
     assert all(re.fullmatch(r"[^\x00-\x1f]*", f"{name}{value}") for name, value in found.items())

@@ -29,6 +29,7 @@ from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import reviewed_results, snapshot
 from pytest_extract.report.gate import verdict_lines
 from pytest_extract.report.lines import Line, Span, line, plural, text_of
+from pytest_extract.report.summary import DRAFTS
 
 _BASELINE = pytest.StashKey[Baseline]()
 _CONFIRMED = pytest.StashKey[GateDecision]()
@@ -103,7 +104,7 @@ def put_decision(config: pytest.Config, decision: GateDecision) -> None:
 
 def evidence(run_results: RunResults, rules: Rules) -> Sequence[CaseResult]:
     """Return the results that the gate counts: those of drafts only where a rule allows them."""
-    if not run_results.totals.emptiness.drafts:
+    if DRAFTS not in run_results.totals.remarks:
         return run_results.results
     return reviewed_results(run_results.results, allow_drafts=rules.allow_drafts)
 

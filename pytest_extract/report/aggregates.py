@@ -59,7 +59,7 @@ from pytest_extract.report.slices import (
     rate_cells,
     rates_record,
 )
-from pytest_extract.report.summary import EmptinessTotals, VariantTotals, emptiness_lines, share_text
+from pytest_extract.report.summary import VariantTotals, remark_lines, share_text, totals_of
 
 MOST_FIELDS: Final = 20
 MOST_CASES: Final = 20
@@ -80,7 +80,7 @@ def variant_report_lines(run: RunAggregate, standing: Standing, *, width: int = 
         [_variant_heading(run, standing)],
         _measure_table(run).lines(width) if run.measures else [],
         fields.lines(width) if fields.rows else [],
-        emptiness_lines(EmptinessTotals.of(standing.results), width=width, verbosity=verbosity),
+        remark_lines(totals_of(standing.results).remarks, width=width, verbosity=verbosity),
         _extract_bench_table(run.rates).lines(width) if run.rates.documents else [],
         _sob_lines(run, standing, width),
         _deepjson_table(run).lines(width) if run.by_depth else [],

@@ -44,7 +44,7 @@ from pytest_extract.report.lines import (
     titled,
     wrap_spans,
 )
-from pytest_extract.report.summary import BY_EMPTINESS, NO_VALUES, EmptyPasses, order_text, uncompared_places
+from pytest_extract.report.summary import BY_EMPTINESS, NO_VALUES, emptiness_text, order_text, uncompared_places
 from pytest_extract.report.values import (
     WHOLE,
     container_difference,
@@ -492,9 +492,8 @@ def counts_text(
     if score.rules:
         held = sum(rule.status is RuleStatus.HELD for rule in score.rules)
         counts.append(f"{held:,} of {plural(len(score.rules), 'rule')} {'holds' if held == 1 else 'hold'}")
-    passes = EmptyPasses.of(score)
-    if passes.empty or not passes.compared:
-        counts.append(f"{BY_EMPTINESS}: {passes}")
+    if empty := emptiness_text(score):
+        counts.append(f"{BY_EMPTINESS}: {empty}")
     return ", ".join(counts)
 
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.aggregate.confidence import CONFIDENCE, AutoAcceptDecision, AutoAcceptTotals, Shown
 from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome, Spending, Variant
 from pytest_extract.core.judges import GIVE_A_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
-from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import nearly, pattern_of
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
 from pytest_extract.report.lines import (
@@ -32,13 +31,11 @@ from pytest_extract.report.lines import (
     score_number,
     shorten,
 )
-from pytest_extract.run_case import cannot_fail_text
 
 if TYPE_CHECKING:
     from pytest_extract.core.mistakes.output import NamingLimit
 
 SLOWEST: Final = 3
-_LONGEST_REASON: Final = 90
 
 
 MEASURES: Final = ("pass_rate", "f1")
@@ -131,36 +128,20 @@ def worst_patterns(found: Mapping[str, PatternCounts]) -> list[tuple[str, Patter
 BY_EMPTINESS: Final = "right by emptiness"
 
 
-class EmptyPasses(NamedTuple):
-    """Passed field results of an output, and how many of them have no value on either side (`empty`).
+def emptiness_text(score: ScoreRecord, *, most: bool = False) -> str:
+    """Count the passed fields that are empty on both sides, or say that nothing was compared; "" where neither is so.
 
-    `compared`: whether any field was compared.
+    `most`: only where most of the passed fields are empty, so that the pass rate says little.
     """
-
-    empty: int
-    passed: int
-    compared: bool
-
-    @classmethod
-    def of(cls, score: ScoreRecord) -> EmptyPasses:
-        """Count the field results of a score."""
-        compared = any(result.status is not Status.SKIPPED for result in (*score.fields, *score.leaves))
-        return cls(score.empty_passes, sum(result.passed for result in score.fields), compared)
-
-    @property
-    def is_most(self) -> bool:
-        """Whether the pass rate says little: nothing was compared, or most of what passed is empty on both sides."""
-        return not self.compared or self.empty > self.passed - self.empty
-
-    def __str__(self) -> str:
-        if not self.compared:
-            return "nothing was compared"
-        return f"{self.empty:,} of {plural(self.passed, 'passed field')}"
+    if all(result.status is Status.SKIPPED for result in (*score.fields, *score.leaves)):
+        return "nothing was compared"
+    empty, passed = score.empty_passes, sum(result.passed for result in score.fields)
+    return f"{empty:,} of {plural(passed, 'passed field')}" if empty > (passed - empty if most else 0) else ""
 
 
-def mostly_empty(result: CaseResult) -> EmptyPasses | None:
-    """Return the passes of the first repeat whose passes are mostly empty; None if no repeat is like that."""
-    return next((passes for passes in map(EmptyPasses.of, read_scores(result)) if passes.is_most), None)
+def mostly_empty(result: CaseResult) -> str | None:
+    """Describe the passes of the first repeat whose passes are mostly empty; None if no repeat is like that."""
+    return next(filter(None, (emptiness_text(score, most=True) for score in read_scores(result))), None)
 
 
 def uncompared_places(result: CaseResult) -> tuple[Mapping[str, int], int]:
@@ -168,96 +149,49 @@ def uncompared_places(result: CaseResult) -> tuple[Mapping[str, int], int]:
     return result.uncompared, result.shape.get("leaves", 0)
 
 
-@dataclass(slots=True)
-class EmptinessTotals:
-    """Cases of a run whose passes are mostly empty, by node id; gold values that no comparison reaches, by case.
-
-    `cannot_fail`: fields of which no wrong value fails a case, and the cases.
-    `drafts`: the cases whose golds nobody has reviewed.
-    """
-
-    passes: dict[str, EmptyPasses] = field(default_factory=dict)
-    uncompared: dict[tuple[str, str], tuple[Mapping[str, int], int]] = field(default_factory=dict)
-    cannot_fail: dict[str, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
-    drafts: dict[tuple[str, str], None] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, results: Iterable[CaseResult]) -> EmptinessTotals:
-        """Add up cases."""
-        totals = cls()
-        for result in results:
-            totals.add(result)
-        return totals
-
-    def add(self, result: CaseResult) -> None:
-        """Add a case."""
-        if (passes := mostly_empty(result)) is not None:
-            self.passes[result.nodeid] = passes
-        if result.uncompared:
-            self.uncompared[result.file, result.case_id] = uncompared_places(result)
-        for pattern in result.cannot_fail:
-            self.cannot_fail[pattern].add((result.file, result.case_id))
-        if result.draft:
-            self.drafts[result.file, result.case_id] = None
-
-
-@dataclass(slots=True)
-class KnownTotals:
-    """Known failures of a run: failing values and their number of cases, and `stale` ones, which pass now."""
-
-    values: int = 0
-    cases: int = 0
-    stale: list[str] = field(default_factory=list)
-
-    def add(self, result: CaseResult) -> None:
-        """Add a case."""
-        scores = read_scores(result)
-        if not result.known or not scores:
-            return
-        known = [split_known(score, result.known).known for score in scores]
-        failing = sum(len(failed_results(results)) for results in known)
-        self.values += failing
-        self.cases += failing > 0
-        passing = [passing_known_failures(results, result.known) for results in known]
-        stale = [place for place in passing[0] if all(place in places for places in passing)]
-        self.stale += [f"{place} ({result.nodeid.rpartition('::')[2]})" for place in stale]
-
-
-@dataclass(slots=True)
-class WrappedTotals:
-    """Outputs with more than bare JSON (a code fence, prose, reasoning): counted by kind, and described one by one."""
-
-    kinds: Counter[str] = field(default_factory=Counter)
-    outputs: list[tuple[str, str]] = field(default_factory=list)
-
-    def add(self, result: CaseResult) -> None:
-        """Add a case."""
-        for attempt in result.attempts:
-            if attempt.score is not None and attempt.score.wrapped:
-                self.kinds.update(attempt.score.wrapped.keys())
-                self.outputs.append((result.nodeid, "; ".join(attempt.score.wrapped.values())))
-
-
 def order_text(lists: int) -> str:
     """Say that lists of values have the right values in another order."""
     return f"{plural(lists, 'list stands', 'lists stand')} in another order, not compared"
 
 
-@dataclass(slots=True)
-class RuleTotals:
-    """Rules across fields, by name: the outputs in each status, and the cases in which it does not hold."""
+WITHIN: Final = "wrong values within the thresholds"
+KNOWN: Final = "known failures, not in the verdict"
+DRAFTS: Final = "golds that nobody has reviewed (pytest-extract review): no evidence for the regression gate"
+_STALE: Final = "known failures that pass now (take them out of known_failures)"
+_WRAPPED: Final = "not bare JSON"
+_ORDER: Final = "lists in another order, not compared"
+_EMPTY: Final = f"{BY_EMPTINESS}, without a value on either side"
+_UNCOMPARED: Final = "gold values that are compared with nothing"
+_CANNOT_FAIL: Final = "fields of which no wrong value fails the case"
+_REMARKS: Final = (WITHIN, _WRAPPED, _ORDER, _EMPTY, _UNCOMPARED, _CANNOT_FAIL, DRAFTS, KNOWN, _STALE)
+"""What a summary names cases for, in its order."""
+_MOST_PLACES: Final = 3
 
-    statuses: dict[str, Counter[RuleStatus]] = field(default_factory=lambda: defaultdict(Counter))
-    cases: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, result: CaseResult) -> None:
-        """Add a case."""
-        for score in result.scores:
-            for rule in score.rules:
-                self.statuses[rule.name][rule.status] += 1
-                named = self.cases[rule.name]
-                if rule.status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED) and named[-1:] != [result.case_id]:
-                    named.append(result.case_id)
+def _remarks(result: CaseResult) -> Iterator[tuple[str, str]]:
+    """Yield what a summary names a case for, and what it says behind the name."""
+    scores = read_scores(result)
+    if result.outcome is Outcome.PASSED and (wrong := _most_wrong(result)):
+        yield WITHIN, f"{wrong:,}"
+    yield _WRAPPED, ", ".join(dict.fromkeys(kind for score in result.scores for kind in score.wrapped))
+    yield _ORDER, _places_text(pattern_of(path) for score in result.scores for path in score.reordered)
+    yield _EMPTY, mostly_empty(result) or ""
+    if result.uncompared:
+        places, total = uncompared_places(result)
+        yield _UNCOMPARED, f"{sum(places.values()):,} of {total:,}: {_places_text(places)}"
+    yield _CANNOT_FAIL, _places_text(result.cannot_fail)
+    if result.draft:
+        yield DRAFTS, "draft"
+    if result.known and scores:
+        known = [split_known(score, result.known).known for score in scores]
+        if failing := sum(len(failed_results(results)) for results in known):
+            yield KNOWN, plural(failing, "value")
+        passing = [passing_known_failures(results, result.known) for results in known]
+        yield _STALE, _places_text(place for place in passing[0] if all(place in places for places in passing))
+
+
+def _places_text(places: Iterable[str]) -> str:
+    return listed([*dict.fromkeys(places)], _MOST_PLACES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,9 +234,8 @@ class RunTotals:
     """The cases of a run.
 
     `variants` by label. `fields`: leaf results by pattern. `unusable`: failures of outputs. `reasons`: why cases were
-    broken or not run, except the cases `without_judge`, which need a judge where none is configured. `passed_wrong`:
-    wrong values of passed cases, by node id. `adjustments`: cases by what of their requests was changed for a model.
-    `reordered`: lists of values in another order than gold's, by pattern.
+    broken or not run, and what of their requests was changed for a model. `remarks`: what else cases are named for.
+    `rules`: the outputs in each status of a rule across fields, and `rule_cases` those in which it does not hold.
     `slowest`: seconds and node id, the slowest first. `repeated`: whether a case was run twice. `apart`: outcomes of
     the cases that are no samples, by origin.
     """
@@ -310,18 +243,13 @@ class RunTotals:
     variants: dict[str, VariantTotals] = field(default_factory=dict)
     fields: dict[str, PatternCounts] = field(default_factory=dict)
     unusable: Counter[str] = field(default_factory=Counter)
-    reasons: Mapping[Outcome, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    without_judge: int = 0
-    known: KnownTotals = field(default_factory=KnownTotals)
-    emptiness: EmptinessTotals = field(default_factory=EmptinessTotals)
-    wrapped: WrappedTotals = field(default_factory=WrappedTotals)
-    rules: RuleTotals = field(default_factory=RuleTotals)
-    reordered: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    remarks: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
+    rules: dict[str, Counter[RuleStatus]] = field(default_factory=lambda: defaultdict(Counter))
+    rule_cases: dict[str, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
     auto_accept: AutoAcceptTotals = field(default_factory=AutoAcceptTotals)
     mistakes: Counter[str] = field(default_factory=Counter)
     naming_limit: NamingLimit | None = None
-    passed_wrong: dict[str, int] = field(default_factory=dict)
-    adjustments: Counter[str] = field(default_factory=Counter)
     slowest: list[tuple[float, str]] = field(default_factory=list)
     repeated: bool = False
     apart: dict[Origin, Counter[Outcome]] = field(default_factory=lambda: defaultdict(Counter))
@@ -360,38 +288,45 @@ class RunTotals:
             if name in means:
                 values[name].append(means[name])
         add_leaf_results(self.fields, result)
+        if result.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
+            self.reasons[str(result.outcome)][_why(result)] += 1
+        self.reasons[_CHANGED].update({text for attempt in result.attempts for text in attempt.adjustments})
+        name = result.nodeid.rpartition("::")[2]
+        for head, text in _remarks(result):
+            if text:
+                self.remarks[head][name] = text
         for attempt in result.attempts:
-            score = attempt.score
-            if score is not None:
-                if score.failure is not None:
-                    self.unusable[score.failure.kind] += 1
-                self.reordered.update(map(pattern_of, score.reordered))
-                self._add_mistakes(score)
+            if attempt.score is not None:
+                self._add_score(attempt.score, name)
             if attempt.latency_s:
                 self.slowest = heapq.nlargest(SLOWEST, [*self.slowest, (attempt.latency_s, result.nodeid)])
-        if result.outcome is Outcome.BROKEN and (result.why or "").startswith(WITHOUT_JUDGE):
-            self.without_judge += 1
-        elif result.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
-            self.reasons[result.outcome][shorten(safe_prose(result.why or "?"), _LONGEST_REASON)] += 1
-        if result.outcome is Outcome.PASSED and (wrong := _most_wrong(result)):
-            self.passed_wrong[result.nodeid] = wrong
-        self.known.add(result)
-        self.emptiness.add(result)
-        self.wrapped.add(result)
-        self.rules.add(result)
-        self.adjustments.update({text for attempt in result.attempts for text in attempt.adjustments})
         self.repeated = self.repeated or len(result.attempts) > 1
 
-    def _add_mistakes(self, score: ScoreRecord) -> None:
-        """Count the mistakes of an output."""
-        if not score.mistakes:
-            return
-        from pytest_extract.core.mistakes.output import NamingLimit
+    def _add_score(self, score: ScoreRecord, name: str) -> None:
+        """Count the failure, the rules and the mistakes of an output of a case."""
+        if score.failure is not None:
+            self.unusable[score.failure.kind] += 1
+        for rule in score.rules:
+            self.rules[rule.name][rule.status] += 1
+            if rule.status not in _KEPT:
+                self.rule_cases[rule.name][name] = None
+        if score.mistakes:
+            from pytest_extract.core.mistakes.output import NamingLimit  # most outputs are right
 
-        self.mistakes.update(mistake.kind for mistake in score.mistakes)
-        limit = NamingLimit.of(score)
-        if limit is not None:
-            self.naming_limit = limit if self.naming_limit is None else self.naming_limit + limit
+            self.mistakes.update(mistake.kind.replace("_", " ") for mistake in score.mistakes)
+            limit = NamingLimit.of(score)
+            if limit is not None:
+                self.naming_limit = limit if self.naming_limit is None else self.naming_limit + limit
+
+
+_CHANGED: Final = "requests changed"
+_KEPT: Final = frozenset({RuleStatus.HELD, RuleStatus.NOT_APPLICABLE})
+
+
+def _why(result: CaseResult) -> str:
+    """Return why a case was broken or not run; what to do about a missing judge is told once for all cases."""
+    why = result.why or "?"
+    return f"no judge for semantic comparisons: {GIVE_A_JUDGE}" if why.startswith(WITHOUT_JUDGE) else why
 
 
 def _most_wrong(result: CaseResult) -> int:
@@ -414,16 +349,10 @@ def totals_of(results: Iterable[CaseResult]) -> RunTotals:
 
 WORST_FIELDS: Final = 10
 _VERY_VERBOSE: Final = " (-vv shows all)"
-_MOST_REASONS: Final = 3
-_MOST_KNOWN: Final = 5
+_MOST_REASONS: Final = 5
+_LONGEST_REASON: Final = 300
 _MOST_CASES: Final = 5
-_MOST_WRAPPED: Final = 20
 _MOST_KINDS: Final = 10
-_MOST_RULE_CASES: Final = 5
-_MOST_LISTS: Final = 5
-_MOST_ADJUSTMENTS: Final = 10
-_LONGEST_ADJUSTMENT: Final = 300
-_KEPT: Final = frozenset({RuleStatus.HELD, RuleStatus.NOT_APPLICABLE})
 _RULE_WORDS: Final = {
     RuleStatus.HELD: "holds in",
     RuleStatus.BROKEN: "broken in",
@@ -467,24 +396,19 @@ def summary_lines(
         if fields:
             most = None if verbosity >= 2 else WORST_FIELDS
             lines += _worst_field_lines(totals.fields, width, most=most, diffs=diffs)
-        lines += _passed_wrong_lines(totals.passed_wrong, width, verbosity)
-        lines += mistake_lines(totals.mistakes, totals.naming_limit, width=width)
+        limit = f"; {totals.naming_limit}" if totals.naming_limit is not None else ""
+        lines += _kinds_lines("kinds of mistakes", totals.mistakes, "plain", width, limit)
     lines += failure_lines(totals, width=width)
-    lines += wrapped_lines(totals.wrapped, verbosity=verbosity)
     lines += _break_off_lines(results, width)
-    lines += order_lines(totals.reordered)
-    lines += rule_lines(totals.rules, width=width, verbosity=verbosity)
+    lines += rule_lines(totals, width=width, verbosity=verbosity)
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
-    lines += emptiness_lines(totals.emptiness, width=width, verbosity=verbosity)
-    lines += known_lines(totals.known)
+    lines += remark_lines(totals.remarks, width=width, verbosity=verbosity)
     lines += origin_lines(totals)
     if Origin.SYNTHETIC in totals.apart:
         from pytest_extract.report.slices import altered_tables
 
         lines += [each for table in altered_tables(results) for each in table.lines(width)]
-    lines += adjustment_lines(totals.adjustments, width)
-    lines += _money_lines(totals.spending, reruns or Spending())
-    lines += _judge_lines(judge or Spending())
+    lines += _money_lines(totals.spending, reruns or Spending(), judge or Spending())
     return lines + _slowest_lines(totals.slowest, width)
 
 
@@ -551,67 +475,38 @@ def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most:
     return [line(Span("worst fields", "head")), *replace(table, notes=notes).lines(width)]
 
 
-def _passed_wrong_lines(passed: Mapping[str, int], width: int, verbosity: int) -> list[Line]:
-    """Name the passed cases that have wrong values all the same, those with the most first."""
-    if not passed:
-        return []
-    ordered = sorted(passed.items(), key=lambda item: -item[1])
-    named = [f"{nodeid.rpartition('::')[2]} ({count:,})" for nodeid, count in ordered]
-    cases = plural(len(passed), "passed case has", "passed cases have")
-    values = plural(sum(passed.values()), "wrong value")
-    text = f"{cases} {values}, within the thresholds: {_all_if_verbose(named, verbosity)}"
-    return prose(text, "warn", indent=0, width=width)
-
-
-def _all_if_verbose(names: Sequence[str], verbosity: int) -> str:
-    hint = " (-v shows all)" if verbosity < 1 and len(names) > _MOST_CASES else ""
-    return listed(names, len(names) if verbosity > 0 else _MOST_CASES) + hint
-
-
-def mistake_lines(mistakes: Mapping[str, int], limit: NamingLimit | None, *, width: int) -> list[Line]:
-    """Count the mistakes of a run by kind, the most frequent first; `limit` counts the wrong values without a name."""
-    if not mistakes:
-        return []
-    ordered = sorted(mistakes.items(), key=lambda item: (-item[1], item[0]))
-    names = [f"{count:,} {kind.replace('_', ' ')}" for kind, count in ordered[:_MOST_KINDS]]
-    left = sum(count for _, count in ordered[_MOST_KINDS:])
-    more = f", {left:,} of {plural(len(ordered) - _MOST_KINDS, 'other kind')}" if left else ""
-    first = f"; {limit}" if limit is not None else ""
-    return prose(f"kinds of mistakes: {', '.join(names)}{more}{first}", "plain", indent=0, width=width)
-
-
-def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
-    """List why outputs were not scored, and why cases were broken or not run."""
+def remark_lines(remarks: Mapping[str, Mapping[str, str]], *, width: int, verbosity: int = 0) -> list[Line]:
+    """Name the cases with something to know beside their numbers: the first of each kind, with -v all."""
     lines = []
-    if totals.without_judge:
-        needs = (
-            "1 case is broken because it needs"
-            if totals.without_judge == 1
-            else (f"{totals.without_judge:,} cases are broken because they need")
-        )
-        text = f"{needs} a judge for semantic comparisons and the run has none: {GIVE_A_JUDGE}"
-        lines += prose(text, "warn", indent=0, width=width)
-    if totals.unusable:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in totals.unusable.most_common())
-        lines.append(line(Span("unusable outputs", "head"), ": ", Span(kinds, "bad")))
-    for outcome, title in ((Outcome.BROKEN, "broken"), (Outcome.NOT_RUN, "not run")):
-        reasons = totals.reasons[outcome].most_common()
-        for reason, count in reasons[:_MOST_REASONS]:
-            lines.append(line(Span(title, "head"), ": ", Span(f"{plural(count, 'case')}: {reason}", "warn")))
-        if left := sum(count for _, count in reasons[_MOST_REASONS:]):
-            lines.append(line(Span(title, "head"), ": ", Span(f"{plural(left, 'case')} for other reasons", "warn")))
+    for head in _REMARKS:
+        if cases := remarks.get(head):
+            names = [f"{name} ({text})" for name, text in cases.items()]
+            hint = " (-v shows all)" if verbosity < 1 and len(names) > _MOST_CASES else ""
+            named = listed(names, len(names) if verbosity > 0 else _MOST_CASES)
+            text = f"{head}, in {plural(len(names), 'case')}: {named}{hint}"
+            lines += prose(text, "plain" if head == KNOWN else "warn", indent=0, width=width)
     return lines
 
 
-def known_lines(known: KnownTotals) -> list[Line]:
-    """Count the values that fail as known, and name the known failures that pass now."""
-    lines: list[Line] = []
-    if known.values:
-        count = f"{plural(known.values, 'value')} in {plural(known.cases, 'case')}"
-        lines.append(line(Span("known failures", "head"), f": {count}, not in the verdict"))
-    if known.stale:
-        names = safe_prose(listed(known.stale, _MOST_KNOWN))
-        lines.append(line(Span("known failures that pass now", "warn"), f": {names} (take out of known_failures)"))
+def _kinds_lines(head: str, kinds: Mapping[str, int], style: Style, width: int, note: str = "") -> list[Line]:
+    """Count things by kind, the most frequent first."""
+    ordered = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
+    named = listed([f"{count:,} {kind}" for kind, count in ordered], _MOST_KINDS, "kinds")
+    return prose(f"{head}: {named}{note}", style, indent=0, width=width) if kinds else []
+
+
+def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
+    """List why outputs were not scored, why cases were broken or not run, and what requests could not ask for."""
+    lines = _kinds_lines("unusable outputs", totals.unusable, "bad", width)
+    for title in (str(Outcome.BROKEN), str(Outcome.NOT_RUN), _CHANGED):
+        reasons = totals.reasons[title].most_common()
+        texts = [
+            f"{plural(count, 'case')}: {shorten(reason, _LONGEST_REASON)}" for reason, count in reasons[:_MOST_REASONS]
+        ]
+        left = sum(count for _, count in reasons[_MOST_REASONS:])
+        texts += [f"{plural(left, 'case')} for other reasons"] if left else []
+        for text in texts:
+            lines += prose(f"{title.replace('_', ' ')}: {text}", "warn", indent=0, width=width)
     return lines
 
 
@@ -626,22 +521,6 @@ def origin_lines(totals: RunTotals) -> list[Line]:
     return lines
 
 
-def wrapped_lines(totals: WrappedTotals, *, verbosity: int = 0) -> list[Line]:
-    """Count the outputs whose text is more than their JSON; with -v name their cases."""
-    if not totals.outputs:
-        return []
-    kinds = ", ".join(f"{count:,} {safe_prose(kind)}" for kind, count in totals.kinds.most_common())
-    count = plural(len(totals.outputs), "output")
-    lines = [line(Span("not bare JSON", "head"), ": ", Span(f"{count}: {kinds}", "warn"))]
-    if verbosity < 1:
-        return lines
-    shown = totals.outputs if verbosity >= 2 else totals.outputs[:_MOST_WRAPPED]
-    lines += [line(safe_prose(f"{nodeid}: {text}"), indent=2) for nodeid, text in shown]
-    if len(shown) < len(totals.outputs):
-        lines.append(line(f"and {len(totals.outputs) - len(shown):,} more (-vv shows all)", indent=2))
-    return lines
-
-
 def _break_off_lines(results: Sequence[CaseResult], width: int) -> list[Line]:
     if not any(array.missing for result in results for score in result.scores for array in score.arrays):
         return []
@@ -651,77 +530,20 @@ def _break_off_lines(results: Sequence[CaseResult], width: int) -> list[Line]:
     return list_lines(list_recalls(results), width=width)
 
 
-def order_lines(lists: Mapping[str, int]) -> list[Line]:
-    """Count the lists of values that stand in another order than gold's, and name their places."""
-    if not lists:
-        return []
-    ranked = sorted(lists.items(), key=lambda item: -item[1])
-    named = listed([f"{pattern} ({count:,})" for pattern, count in ranked], _MOST_LISTS, "places")
-    return [line(Span("order", "head"), f": {order_text(sum(lists.values()))}: {safe_prose(named)}")]
-
-
-def rule_lines(totals: RuleTotals, *, width: int, verbosity: int = 0) -> list[Line]:
+def rule_lines(totals: RunTotals, *, width: int, verbosity: int = 0) -> list[Line]:
     """Count the outputs that keep each rule across fields, unless all do; name a rule that was compared nowhere."""
-    if not totals.statuses:
+    rules = totals.rules
+    bad = {name: counts for name, counts in rules.items() if not counts[RuleStatus.HELD] or set(counts) - _KEPT}
+    if not bad and (verbosity < 1 or not rules):
         return []
-    kept = {
-        name: counts for name, counts in totals.statuses.items() if set(counts) <= _KEPT and counts[RuleStatus.HELD]
-    }
-    if len(kept) == len(totals.statuses) and verbosity < 1:
-        return []
-    head = f"{len(kept):,} of {plural(len(totals.statuses), 'rule')} {'holds' if len(kept) == 1 else 'hold'} everywhere"
-    lines = [line(Span("rules", "head"), ": ", Span(head, "good" if len(kept) == len(totals.statuses) else "bad"))]
-    for name, counts in totals.statuses.items():
-        if name in kept and verbosity < 1:
-            continue
-        if not counts.keys() - {RuleStatus.NOT_APPLICABLE}:
-            text = f"applied in none of {plural(counts.total(), 'output')}: nothing was compared"
-        else:
-            text = ", ".join(f"{_RULE_WORDS[status]} {counts[status]:,}" for status in RuleStatus if counts[status])
-            text = f"{text} of {plural(counts.total(), 'output')}"
-        cases = totals.cases[name]
-        where = f" ({listed(cases, _MOST_RULE_CASES)})" if cases else ""
-        lines += prose(f"{name}: {text}{where}", "plain" if name in kept else "warn", indent=2, width=width)
+    kept = len(rules) - len(bad)
+    head = f"rules: {kept:,} of {plural(len(rules), 'rule')} {'holds' if kept == 1 else 'hold'} everywhere"
+    lines = prose(head, "bad" if bad else "good", indent=0, width=width)
+    for name, counts in bad.items():
+        text = ", ".join(f"{word} {counts[status]:,}" for status, word in _RULE_WORDS.items() if counts[status])
+        where = f" ({listed([*cases], _MOST_CASES)})" if (cases := totals.rule_cases[name]) else ""
+        lines += prose(f"{name}: {text} of {plural(counts.total(), 'output')}{where}", "warn", indent=2, width=width)
     return lines
-
-
-def emptiness_lines(totals: EmptinessTotals, *, width: int, verbosity: int = 0) -> list[Line]:
-    """Name the cases most of whose passed fields are empty, and count gold values that nothing reaches, and drafts."""
-    texts = []
-    if totals.passes:
-        named = [f"{nodeid.rpartition('::')[2]} ({count})" for nodeid, count in totals.passes.items()]
-        head = f"{BY_EMPTINESS}, without a value on either side, in {plural(len(named), 'case')}:"
-        texts.append(f"{head} {_all_if_verbose(named, verbosity)}")
-    if totals.uncompared:
-        cases = totals.uncompared
-        places = sum((Counter(places) for places, _ in cases.values()), Counter[str]())
-        total = sum(total for _, total in cases.values())
-        texts.append(f"{uncompared_text(places, total)}, in {plural(len(cases), 'case')}")
-        texts += [f"  {case_id}: {uncompared_text(*of)}" for (_, case_id), of in cases.items() if verbosity > 0]
-    if totals.cannot_fail:
-        count = len(set[tuple[str, str]]().union(*totals.cannot_fail.values()))
-        texts.append(f"{cannot_fail_text([*totals.cannot_fail])}, in {plural(count, 'case')}")
-    if totals.drafts:
-        golds = plural(len(totals.drafts), "case has a gold", "cases have golds")
-        texts.append(f"{golds} that nobody has reviewed (pytest-extract review): no evidence for the regression gate")
-    return [each for text in texts for each in prose(text, "warn", indent=0, width=width)]
-
-
-def adjustment_lines(adjustments: Mapping[str, int], width: int) -> list[Line]:
-    """Say what of the requests was changed for models."""
-    texts = [
-        f"{shorten(text, _LONGEST_ADJUSTMENT)} (in {plural(count, 'case')})" for text, count in adjustments.items()
-    ]
-    left = len(texts) - _MOST_ADJUSTMENTS
-    shown = sorted(texts)[:_MOST_ADJUSTMENTS] + ([f"and {left:,} more changes of requests"] if left > 0 else [])
-    return [each for text in shown for each in prose(text, "warn", indent=0, width=width)]
-
-
-def _judge_lines(judge: Spending) -> list[Line]:
-    if not judge.calls:
-        return []
-    told = f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {judge.cost_text}"
-    return [line(told + (f" ({_unknown_text(judge)} not counted)" if judge.uncounted else ""))]
 
 
 def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, str]]:
@@ -742,10 +564,14 @@ def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, st
     return facts
 
 
-def _money_lines(spent: Spending, reruns: Spending) -> list[Line]:
+def _money_lines(spent: Spending, reruns: Spending, judge: Spending) -> list[Line]:
     facts = spending_facts(spent + reruns, reruns)
     parts = [f"{name}: {value}{f' ({note})' if note else ''}" for name, value, note in facts]
-    return [line("; ".join(parts))] if parts else []
+    lines = [line("; ".join(parts))] if parts else []
+    if judge.calls:
+        told = f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {judge.cost_text}"
+        lines.append(line(told + (f" ({_unknown_text(judge)} not counted)" if judge.uncounted else "")))
+    return lines
 
 
 def _unknown_text(spent: Spending) -> str:
@@ -759,11 +585,11 @@ def _slowest_lines(slow: Sequence[tuple[float, str]], width: int) -> list[Line]:
     return prose(f"slowest: {cases}", "plain", indent=0, width=width)
 
 
-_SHOWN_STYLE: Final[dict[Shown | None, Style]] = {
-    Shown.HOLDS: "good",
-    Shown.MISSED: "bad",
-    Shown.UNDECIDED: "warn",
-    None: "plain",
+_VERDICTS: Final[Mapping[Shown | None, tuple[str, Style]]] = {
+    Shown.HOLDS: ("holds", "good"),
+    Shown.MISSED: ("misses", "bad"),
+    Shown.UNDECIDED: ("has too few cases to show", "warn"),
+    None: ("", "plain"),
 }
 _MOST_PATTERNS: Final = 5
 
@@ -775,20 +601,14 @@ def auto_accept_text(decision: AutoAcceptDecision) -> str:
     head = f"{variant}auto-accept at confidence {decision.rule.text}"
     if not counts.accepted:
         return f"{head}: no value reaches it, so nothing is shown"
-    right = counts.accepted - counts.wrong
-    share = (
-        f"{number_text(right)} of {number_text(counts.accepted)} accepted values right ({share_text(counts.precision)})"
+    asked = f" {_VERDICTS[decision.shown][0]} {share_text(precision)}" if precision is not None else ""
+    text = (
+        f"{head}{asked}: {number_text(counts.accepted - counts.wrong)} of {number_text(counts.accepted)} accepted "
+        f"values right ({share_text(counts.precision)}), at least {share_text(decision.counts.lowest, down=True)} by "
+        f"case ({CONFIDENCE * 100:g} % sure); coverage {percent(counts.coverage)}, {plural(cases, 'case')}"
     )
-    where = f"coverage {percent(counts.coverage)}, {plural(cases, 'case')}"
-    shown = f"at least {share_text(decision.counts.lowest, down=True)} by case ({CONFIDENCE * 100:g} % sure)"
-    if precision is None:
-        return f"{head}: {share}, {shown}; {where}"
-    asked = share_text(precision)
-    if decision.shown is Shown.HOLDS:
-        return f"{head} holds {asked}: {share}, {shown}; {where}"
-    if decision.shown is Shown.MISSED:
-        return f"{head} misses {asked}: {share}; {where}"
-    text = f"{head}: too few cases to show {asked}: {share}, {shown}; {where}"
+    if precision is None or decision.shown is not Shown.UNDECIDED:
+        return text
     needed = decision.counts.needed(precision)
     if needed is not None and needed > cases:
         return f"{text}; about {needed:,} cases without a wrong value would show it"
@@ -807,7 +627,7 @@ def auto_accept_lines(decisions: Sequence[AutoAcceptDecision], *, width: int) ->
     """Write a sentence a decision, and the fields of accepted values that are wrong."""
     lines: list[Line] = []
     for decision in decisions:
-        lines += prose(auto_accept_text(decision), _SHOWN_STYLE[decision.shown], indent=0, width=width)
+        lines += prose(auto_accept_text(decision), _VERDICTS[decision.shown][1], indent=0, width=width)
         if decision.wrong:
             wrong = [f"{safe_prose(pattern)} {count:,}" for pattern, count in decision.wrong.most_common()]
             lines.append(line(Span(f"accepted and wrong: {listed(wrong, _MOST_PATTERNS, 'fields')}"), indent=2))

@@ -62,7 +62,7 @@ def test_a_comparison_that_needs_a_judge_is_an_error_without_one(pytester: pytes
             "BROKEN: *",
             "  no judge for 2 comparisons: a, b",
             "1 case: 1 broken",
-            "1 case is broken because it needs a judge for semantic comparisons and the run has none: give*",
+            "broken: 1 case: no judge for semantic comparisons: give*",
             "BROKEN acme.extract.yaml::acme - no judge for 2 comparisons: a, b",
         ]
     )
@@ -75,12 +75,14 @@ def test_a_missing_judge_is_said_once_a_session(pytester: pytest.Pytester, write
         write_case(f"c{number}", OTHER, schema=SCHEMA, gold=GOLD)
     text = pytester.runpytest(*args, "--extract-report=report.md", "--extract-report=report.html").stdout.str()
     flat = " ".join(text.split())
-    assert "4 cases are broken because they need a judge for semantic comparisons and the run has none" in flat
+    assert "broken: 4 cases: no judge for semantic comparisons" in flat
     assert flat.count("--extract-judge-model=PROVIDER/NAME") == 1
     assert flat.count("--extract-judge=exact or fuzzy") == 1
     markdown = " ".join((pytester.path / "report.md").read_text(encoding="utf-8").split())
-    assert markdown.count("4 cases are broken because they need a judge") == 1
-    assert "4 cases are broken because they need a judge" in (pytester.path / "report.html").read_text(encoding="utf-8")
+    assert markdown.count("broken: 4 cases: no judge for semantic comparisons") == 1
+    assert "broken: 4 cases: no judge for semantic comparisons" in (pytester.path / "report.html").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize(

@@ -283,7 +283,7 @@ def test_new_drafts_a_gold_that_is_not_there(pytester: pytest.Pytester, extracte
     assert gold.read_text(encoding="utf-8") == json.dumps(RIGHT, indent=2) + "\n"
     again = pytester.runpytest("--extract-update-gold=new")
     again.assert_outcomes(passed=1)
-    again.stdout.fnmatch_lines(["1 case has a gold that nobody has reviewed (pytest-extract review): no evidence *"])
+    again.stdout.fnmatch_lines(["golds that nobody has reviewed (pytest-extract review): no evidence *, in 1 case: *"])
 
 
 def _with_confidence(value: Any) -> Any:

@@ -161,7 +161,7 @@ def test_a_rule_that_compares_nothing_is_named(suite):
     result.stdout.fnmatch_lines(
         [
             "rules: 1 of 2 rules holds everywhere",
-            "  start <= end: applied in none of 1 output: nothing was compared",
+            "  start <= end: does not apply in 1 of 1 output",
         ]
     )
     nothing = {"text": "x", "schema": {"type": "object"}, "gold": {}, "thresholds": {"rules_held": 1}}

@@ -7,7 +7,7 @@ from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport
-from pytest_extract.report.summary import totals_of, wrapped_lines
+from pytest_extract.report.summary import remark_lines, totals_of
 from tests.report.runs import GOLD, SCORER, case
 
 
@@ -22,17 +22,15 @@ def results():
         yield case(name, Outcome.PASSED, Attempt(index=0, outcome=Outcome.PASSED, score=score, output=text))
 
 
-def test_they_are_counted_by_kind_and_named_with_v():
+def test_they_are_named_with_their_kinds():
     found = list(results())
-    assert [text_of(line) for line in wrapped_lines(totals_of(found).wrapped)] == [
-        "not bare JSON: 2 outputs: 1 fenced, 1 surrounded by prose"
-    ]
-    named = [text_of(line).strip() for line in wrapped_lines(totals_of(found).wrapped, verbosity=1)][1:]
-    assert named[0] == "cases/all.extract.yaml::fenced: JSON taken from a fenced block"
-    assert not wrapped_lines(totals_of(found[:1]).wrapped)
+    assert [text_of(line) for line in remark_lines(totals_of(found).remarks, width=100)][-1] == (
+        "not bare JSON, in 2 cases: fenced (fenced), prose (surrounded by prose)"
+    )
+    assert not any("JSON" in text_of(line) for line in remark_lines(totals_of(found[:1]).remarks, width=100))
 
 
 def test_each_report_says_so():
     run = RunReport(results=list(results()))
     for text in (page(run), markdown(run)):
-        assert "2 outputs: 1 fenced, 1 surrounded by prose" in text
+        assert "fenced (fenced), prose (surrounded by prose)" in text

@@ -277,7 +277,7 @@ def _facts(result: CaseResult) -> list[Json]:
     if result.complexity:
         facts.append(("complexity", result.complexity))
     if (empty := mostly_empty(result)) is not None:
-        facts.append((BY_EMPTINESS, str(empty)))
+        facts.append((BY_EMPTINESS, empty))
     if result.uncompared:
         facts.append(("note", uncompared_text(*uncompared_places(result))))
     facts += [(name, tag_text(result.tags, name)) for name in result.tags]

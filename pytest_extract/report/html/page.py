@@ -73,16 +73,15 @@ from pytest_extract.report.summary import (
     MEASURES,
     RunTotals,
     VariantTotals,
-    adjustment_lines,
     auto_accept_lines,
     failure_lines,
     measure_text,
+    remark_lines,
     spending_facts,
     summary_lines,
     variant_table,
     worst_fields_table,
     worst_patterns,
-    wrapped_lines,
 )
 from pytest_extract.report.values import show
 
@@ -337,7 +336,7 @@ def _ranking(run: RunReport) -> Parts:
 def _more(run: RunReport) -> Parts:
     """Return what the repeats show, and further notes of the run."""
     repeats = repeat_lines(run.results) if run.totals.repeated else []
-    notes = [*wrapped_lines(run.totals.wrapped), *adjustment_lines(run.totals.adjustments, _LINE_WIDTH)]
+    notes = remark_lines(run.totals.remarks, width=_LINE_WIDTH)
     told = [text_of(line).strip() for line in (*notes, *run.lines)]
     return [*_pre(repeats), *([("list", told)] if told else [])]
 

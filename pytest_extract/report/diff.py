@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress
-from operator import not_
 from typing import Final
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
@@ -28,14 +26,12 @@ from pytest_extract.report.lines import (
     Line,
     Span,
     Style,
-    left_part,
     line,
     listed,
     padded,
     plural,
     prose,
     render_error,
-    safe,
     safe_prose,
     score_number,
     shorten,
@@ -44,7 +40,7 @@ from pytest_extract.report.lines import (
     titled,
     wrap_spans,
 )
-from pytest_extract.report.summary import BY_EMPTINESS, NO_VALUES, emptiness_text, order_text, uncompared_places
+from pytest_extract.report.summary import BY_EMPTINESS, emptiness_text, order_text, uncompared_places
 from pytest_extract.report.values import (
     WHOLE,
     container_difference,
@@ -164,8 +160,8 @@ def score_lines(
 ) -> list[Line]:
     """Show a score: its failure, failed gates, failing fields, counts.
 
-    `breaches` are the bounds that the score misses: failing fields that count toward none of them stand last, under a
-    heading that says so. `unjudged`: show the comparisons for which there is no judge, too.
+    `breaches` are the bounds that the score misses: failing fields of their places stand first. `unjudged`: show the
+    comparisons for which there is no judge, too.
     """
     if score.failure is not None and not score.readable:
         return output_lines(score.failure, None if options.brief else output, options.width)
@@ -180,24 +176,21 @@ def score_lines(
     bad = findings_of(counted, folded=options.verbosity < 2, mistakes=score.mistakes)
     if not unjudged:
         bad = [finding for finding in bad if finding.result.reason != NO_JUDGE]
-    rest: list[Finding] = []
     if bad and breaches and score.gates.structural:
         failed = [field for field in results_without(score, known)[0] if not field.passed and field.status in WRONG]
-        if (counting := _places_of(breaches, failed)) is not None:
-            decisive = _are_decisive(bad, counting)
-            bad, rest = [*compress(bad, decisive)], [*compress(bad, map(not_, decisive))]
         if any(breach.what == "pass_rate" for breach in breaches):
             lines += _failed_fields(failed, counted, options.width)
+        bad = _decisive_first(bad, breaches, failed)
     if options.brief:
-        return _brief_lines([*bad, *rest], score, options)
-    lines += _finding_table(bad, rest, options, places or {})
+        return _brief_lines(bad, score, options)
+    lines += _finding_table(bad, options, places or {})
     limit = NamingLimit.of(score)
     if limit is not None:
         lines += prose(str(limit), "dim", indent=2, width=options.width)
     return [*lines, *prose(counts_text(counted, excused, score, known), "dim", indent=2, width=options.width)]
 
 
-_ARROW: Final = " → "
+_ARROW: Final = Span(" → ")
 _LEAST_BRIEF: Final = 24
 """Columns that a path leaves to the values."""
 
@@ -223,37 +216,26 @@ def _more_fields(left: Sequence[Finding], hint: str, width: int) -> list[Line]:
 
 
 def _brief_values(finding: Finding, room: int) -> Line:
-    """Write what is wrong in at most `room` columns: a note, or both values and the mistake, by its name if need be."""
+    """Write what is wrong in at most `room` columns: a note, or both values, and the mistake if half is left."""
     item = finding.result
+    said = safe_prose(finding.note or mistake_text(finding))
     if item.status is Status.JUDGE_ERROR:
         return (Span(shorten(safe_prose(f"not decided: {item.reason or ''}"), room), "warn"),)
-    said = safe_prose(finding.note or mistake_text(finding))
     if finding.note or (item.gold is MISSING and item.extracted is MISSING):
         return (Span(shorten(said, room), "mark"),)
-    name = finding.mistake.kind.replace("_", " ") if said and finding.mistake is not None else ""
-    sides, left = _brief_sides(item, room), room
-    for text in dict.fromkeys((said, name)):
-        left = room - text_width(text) - len(_GAP.text) if text else room
-        sides = _brief_sides(item, left)
-        if text_width(text_of(sides)) <= left:
-            return (*sides, _GAP, Span(text, "mark")) if text else sides
-    gold, arrow, extracted = sides
-    first = min(text_width(gold.text), max(left - len(_ARROW) - text_width(extracted.text), (left - len(_ARROW)) // 2))
-    last = left - len(_ARROW) - first
-    sides = (Span(shorten(gold.text, first), "good"), arrow, Span(shorten(extracted.text, last), "bad"))
-    return (*sides, _GAP, Span(name, "mark")) if name else sides
-
-
-def _brief_sides(item: FieldResult, room: int) -> Line:
-    """Write both values, or where they differ if only that fits into `room` columns."""
+    left = room - text_width(said) - len(_GAP.text)
+    if not said or left < room // 2:
+        said, left = "", room
+    half = (left - len(_ARROW.text)) // 2
     gold, extracted = (
         NOTHING if value is MISSING else show(value, max(room, _LEAST_BRIEF)) for value in (item.gold, item.extracted)
     )
-    if text_width(gold) + len(_ARROW) + text_width(extracted) > room > 0 and item.status is Status.MISMATCH:
-        marked = value_difference(item.gold, item.extracted, room)
-        if marked and text_width(text_of(marked)) <= room:
-            return marked
-    return (Span(gold, "good"), Span(_ARROW), Span(extracted, "bad"))
+    sides: Line = (Span(gold, "good"), _ARROW, Span(extracted, "bad"))
+    if text_width(text_of(sides)) > left:
+        sides = value_difference(item.gold, item.extracted, left) if item.status is Status.MISMATCH else ()
+        if not sides or text_width(text_of(sides)) > left:
+            sides = (Span(shorten(gold, half), "good"), _ARROW, Span(shorten(extracted, half), "bad"))
+    return (*sides, _GAP, Span(said, "mark")) if said else sides
 
 
 _MOST_FIELDS: Final = 5
@@ -275,49 +257,30 @@ def _failed_fields(failed: Sequence[FieldResult], counted: Sequence[FieldResult]
 
 
 _OF_A_PLACE: Final = frozenset({"fields", "absent", "known_failures"})
-_UNCOUNTED: Final = "wrong, but counted toward no missed bound:"
+"""Kinds of bounds that hold of a place, which they name behind a point."""
 
 
-def _places_of(breaches: Sequence[Breach], failed: Sequence[FieldResult]) -> list[str] | None:
-    """Return the places whose values count toward the missed bounds; None if all values do.
+def _decisive_first(
+    findings: Sequence[Finding], breaches: Sequence[Breach], failed: Sequence[FieldResult]
+) -> list[Finding]:
+    """Put first what no judge decided, and what stands at the place of a missed bound (`pass_rate`: a failed field)."""
+    bounds = [breach.what.partition(".") for breach in breaches]
+    places = {place for kind, _, place in bounds if kind in _OF_A_PLACE}
+    if any(kind == "pass_rate" for kind, _, _ in bounds):
+        places.update(str(field.path) for field in failed)
 
-    Toward `pass_rate` count the values of failed fields; toward the bound of a place, the values there; toward cost,
-    time and rules none; toward any other measure all.
-    """
-    places: list[str] = []
-    for breach in breaches:
-        kind, _, place = breach.what.partition(".")
-        if place and kind in _OF_A_PLACE:
-            places.append(place)
-        elif breach.what == "pass_rate":
-            places += [str(field.path) for field in failed]
-        elif kind not in NO_VALUES:
-            return None
-    return places
-
-
-def _are_decisive(findings: Sequence[Finding], places: Sequence[str]) -> list[bool]:
-    """Whether each finding stands at one of some places, inside or around it; what no judge decided breaks a case."""
-    inside, around = frozenset(places), {each for place in places for each in places_around(place)}
-    return [
-        finding.result.status is Status.JUDGE_ERROR
-        or any(
-            name in around or not inside.isdisjoint(places_around(name))
-            for path in finding.paths
-            for name in (str(path), pattern_of(path))
+    def is_decisive(finding: Finding) -> bool:
+        names = (name for path in finding.paths for name in (str(path), pattern_of(path)))
+        return finding.result.status is Status.JUDGE_ERROR or any(
+            not places.isdisjoint(places_around(name)) for name in names
         )
-        for finding in findings
-    ]
+
+    return sorted(findings, key=is_decisive, reverse=True)
 
 
-def _finding_table(
-    bad: Sequence[Finding], rest: Sequence[Finding], options: DiffOptions, places: Mapping[str, str]
-) -> list[Line]:
-    """Show failing fields; those of `rest` under a heading. All have the same columns: path, metric, status.
-
-    Where three columns are too wide, the metric is the last note.
-    """
-    shown = [*bad, *rest][: options.most]
+def _finding_table(bad: Sequence[Finding], options: DiffOptions, places: Mapping[str, str]) -> list[Line]:
+    """Show failing fields in columns: path, metric, status; where three are too wide, the metric is the last note."""
+    shown = bad[: options.most]
     paths = [safe_prose(str(item.result.path)) for item in shown]
     labels = [safe_prose(metric_label(item.result)) for item in shown]
     status = max((len(item.result.status) for item in shown), default=0)
@@ -327,9 +290,7 @@ def _finding_table(
     if path + metric > room:
         path, metric = min(path, room), 0
     lines: list[Line] = []
-    for index, (item, name, label) in enumerate(zip(shown, paths, labels, strict=True)):
-        if index == len(bad):
-            lines.append(line(Span(_UNCOUNTED, "head"), indent=2))
+    for item, name, label in zip(shown, paths, labels, strict=True):
         head = [_GAP, Span(padded(name, path), "head")]
         if text_width(name) > path:  # it is shown whole, on lines of its own
             lines += prose(name, "head", indent=2, width=options.width)
@@ -345,7 +306,7 @@ def _finding_table(
         if (place := places.get(str(item.result.path))) is not None:
             lines += prose(place, "dim", indent=_BELOW, width=options.width)
     hint = "-vv shows all" if options.verbosity > 0 else "-v shows more, -vv all"
-    return lines + _more_fields([*bad, *rest][len(shown) :], hint, options.width)
+    return lines + _more_fields(bad[len(shown) :], hint, options.width)
 
 
 def _flow(head: Sequence[Span], groups: Sequence[Sequence[Line]], width: int) -> list[Line]:
@@ -498,12 +459,10 @@ def counts_text(
 
 
 _MOST_REORDERED: Final = 3
-_CONTEXT: Final = 2
-"""Lines of the output that are shown before the line of the failure."""
 
 
 def output_lines(failure: Failure, output: object, width: int) -> list[Line]:
-    """Show why an output could not be scored, and the output around the line and column, with a caret."""
+    """Show why an output could not be scored, and the output, of a long one the part around the line and column."""
     place = "" if failure.path is None else f" at {safe_prose(str(failure.path))}"
     if failure.line:
         place = f" at line {failure.line}, column {failure.column}"
@@ -512,23 +471,7 @@ def output_lines(failure: Failure, output: object, width: int) -> list[Line]:
         return head if output is None else [*head, line("output: ", show(output, width - 12), indent=2)]
     if output.strip() in failure.message:  # the message quotes the whole output, or there is none
         return head
-    if not failure.line:
-        return [*head, line(f"output ({plural(len(output), 'character')}): ", show(output, width - 32), indent=2)]
-    return [*head, *_output_excerpt(output, failure.line, failure.column or 1, width)]
-
-
-def _output_excerpt(output: str, row: int, column: int, width: int) -> list[Line]:
-    texts = output.split("\n")
-    row = min(row, len(texts))
-    room = max(width - 12, 1)
-    whole = texts[row - 1][: max(column - 1, 0)]
-    before = whole[-room:]
-    while before and text_width(safe(before)) >= room * 2 // 3:
-        before = before[1:]
-    left = len(whole) - len(before)
-    lines: list[Line] = []
-    for index in range(max(row - 1 - _CONTEXT, 0), row):
-        piece = left_part(safe(texts[index][left : left + room]), room)
-        lines.append(line(Span(f"{index + 1:>4} | ", "dim"), piece, indent=2))
-    caret = " " * text_width(safe(before))
-    return [*lines, line(Span(f"{'':>4} | ", "dim"), caret, Span("^", "mark"), indent=2)]
+    rows = output.split("\n")[: (failure.line or 1) - 1]
+    at = sum(len(row) + 1 for row in rows) + (failure.column or 1) - 1
+    head.append(line(f"output ({plural(len(output), 'character')}): ", show(output, width - 32, at=at), indent=2))
+    return head

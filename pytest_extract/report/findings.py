@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult
@@ -83,7 +84,7 @@ def findings_of(
         results = [result for result in results if result.path not in explained or result.status not in FAILED]
     findings = fold_failures(results) if folded else map(Finding, failed)
     named = _with_mistakes([*by_mistake, *findings], mistakes)
-    worst = _note_similar_values(sorted(named, key=lambda each: (each.result.score, -each.result.weight)))
+    worst = sorted(named, key=lambda each: (each.result.score, -each.result.weight))
     return _join_rows(worst) if folded else worst
 
 
@@ -98,27 +99,25 @@ def _folded_mistakes(failed: Sequence[FieldResult], mistakes: Sequence[NamedMist
     for mistake in mistakes:
         results = [by_path[path] for path in mistake.paths if path in by_path]
         if len(results) > 1 and (mistake.kind in _FOLDED_KINDS or _MOVED_ROWS in mistake.text):
-            head = results[0]._replace(
-                path=_common_place([result.path for result in results]),
-                metric=mistake.kind.replace("_", " "),
-                params={},
-                status=Status.MISMATCH,
-                gold=MISSING,
-                extracted=MISSING,
-                reason=None,
-                matched=None,
-                score=min(result.score for result in results),
-                weight=max(result.weight for result in results),
-            )
-            yield Finding(head, "", len(results), mistake._replace(paths=tuple(result.path for result in results)))
+            steps = zip(*(result.path for result in results), strict=False)
+            place = tuple(step[0] for step in takewhile(lambda step: len({*step}) == 1, steps))
+            whole = _whole(results, place, mistake.kind.replace("_", " "))._replace(status=Status.MISMATCH)
+            yield Finding(whole, "", len(results), mistake._replace(paths=tuple(result.path for result in results)))
 
 
-def _common_place(paths: Sequence[FieldPath]) -> FieldPath:
-    """Return the innermost container of several places."""
-    size = min(map(len, paths))
-    while size and any(path[:size] != paths[0][:size] for path in paths):
-        size -= 1
-    return FieldPath(paths[0][:size])
+def _whole(results: Sequence[FieldResult], place: Path, what: str) -> FieldResult:
+    """Return one result for several: `what` they are together, at a place, with their lowest score, without values."""
+    return results[0]._replace(
+        path=FieldPath(place),
+        metric=what,
+        params={},
+        gold=MISSING,
+        extracted=MISSING,
+        reason=None,
+        matched=None,
+        score=min(result.score for result in results),
+        weight=max(result.weight for result in results),
+    )
 
 
 def _with_mistakes(findings: Sequence[Finding], mistakes: Sequence[NamedMistake]) -> list[Finding]:
@@ -153,18 +152,12 @@ def _join_rows(findings: Sequence[Finding]) -> list[Finding]:
 
 def _follows(run: Sequence[Finding], finding: Finding) -> bool:
     before, result = run[-1].result, finding.result
-    one, other = before.path[-1:], result.path[-1:]
-    return (
-        result.status in _ONE_SIDED
-        and (result.status, result.metric) == (before.status, before.metric)
-        and result.path[:-1] == before.path[:-1]
-        and isinstance(one[0], int)
-        and isinstance(other[0], int)
-        and other[0] - one[0] == (1 if other[0] >= 0 else -1)
-        and not finding.note.startswith(_SIMILAR)
-        and not run[0].note.startswith(_SIMILAR)
-        and mistake_text(finding) in ("", mistake_text(run[0]))
-    )
+    kind = (result.status, result.metric, result.path[:-1])
+    if result.status not in _ONE_SIDED or kind != (before.status, before.metric, before.path[:-1]):
+        return False
+    one, other = before.path[-1], result.path[-1]
+    next_to = isinstance(one, int) and isinstance(other, int) and abs(other - one) == 1
+    return next_to and mistake_text(finding) in ("", mistake_text(run[0]))
 
 
 def _joined(run: Sequence[Finding]) -> Finding:
@@ -306,17 +299,9 @@ def _one_sided_finding(place: Path, members: Sequence[FieldResult]) -> Finding |
         if len(value) == 1:
             return None  # the finding of its only row says the same, with the index
         count = plural(len(value), "row" if isinstance(value[0], dict | list) else "value")
-    matched = first.matched
-    result = first._replace(
-        path=FieldPath(place),
-        metric=kind,
-        params={},
-        gold=value if missing else MISSING,
-        extracted=MISSING if missing else value,
-        reason=None,
-        matched=None if matched is None or len(matched) < len(place) else FieldPath(matched[: len(place)]),
-        weight=max(result.weight for result in members),
-    )
+    result = _whole(members, place, kind)._replace(**{"gold" if missing else "extracted": value})
+    if first.matched is not None and len(first.matched) >= len(place):
+        result = result._replace(matched=FieldPath(first.matched[: len(place)]))
     note = f"{f'whole {kind} missing' if missing else f'invented {kind}'}, {count}"
     return Finding(result, note, len(members))
 
@@ -358,16 +343,7 @@ def _reordered_rows(array: Path, rows: Mapping[int, Members]) -> Folded:
         return {}
     wrong = [result for row in stands_at for _, result in bad[row] if result.status is not Status.MATCH]
     places = listed([f"{row} at {at}" for row, at in sorted(stands_at.items())], _MOST_LISTED)
-    whole = wrong[0]._replace(
-        path=FieldPath(array),
-        metric="order",
-        params={},
-        gold=MISSING,
-        extracted=MISSING,
-        reason=None,
-        score=min(result.score for result in wrong),
-        weight=max(result.weight for result in wrong),
-    )
+    whole = _whole(wrong, array, "order")
     first, *others = ((*array, row) for row in stands_at)
     note = f"{len(stands_at)} rows in another order: {places}"
     return {first: Finding(whole, note, len(wrong)), **dict.fromkeys(others)}
@@ -375,45 +351,6 @@ def _reordered_rows(array: Path, rows: Mapping[int, Members]) -> Folded:
 
 def _row_content(values: Iterable[tuple[Path, Json]]) -> str:
     return json.dumps({path_text(path): value for path, value in values}, sort_keys=True, default=repr)
-
-
-_SIMILAR: Final = "much like "
-_SIMILAR_FROM: Final = 0.6
-_MOST_INVENTED: Final = 100
-"""Invented texts of one field with which each missing one is compared; with more the notes are left out."""
-_SIMILAR_WIDTH: Final = 40
-
-
-def _note_similar_values(findings: Sequence[Finding]) -> list[Finding]:
-    """Note at each missing text of a list the invented text of the list that is most similar.
-
-    Alignment pairs rows by their scores. Texts that differ may score 0, and then stay unpaired.
-    """
-    invented: dict[str, list[FieldResult]] = defaultdict(list)
-    for item, *_ in findings:
-        if item.status is Status.HALLUCINATION and isinstance(item.extracted, str) and "[]" in item.pattern:
-            invented[item.pattern].append(item)
-    return (
-        [_with_similar_value(finding, invented[finding.result.pattern]) for finding in findings]
-        if invented
-        else [*findings]
-    )
-
-
-def _with_similar_value(finding: Finding, invented: Sequence[FieldResult]) -> Finding:
-    item = finding.result
-    if item.status is not Status.OMISSION or not isinstance(item.gold, str) or len(invented) > _MOST_INVENTED:
-        return finding
-    from rapidfuzz import process
-    from rapidfuzz.distance import Indel
-
-    texts = [str(other.extracted) for other in invented]
-    best = process.extractOne(item.gold, texts, scorer=Indel.normalized_similarity, score_cutoff=_SIMILAR_FROM)
-    if best is None or finding.note:
-        return finding
-    text, _, index = best
-    place = invented[index].matched or invented[index].path
-    return finding._replace(note=f"{_SIMILAR}{show(text, _SIMILAR_WIDTH)}, invented at {place}")
 
 
 MOST_LISTED: Final = 3

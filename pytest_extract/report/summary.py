@@ -53,9 +53,9 @@ def reason_of(result: CaseResult) -> str:
     return bounds or result.why or str(result.outcome).replace("_", " ")
 
 
-NO_VALUES: Final = frozenset({"max_cost_usd", "max_latency_s", "rules", "rules_held"})
-"""Kinds of bounds toward which no value counts."""
-_BESIDE_FIELDS: Final = NO_VALUES | {"grounded", "gold", "known_failures"}
+_BESIDE_FIELDS: Final = frozenset(
+    {"max_cost_usd", "max_latency_s", "rules", "rules_held", "grounded", "gold", "known_failures"}
+)
 """Kinds of bounds that an output can miss in which every field is right."""
 
 

@@ -177,17 +177,9 @@ class CharacterRun(NamedTuple):
 
 def first_difference(gold: str, extracted: str) -> int:
     """Return the index of the first difference, or the length of the shorter text if the other begins with it."""
-    size = min(len(gold), len(extracted))
-    if gold[:size] == extracted[:size]:
-        return size
-    low, high = 0, size  # equal up to `low`, no longer up to `high`; slices compare at the speed of memory
-    while high - low > 1:
-        middle = (low + high) // 2
-        if gold[low:middle] == extracted[low:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
+    from rapidfuzz.distance import Prefix
+
+    return Prefix.similarity(gold, extracted)
 
 
 class TextDiff(NamedTuple):
@@ -222,9 +214,10 @@ def _word_length(part: re.Pattern[str], text: str) -> int:
 
 def _common_ends(gold: str, extracted: str) -> tuple[int, int]:
     """Return the length of the common beginning, and of the common end of the rest."""
+    from rapidfuzz.distance import Postfix
+
     start = first_difference(gold, extracted)
-    size = min(len(gold), len(extracted)) - start
-    return start, first_difference(gold[len(gold) - size :][::-1], extracted[len(extracted) - size :][::-1])
+    return start, Postfix.similarity(gold[start:], extracted[start:])
 
 
 def _character_runs(gold: str, extracted: str) -> list[CharacterRun]:

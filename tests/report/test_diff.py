@@ -254,7 +254,7 @@ def test_tb_short_has_a_line_for_each_field() -> None:
     ]
 
 
-def test_tb_short_names_a_mistake_by_its_kind_where_its_text_does_not_fit() -> None:
+def test_tb_short_leaves_out_a_mistake_whose_text_does_not_fit() -> None:
     spelled = NamedMistake("diacritics", (FieldPath.parse("name"),), "letters with diacritics are written as others")
     cut = NamedMistake("truncated", (FieldPath.parse("iban"),), "cut after 19 of 22 characters")
     one = score(
@@ -263,12 +263,11 @@ def test_tb_short_names_a_mistake_by_its_kind_where_its_text_does_not_fit() -> N
         mistakes=(spelled, cut),
     )
     assert told(one, width=80, brief=True) == [
-        "  name  M[ü→ue]ller & S[ö→oe]hne Maschinenbau GmbH  diacritics",
+        "  name  M[ü→ue]ller & S[ö→oe]hne Maschinenbau GmbH",
         "  iban  DE89370400440532013[-000]  cut after 19 of 22 characters",
     ]
     narrow = told(one, width=44, brief=True)
     assert all(len(each) <= 44 for each in narrow)
-    assert [each.split()[-1] for each in narrow] == ["diacritics", "truncated"]
 
 
 def test_a_field_that_fails_alone_is_shown() -> None:
@@ -353,23 +352,11 @@ def test_places_stand_below_their_field() -> None:
     assert lines[1].strip() == "gold at line 3, column 2"
 
 
-@pytest.mark.parametrize("times", [1, 100])
-def test_the_caret_stands_below_the_place_after_wide_and_escaped_characters(times: int) -> None:
-    before = '{"a": "' + "日本😀\x00" * times + '", "b": '
-    failure = Failure(kind=FailureKind.MALFORMED_JSON, message="x", line=1, column=len(before) + 1)
-    *_, shown, caret = told(score(failure=failure), output=before + "tru" + "語" * 90, width=80)
-    assert text_width(caret) - 1 == text_width(shown[: shown.index("tru")])
-    assert text_width(shown) <= 80
-
-
 def test_an_unusable_output_is_shown_around_the_place() -> None:
     failure = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma before }", line=3, column=9)
     assert told(score(failure=failure), output='{\n "a": 1,\n "b": 22,\n}') == [
         "  trailing_comma at line 3, column 9: a comma before }",
-        "     1 | {",
-        '     2 |  "a": 1,',
-        '     3 |  "b": 22,',
-        "       |         ^",
+        r'  output (22 characters): "{\n "a": 1,\n "b": 22,\n}"',
     ]
 
 
@@ -385,11 +372,12 @@ def test_an_unusable_output_without_a_place_is_shown(output: object, line: str) 
     assert told(score(failure=failure), output=output) == ["  no_json: no JSON", line]
 
 
-def test_an_excerpt_of_one_endless_line_stays_in_the_window() -> None:
-    failure = Failure(kind=FailureKind.MALFORMED_JSON, message="bad", line=1, column=5_000)
-    lines = told(score(failure=failure), output="x" * 10_000, width=80)
+def test_of_a_long_unusable_output_the_part_around_the_place_is_shown() -> None:
+    failure = Failure(kind=FailureKind.MALFORMED_JSON, message="bad", line=3, column=5_001)
+    output = "a\nb\n" + "x" * 5_000 + "here" + "y" * 5_000
+    lines = told(score(failure=failure), output=output, width=80)
+    assert "xhere" in lines[-1]
     assert max(map(len, lines)) <= 80
-    assert lines[-1].endswith("^")
 
 
 def result(*attempts: Attempt, **keys: Any) -> CaseResult:
@@ -484,12 +472,11 @@ def breaches(*names: str) -> list[Breach]:
 
 ITEMS = (leaf("items[0].price", 1, 2), leaf("items[1].price", 3, 4), leaf("note", "x", "y"), leaf("total", 1, 1))
 FIELDS = (leaf("items", [1], [2]), leaf("note", "x", "y", passed=True), leaf("total", 1, 1))
-UNCOUNTED = "wrong, but counted toward no missed bound:"
 
 
 def shown_paths(*missed: str) -> list[str]:
     lines = squeezed(told(score(*ITEMS, fields=FIELDS), breaches=breaches(*missed)))
-    return [each if each == UNCOUNTED else each.split()[0] for each in lines if "failed field" not in each][:-1]
+    return [each.split()[0] for each in lines if "failed field" not in each][:-1]
 
 
 @pytest.mark.parametrize(
@@ -510,7 +497,7 @@ def shown_paths(*missed: str) -> list[str]:
 def test_values_that_count_toward_no_missed_bound_stand_last(
     missed: list[str], counted: list[str], rest: list[str]
 ) -> None:
-    assert shown_paths(*missed) == [*counted, *([UNCOUNTED, *rest] if rest else [])]
+    assert shown_paths(*missed) == [*counted, *rest]
 
 
 def test_fields_told_in_one_line_count_by_their_own_places() -> None:
@@ -521,11 +508,10 @@ def test_fields_told_in_one_line_count_by_their_own_places() -> None:
         *(leaf(name, values[name], swapped[name]) for name in values),
         mistakes=tuple(named("swapped_fields", f"{pair[0]} and {pair[1]} are swapped", *pair) for pair in names),
     )
-    lines = squeezed(told(one, breaches=breaches("fields.buyer")))
-    assert lines[:3] == [
-        "$ swapped fields mismatch buyer and seller are swapped",
-        UNCOUNTED,
+    lines = squeezed(told(one, breaches=breaches("fields.town")))
+    assert lines[:2] == [
         "$ swapped fields mismatch city and town are swapped",
+        "$ swapped fields mismatch buyer and seller are swapped",
     ]
 
 
@@ -536,11 +522,6 @@ def test_many_failed_fields_take_time_that_grows_with_their_number() -> None:
         return cpu_seconds(lambda: told(one, breaches=breaches("pass_rate")))
 
     assert seconds(1_600) < 25 * seconds(200)  # 64 times as long where each finding asks each failed field
-
-
-def test_a_missing_row_counts_toward_the_bound_of_its_columns() -> None:
-    rows = (leaf("items[2].p", 1), leaf("items[2].q", "a"))
-    assert UNCOUNTED not in squeezed(told(score(*rows), breaches=breaches("fields.items[].p")))
 
 
 def test_failed_fields_are_named_with_their_wrong_values() -> None:

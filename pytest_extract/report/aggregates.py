@@ -29,7 +29,7 @@ from pytest_extract.core.aggregate.published import (
     sob_summary,
 )
 from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, Standing
-from pytest_extract.core.case_result import CaseResult, Outcome, Spending
+from pytest_extract.core.case_result import Outcome, Spending
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures.fields import FieldCounts
 from pytest_extract.core.values import Json, nearly
@@ -62,20 +62,19 @@ from pytest_extract.report.slices import (
 from pytest_extract.report.summary import VariantTotals, remark_lines, share_text, totals_of
 
 MOST_FIELDS: Final = 20
-MOST_CASES: Final = 20
 _LISTS_ALL: Final = "; -v lists all"
 _POOLED: Final = "ExtractBench: fields passed, over all outputs; all fields of an invalid output count as failed"
 _SOB: Final = (
     "SOB's columns and rank: complexity-weighted means; overall: their mean times the share of cases with a score"
 )
 _MOST_TIED: Final = 4
-_SHAPE: Final = ("fields", "breadth", "depth", "arrays", "array_items", "values")
 
 
 def variant_report_lines(run: RunAggregate, standing: Standing, *, width: int = 100, verbosity: int = 0) -> list[Line]:
-    """Show the aggregates of one variant; with a verbosity, every field pattern and every case."""
+    """Show the aggregates of one variant; with a verbosity, every field pattern."""
     fields = _pattern_table(run.fields).first(None if verbosity else MOST_FIELDS, "field", _LISTS_ALL)
-    cases = _complexity_table(standing.results).first(None if verbosity else MOST_CASES, "case", _LISTS_ALL)
+    classes = Counter(result.complexity for result in standing.results if result.shape)
+    counts = ", ".join(f"{classes[name]:,} {name}" for name in WEIGHTS if classes[name])
     parts = (
         [_variant_heading(run, standing)],
         _measure_table(run).lines(width) if run.measures else [],
@@ -84,7 +83,7 @@ def variant_report_lines(run: RunAggregate, standing: Standing, *, width: int = 
         _extract_bench_table(run.rates).lines(width) if run.rates.documents else [],
         _sob_lines(run, standing, width),
         _deepjson_table(run).lines(width) if run.by_depth else [],
-        cases.lines(width) if cases.rows else [],
+        [line(Span(f"complexity of the cases: {counts}", "head"))] if counts else [],
     )
     return join_blocks(filter(None, parts))
 
@@ -152,24 +151,6 @@ def _deepjson_table(run: RunAggregate) -> Table:
     names = {"medium": "3-4 (medium)", "hard": "5+ (hard)", "all": "all"}
     rows = [(names[level], *(score_number(means[name]) for name in DEEPJSON)) for level, means in run.by_depth.items()]
     return Table(("depth", *DEEPJSON), rows, "DeepJSONEval: by depth of nesting")
-
-
-def _complexity_table(results: Sequence[CaseResult]) -> Table:
-    """Show the shapes of cases, named by their id, and by file and id where two files have the same id."""
-    shaped = [result for result in results if result.shape]
-    classes = Counter(result.complexity for result in shaped)
-    ids = Counter(result.case_id for result in shaped)
-    rows = [
-        (
-            each.case_id if ids[each.case_id] == 1 else f"{each.file}::{each.case_id}",
-            each.complexity or "",
-            *(f"{each.shape.get(part, 0):,}" for part in _SHAPE),
-        )
-        for each in shaped
-    ]
-    heads = ("case", "class", *(name.replace("_", " ") for name in _SHAPE))
-    counts = ", ".join(f"{classes[name]:,} {name}" for name in WEIGHTS if classes[name])
-    return Table(heads, rows, f"complexity of the cases: {counts}")
 
 
 def join_blocks(blocks: Iterable[list[Line]]) -> list[Line]:
@@ -362,33 +343,12 @@ def sob_lines(tables: SobTables, *, width: int) -> list[Line]:
         for place, row in enumerate(tables.board, start=1)
     ]
     heads = ("   model", "overall", *SOB_HEADS, "modalities")
-    lines = Table(heads, rows, title).lines(width)
-    for modality in MODALITY_WEIGHTS:
-        found = {model: each for (kind, model), each in tables.summaries.items() if kind == modality}
-        if found:
-            lines += [line(), *_modality_lines(modality, found, width)]
-    return lines
-
-
-def _modality_lines(modality: str, found: Mapping[str, tuple[SobSummary, SobSummary]], width: int) -> list[Line]:
-    metrics: list[Line] = []
-    categories: list[Line] = []
-    ranked = sorted(found.items(), key=lambda each: -each[1][1].metrics["leaf_value_em"].mean)
-    count = plural(max(plain.n for plain, _ in found.values()), "record")
-    for index, name in enumerate(("plain", "weighted by complexity")):
-        summaries = [(model, both[index]) for model, both in ranked]
-        rows = [
-            (model, *(f"{each.metrics[column.metric].mean:.4f}" for column in SOB_COLUMNS)) for model, each in summaries
-        ]
-        metrics += Table(("model", *SOB_HEADS), rows, f"{modality}: metrics, {name} ({count})").lines(width)
-        rows = [
-            (f"{model}: {category}", f"{mean.mean:.4f}", f"{mean.low:.4f} - {mean.high:.4f}")
-            for model, each in summaries
-            for category, mean in each.categories.items()
-        ]
-        heads = ("category", "mean", "95 % interval")
-        categories += Table(heads, rows, f"{modality}: categories, {name}").lines(width)
-    return metrics + categories
+    tables_shown = [Table(heads, rows, title)]
+    for (modality, model), (plain, weighted) in tables.summaries.items():
+        both = ((plain.metrics, weighted.metrics), (plain.categories, weighted.categories))
+        found = {name: (one[name], other[name]) for one, other in both for name in one}
+        tables_shown.append(_estimate_table(f"{modality}, {model}: {plural(plain.n, 'record')}", "metric", found))
+    return join_blocks(table.lines(width) for table in tables_shown)
 
 
 def sob_record(tables: SobTables) -> dict[str, Json]:
@@ -429,7 +389,9 @@ def threshold_lines(
 def _row(proposal: ThresholdProposal, precision: float) -> list[str]:
     proposed, checked = proposal.proposed, proposal.checked
     cells = [_name(proposal.pattern), f"{proposal.threshold:g}", *_part_cells(proposed), *_part_cells(checked)]
-    return [*cells, "" if checked is None else _verdict(checked, precision)]
+    if checked is None:
+        return [*cells, ""]
+    return [*cells, _VERDICTS[checked.shown(precision)] if checked.total.accepted else "no value"]
 
 
 def _part_cells(part: CaseCounts | None) -> list[str]:
@@ -440,10 +402,7 @@ def _part_cells(part: CaseCounts | None) -> list[str]:
     return [right, share_text(part.lowest, down=True), percent(counts.coverage)]
 
 
-def _verdict(part: CaseCounts, precision: float) -> str:
-    if not part.total.accepted:
-        return "no value"
-    return {Shown.HOLDS: "holds", Shown.UNDECIDED: "holds, not shown", Shown.MISSED: "missed"}[part.shown(precision)]
+_VERDICTS: Final = {Shown.HOLDS: "holds", Shown.UNDECIDED: "holds, not shown", Shown.MISSED: "missed"}
 
 
 def _name(pattern: str) -> str:

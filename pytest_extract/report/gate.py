@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+from typing import Final, TypeVar
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.regression.compare import (
@@ -17,9 +18,10 @@ from pytest_extract.regression.compare import (
 from pytest_extract.regression.facts import Effect, Subject, TestResult, tag_effects
 from pytest_extract.regression.gate import Answer, GateDecision, broken_text, call_text, interval_text, spent_text
 from pytest_extract.regression.suite import FlakyField, flaky_fields, suite_pass_hat_k
-from pytest_extract.report.lines import Line, Span, Style, Table, line, percent, plural, safe_prose
+from pytest_extract.report.lines import Line, Span, Style, Table, first_of, line, percent, plural, safe_prose
 from pytest_extract.report.values import show
 
+_Row = TypeVar("_Row")
 MOST: Final = 10
 """Rows of each table without `-v`."""
 _SHOWS_ALL: Final = " (-v shows all)"
@@ -33,10 +35,6 @@ ANSWER_STYLE: Final[Mapping[Answer, Style]] = {
     Answer.WORSE: "bad",
     Answer.PASS: "good",
     Answer.UNDECIDED: "warn",
-}
-_KIND_STYLE: Final[Mapping[Change, Style]] = {
-    Change.LOST: "warn",
-    Change.GONE: "warn",
 }
 
 
@@ -77,13 +75,12 @@ def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
     most = 10**9 if verbosity >= 1 else MOST_REASONS
     style = "warn" if decision.warnings else ANSWER_STYLE[decision.answer]
     first, *others = decision.reasons or ("nothing was compared",)
+    told: list[tuple[str, Style]] = [(text, "plain") for text in first_of(others, most, "reason", _SHOWS_ALL)]
+    told += [(text, "warn") for text in decision.warnings]
+    told += [(text, "plain") for text in (*decision.advice, *basis_texts(decision))]
+    told += [(f"note: {text}", "dim") for text in decision.notes]
     lines = [line(Span(f"{decision.answer}. ", style), Span(safe_prose(_sentence(first)), "head"))]
-    lines += [line(safe_prose(_sentence(reason)), indent=2) for reason in others[:most]]
-    lines += _more_rows_line(len(others), most, "reason")
-    lines += [line(Span(safe_prose(_sentence(warning)), "warn"), indent=2) for warning in decision.warnings]
-    lines += [line(safe_prose(_sentence(advice)), indent=2) for advice in decision.advice]
-    lines += [line(safe_prose(_sentence(text)), indent=2) for text in basis_texts(decision)]
-    return lines + [line(Span(f"note: {safe_prose(note)}", "dim"), indent=2) for note in decision.notes]
+    return lines + [line(Span(safe_prose(_sentence(text)), style), indent=2) for text, style in told]
 
 
 def basis_texts(decision: GateDecision) -> list[str]:
@@ -123,8 +120,30 @@ def _variant_lines(variant: VariantComparison, decision: GateDecision, width: in
     for table in (*tag_tables(variant, decision, most, _SHOWS_ALL), *([patterns] if patterns is not None else [])):
         lines += table.lines(width)
     for kind in CHANGED_KINDS:
-        lines += _changed_field_lines(variant, kind, width, most)
-    return lines + _changed_case_lines(variant, most)
+        groups = [found for _, found in changes_by_pattern(variant, kind)]
+        ordered = [change for rank in zip_longest(*groups) for change in rank if change is not None]
+        title = f"{kind} ({len(ordered):,}):"
+        lines += _listing(title, "plain", ordered, lambda change: _change_text(change, width), most, "field")
+    moved = sorted(
+        (row for row in variant.compared if row.kind is not Change.UNCHANGED), key=lambda row: (row.change, row.case)
+    )
+    lines += _listing("cases changed:", "head", moved, _case_text, most, "changed case")
+    for kind in UNCOMPARED_KINDS:
+        apart = variant.of_kind(kind)
+        style: Style = "warn" if kind in {Change.LOST, Change.GONE} else "dim"
+        lines += _listing(f"{plural(len(apart), 'case')} {kind}:", style, apart, uncompared_case_text, most, "case")
+    return lines
+
+
+def _listing(
+    title: str, style: Style, rows: Sequence[_Row], write: Callable[[_Row], str], most: int, noun: str
+) -> list[Line]:
+    """Show a title and the first rows below it; nothing without rows."""
+    if not rows:
+        return []
+    texts = [write(row) for row in rows[:most]]
+    texts += [f"… and {plural(len(rows) - most, f'more {noun}')}{_SHOWS_ALL}"] if len(rows) > most else []
+    return [line(Span(title, style), indent=2), *(line(safe_prose(text), indent=4) for text in texts)]
 
 
 def effect_text(effect: Effect) -> str:
@@ -188,12 +207,6 @@ def p_cell(test: TestResult | None) -> str:
     return f"{test.adjusted:.2g}" if test.adjusted >= 0.001 else "<0.001"
 
 
-MOST_CHANGED: Final = 5
-"""Field patterns whose changes of one kind are shown without `-v`."""
-_EXAMPLES: Final = 2
-"""Changes of one field and kind that are shown without `-v`."""
-
-
 def changes_by_pattern(variant: VariantComparison, kind: Change) -> list[tuple[str, list[FieldChange]]]:
     """Return the changes of one kind by field pattern, the most frequent first."""
     found: dict[str, list[FieldChange]] = {}
@@ -203,33 +216,16 @@ def changes_by_pattern(variant: VariantComparison, kind: Change) -> list[tuple[s
     return sorted(found.items(), key=lambda item: -len(item[1]))
 
 
-def _changed_field_lines(variant: VariantComparison, kind: Change, width: int, most: int) -> list[Line]:
-    """Show the changes of one kind, those of one field pattern together."""
-    groups = changes_by_pattern(variant, kind)
-    if not groups:
-        return []
-    count = sum(len(found) for _, found in groups)
-    lines = [line(Span(f"{kind} ({count:,}):", _KIND_STYLE.get(kind, "plain")), indent=2)]
-    most = min(most, MOST_CHANGED) if most <= MOST else most
-    for pattern, found in groups[:most]:
-        shown = found if most > MOST else found[:_EXAMPLES]
-        if len(found) > 1:
-            lines.append(line(f"{safe_prose(pattern)}: {plural(len(found), 'field')}", indent=4))
-        lines += [_change_line(change, width, 6 if len(found) > 1 else 4) for change in shown]
-        if len(shown) < len(found):
-            left = plural(len(found) - len(shown), "more field")
-            lines.append(line(Span(f"... and {left} (-v shows all)", "dim"), indent=6))
-    return [*lines, *_more_rows_line(len(groups), most, "pattern", indent=4)]
-
-
-def _change_line(change: FieldChange, width: int, indent: int) -> Line:
+def _change_text(change: FieldChange, width: int) -> str:
+    rates = f" [{text}]" if (text := rates_text(change)) else ""
+    where = f"{change.case} {change.path}{rates}"
+    if change.path.startswith("("):
+        return where
     room = max(12, (width - 30) // 3)
     values = f"{show(change.value_before, room)} -> {show(change.value_after, room)} (gold {show(change.gold, room)})"
     if change.mistake is not None and len(change.mistake.paths) == 1:
-        values += f": {safe_prose(change.mistake.text)}"
-    rates = f" [{text}]" if (text := rates_text(change)) else ""
-    where = f"{safe_prose(change.case)} {safe_prose(change.path)}{rates}"
-    return line(where if change.path.startswith("(") else f"{where}: {values}", indent=indent)
+        values += f": {change.mistake.text}"
+    return f"{where}: {values}"
 
 
 def rates_text(change: FieldChange) -> str:
@@ -239,36 +235,14 @@ def rates_text(change: FieldChange) -> str:
     return f"{percent(change.before)} -> {percent(change.after)} of the runs"
 
 
-def _changed_case_lines(variant: VariantComparison, most: int) -> list[Line]:
-    moved = [row for row in variant.compared if row.kind is not Change.UNCHANGED]
-    rows = sorted(moved, key=lambda row: (row.change, row.case))[:most]
-    shown = [line(Span("cases changed:", "head"), indent=2), *map(_case_line, rows)] if rows else []
-    shown += _more_rows_line(len(moved), most, "changed case", indent=4) if rows else []
-    for kind in UNCOMPARED_KINDS:
-        apart = variant.of_kind(kind)
-        if apart:
-            shown.append(line(Span(f"{plural(len(apart), 'case')} {kind}:", _KIND_STYLE.get(kind, "dim")), indent=2))
-            shown += [line(safe_prose(uncompared_case_text(row)), indent=4) for row in apart[:most]]
-            shown += _more_rows_line(len(apart), most, "case", indent=4)
-    return shown
-
-
-def _case_line(row: CaseComparison) -> Line:
+def _case_text(row: CaseComparison) -> str:
     rates = f"{percent(float(row.before))} -> {percent(float(row.after))}"
-    text = f"{safe_prose(row.case)}: {rates}, {row.rose} rose, {row.fell} fell"
-    return line(Span(text, _KIND_STYLE.get(row.kind, "plain")), indent=4)
+    return f"{row.case}: {rates}, {row.rose} rose, {row.fell} fell"
 
 
 def uncompared_case_text(row: CaseComparison) -> str:
     """Name a case that is not compared, and say why."""
     return f"{row.case}: {row.why}" if row.why else row.case
-
-
-def _more_rows_line(count: int, most: int, noun: str, indent: int = 2) -> list[Line]:
-    left = count - most
-    return (
-        [line(Span(f"... and {plural(left, f'more {noun}')} (-v shows all)", "dim"), indent=indent)] if left > 0 else []
-    )
 
 
 MOST_FLAKY: Final = 10
@@ -287,14 +261,11 @@ def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[L
     count = plural(len(fields), "unsteady field")
     lines = [line(Span("repeats: ", "head"), f"{shares}; {count}")]
     most = len(fields) if verbosity >= 1 else MOST_FLAKY
-    lines += [_flaky_field_line(field) for field in fields[:most]]
-    left = plural(len(fields) - most, "more field")
-    return [*lines, line(Span(f"... and {left} (-v shows all)", "dim"), indent=2)] if len(fields) > most else lines
+    texts = first_of([_flaky_field_text(field) for field in fields], most, "field", _SHOWS_ALL)
+    return [*lines, *(line(safe_prose(text), indent=2) for text in texts)]
 
 
-def _flaky_field_line(field: FlakyField) -> Line:
+def _flaky_field_text(field: FlakyField) -> str:
     variant = f" [{field.variant}]" if field.variant else ""
     rate = f"passed {field.passes} of {plural(field.runs, 'run')}"
-    return line(
-        safe_prose(f"{field.case}{variant} {field.path}: {rate}; twice in a row {percent(field.pass_twice)}"), indent=2
-    )
+    return f"{field.case}{variant} {field.path}: {rate}; twice in a row {percent(field.pass_twice)}"

@@ -247,12 +247,12 @@ def plural(count: int, noun: str, nouns: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else nouns or f'{noun}s'}"
 
 
-def first_of(texts: Sequence[str], most: int, noun: str = "") -> list[str]:
+def first_of(texts: Sequence[str], most: int, noun: str = "", hint: str = "") -> list[str]:
     """Return the first `most` texts, and one that counts the others: `… and 3 more`, `… and 1 more line`."""
     left = len(texts) - most
     if left <= 0:
         return [*texts]
-    return [*texts[:most], f"… and {plural(left, f'more {noun}') if noun else f'{left:,} more'}"]
+    return [*texts[:most], f"… and {plural(left, f'more {noun}') if noun else f'{left:,} more'}{hint}"]
 
 
 def listed(names: Sequence[str], most: int, nouns: str = "") -> str:

@@ -35,5 +35,5 @@ def test_steady_repeats_say_so():
 
 def test_many_unsteady_fields_are_cut_unless_asked_for():
     case = result("a", WIDE, dict.fromkeys(WIDE, False))
-    assert told(case)[-1] == "  ... and 4 more fields (-v shows all)"
+    assert told(case)[-1] == "  … and 4 more fields (-v shows all)"
     assert len(told(case, verbosity=1)) == 15

@@ -34,12 +34,12 @@ def test_the_story_of_a_change_that_fixes_one_field_and_breaks_another():
     lines = told(before, after)
     text = "\n".join(lines)
     assert "12 cases, 36 fields compared (12 shifted)" in text
-    assert "fell (12):\n    m: 12 fields\n" in text
+    assert "fell (12):\n" in text
     assert 'invoices/acme.extract.yaml::c0 m: "12.50" -> "1250" (gold "12.50")' in text
     assert 'invoices/acme.extract.yaml::c0 n: "01/02/2024" -> "2024-01-02" (gold "2024-01-02")' in text
-    assert "rose (12):\n    n: 12 fields\n" in text
-    assert text.count("::c") == 4 + 10
-    assert text.count("... and 10 more fields (-v shows all)") == 2
+    assert "rose (12):\n" in text
+    assert text.count("::c") == 20 + 10
+    assert text.count("… and 2 more fields (-v shows all)") == 2
     assert "1 field unchanged" in text
 
 
@@ -148,7 +148,7 @@ def test_repeats_show_rates_and_an_invented_value_shows_what_was_missing():
 
 def test_a_gate_is_a_line_without_values():
     lines = told(suite(12, GOOD), [result(f"c{number}", attempt(GOOD, failed_gate="schema")) for number in range(12)])
-    assert "      invoices/acme.extract.yaml::c0 (schema gate)" in lines
+    assert "    invoices/acme.extract.yaml::c0 (schema gate)" in lines
     assert any(line.startswith("  (schema gate) regressed") for line in lines)
 
 

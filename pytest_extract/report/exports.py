@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.cases.edit import gold_lines_of
-from pytest_extract.cases.model import Case
-from pytest_extract.core.aggregate.slices import Dimension, TAG, dimension
+from pytest_extract.core.aggregate.slices import TAG, Dimension, dimension
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.mistakes import mistakes_by_path
-from pytest_extract.core.results import FieldResult, RuleResult, RuleStatus
-from pytest_extract.core.values import MISSING, Json, text_digest
+from pytest_extract.core.results import RuleStatus
+from pytest_extract.core.values import MISSING, Json, Missing, text_digest
 from pytest_extract.report.findings import Finding, findings_of, metric_label, mistake_text, split_known
 from pytest_extract.report.lines import plural, render_error, safe_prose, shorten
 from pytest_extract.report.run_report import RunReport, headline
@@ -128,27 +127,17 @@ def _case_problems(result: CaseResult, level: Level, run: RunReport) -> list[Pro
     if score is None or result.outcome is not Outcome.FAILED:
         return [whole]
     findings = findings_of(split_known(score, result.known).counted, mistakes=score.mistakes)
-    gold = None if case is None else _relative(case.gold_path, run.root)
-    # A service shows nothing at a file that is not in the repository: there, the case's own line is the place.
-    inside = gold is not None and not Path(gold).is_absolute()
-    lines = _gold_lines(case, findings) if inside else [None] * len(findings)
+    lines = [whole.line] * len(findings)
+    if case is not None and not Path(gold := _relative(case.gold_path, run.root)).is_absolute():
+        # A service shows nothing at a file that is not in the repository: there, the case's own line is the place.
+        path = gold
+        places = [(*case.gold_steps, *finding.result.path) for finding in findings]
+        lines = gold_lines_of(case.gold_path, case.gold_line, places)
     found = [replace(whole, in_fields=bool(findings) and not others)]
-    keys: set[str] = set()
     for finding, line in zip(findings, lines, strict=True):
-        key = " ".join(map(str, (result.nodeid, *finding.paths)))
-        if key in keys:  # several metrics compare one value
-            key = f"{key} {metric_label(finding.result)}"
-        keys.add(key)
-        found.append(
-            Problem(
-                level=level,
-                title=title,
-                text=_field_text(finding),
-                key=key,
-                path=whole.path if line is None else gold,
-                line=whole.line if line is None else line,
-            )
-        )
+        text = _field_text(finding)
+        key = " ".join(map(str, (result.nodeid, *finding.paths, metric_label(finding.result))))
+        found.append(replace(whole, text=text, key=key, path=path or whole.path, line=line))
     return found
 
 
@@ -161,16 +150,6 @@ def _field_text(finding: Finding) -> str:
     ]
     parts = [f"{item.path}: {item.status}", *sides, *(text for text in (finding.note, mistake_text(finding)) if text)]
     return _clean(", ".join(parts))
-
-
-def _gold_lines(case: Case | None, findings: Sequence[Finding]) -> list[int | None]:
-    """Return the line of each finding's gold value; None for one that gold does not have."""
-    if case is None:
-        return [None] * len(findings)
-    there = [finding for finding in findings if finding.result.gold is not MISSING]
-    places = [(*case.gold_steps, *finding.result.path) for finding in there]
-    lines = dict(zip(map(id, there), gold_lines_of(case.gold_path, case.gold_line, places), strict=True))
-    return [lines.get(id(finding)) for finding in findings]
 
 
 def _clean(text: str) -> str:
@@ -186,11 +165,11 @@ def _relative(path: Path, root: Path) -> str:
 
 
 def github_commands(groups: Sequence[Sequence[Problem]]) -> list[str]:
-    """Write problems as GitHub's workflow commands, one for each case, at the line of its worst field that gold has."""
+    """Write problems as GitHub's workflow commands, one for each case, at the line of its worst field."""
     lines = []
     for group in groups[:MOST_ANNOTATIONS]:
         whole, *fields = group
-        place = next((each for each in fields if (each.path, each.line) != (whole.path, whole.line)), whole)
+        place = fields[0] if fields else whole
         texts = [whole.text, *(each.text for each in fields[:MOST_FIELDS])]
         if len(fields) > MOST_FIELDS:
             texts.append(f"and {plural(len(fields) - MOST_FIELDS, 'more field')}")
@@ -289,74 +268,70 @@ def csv_table(run: RunReport) -> str:
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    dimensions = [each for each in map(dimension, run.by) if each.of_case is not None or each.of_value is not None]
-    heads = (f"{TAG}{each.name}" if each.name in COLUMNS else each.name for each in dimensions)
-    writer.writerow([*COLUMNS, *map(_csv_cell, heads)])
+    splitting = [each for each in map(dimension, run.by) if each.of_case is not None or each.of_value is not None]
+    dimensions = {f"{TAG}{each.name}" if each.name in COLUMNS else each.name: each for each in splitting}
+    columns = (*COLUMNS, *dimensions)
+    writer.writerow(map(_csv_cell, columns))
     for result in run.results:
-        writer.writerows([_csv_cell(value) for value in row] for row in _rows_or_reason(result, dimensions))
+        for row in _rows_or_reason(result, dimensions):
+            writer.writerow(_csv_cell(row.get(column)) for column in columns)
     return out.getvalue()
 
 
-def _rows_or_reason(result: CaseResult, by: Sequence[Dimension]) -> list[tuple[object, ...]]:
-    """Return the rows of a case; a case that cannot be written has one row with the error."""
-    try:
-        return list(_case_rows(result, by))
-    except Exception as error:  # noqa: BLE001  # one case that cannot be written must not take the table along
-        return [(*_case_columns(result), *[None] * 8, render_error("this case", error), *[None] * (3 + len(by)))]
-
-
-def _case_rows(result: CaseResult, by: Sequence[Dimension]) -> Iterator[tuple[object, ...]]:
-    case = _case_columns(result)
-    of_case = [None if each.of_case is None else each.of_case(result) for each in by]
-    empty = True
-    for attempt in result.attempts:
-        named = {} if attempt.score is None else mistakes_by_path(attempt.score.mistakes)
-        for leaf in attempt.score.leaves if attempt.score is not None else ():
-            empty = False
-            slices = [
-                name if each.of_value is None else each.of_value(result, leaf)
-                for each, name in zip(by, of_case, strict=True)
-            ]
-            yield (
-                *case,
-                attempt.index + 1,
-                *_result_columns(leaf),
-                mistake.kind if (mistake := named.get(leaf.path)) else None,
-                result.variant.mode,
-                *slices,
-            )
-        for rule in attempt.score.rules if attempt.score is not None else ():
-            empty = False
-            yield (*case, attempt.index + 1, *_rule_columns(rule), None, result.variant.mode, *of_case)
-    if empty:
-        yield (*case, *[None] * 8, result.why, None, None, result.variant.mode, *of_case)
-
-
-def _case_columns(result: CaseResult) -> tuple[object, ...]:
+def _rows_or_reason(result: CaseResult, dimensions: Mapping[str, Dimension]) -> list[dict[str, object]]:
+    """Return the rows of a case by the names of columns; a case without rows has one with the reason."""
     variant = result.variant
-    return (
-        result.case_id,
-        result.file,
-        variant.model or variant.param,
-        variant.prompt,
-        variant.revision,
-        str(result.outcome),
-    )
+    case: dict[str, object] = {
+        "case": result.case_id,
+        "file": result.file,
+        "model": variant.model or variant.param,
+        "prompt": variant.prompt,
+        "revision": variant.revision,
+        "outcome": str(result.outcome),
+        "mode": variant.mode,
+    }
+    try:
+        case |= {head: each.of_case(result) for head, each in dimensions.items() if each.of_case is not None}
+        return [case | row for row in _value_rows(result, dimensions)] or [case | {"reason": result.why}]
+    except Exception as error:  # noqa: BLE001  # one case that cannot be written must not take the table along
+        return [case | {"reason": render_error("this case", error)}]
 
 
-def _result_columns(item: FieldResult) -> tuple[object, ...]:
-    sides = (
-        None if side is MISSING else json.dumps(side, default=repr, ensure_ascii=False)
-        for side in (item.gold, item.extracted)
-    )
-    check = (str(item.path), item.pattern, metric_label(item), str(item.status), item.score)
-    return (*check, *sides, item.reason, item.confidence)
+def _value_rows(result: CaseResult, dimensions: Mapping[str, Dimension]) -> Iterator[dict[str, object]]:
+    of_value = {head: each.of_value for head, each in dimensions.items() if each.of_value is not None}
+    for attempt in result.attempts:
+        if attempt.score is None:
+            continue
+        named = mistakes_by_path(attempt.score.mistakes)
+        for leaf in attempt.score.leaves:
+            mistake = named.get(leaf.path)
+            yield {
+                "repeat": attempt.index + 1,
+                "path": str(leaf.path),
+                "pattern": leaf.pattern,
+                "metric": metric_label(leaf),
+                "status": str(leaf.status),
+                "score": leaf.score,
+                "gold": _json_cell(leaf.gold),
+                "extracted": _json_cell(leaf.extracted),
+                "reason": leaf.reason,
+                "confidence": leaf.confidence,
+                "mistake": None if mistake is None else mistake.kind,
+                **{head: slice_of(result, leaf) for head, slice_of in of_value.items()},
+            }
+        for rule in attempt.score.rules:  # both sides as computed are in the reason
+            yield {
+                "repeat": attempt.index + 1,
+                "pattern": rule.name,
+                "metric": "rule",
+                "status": str(rule.status),
+                "score": {RuleStatus.HELD: 1.0, RuleStatus.NOT_APPLICABLE: None}.get(rule.status, 0.0),
+                "reason": rule.message,
+            }
 
 
-def _rule_columns(rule: RuleResult) -> tuple[object, ...]:
-    """Return the columns of a rule across fields: its text is the pattern, both sides as computed are in the reason."""
-    score = {RuleStatus.HELD: 1.0, RuleStatus.NOT_APPLICABLE: None}.get(rule.status, 0.0)
-    return None, rule.name, "rule", str(rule.status), score, None, None, rule.message, None
+def _json_cell(value: Json | Missing) -> str | None:
+    return None if value is MISSING else json.dumps(value, default=repr, ensure_ascii=False)
 
 
 def _csv_cell(value: object) -> object:

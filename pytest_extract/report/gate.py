@@ -22,6 +22,8 @@ from pytest_extract.report.lines import Line, Span, Style, Table, first_of, line
 from pytest_extract.report.values import show
 
 _Row = TypeVar("_Row")
+MOST_CHANGED: Final = 5
+"""Changes of fields of one kind that are shown without `-v`."""
 MOST: Final = 10
 """Rows of each table without `-v`."""
 _SHOWS_ALL: Final = " (-v shows all)"
@@ -119,11 +121,12 @@ def _variant_lines(variant: VariantComparison, decision: GateDecision, width: in
     patterns = pattern_table(variant, decision, most, _SHOWS_ALL)
     for table in (*tag_tables(variant, decision, most, _SHOWS_ALL), *([patterns] if patterns is not None else [])):
         lines += table.lines(width)
+    few = min(most, MOST_CHANGED) if most <= MOST else most
     for kind in CHANGED_KINDS:
         groups = [found for _, found in changes_by_pattern(variant, kind)]
         ordered = [change for rank in zip_longest(*groups) for change in rank if change is not None]
         title = f"{kind} ({len(ordered):,}):"
-        lines += _listing(title, "plain", ordered, lambda change: _change_text(change, width), most, "field")
+        lines += _listing(title, "plain", ordered, lambda change: _change_text(change, width), few, "field")
     moved = sorted(
         (row for row in variant.compared if row.kind is not Change.UNCHANGED), key=lambda row: (row.change, row.case)
     )

@@ -65,10 +65,10 @@ def test_a_gold_outside_the_repository_leaves_the_place_to_the_case(root: Path) 
     assert field.text.startswith("total: mismatch")
 
 
-def test_an_invented_value_and_a_case_that_broke_stand_at_the_case(root: Path) -> None:
+def test_an_invented_value_stands_at_what_is_around_it_and_a_case_that_broke_at_the_case(root: Path) -> None:
     more = {**GOLD, "more": 1}
     (_, invented), (down,) = problems(root, scored("a", more), broken("c", "RuntimeError: down"))
-    assert (invented.path, invented.line) == ("cases/all.extract.yaml", 3)
+    assert (invented.path, invented.line) == ("cases/gold.json", 1)
     assert (down.path, down.line, down.text) == ("cases/all.extract.yaml", 5, "RuntimeError: down")
 
 
@@ -123,13 +123,9 @@ def test_commands_of_github_are_escaped(root: Path) -> None:
     assert "title=cases/all.extract.yaml%3A%3Ab%2Cc%3A 5 %25" in commands[1]
 
 
-def test_an_annotation_stands_at_the_worst_field_that_gold_has(root: Path) -> None:
-    group = problems(root, scored("a", {**GOLD, "more": 1, "vendor": "x"}))
-    invented = {each.text.partition(":")[0]: each for each in group[0][1:]}["more"]
-    (command,) = github_commands([[group[0][0], invented, *(each for each in group[0][1:] if each is not invented)]])
+def test_an_annotation_stands_at_the_worst_field(root: Path) -> None:
+    (command,) = github_commands(problems(root, scored("a", wrong(vendor="x"))))
     assert command.startswith(f"::error file=cases/gold.json,line={line_of('vendor')},")
-    (alone,) = github_commands([[group[0][0], invented]])
-    assert alone.startswith("::error file=cases/all.extract.yaml,line=3,")
 
 
 def test_each_case_has_one_annotation_with_its_first_fields(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,12 +189,12 @@ def _escape_property(text: str) -> str:
     return _escape_message(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def code_quality(groups: Sequence[Sequence[Problem]]) -> str:
-    """Write problems as a GitLab code quality report: an issue for each failing field, and for a case with more to say.
+def code_quality(run: RunReport) -> str:
+    """Write a run as a GitLab code quality report: an issue for each failing field, and for a case with more to say.
 
     Beyond `MOST_ISSUES`, the last one counts those that are left out.
     """
-    problems = [each for group in groups for each in group if not each.in_fields]
+    problems = [each for group in problems_of(run) for each in group if not each.in_fields]
     if (left := len(problems) - MOST_ISSUES) > 0:
         text = f"{plural(left, 'more issue')} left out; the other reports have them"
         problems = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,17 +12,26 @@ if TYPE_CHECKING:
     from pytest_extract.report.run_report import RunReport
 
 
+def _find_pyarrow() -> object:
+    from pytest_extract.results import import_pyarrow
+
+    return import_pyarrow()
+
+
 class Format(NamedTuple):
     """A row of the table.
 
-    `write` writes a run into a file; `check` raises ConfigError where this needs what is not installed. A run of pytest
-    writes a `live` format itself, case by case, so that a killed run keeps what it had.
+    `writer` names the function that turns a run into text; of a format of `results`, one that writes results into a
+    file. It is imported where it is used: an option reads this table in runs without a case, too. `check` raises
+    ConfigError where this needs what is not installed. A run of pytest writes a `live` format itself, case by case, so
+    that a killed run keeps what it had.
     """
 
     name: str
     suffix: str | None
     help: str
-    write: Callable[[Path, RunReport], None]
+    writer: str
+    results: bool = False
     check: Callable[[], object] = bool
     live: bool = False
 
@@ -30,69 +40,38 @@ class Format(NamedTuple):
         """How a file of this format is asked for."""
         return f"{self.name}:FILE" if self.suffix is None else f"FILE{self.suffix}"
 
+    def write(self, path: Path, run: RunReport) -> None:
+        """Write a run into a file."""
+        from pytest_extract.files import write_atomic
 
-def _write_text(path: Path, text: str) -> None:
-    from pytest_extract.files import write_atomic  # an option reads this table in runs without a case, too
-
-    write_atomic(path, text)
-
-
-def _write_html(path: Path, run: RunReport) -> None:
-    from pytest_extract.report.html.page import page
-
-    _write_text(path, page(run))
-
-
-def _write_markdown(path: Path, run: RunReport) -> None:
-    from pytest_extract.report.markdown import markdown
-
-    _write_text(path, markdown(run))
-
-
-def _write_csv(path: Path, run: RunReport) -> None:
-    from pytest_extract.report.exports import csv_table
-
-    _write_text(path, csv_table(run))
-
-
-def _write_results(path: Path, run: RunReport) -> None:
-    from pytest_extract.results import write_results
-
-    write_results(path, run.results)
-
-
-def _write_parquet(path: Path, run: RunReport) -> None:
-    from pytest_extract.results import write_parquet
-
-    write_parquet(path, run.results)
-
-
-def _find_pyarrow() -> object:
-    from pytest_extract.results import import_pyarrow
-
-    return import_pyarrow()
-
-
-def _write_for_agent(path: Path, run: RunReport) -> None:
-    from pytest_extract.report.agent import agent_report
-
-    _write_text(path, agent_report(run))
-
-
-def _write_gitlab(path: Path, run: RunReport) -> None:
-    from pytest_extract.report.exports import code_quality, problems_of
-
-    _write_text(path, code_quality(problems_of(run)))
+        module, _, name = self.writer.rpartition(".")
+        writer = getattr(import_module(f"pytest_extract.{module}"), name)
+        if self.results:
+            writer(path, run.results)
+        else:
+            write_atomic(path, writer(run))
 
 
 FORMATS: Final = (
-    Format("html", ".html", "one HTML page that works offline", _write_html),
-    Format("markdown", ".md", "Markdown for a comment on a change", _write_markdown),
-    Format("csv", ".csv", "a row for each compared value", _write_csv),
-    Format("jsonl", ".jsonl", "everything, a line for each case", _write_results, live=True),
-    Format("parquet", ".parquet", "everything, a row for each attempt", _write_parquet, _find_pyarrow),
-    Format("agent", None, "what to fix first, for a coding agent, in at most 4,000 tokens", _write_for_agent),
-    Format("gitlab", None, "code quality for GitLab, an issue for each failing field", _write_gitlab),
+    Format("html", ".html", "one HTML page that works offline", "report.html.page.page"),
+    Format("markdown", ".md", "Markdown for a comment on a change", "report.markdown.markdown"),
+    Format("csv", ".csv", "a row for each compared value", "report.exports.csv_table"),
+    Format("jsonl", ".jsonl", "everything, a line for each case", "results.write_results", results=True, live=True),
+    Format(
+        "parquet",
+        ".parquet",
+        "everything, a row for each attempt",
+        "results.write_parquet",
+        results=True,
+        check=_find_pyarrow,
+    ),
+    Format(
+        "agent",
+        None,
+        "what to fix first, for a coding agent, in at most 4,000 tokens",
+        "report.agent.agent_report",
+    ),
+    Format("gitlab", None, "code quality for GitLab, an issue for each failing field", "report.exports.code_quality"),
 )
 
 _SHOWN: Final = ", ".join(f"{each.suffix or each.example} ({each.help})" for each in FORMATS)
@@ -109,25 +88,18 @@ class ReportFile(NamedTuple):
 def report_file(text: str) -> ReportFile:
     """Read `page.html` or, with the name of a format, `gitlab:quality.json`; ValueError for anything else."""
     name, _, rest = text.partition(":")
-    named = next((each for each in FORMATS if each.name == name and rest), None)
-    if named is not None:
-        return ReportFile(named, Path(rest))
-    names = [each.name for each in FORMATS]
-    if rest and len(name) > 1 and name.isalpha():  # not a drive of Windows
-        from pytest_extract.errors import closest
-
-        near = closest(name, names)
-        raise ValueError(f"begins with no format (formats: {', '.join(names)}){near}; ./{text} is a file of that name")
+    names, suffixes = {each.name: each for each in FORMATS}, {each.suffix: each for each in FORMATS if each.suffix}
+    begins = bool(rest) and len(name) > 1 and name.isalpha()  # not a drive of Windows
     suffix = Path(text).suffix.lower()
-    suffixes = {each.suffix: each for each in FORMATS if each.suffix is not None}
-    if suffix not in suffixes:
-        from pytest_extract.errors import closest
+    found = names.get(name) if begins else suffixes.get(suffix)
+    if found is not None:
+        return ReportFile(found, Path(rest if begins else text))
+    from pytest_extract.errors import closest
 
-        raise ValueError(
-            f"must end in {', '.join(suffixes)}, or begin with a format, as {FORMATS[-1].example} does "
-            f"(formats: {', '.join(names)}){closest(suffix, suffixes)}"
-        )
-    return ReportFile(suffixes[suffix], Path(text))
+    raise ValueError(
+        f"must end in {', '.join(suffixes)}, or begin with a format, as {FORMATS[-1].example} does "
+        f"(formats: {', '.join(names)}){closest(name, names) if begins else closest(suffix, suffixes)}"
+    )
 
 
 def report_problems(files: Iterable[ReportFile]) -> list[str]:

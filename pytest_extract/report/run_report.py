@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -91,7 +92,7 @@ class Headline:
 
 def headline(run: RunReport) -> Headline:
     """Summarize a run under its gate. Broken cases and case files with errors fail the run under every gate."""
-    broken, left = _unexpected(run, Outcome.BROKEN), run.totals.outcomes[Outcome.NOT_RUN]
+    broken, left = _unexpected(run, Outcome.BROKEN).total(), run.totals.outcomes[Outcome.NOT_RUN]
     problems = [f"{_count_of_cases(broken, run)} broken"] if broken else []
     problems += auto_accept_problems(run.totals, run.gate, run.inconclusive)
     problems += [f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else []
@@ -100,9 +101,10 @@ def headline(run: RunReport) -> Headline:
         return _gate_headline(run, problems, doubts)
     if run.gate == "suite":
         problems = [*(text for passed, text in run.suite if not passed), *problems]
-    elif run.gate == "case" and _unexpected(run, Outcome.FAILED):
-        problems = [*_failed_texts(run, lambda variant: _unexpected(run, Outcome.FAILED, variant), "failed"), *problems]
-    return _threshold_headline(run, problems, doubts)
+    failed = _failed_texts(run, "failed" if run.gate == "case" else "below their thresholds")
+    if run.gate == "case":
+        problems, failed = [*failed, *problems], []
+    return _threshold_headline(run, problems, doubts, failed)
 
 
 def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: Inconclusive | None) -> list[str]:
@@ -116,21 +118,21 @@ def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: Inconclusi
     return [auto_accept_text(each) for each in totals.auto_accept.decisions if each.shown in failing]
 
 
-def _unexpected(run: RunReport, outcome: Outcome, variant: str | None = None) -> int:
-    return sum(
-        result.outcome is outcome and result.nodeid not in run.expected and variant in (None, result.variant.label)
-        for result in run.results
-    )
+def _unexpected(run: RunReport, outcome: Outcome) -> Counter[str]:
+    """Count the cases of an outcome that no `xfail` mark announced, by variant."""
+    found = (result for result in run.results if result.outcome is outcome and result.nodeid not in run.expected)
+    return Counter(result.variant.label for result in found)
 
 
-def _failed_texts(run: RunReport, count: Callable[[str | None], int], what: str) -> list[str]:
+def _failed_texts(run: RunReport, what: str) -> list[str]:
     """Count failed cases, those of each variant by itself: the numbers of several together are those of none."""
+    failed = _unexpected(run, Outcome.FAILED)
     if len(run.totals.variants) < 2:
-        return [f"{_count_of_cases(count(None), run)} {what}"]
+        return [f"{_count_of_cases(failed.total(), run)} {what}"] if failed else []
     return [
-        f"{variant or NO_VARIANT}: {failed:,} of {plural(totals.outcomes.total(), 'case')} {what}"
+        f"{variant or NO_VARIANT}: {failed[variant]:,} of {plural(totals.outcomes.total(), 'case')} {what}"
         for variant, totals in run.totals.variants.items()
-        if (failed := count(variant))
+        if failed[variant]
     ]
 
 
@@ -153,18 +155,10 @@ def _gate_headline(run: RunReport, problems: list[str], doubts: list[str]) -> He
     return Headline(tone=tone, word=str(verdict.answer), text=text, reasons=(*problems, *doubts))
 
 
-def _threshold_headline(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
-    below = run.totals.outcomes[Outcome.FAILED]
-    beside: list[str] = []
-    if below and run.gate != "case":
-        variants = run.totals.variants
-        beside = _failed_texts(
-            run,
-            lambda variant: below if variant is None else variants[variant].outcomes[Outcome.FAILED],
-            "below their thresholds",
-        )
+def _threshold_headline(run: RunReport, problems: list[str], doubts: list[str], beside: list[str]) -> Headline:
+    below = bool(beside)
     if run.expected:
-        beside.append(f"{plural(len(run.expected), 'case')} not green as an xfail mark says")
+        beside = [*beside, f"{plural(len(run.expected), 'case')} not green as an xfail mark says"]
     if problems:
         return Headline(tone="bad", word="Failed", text=problems[0], reasons=(*problems[1:], *doubts, *beside))
     if doubts:

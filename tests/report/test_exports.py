@@ -33,9 +33,12 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def run_of(root: Path, *results: object, **keys: object) -> RunReport:
+    return RunReport(results=results, find_case=CaseFinder(root), root=root, **keys)  # type: ignore[arg-type]
+
+
 def problems(root: Path, *results: object, **keys: object) -> list[list[Problem]]:
-    run = RunReport(results=results, find_case=CaseFinder(root), root=root, **keys)  # type: ignore[arg-type]
-    return problems_of(run)
+    return problems_of(run_of(root, *results, **keys))
 
 
 def line_of(text: str) -> int:
@@ -108,7 +111,7 @@ def test_each_mistake_of_a_file_stands_at_its_own_line(root: Path) -> None:
     assert second.partition("::not")[0].endswith("odd.extract.yaml,line=7,title=mistake in a case file")
     assert second.endswith("YAML:%0A  here: 12: it ends%0A... and 3 more")
     assert [
-        issue["location"]["lines"]["begin"] for issue in json.loads(code_quality(problems(root, mistakes=[told])))
+        issue["location"]["lines"]["begin"] for issue in json.loads(code_quality(run_of(root, mistakes=[told])))
     ] == [2, 7]
 
 
@@ -141,14 +144,14 @@ def test_each_case_has_one_annotation_with_its_first_fields(root: Path, monkeypa
 
 def test_code_quality_has_an_issue_for_each_field(root: Path) -> None:
     results = [scored("a", wrong(vendor="x", total=1)), broken("b", "down")]
-    issues = json.loads(code_quality(problems(root, *results)))
+    issues = json.loads(code_quality(run_of(root, *results)))
     assert [issue["location"]["path"] for issue in issues] == [
         "cases/gold.json",
         "cases/gold.json",
         "cases/all.extract.yaml",
     ]
     assert len({issue["fingerprint"] for issue in issues}) == 3
-    again = json.loads(code_quality(problems(root, scored("a", wrong(vendor="y", total=2)), results[1])))
+    again = json.loads(code_quality(run_of(root, scored("a", wrong(vendor="y", total=2)), results[1])))
     assert [issue["fingerprint"] for issue in issues] == [issue["fingerprint"] for issue in again]
     assert {(issue["check_name"], issue["severity"]) for issue in issues} == {("pytest-extract", "major")}
 
@@ -163,7 +166,7 @@ def test_what_one_mistake_or_one_of_several_metrics_says_has_its_own_issue(root:
         scored("a", output, gold=gold, scorer=swapped),
         scored("b", {"e": "zz"}, gold={"e": "x"}, scorer=twice),
     ]
-    issues = json.loads(code_quality(problems(root, *results)))
+    issues = json.loads(code_quality(run_of(root, *results)))
     assert [issue["description"].split(": ")[1] for issue in issues] == ["$", "$", "e", "e"]
     assert len({issue["fingerprint"] for issue in issues}) == 4
 
@@ -173,7 +176,7 @@ def test_a_bound_that_is_about_no_field_has_an_issue_beside_the_fields(root: Pat
     result = scored("a", wrong(total=2), breaches=(missed,))
     again = replace(result.attempts[0], breaches=(missed,))
     repeated = replace(scored("b", wrong(total=2), breaches=(REPEAT,)), attempts=(again, again))
-    issues = json.loads(code_quality(problems(root, result, repeated)))
+    issues = json.loads(code_quality(run_of(root, result, repeated)))
     assert [issue["description"].split(": ", 1)[1] for issue in issues if "mismatch" not in issue["description"]] == [
         "rule total == 1 is broken",
         "0 of 2 repeats passed; rule total == 1 is broken",
@@ -182,7 +185,7 @@ def test_a_bound_that_is_about_no_field_has_an_issue_beside_the_fields(root: Pat
 
 def test_issues_that_are_left_out_are_counted(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exports, "MOST_ISSUES", 1)
-    issues = json.loads(code_quality(problems(root, scored("a", wrong(vendor="x", total=1)))))
+    issues = json.loads(code_quality(run_of(root, scored("a", wrong(vendor="x", total=1)))))
     assert [issue["description"].partition(", ")[0] for issue in issues] == [
         "cases/all.extract.yaml::a: vendor: mismatch",
         "pytest-extract: 1 more issue left out; the other reports have them",
@@ -190,7 +193,7 @@ def test_issues_that_are_left_out_are_counted(root: Path, monkeypatch: pytest.Mo
 
 
 def test_a_green_run_has_no_issue(root: Path) -> None:
-    assert json.loads(code_quality(problems(root, scored("a", GOLD)))) == []
+    assert json.loads(code_quality(run_of(root, scored("a", GOLD)))) == []
 
 
 def test_markdown_has_a_marker_the_revision_and_the_job() -> None:

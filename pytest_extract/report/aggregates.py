@@ -59,7 +59,7 @@ from pytest_extract.report.slices import (
     rate_cells,
     rates_record,
 )
-from pytest_extract.report.summary import VariantTotals, remark_lines, share_text, totals_of
+from pytest_extract.report.summary import MEASURES, VariantTotals, remark_lines, share_text, totals_of
 
 MOST_FIELDS: Final = 20
 _LISTS_ALL: Final = "; -v lists all"
@@ -236,21 +236,30 @@ def repeated_results_text(count: int) -> str:
     )
 
 
-def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
-    """Return all aggregates of one variant as JSON."""
+def _head_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
     return {
         "variant": standing.variant,
         "cases": run.cases,
         "scored": run.scored,
         "broken": run.broken,
         "not_run": run.not_run,
+        "extract_bench": rates_record(run.rates),
+    }
+
+
+def _overall_record(standing: Standing) -> dict[str, Json]:
+    raw = None if standing.row is None else standing.row.raw
+    return {"overall": standing.overall, "raw": raw, "coverage": standing.coverage}
+
+
+def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
+    """Return all aggregates of one variant as JSON."""
+    return {
+        **_head_record(run, standing),
         "measures": {name: asdict(means) for name, means in run.measures.items()},
         "fields": {pattern: counts_record(counts) for pattern, counts in run.fields.items()},
-        "extract_bench": rates_record(run.rates),
         "sob": {
-            "overall": standing.overall,
-            "raw": None if standing.row is None else standing.row.raw,
-            "coverage": standing.coverage,
+            **_overall_record(standing),
             "plain": None if run.sob is None else run.sob.to_dict(),
             "weighted": None if run.sob_weighted is None else run.sob_weighted.to_dict(),
         },
@@ -272,23 +281,15 @@ def standing_record(place: RankedVariant, rank: int, standing: Standing, run: Ru
     """Return one row of the leaderboard as JSON: its rank, SOB's columns, and counts, means and cost of the cases."""
     row, spending = standing.row, Spending.of(standing.results)
     return {
-        "variant": standing.variant,
+        **_head_record(run, standing),
         "rank": rank,
         "fields_right": None if place.right is None else {"mean": place.right, "low": place.low, "high": place.high},
         "tied_with": list(place.tied),
-        "overall": standing.overall,
-        "raw": None if row is None else row.raw,
-        "coverage": standing.coverage,
+        **_overall_record(standing),
         **({} if row is None else row.columns),
         "modalities": [] if row is None else list(row.modalities),
-        "extract_bench": rates_record(run.rates),
-        "cases": len(standing.results),
         "passed": sum(result.outcome is Outcome.PASSED for result in standing.results),
-        "scored": run.scored,
-        "broken": run.broken,
-        "not_run": run.not_run,
-        "pass_rate": asdict(run.measures["pass_rate"].plain) if "pass_rate" in run.measures else None,
-        "f1": asdict(run.measures["f1"].plain) if "f1" in run.measures else None,
+        **{name: asdict(run.measures[name].plain) if name in run.measures else None for name in MEASURES},
         "cost_usd": None if spending.unpriced == spending.calls else spending.cost_usd,
         "latency_s": place.latency_s,
         "tokens": spending.prompt_tokens + spending.completion_tokens,
@@ -436,23 +437,21 @@ def _keys(found: Sequence[ThresholdProposal], precision: float) -> list[Line]:
 
 def threshold_record(variant: str, proposals: Sequence[ThresholdProposal], precision: float) -> dict[str, Json]:
     """Return the thresholds of one variant as JSON."""
-    return {"variant": variant, "precision": precision, "fields": [_proposal_record(each) for each in proposals]}
+    fields: list[Json] = [
+        {
+            "field": None if each.pattern == ALL_FIELDS else each.pattern,
+            "confidence": each.threshold,
+            "proposed": None if each.proposed is None else _part_record(each.proposed),
+            "checked": None if each.checked is None else _part_record(each.checked),
+            "cases": len(each.every.accepted),
+            "cases_needed": each.needed,
+        }
+        for each in proposals
+    ]
+    return {"variant": variant, "precision": precision, "fields": fields}
 
 
-def _proposal_record(proposal: ThresholdProposal) -> dict[str, Json]:
-    return {
-        "field": None if proposal.pattern == ALL_FIELDS else proposal.pattern,
-        "confidence": proposal.threshold,
-        "proposed": _part_record(proposal.proposed),
-        "checked": _part_record(proposal.checked),
-        "cases": len(proposal.every.accepted),
-        "cases_needed": proposal.needed,
-    }
-
-
-def _part_record(part: CaseCounts | None) -> dict[str, Json] | None:
-    if part is None:
-        return None
+def _part_record(part: CaseCounts) -> dict[str, Json]:
     counts = part.total
     return {
         "cases": len(part.accepted),

@@ -123,39 +123,31 @@ def rate_cells(rates: Rates) -> tuple[str, ...]:
     )
 
 
-def _extract_bench_cells(each: Slice) -> tuple[str, ...]:
-    return (*rate_cells(each.rates), mean_cell(each.means.get("f1")))
-
-
-def _mean_cells(names: Sequence[str], *, weighted: bool = False) -> Callable[[Slice], tuple[str, ...]]:
-    def cells(each: Slice) -> tuple[str, ...]:
-        means = each.weighted if weighted and each.weighted else each.means
-        return tuple(mean_cell(means.get(name)) for name in names)
-
-    return cells
-
-
 SOB_HEADS: Final = tuple(each.head for each in SOB_COLUMNS)
 _STRUCT: Final = ("precision", "recall", "f1")
 _DEEPJSON: Final = measures_of_system("deepjsoneval")
-_CASE_VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]]] = {
-    "extract-bench": ((*RATES, "f1"), _extract_bench_cells),
-    "struct-extract-eval": (_STRUCT, _mean_cells(_STRUCT)),
-    "sob": (SOB_HEADS, _mean_cells([each.measure for each in SOB_COLUMNS], weighted=True)),
-    "deepjsoneval": (_DEEPJSON, _mean_cells(_DEEPJSON)),
+_CASE_VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Sequence[str]]]] = {
+    "extract-bench": ((*RATES, "f1"), ("f1",)),
+    "struct-extract-eval": (_STRUCT, _STRUCT),
+    "sob": (SOB_HEADS, [each.measure for each in SOB_COLUMNS]),
+    "deepjsoneval": (_DEEPJSON, _DEEPJSON),
 }
+"""The heads of each view, and the measures whose means it shows."""
 _OUTCOMES: Final = (Outcome.BROKEN, Outcome.NOT_RUN)
 """Outcomes that have a column where some case has them: such cases are in no rate and no mean."""
 
 
 def _case_columns(table: SliceTable, view: str) -> tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]:
     """Return the heads of a table of cases (counts of outcomes, then the view's), and what makes the cells of a row."""
-    names, measure_cells = _CASE_VIEWS[view]
+    names, measures = _CASE_VIEWS[view]
     there = [each for each in _OUTCOMES if any(one.outcomes.get(each) for one in table.slices.values())]
     outcomes = (Outcome.PASSED, *there)
 
     def cells(each: Slice) -> tuple[str, ...]:
-        return (f"{each.cases:,}", *(f"{each.outcomes.get(one, 0):,}" for one in outcomes), *measure_cells(each))
+        means = each.weighted if view == "sob" and each.weighted else each.means
+        rates = rate_cells(each.rates) if view == "extract-bench" else ()
+        counts = (each.cases, *(each.outcomes.get(one, 0) for one in outcomes))
+        return (*(f"{count:,}" for count in counts), *rates, *(mean_cell(means.get(name)) for name in measures))
 
     return ("cases", *(str(one).replace("_", " ") for one in outcomes), *names), cells
 

@@ -59,7 +59,7 @@ CORE_RINGS = (
 """The members of `core`, in the order in which data flows."""
 
 PLUGIN_RINGS = (
-    ("hookspecs", "options", "extensions", "fixtures", "limits", "named_extractors", "update_gold"),
+    ("hookspecs", "options", "limits", "named_extractors", "project", "update_gold"),
     ("run_results",),
     ("terminal",),
     ("regression", "items"),

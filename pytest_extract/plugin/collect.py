@@ -18,9 +18,9 @@ from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Variant
 from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, nearest
-from pytest_extract.plugin.fixtures import JUDGE, has_fixture
 from pytest_extract.plugin.items import ExtractItem, escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings, left_to_controller
+from pytest_extract.plugin.project import JUDGE, has_fixture
 from pytest_extract.plugin.session import session_of
 
 _MOST_MISTAKES = 100

@@ -21,10 +21,10 @@ from pytest_extract.core.results import DECLINED, Failure
 from pytest_extract.core.values import canonical_json, copied, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, NotWritten
 from pytest_extract.extraction.call import BackgroundLoop, Extraction, call_extractor
-from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.limits import Budget, CallSlots
 from pytest_extract.plugin.options import Mode, Settings
+from pytest_extract.plugin.project import EXTRACTOR, has_fixture
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import read_results
 from pytest_extract.run_case import NotRun, RunPlan, plan_of

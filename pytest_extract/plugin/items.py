@@ -19,8 +19,8 @@ from _pytest.skipping import evaluate_xfail_marks
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Spending, Variant
 from pytest_extract.errors import ExtractError
-from pytest_extract.plugin.fixtures import ItemFixtures, RunWith, check_not_parametrized, has_fixture
 from pytest_extract.plugin.options import Settings
+from pytest_extract.plugin.project import ItemFixtures, RunWith, check_not_parametrized, has_fixture
 from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, short_reason
 from pytest_extract.redact import Owned, find_secrets_of_process, held_by
 from pytest_extract.report.lines import safe_controls

@@ -16,9 +16,9 @@ from pytest_extract.core.results import Judge
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import CaseFileErrors
 from pytest_extract.plugin.extraction import ExtractionService
-from pytest_extract.plugin.fixtures import JUDGE, value_made_before
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import RUN_STARTED, Settings
+from pytest_extract.plugin.project import JUDGE, value_made_before
 
 if TYPE_CHECKING:
     from pytest_extract.extraction.caching_judge import CachingJudge

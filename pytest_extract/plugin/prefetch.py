@@ -23,9 +23,9 @@ from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 from pytest_extract.core.results import Judge
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.plugin.extraction import ExtractionService
-from pytest_extract.plugin.fixtures import EXTRACTOR, has_fixture, value_made_before
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.judging import Judges
+from pytest_extract.plugin.project import EXTRACTOR, has_fixture, value_made_before
 from pytest_extract.run_case import RunPlan, score_extraction
 
 PATIENCE_S = 15.0

@@ -28,9 +28,9 @@ from pytest_extract.changed.inputs import (
     inputs_now,
     select_cases,
 )
-from pytest_extract.plugin.fixtures import EXTRACTOR
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
+from pytest_extract.plugin.project import EXTRACTOR
 
 _NO_INPUTS: Final = (
     *("test_*.py", "*_test.py", "README*", "CHANGELOG*", "CONTRIBUTING*", "LICENSE*", "*.lock", "requirements*.txt"),

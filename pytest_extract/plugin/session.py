@@ -24,20 +24,20 @@ from pytest_extract.documents.pdf import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError, NotWritten, StoreError
 from pytest_extract.extraction.call import LOOP_THREAD
 from pytest_extract.files import check_file, check_folder
-from pytest_extract.plugin.extensions import ProjectExtensions
 from pytest_extract.plugin.extraction import ExtractionService
-from pytest_extract.plugin.fixtures import (
+from pytest_extract.plugin.items import ExtractItem
+from pytest_extract.plugin.judging import Judges, uses_judge
+from pytest_extract.plugin.limits import Budget, CallSlots, concurrency_limit, limit_folder, new_budget_file
+from pytest_extract.plugin.options import PARAMS, SETTINGS, Settings
+from pytest_extract.plugin.project import (
     EXTRACTOR,
     ItemFixtures,
+    ProjectExtensions,
     RunWith,
     check_not_parametrized,
     extractor_params,
     has_fixture,
 )
-from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.judging import Judges, uses_judge
-from pytest_extract.plugin.limits import Budget, CallSlots, concurrency_limit, limit_folder, new_budget_file
-from pytest_extract.plugin.options import PARAMS, SETTINGS, Settings
 from pytest_extract.plugin.run_results import open_results, run_results_of
 from pytest_extract.redact import find_secrets_of_process
 from pytest_extract.report.formats import report_problems

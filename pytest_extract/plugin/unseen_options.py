@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pytest
 
-from pytest_extract.plugin.fixtures import EXTRACTOR, JUDGE, MODE, MODEL, PROMPT, has_fixture
 from pytest_extract.plugin.options import left_to_controller
+from pytest_extract.plugin.project import EXTRACTOR, JUDGE, MODE, MODEL, PROMPT, has_fixture
 
 if TYPE_CHECKING:
     from pytest_extract.plugin.items import ExtractItem

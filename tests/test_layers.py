@@ -63,7 +63,7 @@ PLUGIN_RINGS = (
     ("run_results",),
     ("terminal",),
     ("regression", "items"),
-    ("revisions", "unseen_options"),
+    ("revisions",),
     ("extraction",),
     ("judging",),
     ("prefetch",),

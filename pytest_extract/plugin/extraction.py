@@ -32,7 +32,6 @@ from pytest_extract.run_case import NotRun, RunPlan, plan_of
 if TYPE_CHECKING:
     from pytest_extract.changed.inputs import Selection
     from pytest_extract.extraction.recordings import RecordingKey, Recordings, RecordMode
-    from pytest_extract.plugin.unseen_options import UnseenOptions
 
 
 class WriteErrors:
@@ -157,7 +156,7 @@ class ExtractionService:
     """The only source of outputs. `Prefetcher` calls `extraction_with` in other threads, before an item's turn.
 
     `selections`: under `--extract-changed`, whether each case is called or replayed, by node id.
-    `unseen_options`: where something was asked for that extractors may not see.
+    `check_extractor`: refuses, before a call, an extractor that cannot see something that was asked for.
     `write_errors`: the outputs and judge answers that could not be recorded.
     """
 
@@ -178,7 +177,7 @@ class ExtractionService:
         if settings.from_results is not None:
             self.replay = ResultsReplay(settings.from_results)
         self.selections: dict[str, Selection] = {}
-        self.unseen_options: UnseenOptions | None = None
+        self.check_extractor: Callable[[ExtractItem, object], None] | None = None
         self._built_in_extractors: dict[tuple[str, Mode], Callable[..., Any]] = {}
         self._recordings: dict[str, Recordings] = {}
         self._digests: dict[int, tuple[object, str]] = {}
@@ -367,8 +366,8 @@ class ExtractionService:
         )
 
     def _call(self, item: ExtractItem, extractor: object) -> Extraction:
-        if self.unseen_options is not None:
-            self.unseen_options.check_at_call(item, extractor)
+        if self.check_extractor is not None:
+            self.check_extractor(item, extractor)
         # The extractor may prepare the schema for its model in place: cases share it, and are scored by it.
         case = replace(item.case, schema=copied(item.case.schema), gold=copied(item.case.gold))
         with self.concurrency_limit:

@@ -59,17 +59,16 @@ CORE_RINGS = (
 """The members of `core`, in the order in which data flows."""
 
 PLUGIN_RINGS = (
-    ("hookspecs", "options", "limits", "named_extractors", "project", "update_gold"),
+    ("hookspecs", "options", "named_extractors", "project", "update_gold"),
     ("run_results",),
     ("terminal",),
-    ("regression", "items"),
+    ("items",),
     ("revisions",),
     ("extraction",),
-    ("judging",),
-    ("prefetch",),
     ("session",),
-    ("collect", "transport"),
-    ("confirm",),
+    ("transport",),
+    ("regression",),
+    ("collect",),
     ("finish",),
 )
 """The modules of `plugin`; the package itself, the table of its hooks, uses them all."""

@@ -158,7 +158,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     finally:
         if folded is not None:
             folded.unfold()
-    if "pytest_extract.plugin.regression" in sys.modules:
+    if "pytest_extract.plugin.finish" in sys.modules:
         from pytest_extract.plugin.finish import write_verdict
 
         write_verdict(terminalreporter, config)
@@ -179,7 +179,7 @@ class SessionHooks:
     def pytest_sessionstart(self) -> None:  # noqa: D102
         settings = self.config.stash[self.key]
         if settings.opens_files:
-            from pytest_extract.plugin.session import open_files
+            from pytest_extract.plugin.collect import open_files
 
             open_files(self.config)
 
@@ -253,7 +253,7 @@ class SessionHooks:
         """Run the cases that fell again, where the regression gate is to be confirmed."""
         done = yield
         if self.config.stash[self.key].confirm is not None and not hasattr(self.config, "workerinput"):
-            from pytest_extract.plugin.confirm import confirm_decision
+            from pytest_extract.plugin.regression import confirm_decision
 
             confirm_decision(session)
         return done

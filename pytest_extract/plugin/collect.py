@@ -8,7 +8,7 @@ import inspect
 import os
 import textwrap
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -21,11 +21,14 @@ import pytest
 from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Variant
-from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, nearest
+from pytest_extract.errors import CaseFileError, ConfigError, NotWritten, SchemaError, StoreError, nearest
+from pytest_extract.files import check_file, check_folder
 from pytest_extract.plugin.items import ExtractItem, escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings, left_to_controller
 from pytest_extract.plugin.project import EXTRACTOR, JUDGE, MODE, MODEL, PROMPT, has_fixture
+from pytest_extract.plugin.run_results import open_results
 from pytest_extract.plugin.session import session_of
+from pytest_extract.report.formats import report_problems
 
 _MOST_MISTAKES = 100
 
@@ -158,6 +161,45 @@ def _mistakes_text(errors: list[CaseFileError], config: pytest.Config) -> str:
     left = len(errors) - most
     more = [f"... and {left:,} more (-vv shows all, and so does `pytest-extract check`)"] if left > 0 else []
     return "\n".join([*map(str, errors[:most]), *more])
+
+
+def open_files(config: pytest.Config) -> None:
+    """Read a past run, a revision and a baseline, open the results file; UsageError where that is not possible."""
+    settings = config.stash[SETTINGS]
+    try:
+        session = session_of(config)
+        if settings.changed is not None:
+            session.revision_view(settings.changed)
+    except StoreError as error:
+        raise pytest.UsageError(f"--extract-from: {error}") from error
+    except ConfigError as error:
+        raise pytest.UsageError(str(error)) from error
+    if not hasattr(config, "workerinput"):
+        check_outputs(settings)
+    if settings.gate == "regression" or settings.baseline is not None or settings.update_baseline:
+        from pytest_extract.plugin.regression import read_gate_inputs
+
+        read_gate_inputs(config, settings)
+    if not hasattr(config, "workerinput"):
+        open_results(config)
+
+
+def check_outputs(settings: Settings) -> None:
+    """Check that all files of this run can be written, before the first call; UsageError with all that cannot."""
+    problems = [f"--extract-report: {problem}" for problem in report_problems(settings.report)]
+
+    def check(option: str, path: Path, check_path: Callable[[Path], None], wanted: str) -> None:
+        try:
+            check_path(path)
+        except NotWritten as error:
+            problems.append(f"--extract-{option}: cannot write {path}: {error.reason}; {wanted} that can be written")
+
+    if settings.baseline is not None and settings.update_baseline:
+        check("baseline", settings.baseline, check_file, "name a file")
+    if settings.record not in {"off", "none"} and settings.from_results is None:
+        check("recordings", settings.recordings, check_folder, "name a folder")
+    if problems:
+        raise pytest.UsageError("\n".join(problems))
 
 
 def check_options(session: pytest.Session) -> None:

@@ -1,4 +1,4 @@
-"""Outputs for items: replayed, or from a call of the user's extractor or the built-in one.
+"""Outputs and judges for items: replayed, or from calls of extractors and judges, within limits of number and cost.
 
 Outputs and judge answers that could not be saved are reported at the end of the run, which then fails.
 """
@@ -6,32 +6,253 @@ Outputs and judge answers that could not be saved are reported at the end of the
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
+import tempfile
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+import pytest
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending, Variant
-from pytest_extract.core.results import DECLINED, Failure
-from pytest_extract.core.values import canonical_json, copied, text_digest
-from pytest_extract.errors import ConfigError, ExtractError, NotWritten
+from pytest_extract.core.judges import Panel
+from pytest_extract.core.metrics import JUDGED
+from pytest_extract.core.results import DECLINED, Failure, Judge
+from pytest_extract.core.values import Json, canonical_json, copied, text_digest
+from pytest_extract.errors import CaseFileErrors, ConfigError, ExtractError, NotWritten
 from pytest_extract.extraction.call import BackgroundLoop, Extraction, call_extractor
+from pytest_extract.files import POLL_S
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.limits import Budget, CallSlots
-from pytest_extract.plugin.options import Mode, Settings
-from pytest_extract.plugin.project import EXTRACTOR, has_fixture
+from pytest_extract.plugin.options import RUN_STARTED, Mode, Settings
+from pytest_extract.plugin.project import EXTRACTOR, JUDGE, has_fixture, value_made_before
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import read_results
 from pytest_extract.run_case import NotRun, RunPlan, plan_of
 
 if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
     from pytest_extract.changed.inputs import Selection
+    from pytest_extract.extraction.judge.cache import CachingJudge
     from pytest_extract.extraction.recordings import RecordingKey, Recordings, RecordMode
+
+_UNKNOWN_COST = "unknown"
+_ESTIMATED = "estimated"
+_REPORTED = "reported"
+
+
+class ConcurrencyLimit:
+    """At most `count` calls at the same time in one process, in the order of asking; the main thread goes first.
+
+    The whole run waits for what the main thread waits for. A semaphore gives a free slot to any thread, and a thread
+    that works off a queue asks most often.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: deque[threading.Event] = deque()
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> None:
+        turn = threading.Event()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                return
+            if threading.current_thread() is threading.main_thread():
+                self._waiting.appendleft(turn)
+            else:
+                self._waiting.append(turn)
+        try:
+            turn.wait()
+        except BaseException:  # Ctrl-C; a slot that was given meanwhile must not be lost
+            with self._lock:
+                if turn in self._waiting:
+                    self._waiting.remove(turn)
+                else:
+                    self._release()
+            raise
+
+    def __exit__(self, *failure: object) -> None:
+        with self._lock:
+            self._release()
+
+    def _release(self) -> None:
+        if self._waiting:
+            self._waiting.popleft().set()
+        else:
+            self._free += 1
+
+
+class SharedConcurrencyLimit:
+    """At most `count` calls at the same time in all xdist workers of a run: a lock file for each call.
+
+    The system releases the lock of a worker that dies. One thread of a process looks for a free lock at a time, so that
+    each process gets its share.
+    """
+
+    def __init__(self, folder: Path, count: int) -> None:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        self._paths = [folder / f"slot-{number}" for number in range(count)]
+        self._locked = threading.local()
+        self._one_thread = ConcurrencyLimit(1)
+
+    def __enter__(self) -> None:
+        with self._one_thread:
+            lock = self._lock_any()
+        self._locked.locks = [*getattr(self._locked, "locks", ()), lock]
+
+    def __exit__(self, *failure: object) -> None:
+        self._locked.locks.pop().release()
+
+    def _lock_any(self) -> BaseFileLock:
+        from filelock import FileLock, Timeout
+
+        while True:
+            for path in self._paths:
+                lock = FileLock(path)
+                with suppress(Timeout):
+                    lock.acquire(blocking=False)
+                    return lock
+            time.sleep(POLL_S)
+
+
+class CallSlots:
+    """The slots of all calls of a run, extractor's and judge's; none is given any more when the run has ended."""
+
+    def __init__(self, limit: ConcurrencyLimit | SharedConcurrencyLimit) -> None:
+        self._limit = limit
+        self._closed = False
+
+    def __enter__(self) -> None:
+        self._limit.__enter__()
+        if self._closed:  # also for who has waited for a slot meanwhile
+            self._limit.__exit__()
+            raise NotRun("the run has ended")
+
+    def __exit__(self, *failure: object) -> None:
+        self._limit.__exit__(*failure)
+
+    def close(self) -> None:
+        """Let no call begin from now on."""
+        self._closed = True
+
+
+def concurrency_limit(folder: Path | None, count: int) -> ConcurrencyLimit | SharedConcurrencyLimit:
+    """Return the limit of a run; `folder` (from `limit_folder`) where the run has several processes."""
+    return ConcurrencyLimit(count) if folder is None else SharedConcurrencyLimit(folder, count)
+
+
+def limit_folder(run_uid: str) -> Path:
+    """Return the folder of the run that xdist calls `run_uid`: every worker can compute it."""
+    return Path(tempfile.gettempdir()) / f"pytest-extract-{run_uid}"
+
+
+def remove_limit(run_uid: str) -> None:
+    """Remove the folder, if the run made one."""
+    shutil.rmtree(limit_folder(run_uid), ignore_errors=True)
+
+
+class _Payment(NamedTuple):
+    """What some calls cost: known, estimated, or (None) neither."""
+
+    usd: float | None
+    calls: int
+    estimated: bool
+
+
+class Budget:
+    """What a run has spent: a file to which all processes of the run append a line for each payment.
+
+    Each call looks, so only what was appended since the last look is read.
+    """
+
+    def __init__(self, path: Path, limit: float) -> None:
+        self._path = path
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._bytes_read = 0
+        self._payments: list[_Payment] = []
+        self._spent = 0.0
+        self._unknown = False
+
+    def check(self) -> None:
+        """Raise NotRun when the budget is spent, or when a call of unknown cost makes it impossible to keep."""
+        self._read()
+        if self._unknown:
+            raise NotRun(
+                f"the budget of ${self._limit:g} cannot be kept: a call reported no cost (an unpriced model, or an "
+                "extractor without cost_usd)"
+            )
+        if self._spent >= self._limit:
+            raise NotRun(f"the budget of ${self._limit:g} is spent")
+
+    def overrun(self) -> str | None:
+        """Say by how much the budget was exceeded, and by how many calls under way; None where it was kept."""
+        self._read()
+        spent, late = 0.0, 0
+        for payment in self._payments:
+            late += payment.calls if spent >= self._limit else 0
+            spent += payment.usd or 0.0
+        if spent <= self._limit:
+            return None
+        were = "1 call was" if late == 1 else f"{late:,} calls were"
+        how = f"{were} under way when it was spent" if late else "the last call cost more than was left"
+        return f"budget of ${self._limit:g} exceeded by ${spent - self._limit:,.4f}: {how}"
+
+    def estimate(self) -> str | None:
+        """Say what of the budget is spent by an estimate only; None where all costs were reported."""
+        self._read()
+        guessed = [payment for payment in self._payments if payment.estimated]
+        if not guessed:
+            return None
+        calls, usd = sum(payment.calls for payment in guessed), sum(payment.usd or 0.0 for payment in guessed)
+        told = "1 call that" if calls == 1 else f"{calls:,} calls that"
+        return (
+            f"budget of ${self._limit:g}: about ${usd:,.6f} is counted for {told} reported no cost, an "
+            "estimate by the length of the texts"
+        )
+
+    def _read(self) -> None:
+        with self._lock, self._path.open("rb") as file:
+            file.seek(self._bytes_read)
+            for line in file:
+                usd, calls, how = line.decode("ascii").split()
+                payment = _Payment(None if usd == _UNKNOWN_COST else float(usd), int(calls), how == _ESTIMATED)
+                self._payments.append(payment)
+                self._spent += payment.usd or 0.0
+                self._unknown |= payment.usd is None
+                self._bytes_read += len(line)
+
+    def spend(self, cost_usd: float | None, calls: int = 1, *, estimated_usd: float | None = None) -> None:
+        """Add the cost of some calls, or the estimate of it where it is unknown.
+
+        It is one short append, which other processes cannot interrupt.
+        """
+        usd = estimated_usd if cost_usd is None else cost_usd
+        how = _ESTIMATED if cost_usd is None and usd is not None else _REPORTED
+        text = f"{_UNKNOWN_COST if usd is None else repr(float(usd))} {calls} {how}"
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(file, f"{text}\n".encode("ascii"))
+        finally:
+            os.close(file)
+
+
+def new_budget_file() -> Path:
+    """Create the file of a run's budget; the caller removes it."""
+    file, name = tempfile.mkstemp(prefix="pytest-extract-", suffix=".spent")
+    os.close(file)
+    return Path(name)
 
 
 class WriteErrors:
@@ -503,3 +724,112 @@ def _price_of_call(case: Case, model: str | None) -> float | None:
     instructions = json.dumps(case.schema) + (case.prompt.text if case.prompt is not None else "")
     prompt_tokens = document_tokens + _INSTRUCTION_TOKENS + text_tokens(instructions)
     return price(model, prompt_tokens, text_tokens(canonical_json(case.gold)))
+
+
+VERDICTS = "verdicts.yaml"
+
+
+class Judges:
+    """The judges of a session: the one of the options, and those that fixtures and extensions give; each is cached."""
+
+    def __init__(self, config: pytest.Config, settings: Settings, extraction_service: ExtractionService) -> None:
+        self._config = config
+        self._settings = settings
+        self._extraction_service = extraction_service
+        self._run_started = getattr(config, "workerinput", {}).get(RUN_STARTED) or time.time()
+        self._judges: dict[int, tuple[object, CachingJudge]] = {}
+
+    def judge_for(self, item: ExtractItem) -> Judge | None:
+        """Return who answers a case's questions; None where nobody can be asked, or nothing has to be."""
+        return self._judge_of(item, item.fixture(JUDGE)) if item.case.scorer.needs_judge else None
+
+    def judge_before_turn(self, item: ExtractItem) -> Judge | None:
+        """Return the judge of an item whose fixtures are not set up; None where it is not known yet."""
+        if not item.case.scorer.needs_judge:
+            return None
+        known, user = value_made_before(item, JUDGE)
+        # The main thread imports litellm first: see ExtractionService.import_litellm
+        return self._judge_of(item, user) if known and (user is not None or "litellm" in sys.modules) else None
+
+    def digest(self, item: ExtractItem) -> str:
+        """Return the digest of who decides a case's semantic comparisons: another judge makes it another question."""
+        from pytest_extract.extraction.judge.judges import identity_of
+        from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
+
+        identity: Json = [self._settings.judge]
+        if self._settings.judge == "llm":
+            user = item.fixture(JUDGE)
+            asked = [self._settings.judge_model, dict(PROMPT_VERSIONS)] if user is None else [identity_of(user)]
+            named = sorted(item.case.scorer.judges.items())
+            identity += [*asked, *([name, identity_of(judge)] for name, judge in named)]
+        return text_digest(canonical_json(identity))
+
+    def spent(self) -> Spending:
+        """Return what the judges' models have used so far in this process."""
+        return sum((judge.spent for _, judge in self._judges.values()), Spending())
+
+    def _judge_of(self, item: ExtractItem, user: object) -> Judge | None:
+        """Return the judges that the case's schema names, and for all other questions the fixture's or the options'."""
+        default, named = self._caching_judge(user), item.case.scorer.judges
+        if not named:
+            return default
+        judges = {name: cached for name, judge in named.items() if (cached := self._caching_judge(judge)) is not None}
+        return Panel(default=default, named=judges)
+
+    def _caching_judge(self, user: object) -> CachingJudge | None:
+        """Return the cached judge of a fixture, or (`user` is None) of the options; None where nobody can be asked.
+
+        Under `exact` and `fuzzy` the scorer itself decides.
+        """
+        settings = self._settings
+        if settings.judge != "llm" or (user is None and settings.judge_model is None):
+            return None
+        if id(user) not in self._judges:
+            self._judges[id(user)] = (user, self._build_judge(user))
+        return self._judges[id(user)][1]
+
+    def _build_judge(self, user: object) -> CachingJudge:
+        from pytest_extract.extraction.judge import build_judge
+        from pytest_extract.extraction.llm.client import Retry
+
+        settings = self._settings
+        folders = dict.fromkeys((settings.recordings, self._config.rootpath))
+        verdicts = [folder / VERDICTS for folder in folders if (folder / VERDICTS).is_file()]
+        if len(verdicts) > 1:
+            raise pytest.UsageError(f"there are people's verdicts in {verdicts[0]} and in {verdicts[1]}; keep one file")
+        try:
+            return build_judge(
+                settings.judge,
+                model=settings.judge_model,
+                user=user,
+                folder=self._cache_folder(),
+                overrides=verdicts[0] if verdicts else None,
+                slots=self._extraction_service.concurrency_limit,
+                replay_only=settings.record == "none",
+                since=self._run_started if settings.record == "all" else None,
+                # with `off` nobody asked for a cache
+                on_write_error=None if settings.record == "off" else self._extraction_service.write_errors.add_answer,
+                retry=Retry(timeout_s=settings.timeout),
+                loop=self._extraction_service.loop,
+            )
+        except CaseFileErrors as error:
+            raise pytest.UsageError(str(error)) from error
+
+    def _cache_folder(self) -> Path | None:
+        """Return the folder of answers: that of the recordings if the run records or replays, else pytest's cache."""
+        if self._settings.record != "off":
+            from pytest_extract.extraction.recordings.store import JUDGE_FOLDER
+
+            return self._settings.recordings / JUDGE_FOLDER
+        cache = getattr(self._config, "cache", None)
+        if cache is None:
+            return None
+        try:
+            return Path(cache.mkdir("extract-judge"))
+        except OSError:  # a read-only project: pytest's own plugins run without its cache there, too
+            return None
+
+
+def uses_judge(result: CaseResult) -> bool:
+    """Whether some field of a result has a metric that a judge decides, also if the scorer decided in its place."""
+    return any(leaf.metric in JUDGED for score in result.scores for leaf in score.leaves)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from pytest_extract.core.case_result import Outcome
+from pytest_extract.plugin.extraction import remove_limit
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.limits import remove_limit
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import budget_of, leave_after, started_session

@@ -1,35 +1,65 @@
-"""`--extract-gate=regression`: baselines, and variants compared with each other."""
+"""`--extract-gate=regression`: baselines, variants compared with each other, and fresh runs that decide.
+
+Fresh runs (`--extract-confirm`): the cases that fell run again on both sides, in this process. Under xdist this is the
+controller, which collects the files of these cases once the workers have ended.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal, NamedTuple
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cases.load import load_cases
-from pytest_extract.core.case_result import CaseResult
-from pytest_extract.errors import ConfigError, StoreError
+from pytest_extract.cases.model import Case
+from pytest_extract.changed.git_tree import last_commit_of
+from pytest_extract.core.case_result import CaseResult, Outcome, Variant
+from pytest_extract.errors import ConfigError, ExtractError, StoreError
+from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.run_results import RunResults
+from pytest_extract.plugin.run_results import RunResults, run_results_of
+from pytest_extract.plugin.session import session_of
+from pytest_extract.plugin.transport import take_fresh_result
 from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, resolutions, update_baseline
+from pytest_extract.regression.changes import Comparison
+from pytest_extract.regression.collapse import Weight
+from pytest_extract.regression.compare import compare_variants, match_cases, match_variants
+from pytest_extract.regression.confirmation import (
+    FIRST_SHARE,
+    Spent,
+    VariantPlan,
+    confirm,
+    held_runs,
+    may_have_fallen,
+    plan_variant,
+    rests_on_few,
+)
+from pytest_extract.regression.field_matching import changed_digests, same_digest
 from pytest_extract.regression.gate import (
     Answer,
     GateDecision,
+    decide_confirmed,
     evaluate_base,
     evaluate_gate,
     exit_status,
     resolution_text,
 )
+from pytest_extract.regression.multiple_testing import run_tests
+from pytest_extract.regression.reasons import advice_texts
 from pytest_extract.regression.rules import Rules
-from pytest_extract.regression.snapshots import reviewed_results, snapshot
+from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, reviewed_results, snapshot
 from pytest_extract.report.gate import verdict_lines
-from pytest_extract.report.lines import Line, Span, line, plural, text_of
+from pytest_extract.report.lines import Line, Span, line, plural, render_error, text_of
 from pytest_extract.report.summary import DRAFTS
+from pytest_extract.run_case import digests_of
 
 _BASELINE = pytest.StashKey[Baseline]()
 _CONFIRMED = pytest.StashKey[GateDecision]()
@@ -250,3 +280,429 @@ def _deleted_cases(baseline: Path, root: Path) -> list[str]:
             known = {case.id for case in loaded.cases}
         deleted += [f"{file}::{case}" for case in cases - known]
     return sorted(deleted)
+
+
+_STORE_MORE: Final = (
+    "store a baseline of three runs where it is made (--extract-repeat=3 --extract-update-baseline), of which the "
+    "first chooses the cases and the others are compared, or compare with a revision (--extract-base-ref)"
+)
+
+
+_OTHER_INPUTS: Final = f"as they were before: git has other prompts or schemas than the baseline says; {_STORE_MORE}"
+_OTHER_PROMPT: Final = "as they were called: this run has another prompt; give --extract-prompt as that run had it"
+_OTHER_FILE: Final = "any more: their files have changed since they ran; run them again"
+
+
+class _Unconfirmed(Exception):
+    """Why there are no fresh runs, and what to do."""
+
+
+class _Pair(NamedTuple):
+    """One case before and now."""
+
+    before: CaseState
+    after: CaseState
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sides:
+    """What can run again: for each compared variant (its labels before and now) the cases on both sides.
+
+    `held`: baseline runs of each case that choose nothing. `commit`: where the prompts and schemas of a baseline are.
+    `again`: the cases whose earlier side can be called again; `why_not`: why others cannot.
+    """
+
+    pairs: Mapping[tuple[str, str], Mapping[str, _Pair]]
+    held: Mapping[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
+    again: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    commit: str | None = None
+    why_not: str = "no case is on both sides"
+
+    @property
+    def any(self) -> bool:
+        """Whether some case can be confirmed."""
+        return any(self.held.values()) or any(self.again.values())
+
+
+def confirm_decision(session: pytest.Session) -> None:
+    """Decide by the run, and where that is open or rests on few cases, by fresh runs; the verdict says what failed.
+
+    The sides are looked at before the results: where neither can run again, the run alone has all of alpha.
+    """
+    config, run_results = session.config, run_results_of(session.config)
+    settings = run_results.settings
+    most = settings.confirm
+    if most is None or not run_results.results or settings.dry_run or settings.update_gold or settings.update_baseline:
+        return
+    rules = rules_of(settings)
+    states = counted_states(snapshot(evidence(run_results, rules)))
+    sides = _sides(session, run_results, states)
+    level = rules.alpha * FIRST_SHARE if sides.any else None
+    first = first_decision(config, run_results, level=level)
+    if first is None:
+        return
+    try:
+        plans = _plans(first, sides, rules, most)
+        if not plans:
+            put_decision(config, first)
+            return
+        put_decision(config, _confirmed(session, run_results, first, plans, sides))
+    except (KeyboardInterrupt, pytest.exit.Exception):
+        put_decision(config, _with_reason(first, "the fresh runs were interrupted; run the command again"))
+        raise
+    except (_Unconfirmed, ExtractError, pytest.UsageError) as error:
+        put_decision(config, _with_reason(first, str(error)))
+    except Exception as error:  # noqa: BLE001  # the run has its results, and the first runs can decide
+        put_decision(config, _with_reason(first, render_error("the confirmation", error)))
+
+
+def _with_reason(first: GateDecision, why: str) -> GateDecision:
+    return _without_advice_to_confirm(first, [f"not confirmed: {why}"])
+
+
+def _without_advice_to_confirm(first: GateDecision, more: Sequence[str]) -> GateDecision:
+    advice = advice_texts(first, undecided=first.answer is Answer.UNDECIDED, confirm=False)
+    return replace(first, advice=(*advice, *more))
+
+
+# which cases can run again
+
+
+def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -> _Sides:
+    baseline = baseline_of(session.config)
+    if baseline is None:
+        base = base_label(session.config, run_results)
+        others = sorted({key.variant for key in states} - {base})
+        variants = {(base, other): _pairs_of(states, states, base, other) for other in others if base is not None}
+        return _Sides(pairs=variants, again={variant: frozenset(pairs) for variant, pairs in variants.items()})
+    matched = [(old, new) for old, new in match_variants(baseline.cases, states) if old is not None and new is not None]
+    variants = {(old, new): _pairs_of(baseline.cases, states, old, new) for old, new in matched}
+    held = {
+        variant: held_runs({name: pair.before for name, pair in pairs.items()}) for variant, pairs in variants.items()
+    }
+    if any(held.values()):
+        return _Sides(pairs=variants, held=held)
+    reasons: Counter[str] = Counter()
+    again: dict[tuple[str, str], set[str]] = {variant: set() for variant in variants}
+    from_git: set[str] = set()
+    for variant, pairs in variants.items():
+        for name, pair in pairs.items():
+            why = _why_not_again(pair)
+            if why is None:
+                again[variant].add(name)
+                from_git |= {name} if _inputs_changed(pair) else set()
+            else:
+                reasons[why] += 1
+    commit = None
+    if from_git and run_results.settings.baseline is not None:
+        commit = last_commit_of(session.config.rootpath, run_results.settings.baseline)
+        if commit is None:
+            reasons["git does not have it together with its prompts and schemas"] += len(from_git)
+            again = {variant: names - from_git for variant, names in again.items()}
+    why_not = f"the baseline has one run of each case, and {reasons.most_common(1)[0][0]}" if reasons else ""
+    return _Sides(
+        pairs=variants,
+        again={variant: frozenset(names) for variant, names in again.items()},
+        commit=commit,
+        why_not=f"{why_not or 'no case is on both sides'}; {_STORE_MORE}",
+    )
+
+
+def _pairs_of(before: Snapshot, after: Snapshot, old: str, new: str) -> dict[str, _Pair]:
+    was = {key.case: state for key, state in before.items() if key.variant == old and not state.lost}
+    now = {key.case: state for key, state in after.items() if key.variant == new and not state.lost}
+    return {
+        name: _Pair(before_state, after_state)
+        for name, before_state, after_state in match_cases(was, now)
+        if before_state is not None and after_state is not None
+    }
+
+
+def _inputs_changed(pair: _Pair) -> bool:
+    names = ("prompt", "schema")
+    digests = pair.before.digests, pair.after.digests
+    one_sided = any((name in digests[0]) != (name in digests[1]) for name in names)
+    return one_sided or bool(changed_digests(pair.before, pair.after, names))
+
+
+def _why_not_again(pair: _Pair) -> str | None:
+    """Say why the earlier side of a case cannot be called any more; None where it can, as far as digests tell."""
+    before, after = pair
+    if before.variant.model == after.variant.model and not same_digest(before, after, "extractor"):
+        if "extractor" in before.digests and "extractor" in after.digests:
+            return "the extractor's code has changed since"
+        return "it does not say which code made it"
+    if before.variant == after.variant and not _inputs_changed(pair):
+        return "nothing that is known changed since: what the model was then cannot be called again"
+    return None
+
+
+# what to run again
+
+
+def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[VariantPlan]:
+    """Plan the fresh runs of the variants that need them; empty where the answer needs none.
+
+    Raises _Unconfirmed, with the reason, where it does and nothing can run again.
+    """
+    effects = [effect for effect in first.effects if may_have_fallen(effect.variant, first)]
+    if first.by_rule:
+        return []
+    if first.answer is Answer.WORSE:
+        fallen = {test.variant for test in first.tests if test.significant}
+        fallen |= {each.variant for each in first.collapses if each.weight is Weight.WORSE}
+        effects = [effect for effect in first.effects if effect.variant in fallen]
+        if not all(rests_on_few(first.tests, effect, rules, most) for effect in effects):
+            return []
+    variants = {variant.label: variant for variant in first.comparison.variants}
+    found: list[VariantPlan | str] = []
+    for effect in effects:
+        variant = variants[effect.variant]
+        key = variant.before, variant.after
+        if sides.held.get(key):
+            pairs = sides.pairs[key]
+            was = {CaseKey(name, variant.before): pair.before.with_runs(0, 1) for name, pair in pairs.items()}
+            now = {CaseKey(name, variant.after): pair.after for name, pair in pairs.items()}
+            variant = compare_variants(was, now, variant.before, variant.after)
+            tests = run_tests(Comparison(variants=(variant,)), rules).results
+            found.append(plan_variant(variant, tests, rules, most=most, held=sides.held[key]))
+        elif sides.again.get(key):
+            found.append(plan_variant(variant, first.tests, rules, most=most, among=sides.again[key]))
+        else:
+            found.append(sides.why_not)
+    plans = [plan for plan in found if isinstance(plan, VariantPlan)]
+    reasons = [why for why in found if isinstance(why, str)]
+    if reasons and first.answer is not Answer.PASS and (not plans or first.answer is Answer.WORSE):
+        raise _Unconfirmed("; ".join(dict.fromkeys(reasons)))
+    return plans
+
+
+# the fresh runs
+
+
+class _FreshRun(NamedTuple):
+    """A case that runs again: its key on its side of the comparison, and the item."""
+
+    key: CaseKey
+    earlier: bool
+    item: ExtractItem
+
+
+def _confirmed(
+    session: pytest.Session, run_results: RunResults, first: GateDecision, plans: Sequence[VariantPlan], sides: _Sides
+) -> GateDecision:
+    _announce(session.config, plans)
+    before: dict[CaseKey, CaseState] = {}
+    after: dict[CaseKey, CaseState] = {}
+    baseline_digests: dict[CaseKey, CaseState] = {}
+    for plan in plans:
+        pairs = sides.pairs[plan.before, plan.after]
+        for name in plan.cases:
+            if plan.held:
+                before[CaseKey(name, plan.before)] = pairs[name].before.with_runs(1, 1 + plan.held[name])
+            elif baseline_of(session.config) is not None:
+                baseline_digests[CaseKey(name, plan.before)] = pairs[name].before
+    with _items_of(session, {name for plan in plans for name in plan.cases}) as items:
+        runs = _fresh_runs(session, items, plans, sides)
+        results = _run(session, run_results, [run.item for run in runs])
+    for run, result in zip(runs, results, strict=True):
+        if result is None or result.outcome is Outcome.NOT_RUN:
+            continue
+        state = next(iter(snapshot([result]).values()))
+        stored = baseline_digests.get(run.key) if run.earlier else None
+        if stored is not None and not state.lost and not same_digest(stored, state, "extractor"):
+            continue  # another model's extractor is known only once it was called
+        (before if run.earlier else after)[run.key] = state
+    comparison = Comparison(variants=tuple(compare_variants(before, after, plan.before, plan.after) for plan in plans))
+    confirmation = confirm(first.comparison, plans, comparison, _spent(results), first.rules)
+    if not confirmation.enough:
+        whys = dict.fromkeys(result.why for result in results if result is not None and result.why)
+        first = _without_advice_to_confirm(first, [why.partition("\n")[0] for why in whys][:1])
+    return decide_confirmed(first, confirmation)
+
+
+def _announce(config: pytest.Config, plans: Sequence[VariantPlan]) -> None:
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    if reporter is None or config.get_verbosity() < 0:
+        return
+    cases = len({name for plan in plans for name in plan.cases})
+    calls = sum(plan.calls for plan in plans)
+    again = "1 case that fell runs" if cases == 1 else f"{cases} cases that fell run"
+    reporter.ensure_newline()
+    if reporter._tw.width_of_current_line:  # noqa: SLF001  # xdist's progress ends without a new line
+        reporter.write_line("")
+    reporter.write_line(f"confirmation: {again} again ({calls} calls at most)")
+
+
+@contextmanager
+def _items_of(session: pytest.Session, cases: Iterable[str]) -> Iterator[Mapping[CaseKey, ExtractItem]]:
+    """Give the items of some cases, by case and variant; under xdist, only the workers have collected any.
+
+    The run has selected these cases: no plugin selects among them once more (`--lf` knows by now that most passed).
+    """
+    own = [item for item in session.items if isinstance(item, ExtractItem)] if session.items else []
+    if own:
+        yield _by_key(own)
+        return
+    config = session.config
+    hooks = config.pluginmanager.getplugin("pytest_extract_session")
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+    items, counts, verbose = session.items, (session.testscollected, session.testsfailed), config.option.verbose
+    mistakes = [*hooks.collection_errors]
+    stats = {} if reporter is None else {name: [*reports] for name, reports in reporter.stats.items()}
+    config.option.verbose = -1  # the reporter would tell of the items
+    keep_all = _KeepAll()
+    config.pluginmanager.register(keep_all)
+    try:
+        session.perform_collect(sorted({str(config.rootpath / name.partition("::")[0]) for name in cases}))
+        config.option.verbose = verbose
+        yield _by_key(item for item in session.items if isinstance(item, ExtractItem))
+    finally:
+        config.pluginmanager.unregister(keep_all)
+        session.items, (session.testscollected, session.testsfailed) = items, counts
+        config.option.verbose = verbose
+        hooks.collection_errors[:] = mistakes  # the workers have told of the mistakes in these files
+        if reporter is not None:
+            reporter.stats.clear()
+            reporter.stats.update(stats)
+
+
+class _KeepAll:
+    """Keeps the items that other plugins would deselect."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        collected = [*items]
+        yield
+        items[:] = collected
+
+
+def _by_key(items: Iterable[ExtractItem]) -> dict[CaseKey, ExtractItem]:
+    return {CaseKey(f"{item.nodeid.partition('::')[0]}::{item.case.id}", item.variant.label): item for item in items}
+
+
+def _fresh_runs(
+    session: pytest.Session, items: Mapping[CaseKey, ExtractItem], plans: Sequence[VariantPlan], sides: _Sides
+) -> list[_FreshRun]:
+    """Return the items to run, both sides of a case in turn; those that variants share only once."""
+    runs: dict[tuple[CaseKey, bool], _FreshRun] = {}
+    missing: Counter[str] = Counter()
+    for plan in plans:
+        for name in plan.cases:
+            now = items.get(CaseKey(name, plan.after))
+            if now is None:
+                missing[_OTHER_FILE] += 1
+                continue
+            pair = sides.pairs[plan.before, plan.after][name]
+            wanted = [(CaseKey(name, plan.after), False, now)]
+            if not plan.held:
+                then = _earlier_item(session, items, now, plan, name, pair, sides)
+                if then is None:
+                    missing[_OTHER_INPUTS] += 1
+                    continue
+                wanted.insert(0, (CaseKey(name, plan.before), True, then))
+            states = {True: pair.before, False: pair.after}
+            if not all(_has_inputs(item.case, states[earlier], ["prompt"]) for _, earlier, item in wanted):
+                missing[_OTHER_PROMPT] += 1
+                continue
+            for key, earlier, item in wanted:
+                known = runs.get((key, earlier))
+                count = max(plan.runs, 0 if known is None else known.item.fresh_runs)
+                runs[key, earlier] = _FreshRun(key, earlier, _fresh_item(item, count))
+    if not runs:
+        ((why, _),) = missing.most_common(1)
+        raise _Unconfirmed(f"{plural(missing.total(), 'case')} cannot be called {why}")
+    return [*runs.values()]
+
+
+def _earlier_item(
+    session: pytest.Session,
+    items: Mapping[CaseKey, ExtractItem],
+    now: ExtractItem,
+    plan: VariantPlan,
+    name: str,
+    pair: _Pair,
+    sides: _Sides,
+) -> ExtractItem | None:
+    """Return the item of the earlier side; of a baseline, one with the inputs that it names, None if there is none."""
+    if baseline_of(session.config) is None:
+        item = items.get(CaseKey(name, plan.before))
+        if (
+            item is not None
+            and item.variant.revision is not None
+            and run_results_of(session.config).settings.from_results
+        ):
+            case = _case_at(session, item, item.variant.revision)  # a past run is replayed with today's inputs
+            return None if case is None else _fresh_item(item, plan.runs, case=case)
+        return item
+    variant = pair.before.variant
+    cases = [now.case]
+    if sides.commit is not None:
+        cases += [case for case in [_case_at(session, now, sides.commit)] if case is not None]
+    for case in cases:
+        if _has_inputs(case, pair.before, ["document", "schema", "prompt"]):
+            return _fresh_item(now, plan.runs, case=case, variant=variant, suffix="[baseline]")
+    return None
+
+
+def _has_inputs(case: Case, state: CaseState, names: Iterable[str]) -> bool:
+    """Whether a case has the inputs of a result, of which a baseline keeps the beginning of each digest only."""
+    digests, known = digests_of(case), state.digests
+    return all(
+        (name in digests) == (name in known) and digests.get(name, "").startswith(known.get(name, "")) for name in names
+    )
+
+
+def _case_at(session: pytest.Session, item: ExtractItem, ref: str) -> Case | None:
+    """Return the case of an item with the prompt and schema of a git revision."""
+    extract_session = session_of(session.config)
+    view = extract_session.revision_view(ref)
+    view.load(item.path, [item.case])
+    case = view.case_at_revision(item.case, item.path)
+    path = extract_session.prompt_path(item.variant)
+    if case is not None and path is not None:
+        path = view.prompt_path(path) or path
+        case = replace(case, prompt=extract_session.extensions.default_cache.prompt(str(path)))
+    return case
+
+
+def _fresh_item(
+    item: ExtractItem, runs: int, *, case: Case | None = None, variant: Variant | None = None, suffix: str = ""
+) -> ExtractItem:
+    fresh: ExtractItem = ExtractItem.from_parent(
+        item.parent,  # type: ignore[arg-type]  # an item has one
+        name=item.name,
+        nodeid=item.nodeid + suffix,
+        case=case or item.case,
+        variant=variant or item.variant,
+        runner=item.runner,
+    )
+    fresh.own_markers.extend(item.own_markers)
+    fresh.fresh_runs = runs
+    return fresh
+
+
+def _run(session: pytest.Session, run_results: RunResults, items: Sequence[ExtractItem]) -> list[CaseResult | None]:
+    """Run the items as pytest does, but for its reports: they are no tests of the run."""
+    results: list[CaseResult | None] = []
+    for index, item in enumerate(items):
+        following = items[index + 1] if index + 1 < len(items) else None
+        found = None
+        for report in runtestprotocol(item, log=False, nextitem=following):
+            found = take_fresh_result(report, run_results) or found
+        results.append(found)
+        if session.shouldstop:
+            raise session.Interrupted(session.shouldstop)
+    return results
+
+
+def _spent(results: Iterable[CaseResult | None]) -> Spent:
+    attempts = [attempt for result in results if result is not None for attempt in result.attempts]
+    called = [attempt for attempt in attempts if not attempt.recorded]
+    costs = [attempt.cost_usd for attempt in called if attempt.score is not None]
+    known = [cost for cost in costs if cost is not None]
+    return Spent(
+        calls=len(called),
+        recorded=len(attempts) - len(called),
+        cost_usd=sum(known) if len(known) == len(costs) else None,
+    )

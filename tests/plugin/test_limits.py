@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pytest_extract.plugin.limits import Budget, ConcurrencyLimit, SharedConcurrencyLimit, concurrency_limit
+from pytest_extract.plugin.extraction import Budget, ConcurrencyLimit, SharedConcurrencyLimit, concurrency_limit
 from pytest_extract.run_case import NotRun
 
 

@@ -41,29 +41,29 @@ WAITING = """
             TOLD.wait(60)
 """
 TELLING = """
-from pytest_extract.plugin import prefetch
+from pytest_extract.plugin import session
 
-prefetch.PATIENCE_S = 0.02
+session.PATIENCE_S = 0.02
 TOLD = threading.Event()
-tell = prefetch.Prefetcher._report_waiting
+tell = session.Prefetcher._report_waiting
 
 def tell_and_go_on(self, item):
     tell(self, item)
     TOLD.set()
 
-prefetch.Prefetcher._report_waiting = tell_and_go_on
+session.Prefetcher._report_waiting = tell_and_go_on
 """
 LOOKING = """
-from pytest_extract.plugin import prefetch
+from pytest_extract.plugin import session
 
-plan = prefetch.Prefetcher._plan_before_turn
+plan = session.Prefetcher._plan_before_turn
 
 def note_and_plan(self, item):
     with (Path(__file__).parent / "looked").open("a") as log:
         log.write("x")
     plan(self, item)
 
-prefetch.Prefetcher._plan_before_turn = note_and_plan
+session.Prefetcher._plan_before_turn = note_and_plan
 """
 
 

@@ -59,14 +59,13 @@ CORE_RINGS = (
 """The members of `core`, in the order in which data flows."""
 
 PLUGIN_RINGS = (
-    ("hookspecs", "options", "named_extractors", "project", "update_gold"),
-    ("run_results",),
+    ("hookspecs", "options", "project", "named_extractors", "update_gold"),
     ("terminal",),
     ("items",),
+    ("run_results",),
     ("revisions",),
     ("extraction",),
     ("session",),
-    ("transport",),
     ("regression",),
     ("collect",),
     ("finish",),

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pytest_extract.core.extensions import Extensions
     from pytest_extract.plugin.collect import ExtractFile
     from pytest_extract.plugin.options import Settings
-    from pytest_extract.plugin.terminal import FoldedSections, Progress
+    from pytest_extract.plugin.run_results import Progress
+    from pytest_extract.plugin.terminal import FoldedSections
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
 _FOLDED: pytest.StashKey[FoldedSections] = pytest.StashKey()
@@ -112,9 +113,10 @@ def pytest_runtest_makereport(  # noqa: D103
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if is_case(item.nodeid):
-        from pytest_extract.plugin.transport import put_on_report
+        from pytest_extract.plugin.items import ExtractItem, put_on_report
 
-        put_on_report(item, call, report)
+        if isinstance(item, ExtractItem):
+            put_on_report(item, call, report)
     return report
 
 
@@ -133,12 +135,12 @@ def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, righ
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] | None:
     """Say BROKEN or DRAFTED where pytest says FAILED, and BELOW where a case misses bounds that are no gate."""
-    if getattr(report, "extract_gold_change", None) and report.extract_gold_change[0] == "drafted":
+    if getattr(report, "extract_gold_change", None) == "drafted":
         return "drafted", "d", ("DRAFTED", {"yellow": True})
     outcome = getattr(report, "extract_outcome", None)
     if outcome == "broken" and report.failed and report.when == "call":
         return "failed", "B", "BROKEN"
-    if outcome == "failed" and report.passed and not hasattr(report, "extract_gold_change"):
+    if outcome == "failed" and report.passed and report.extract_gold_change is None:
         return "below their thresholds", "b", ("BELOW", {"yellow": True})
     return None
 
@@ -237,7 +239,7 @@ class SessionHooks:
         cases = sum(map(is_case, nodeids))
         if not cases or hasattr(self.config, "workerinput"):
             return
-        from pytest_extract.plugin.terminal import Progress
+        from pytest_extract.plugin.run_results import Progress
 
         self.progress = self.progress or Progress(self.config)
         self.progress.cases = cases
@@ -260,12 +262,10 @@ class SessionHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:  # noqa: D102
-        has_result = hasattr(report, "extract_result") or hasattr(report, "extract_forecast")
         if hasattr(self.config, "workerinput"):
             return
-        if has_result:
-            from pytest_extract.plugin.run_results import run_results_of
-            from pytest_extract.plugin.transport import take_from_report
+        if hasattr(report, "extract_case"):
+            from pytest_extract.plugin.run_results import run_results_of, take_from_report
 
             take_from_report(report, self.config)
             if self.progress is not None:
@@ -288,7 +288,7 @@ class SessionHooks:
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:  # noqa: D102
         if is_case(crashitem):
-            from pytest_extract.plugin.transport import put_crash_on_report
+            from pytest_extract.plugin.run_results import put_crash_on_report
 
             put_crash_on_report(crashitem, report, self.config)
 

@@ -16,9 +16,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
@@ -34,6 +34,7 @@ from pytest_extract.files import POLL_S
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import RUN_STARTED, Mode, Settings
 from pytest_extract.plugin.project import EXTRACTOR, JUDGE, has_fixture, value_made_before
+from pytest_extract.plugin.terminal import Note
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import read_results
 from pytest_extract.run_case import NotRun, RunPlan, plan_of
@@ -42,12 +43,8 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
     from pytest_extract.changed.inputs import Selection
-    from pytest_extract.extraction.judge.cache import CachingJudge
+    from pytest_extract.extraction.caching_judge import CachingJudge
     from pytest_extract.extraction.recordings import RecordingKey, Recordings, RecordMode
-
-_UNKNOWN_COST = "unknown"
-_ESTIMATED = "estimated"
-_REPORTED = "reported"
 
 
 class ConcurrencyLimit:
@@ -162,14 +159,6 @@ def remove_limit(run_uid: str) -> None:
     shutil.rmtree(limit_folder(run_uid), ignore_errors=True)
 
 
-class _Payment(NamedTuple):
-    """What some calls cost: known, estimated, or (None) neither."""
-
-    usd: float | None
-    calls: int
-    estimated: bool
-
-
 class Budget:
     """What a run has spent: a file to which all processes of the run append a line for each payment.
 
@@ -181,8 +170,8 @@ class Budget:
         self._limit = limit
         self._lock = threading.Lock()
         self._bytes_read = 0
-        self._payments: list[_Payment] = []
-        self._spent = 0.0
+        self._spent = self._estimated_usd = 0.0
+        self._estimated = 0
         self._unknown = False
 
     def check(self) -> None:
@@ -196,41 +185,33 @@ class Budget:
         if self._spent >= self._limit:
             raise NotRun(f"the budget of ${self._limit:g} is spent")
 
-    def overrun(self) -> str | None:
-        """Say by how much the budget was exceeded, and by how many calls under way; None where it was kept."""
+    def notes(self) -> list[str]:
+        """Say by how much the budget was exceeded, and what of it is spent by an estimate only."""
         self._read()
-        spent, late = 0.0, 0
-        for payment in self._payments:
-            late += payment.calls if spent >= self._limit else 0
-            spent += payment.usd or 0.0
-        if spent <= self._limit:
-            return None
-        were = "1 call was" if late == 1 else f"{late:,} calls were"
-        how = f"{were} under way when it was spent" if late else "the last call cost more than was left"
-        return f"budget of ${self._limit:g} exceeded by ${spent - self._limit:,.4f}: {how}"
-
-    def estimate(self) -> str | None:
-        """Say what of the budget is spent by an estimate only; None where all costs were reported."""
-        self._read()
-        guessed = [payment for payment in self._payments if payment.estimated]
-        if not guessed:
-            return None
-        calls, usd = sum(payment.calls for payment in guessed), sum(payment.usd or 0.0 for payment in guessed)
-        told = "1 call that" if calls == 1 else f"{calls:,} calls that"
-        return (
-            f"budget of ${self._limit:g}: about ${usd:,.6f} is counted for {told} reported no cost, an "
-            "estimate by the length of the texts"
-        )
+        notes = []
+        if self._spent > self._limit:
+            over = self._spent - self._limit
+            notes.append(
+                f"budget of ${self._limit:g} exceeded by ${over:,.4f}: what a call costs is known when it ends"
+            )
+        if self._estimated:
+            calls = "1 call that" if self._estimated == 1 else f"{self._estimated:,} calls that"
+            notes.append(
+                f"budget of ${self._limit:g}: about ${self._estimated_usd:,.6f} is counted for {calls} reported no "
+                "cost, an estimate by the length of the texts"
+            )
+        return notes
 
     def _read(self) -> None:
         with self._lock, self._path.open("rb") as file:
             file.seek(self._bytes_read)
             for line in file:
-                usd, calls, how = line.decode("ascii").split()
-                payment = _Payment(None if usd == _UNKNOWN_COST else float(usd), int(calls), how == _ESTIMATED)
-                self._payments.append(payment)
-                self._spent += payment.usd or 0.0
-                self._unknown |= payment.usd is None
+                usd, calls, is_estimate = json.loads(line)
+                self._spent += usd or 0.0
+                self._unknown |= usd is None
+                if is_estimate:
+                    self._estimated += calls
+                    self._estimated_usd += usd
                 self._bytes_read += len(line)
 
     def spend(self, cost_usd: float | None, calls: int = 1, *, estimated_usd: float | None = None) -> None:
@@ -239,8 +220,7 @@ class Budget:
         It is one short append, which other processes cannot interrupt.
         """
         usd = estimated_usd if cost_usd is None else cost_usd
-        how = _ESTIMATED if cost_usd is None and usd is not None else _REPORTED
-        text = f"{_UNKNOWN_COST if usd is None else repr(float(usd))} {calls} {how}"
+        text = json.dumps([usd, calls, cost_usd is None and usd is not None])
         file = os.open(self._path, os.O_WRONLY | os.O_APPEND)
         try:
             os.write(file, f"{text}\n".encode("ascii"))
@@ -253,37 +233,6 @@ def new_budget_file() -> Path:
     file, name = tempfile.mkstemp(prefix="pytest-extract-", suffix=".spent")
     os.close(file)
     return Path(name)
-
-
-class WriteErrors:
-    """Outputs and answers that were not saved, until a report takes them to the end of the run. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._errors: deque[tuple[str, str]] = deque()
-        self._refused: deque[str] = deque()
-
-    def add_output(self, error: NotWritten) -> None:
-        """Add an output whose recording cannot be written."""
-        self._add("output", error)
-
-    def add_answer(self, error: NotWritten) -> None:
-        """Add an answer of a judge that cannot be written."""
-        self._add("judge answer", error)
-
-    def _add(self, what: str, error: NotWritten) -> None:
-        self._errors.append((what, f"{error.path.parents[1]} cannot be written: {error.reason}"))
-
-    def add_refused(self, reason: str) -> None:
-        """Add an output that is not recorded because it holds a secret."""
-        self._refused.append(reason)
-
-    def take(self) -> list[tuple[str, str]]:
-        """Return what could not be written, and why, since the last call."""
-        return [self._errors.popleft() for _ in range(len(self._errors))]
-
-    def take_refused(self) -> list[str]:
-        """Return the reasons of refused recordings since the last call."""
-        return [self._refused.popleft() for _ in range(len(self._refused))]
 
 
 class ReplayError(ExtractError):
@@ -378,7 +327,6 @@ class ExtractionService:
 
     `selections`: under `--extract-changed`, whether each case is called or replayed, by node id.
     `check_extractor`: refuses, before a call, an extractor that cannot see something that was asked for.
-    `write_errors`: the outputs and judge answers that could not be recorded.
     """
 
     def __init__(
@@ -393,7 +341,7 @@ class ExtractionService:
         self._budget = budget
         self.concurrency_limit = concurrency_limit
         self.loop = BackgroundLoop()
-        self.write_errors = WriteErrors()
+        self._notes: deque[Note] = deque()
         self.replay: ResultsReplay | None = None
         if settings.from_results is not None:
             self.replay = ResultsReplay(settings.from_results)
@@ -404,7 +352,6 @@ class ExtractionService:
         self._digests: dict[int, tuple[object, str]] = {}
         self._digests_of_replayed: dict[str, set[str | None]] = {}
         self._calls_model_for_baseline = False
-        self._other_code: deque[str] = deque()
         self._sources: dict[Path | None, tuple[tuple[Path, ...], str]] = {}
 
     @property
@@ -465,8 +412,8 @@ class ExtractionService:
                 self._settings.recordings,
                 mode,
                 _options_to_record_again(self._settings, self._root),
-                self.write_errors.add_output,
-                self.write_errors.add_refused,
+                partial(self.note_not_written, "output"),
+                partial(self._note, "secret"),
             )
         return self._recordings[mode]
 
@@ -532,11 +479,18 @@ class ExtractionService:
                 f"this output was recorded by {code}; renew it with --extract-record=all, or replay it all the same "
                 "with --extract-other-code=allow"
             )
-        self._other_code.append(code)
+        self._note("other code", code)
 
-    def take_other_code(self) -> list[str]:
-        """Return by which other code outputs were recorded that were replayed since the last call."""
-        return [self._other_code.popleft() for _ in range(len(self._other_code))]
+    def _note(self, what: str, why: str) -> None:
+        self._notes.append((what, why))
+
+    def note_not_written(self, what: str, error: NotWritten) -> None:
+        """Note an output, or an answer of a judge, that cannot be written; from any thread."""
+        self._note(what, f"{error.path.parents[1]} cannot be written: {error.reason}")
+
+    def take_notes(self) -> list[Note]:
+        """Return what was noted since the last call, for a report to take to the end of the run."""
+        return [self._notes.popleft() for _ in range(len(self._notes))]
 
     def _replayed(self, item: ExtractItem, found: Extraction) -> Extraction:
         self._digests_of_replayed.setdefault(item.nodeid, set()).add(found.extractor)
@@ -753,8 +707,8 @@ class Judges:
 
     def digest(self, item: ExtractItem) -> str:
         """Return the digest of who decides a case's semantic comparisons: another judge makes it another question."""
-        from pytest_extract.extraction.judge.judges import identity_of
-        from pytest_extract.extraction.judge.prompt import PROMPT_VERSIONS
+        from pytest_extract.extraction.judges import identity_of
+        from pytest_extract.extraction.llm_judge import PROMPT_VERSIONS
 
         identity: Json = [self._settings.judge]
         if self._settings.judge == "llm":
@@ -789,8 +743,8 @@ class Judges:
         return self._judges[id(user)][1]
 
     def _build_judge(self, user: object) -> CachingJudge:
-        from pytest_extract.extraction.judge import build_judge
-        from pytest_extract.extraction.llm.client import Retry
+        from pytest_extract.extraction.caching_judge import build_judge
+        from pytest_extract.extraction.completions import Retry
 
         settings = self._settings
         folders = dict.fromkeys((settings.recordings, self._config.rootpath))
@@ -808,7 +762,9 @@ class Judges:
                 replay_only=settings.record == "none",
                 since=self._run_started if settings.record == "all" else None,
                 # with `off` nobody asked for a cache
-                on_write_error=None if settings.record == "off" else self._extraction_service.write_errors.add_answer,
+                on_write_error=None
+                if settings.record == "off"
+                else partial(self._extraction_service.note_not_written, "judge answer"),
                 retry=Retry(timeout_s=settings.timeout),
                 loop=self._extraction_service.loop,
             )
@@ -818,7 +774,7 @@ class Judges:
     def _cache_folder(self) -> Path | None:
         """Return the folder of answers: that of the recordings if the run records or replays, else pytest's cache."""
         if self._settings.record != "off":
-            from pytest_extract.extraction.recordings.store import JUDGE_FOLDER
+            from pytest_extract.extraction.recordings import JUDGE_FOLDER
 
             return self._settings.recordings / JUDGE_FOLDER
         cache = getattr(self._config, "cache", None)

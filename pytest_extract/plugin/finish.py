@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
@@ -17,7 +17,7 @@ from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import budget_of, leave_after, started_session
-from pytest_extract.plugin.terminal import write_lines
+from pytest_extract.plugin.terminal import write_case, write_lines
 from pytest_extract.report.lines import Line, Span, Style, line, listed, plural, render_error, safe_prose, text_of
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
@@ -26,15 +26,11 @@ if TYPE_CHECKING:
     from pytest_extract.report.run_report import RunReport
 
 _CONCLUSION = pytest.StashKey["_Conclusion"]()
-_REPORT_LINES = pytest.StashKey[list[Line]]()
-_ITEMS = pytest.StashKey[list[ExtractItem]]()
-_ANNOTATIONS = pytest.StashKey[list[Line]]()
-_SUITE = pytest.StashKey[list[tuple[bool, str]]]()
 _SIGNS: Final = 4
 """Columns for the signs and spaces around the title of a section."""
 _MOST_SELECTED: Final = 10
 _MOST_UNKNOWN: Final = 3
-_MOST_WRITE_ERRORS: Final = 3
+_MOST_NOTES: Final = 3
 _MOST_KINDS: Final = 5
 NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
@@ -60,22 +56,20 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
     if hasattr(config, "workerinput"):
         return
     config.stash[_CONCLUSION] = conclusion = _conclude(session, run_results)
-    if run_results.settings.update_gold == "review":
-        config.stash[_ITEMS] = [item for item in session.items if isinstance(item, ExtractItem)]
-    config.stash[_REPORT_LINES] = report_lines = _write_reports(config, run_results, mistakes)
+    _write_reports(config, run_results, conclusion, mistakes)
     if session.exitstatus != pytest.ExitCode.OK:
         return
     if (
         not conclusion.green
         or run_results.incomplete
-        or run_results.write_errors
+        or any(what in _NOT_WRITTEN for what, _ in run_results.notes)
         or any(change.kind in {"updated", "drafted"} for change in run_results.gold_changes.values())
-        or any(span.style == "bad" for each in report_lines for span in each)
+        or any(span.style == "bad" for each in conclusion.reports for span in each)
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     elif run_results.totals.outcomes[Outcome.NOT_RUN]:
         session.exitstatus = NOT_RUN_STATUS
-    elif any(not passed for passed, _ in _suite_gate(config, run_results)) or _auto_accept_fails(run_results):
+    elif any(not passed for passed, _ in conclusion.suite) or _auto_accept_fails(run_results):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -84,64 +78,72 @@ def _replaces_reports(config: pytest.Config, run_results: RunResults) -> bool:
     return (run_results.selected_cases or run_results.has_mistakes) and not config.option.collectonly
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Conclusion:
-    """The decision of the regression gate; `lines` on the baseline that was written."""
+    """What the run comes to: the gates, and lines on the baseline and the reports that were written."""
 
     decision: GateDecision | None = None
-    lines: tuple[Line, ...] = ()
+    suite: Sequence[tuple[bool, str]] = ()
     green: bool = True
+    baseline: list[Line] = field(default_factory=list)
+    reports: list[Line] = field(default_factory=list)
+    annotations: list[Line] = field(default_factory=list)
+
+    @property
+    def suite_lines(self) -> list[Line]:
+        """The decision of the suite gate."""
+        return [line(Span(text, "good" if passed else "bad")) for passed, text in self.suite]
 
 
 def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
     settings = run_results.settings
+    conclusion = _Conclusion()
+    if settings.gate == "suite" and not run_results.forecasts and run_results.selected_cases:
+        from pytest_extract.regression.suite import check_suite
+
+        found = check_suite(run_results.results, settings.suite_thresholds)
+        conclusion.suite = [(passed, f"suite gate: {text}") for passed, text in found]
     if settings.update_gold is not None or not (run_results.selected_cases or settings.update_baseline):
-        return _Conclusion()
+        return conclusion
     compared = settings.gate == "regression" or settings.baseline is not None
     if not (compared or len(run_results.totals.variants) > 1) or run_results.forecasts:
-        return _Conclusion()
+        return conclusion
     from pytest_extract.plugin.regression import gate_decision, gate_fails, report_to_junit, write_baseline
 
-    decision = gate_decision(session.config, run_results)
+    conclusion.decision = decision = gate_decision(session.config, run_results)
     report_to_junit(session.config, decision, settings)
     if decision is not None:
         session.config.hook.pytest_extract_verdict(config=session.config, verdict=decision)
-    baseline = write_baseline(session, run_results)
-    lines: tuple[Line, ...] = ()
-    if baseline is not None:
-        written, texts = baseline
-        lines = (line(Span(texts[0], "good" if written else "bad")), *(line(text, indent=2) for text in texts[1:]))
-    green = not gate_fails(decision, settings) and (baseline is None or baseline[0])
-    return _Conclusion(decision=decision, lines=lines, green=green)
+    written, texts = write_baseline(session, run_results)
+    if texts:
+        conclusion.baseline = [line(Span(texts[0], "good" if written else "bad"))]
+        conclusion.baseline += [line(text, indent=2) for text in texts[1:]]
+    conclusion.green = written and not gate_fails(decision, settings)
+    return conclusion
 
 
-def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Sequence[str]) -> list[Line]:
-    """Write the report files; return a line that names them, and one for each that could not be written."""
+def _write_reports(
+    config: pytest.Config, run_results: RunResults, conclusion: _Conclusion, mistakes: Sequence[str]
+) -> None:
+    """Write the report files; keep a line that names them, and one for each that could not be written."""
     settings = run_results.settings
     in_actions = settings.ci == "auto" and os.environ.get("GITHUB_ACTIONS") == "true"
     step_summary = os.environ.get("GITHUB_STEP_SUMMARY") if settings.ci == "auto" else None
     if not (settings.report or in_actions or step_summary) or not _replaces_reports(config, run_results):
-        return []
+        return
+    from pytest_extract.report.exports import github_commands, problems_of
     from pytest_extract.report.formats import write_reports
     from pytest_extract.report.run_report import CaseFinder, RunReport, repository_root, run_facts, written_now
 
-    conclusion = config.stash[_CONCLUSION]
     report = RunReport(
         results=run_results.results,
         gate=settings.gate,
         inconclusive=settings.inconclusive,
         judged=conclusion.decision,
-        suite=_suite_gate(config, run_results),
+        suite=conclusion.suite,
         mistakes=mistakes,
         expected=frozenset(run_results.expected),
-        lines=[
-            *_write_error_lines(run_results.write_errors),
-            *_refused_lines(run_results.refused),
-            *_redacted_lines(run_results.redacted),
-            *_gold_lines(config, run_results),
-            *_selection_lines(config, run_results),
-            *conclusion.lines,
-        ],
+        lines=[*_note_lines(config, run_results), *conclusion.baseline],
         judge=run_results.judge_spending,
         reruns=run_results.reruns,
         written=written_now(),
@@ -152,12 +154,15 @@ def _write_reports(config: pytest.Config, run_results: RunResults, mistakes: Seq
         root=repository_root(config.rootpath),
     )
     whole = [each for each in settings.report if each.path not in run_results.incomplete]
-    lines = write_reports(whole, report, live=True)
+    conclusion.reports = write_reports(whole, report, live=True)
     if step_summary and Path(step_summary) not in {each.path for each in settings.report}:
-        lines += _lines_or_error("the job's summary", lambda: _append_step_summary(Path(step_summary), report), "warn")
+        conclusion.reports += _lines_or_error(
+            "the job's summary", lambda: _append_step_summary(Path(step_summary), report), "warn"
+        )
     if in_actions:
-        config.stash[_ANNOTATIONS] = _lines_or_error("the annotations", lambda: _annotation_lines(report), "warn")
-    return lines
+        conclusion.annotations = _lines_or_error(
+            "the annotations", lambda: [line(command) for command in github_commands(problems_of(report))], "warn"
+        )
 
 
 def _append_step_summary(path: Path, report: RunReport) -> list[Line]:
@@ -173,12 +178,6 @@ def _append_step_summary(path: Path, report: RunReport) -> list[Line]:
     return []
 
 
-def _annotation_lines(report: RunReport) -> list[Line]:
-    from pytest_extract.report.exports import github_commands, problems_of
-
-    return [line(command) for command in github_commands(problems_of(report))]
-
-
 def _auto_accept_fails(run_results: RunResults) -> bool:
     totals, settings = run_results.totals, run_results.settings
     if not totals.auto_accept.by_rule:
@@ -188,29 +187,13 @@ def _auto_accept_fails(run_results: RunResults) -> bool:
     return bool(auto_accept_problems(totals, settings.gate, settings.inconclusive))
 
 
-def _suite_gate(config: pytest.Config, run_results: RunResults) -> list[tuple[bool, str]]:
-    """Compare each variant's means with `extract_suite_thresholds`; a run in which nothing was scored does not pass.
-
-    All results are read for it, so reports, exit status and summary share what was found.
-    """
-    settings = run_results.settings
-    if settings.gate != "suite" or run_results.forecasts or not run_results.selected_cases:
-        return []
-    if _SUITE in config.stash:
-        return config.stash[_SUITE]
-    from pytest_extract.regression.suite import check_suite
-
-    found = check_suite(run_results.results, settings.suite_thresholds)
-    config.stash[_SUITE] = [(passed, f"suite gate: {text}") for passed, text in found]
-    return config.stash[_SUITE]
-
-
 def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write the summary of all cases of the run."""
     run_results = run_results_of(config)
     settings = run_results.settings
+    conclusion = config.stash.get(_CONCLUSION, _Conclusion())
     writer = reporter._tw  # noqa: SLF001  # the reporter's own write() styles whole lines only
-    for command in config.stash.get(_ANNOTATIONS, []):  # without colours: GitHub reads them from the log
+    for command in conclusion.annotations:  # without colours: GitHub reads them from the log
         writer.line(text_of(command))
     if run_results.forecasts:
         reporter.section("extraction forecast")
@@ -218,40 +201,41 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     if config.get_verbosity() < -1:
         return
     if not run_results.results:
-        _write_empty_summary(reporter, config, run_results)
+        _write_empty_summary(reporter, config, run_results, conclusion)
         return
-    if settings.gate != "case" and config.getoption("tbstyle", "auto") != "no":
-        _write_cases_below_thresholds(reporter, writer, run_results)
+    if (
+        settings.gate != "case"
+        and run_results.totals.outcomes[Outcome.FAILED]
+        and config.getoption("tbstyle", "auto") != "no"
+    ):  # they do not fail the run, and pytest counts them as passed
+        reporter.section("below their thresholds")
+        for result in run_results.results:
+            if result.outcome is Outcome.FAILED:
+                writer.line(safe_prose(result.nodeid), bold=True)
+                write_case(writer, result, config)
     reporter.section("extraction")
     width = writer.fullwidth
-    write_lines(writer, _lines_or_error("the summary", lambda: _summary_lines(config, run_results, width)))
-    write_lines(writer, _gold_lines(config, run_results))
-    write_lines(writer, _selection_lines(config, run_results))
-    write_lines(
-        writer, [line(Span(text, "good" if passed else "bad")) for passed, text in _suite_gate(config, run_results)]
-    )
-    write_lines(writer, _lines_or_error("the comparison", lambda: _comparison_lines(config, width)))
-    report_lines: list[Line] = config.stash.get(_REPORT_LINES, [])
-    write_lines(writer, report_lines)
-    write_lines(writer, _write_error_lines(run_results.write_errors))
-    write_lines(writer, _other_code_lines(run_results.other_code))
-    write_lines(writer, _refused_lines(run_results.refused))
-    write_lines(writer, _redacted_lines(run_results.redacted))
     budget = budget_of(config, settings.budget)
-    if budget is not None:
-        told = [text for text in (budget.estimate(), budget.overrun()) if text is not None]
-        write_lines(writer, [line(Span(text, "warn")) for text in told])
-    write_lines(writer, [line(Span(why, "bad")) for why in run_results.incomplete.values()])
-    if settings.update_gold == "review":
-        _review(config, run_results)
+    lines = [
+        *_lines_or_error("the summary", lambda: _summary_lines(config, run_results, width)),
+        *conclusion.suite_lines,
+        *_lines_or_error("the comparison", lambda: _changed_lines(config, conclusion.decision, width)),
+        *conclusion.baseline,
+        *conclusion.reports,
+        *_note_lines(config, run_results),
+        *(line(Span(text, "warn")) for text in ([] if budget is None else budget.notes())),
+        *(line(Span(why, "bad")) for why in run_results.incomplete.values()),
+    ]
+    write_lines(writer, lines)
+    if settings.update_gold == "review" and reporter._session is not None:  # noqa: SLF001
+        _review(config, run_results, reporter._session)  # noqa: SLF001
 
 
-def _write_empty_summary(reporter: pytest.TerminalReporter, config: pytest.Config, run_results: RunResults) -> None:
+def _write_empty_summary(
+    reporter: pytest.TerminalReporter, config: pytest.Config, run_results: RunResults, conclusion: _Conclusion
+) -> None:
     """Say that no case ran, what that means for the gate, and of which run the report files are."""
-    lines = [line(Span(text, "good" if passed else "bad")) for passed, text in _suite_gate(config, run_results)]
-    lines += config.stash.get(_CONCLUSION, _Conclusion()).lines
-    told: list[Line] = config.stash.get(_REPORT_LINES, [])
-    lines += told
+    lines = [*conclusion.suite_lines, *conclusion.baseline, *conclusion.reports]
     if not (_replaces_reports(config, run_results) or config.option.collectonly):
         lines += _earlier_report_lines(run_results.settings)
     if lines or run_results.settings.gate != "case":
@@ -269,13 +253,13 @@ def _earlier_report_lines(settings: Settings) -> list[Line]:
     return [line(f"no case ran: {', '.join(kept)} {'is' if len(kept) == 1 else 'are'} of an earlier run")]
 
 
-def _review(config: pytest.Config, run_results: RunResults) -> None:
+def _review(config: pytest.Config, run_results: RunResults, session: pytest.Session) -> None:
     """`--extract-update-gold=review`: ask for each failing value; the run is red whatever is decided."""
     from pytest_extract.cli.review import ask_in_terminal, user_name
     from pytest_extract.golds.review import Reviewer, failing_items, merged_items
 
     notes: list[str] = []
-    cases = [item.case for item in config.stash[_ITEMS]]
+    cases = [item.case for item in session.items if isinstance(item, ExtractItem)]
     items = merged_items(failing_items(cases, run_results.results, notes, config.rootpath))
     if not items:
         return
@@ -289,14 +273,6 @@ def _lines_or_error(part: str, make: Callable[[], list[Line]], style: Style = "b
         return make()
     except Exception as error:  # noqa: BLE001
         return [line(Span(render_error(part, error), style))]
-
-
-def _gold_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
-    if not run_results.gold_changes:
-        return []
-    from pytest_extract.plugin.update_gold import gold_lines
-
-    return gold_lines(run_results.gold_changes, run_results.drafts, config.rootpath)
 
 
 def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -> list[Line]:
@@ -327,24 +303,24 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
     return lines
 
 
-def _comparison_lines(config: pytest.Config, width: int) -> list[Line]:
-    conclusion = config.stash.get(_CONCLUSION, _Conclusion())
-    if conclusion.decision is None:
-        return [*conclusion.lines]
+def _changed_lines(config: pytest.Config, decision: GateDecision | None, width: int) -> list[Line]:
+    if decision is None:
+        return []
     from pytest_extract.report.gate import changed_lines
 
-    lines = changed_lines(conclusion.decision, width=width, verbosity=config.get_verbosity())
-    return [*lines, *conclusion.lines]
+    return changed_lines(decision, width=width, verbosity=config.get_verbosity())
 
 
 def write_verdict(reporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write the verdict on a comparison; where it is that of the regression gate, pytest's last line says it too."""
     run_results = run_results_of(config)
-    if not run_results.selected_cases or run_results.forecasts or config.get_verbosity() < -1:
+    decision, settings = config.stash.get(_CONCLUSION, _Conclusion()).decision, run_results.settings
+    if (decision is None and settings.gate != "regression") or config.get_verbosity() < -1:
+        return
+    if not run_results.selected_cases or run_results.forecasts:
         return
     from pytest_extract.plugin.regression import decision_lines, decision_word
 
-    decision, settings = config.stash.get(_CONCLUSION, _Conclusion()).decision, run_results.settings
     lines = _lines_or_error("the verdict", lambda: decision_lines(decision, settings, verbosity=config.get_verbosity()))
     if not lines:
         return
@@ -358,6 +334,41 @@ def write_verdict(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     word = decision_word(decision, settings)
     if word is not None:
         reporter.stats.setdefault(f"verdict: {word}", [decision])
+
+
+_NOT_WRITTEN: Final = frozenset({"output", "judge answer"})
+_CONSEQUENCE: Final = (
+    "they count in this run, and will be paid for again in the next; give a folder that can be written to "
+    "(--extract-recordings=DIR)"
+)
+
+
+def _note_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
+    """Return what else is to be known of the run: golds, what was called, not recorded, made by other code, hidden."""
+    lines: list[Line] = []
+    if run_results.gold_changes:
+        from pytest_extract.plugin.update_gold import gold_lines
+
+        lines += gold_lines(run_results.gold_changes, run_results.drafts, config.rootpath)
+    lines += _selection_lines(config, run_results)
+    told: dict[str, list[Line]] = {"not written": [], "secret": [], "other code": []}
+    for (what, why), count in run_results.notes.most_common():
+        head = Span("not recorded", "head")
+        if what in _NOT_WRITTEN:
+            each = line(head, ": ", Span(safe_prose(f"{plural(count, what)}; {why}"), "bad"))
+            told["not written"].append(each)
+        elif what == "secret":
+            told[what].append(line(head, ": ", Span(safe_prose(why), "warn")))
+        else:
+            text = f"{plural(count, 'output')} recorded by {why}; --extract-record=all renews what it replays"
+            told[what].append(line(Span(safe_prose(text), "warn")))
+    for what, notes in told.items():
+        lines += notes[:_MOST_NOTES]
+        if len(notes) > _MOST_NOTES:
+            lines.append(line(f"and {plural(len(notes) - _MOST_NOTES, 'more')} ({what})", indent=2))
+        if notes and what == "not written":
+            lines.append(line(_CONSEQUENCE, indent=2))
+    return lines + _redacted_lines(run_results.redacted)
 
 
 def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
@@ -391,44 +402,6 @@ def _first_lines(texts: Sequence[str], config: pytest.Config) -> list[Line]:
     return lines
 
 
-def _write_error_lines(errors: Mapping[tuple[str, str], int]) -> list[Line]:
-    """Return what could not be recorded, why, and the consequence."""
-    if not errors:
-        return []
-    lines = [
-        line(Span("not recorded", "head"), ": ", Span(safe_prose(f"{plural(count, what)}; {why}"), "bad"))
-        for (what, why), count in Counter(errors).most_common(_MOST_WRITE_ERRORS)
-    ]
-    consequence = "they count in this run, and will be paid for again in the next; give a folder that can be written to"
-    return [*lines, line(f"{consequence} (--extract-recordings=DIR)", indent=2)]
-
-
-def _other_code_lines(other_code: Mapping[str, int]) -> list[Line]:
-    """Return how many replayed outputs were made by code that has changed since."""
-    return [
-        line(
-            Span(
-                safe_prose(
-                    f"{plural(count, 'output')} {'was' if count == 1 else 'were'} recorded by {code}; "
-                    f"renew {'it' if count == 1 else 'them'} with --extract-record=all"
-                ),
-                "warn",
-            )
-        )
-        for code, count in other_code.items()
-    ]
-
-
-def _refused_lines(refused: Sequence[str]) -> list[Line]:
-    """Return which outputs are not recorded because they hold a secret."""
-    reasons = list(dict.fromkeys(refused))
-    shown = reasons[:_MOST_WRITE_ERRORS]
-    lines = [line(Span("not recorded", "head"), ": ", Span(safe_prose(reason), "warn")) for reason in shown]
-    if len(shown) < len(reasons):
-        lines.append(line(f"and {plural(len(reasons) - len(shown), 'more output')} with a secret", indent=2))
-    return lines
-
-
 def _redacted_lines(redacted: Sequence[Iterable[tuple[str, str, str]]]) -> list[Line]:
     """Return how many secrets were hidden, and where: `2 secrets (OPENAI_API_KEY, AWS key) in 1 error message`."""
     cases: Counter[str] = Counter()
@@ -443,19 +416,3 @@ def _redacted_lines(redacted: Sequence[Iterable[tuple[str, str, str]]]) -> list[
         text = f"{plural(len(found), 'secret')} ({kinds}) in {plural(cases[place], place)}"
         lines.append(line(Span("redacted", "head"), ": ", Span(safe_prose(text), "warn")))
     return lines
-
-
-def _write_cases_below_thresholds(reporter: pytest.TerminalReporter, writer: Any, run_results: RunResults) -> None:
-    """Show the cases below their thresholds that do not fail the run: pytest counts them as passed."""
-    if not run_results.totals.outcomes[Outcome.FAILED]:
-        return
-    from pytest_extract.report.diff import DiffOptions, case_lines
-
-    reporter.section("below their thresholds")
-    config = reporter.config
-    options = DiffOptions(verbosity=config.get_verbosity(), brief=config.getoption("tbstyle", "auto") == "short")
-    options = replace(options, width=max(writer.fullwidth - 1, 40))
-    for result in run_results.results:
-        if result.outcome is Outcome.FAILED:
-            writer.line(safe_prose(result.nodeid), bold=True)
-            write_lines(writer, case_lines(result, options))

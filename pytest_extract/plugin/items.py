@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pytest
-from _pytest._code.code import ReprFileLocation, TerminalRepr, Traceback, filter_traceback
+from _pytest._code.code import TerminalRepr, Traceback, filter_traceback
 from _pytest.fixtures import FixtureLookupErrorRepr, TopRequest
 from _pytest.skipping import evaluate_xfail_marks
 
@@ -21,13 +21,23 @@ from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Spendin
 from pytest_extract.errors import ExtractError
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.project import ItemFixtures, RunWith, check_not_parametrized, has_fixture
-from pytest_extract.plugin.terminal import CaseFailed, CaseRepr, TextRepr, short_reason
-from pytest_extract.redact import Owned, find_secrets_of_process, held_by
+from pytest_extract.plugin.terminal import (
+    CASE,
+    CaseFailed,
+    CaseRepr,
+    Note,
+    TextRepr,
+    clean_report,
+    crash_of,
+    short_reason,
+)
+from pytest_extract.redact import TALLY, Owned, find_secrets_of_process, held_by
 from pytest_extract.report.lines import safe_controls
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import load_result, safe_form
 
 if TYPE_CHECKING:
+    from pytest_extract.changed.inputs import Selection
     from pytest_extract.plugin.update_gold import GoldChange, GoldWriter
 
 _PACKAGE = Path(__file__).parents[1]
@@ -49,6 +59,11 @@ class CaseRunner(Protocol):
     settings: Settings
     fixtures: ItemFixtures
     gold_writer: GoldWriter | None
+
+    selections: Mapping[str, Selection]
+
+    def take_notes(self) -> list[Note]:
+        """Return what was not recorded, or made by other code, since the last call."""
 
     def check_extractor(self, item: ExtractItem) -> None:
         """Raise ConfigError for an item that has no extractor."""
@@ -235,13 +250,10 @@ class ExtractItem(pytest.Item):
             assert self.result is not None  # noqa: S101  # the case has run
             return TextRepr(self.result.breaches[0].message, (self.location[0], self.case.line), "")
         if isinstance(excinfo.value, CaseFailed):
-            from pytest_extract.report.diff import DiffOptions  # a passing case has no diff
-
             line, result = self.safe_form
-            options = DiffOptions(verbosity=self.config.get_verbosity(), brief=traceback_style == "short")
-            crash = ReprFileLocation(self.location[0], self.case.line, short_reason(result))
             # Shown from its line in the results file, as on an xdist controller: an output of any type is JSON there.
-            return CaseRepr(lambda: load_result(line), options, self._evidence(result), crash, traceback_style)
+            crash = crash_of(self.location, result)
+            return CaseRepr(lambda: load_result(line), self._evidence(result), crash, self.config)
         if isinstance(excinfo.value, ExtractError):
             heading = "BROKEN: " if self.result is not None else ""
             return TextRepr(str(excinfo.value), (self.location[0], self.case.line), heading)
@@ -288,6 +300,69 @@ class ExtractItem(pytest.Item):
     def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
         """File, line (from 0) and name of the case."""
         return self.case.path, self.case.line - 1, self.name
+
+
+def put_on_report(item: ExtractItem, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Add the case's result to the report of its call, or of its failed set-up."""
+    clean_report(report)
+    if call.when == "teardown":
+        item.forget()
+    if call.when == "teardown" or (call.when == "setup" and not report.failed):
+        return
+    if item.forecast is not None:
+        setattr(report, CASE, {"forecast": asdict(item.forecast)})
+    result = item.result
+    if result is None:
+        if call.excinfo is None or not report.failed:
+            return  # skipped by a mark or by its extractor: the case did not run
+        result = _result_of_error(item, call.excinfo)
+    line, safe_result = item.safe_form if result is item.result else safe_form(result, item.owned)
+    _put_junit_properties(item, safe_result)
+    shown, selection = report.longrepr, item.runner.selections.get(item.nodeid)
+    told = {
+        "line": line,
+        "stands": item.stands,
+        "gold_change": item.gold_change and list(item.gold_change),
+        "judge_spending": asdict(item.judge_spending),
+        "notes": item.runner.take_notes(),
+        "redacted": TALLY.taken(),
+        "selection": selection and asdict(selection),
+        "evidence": shown.evidence if isinstance(shown, CaseRepr) else None,
+    }
+    setattr(report, CASE, told)
+    report.extract_outcome = str(result.outcome)  # type: ignore[attr-defined]  # for what pytest shows of it
+    report.extract_gold_change = item.gold_change and item.gold_change.kind  # type: ignore[attr-defined]
+
+
+def _put_junit_properties(item: ExtractItem, result: CaseResult) -> None:
+    """Give an item the properties that pytest writes into JUnit XML at its teardown; those of an earlier run go."""
+    if not item.config.getoption("xmlpath", None):
+        return
+    from pytest_extract.report.exports import PROPERTY, junit_properties
+
+    others = [each for each in item.user_properties if not each[0].startswith(PROPERTY)]
+    item.user_properties[:] = [*others, *junit_properties(result)]
+
+
+def _result_of_error(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> CaseResult:
+    from pytest_extract.run_case import keys_in_result
+
+    match excinfo.value:
+        case ExtractError() as error:
+            why = str(error).partition("\n")[0]
+        case pytest.FixtureLookupError() as error:
+            why = error.msg or f"fixture {error.argname!r} not found"
+        case error:
+            why = f"{excinfo.typename}: {error}"
+    return CaseResult(
+        nodeid=item.nodeid,
+        case_id=item.case.id,
+        file=item.nodeid.partition("::")[0],
+        variant=item.variant,
+        outcome=Outcome.BROKEN,
+        why=why,
+        **keys_in_result(item.case),
+    )
 
 
 def _case() -> None: ...

@@ -25,13 +25,17 @@ from pytest_extract.core.case_result import CaseResult, Outcome, Variant
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.run_results import RunResults, run_results_of
+from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result
 from pytest_extract.plugin.session import session_of
-from pytest_extract.plugin.transport import take_fresh_result
 from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, resolutions, update_baseline
-from pytest_extract.regression.changes import Comparison
-from pytest_extract.regression.collapse import Weight
-from pytest_extract.regression.compare import compare_variants, match_cases, match_variants
+from pytest_extract.regression.compare import (
+    Comparison,
+    cases_of_variants,
+    changed_digests,
+    compare_variants,
+    match_variants,
+    same_digest,
+)
 from pytest_extract.regression.confirmation import (
     FIRST_SHARE,
     Spent,
@@ -42,18 +46,17 @@ from pytest_extract.regression.confirmation import (
     plan_variant,
     rests_on_few,
 )
-from pytest_extract.regression.field_matching import changed_digests, same_digest
+from pytest_extract.regression.facts import Weight, run_tests
 from pytest_extract.regression.gate import (
     Answer,
     GateDecision,
+    advice_texts,
     decide_confirmed,
     evaluate_base,
     evaluate_gate,
     exit_status,
     resolution_text,
 )
-from pytest_extract.regression.multiple_testing import run_tests
-from pytest_extract.regression.reasons import advice_texts
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, reviewed_results, snapshot
 from pytest_extract.report.gate import verdict_lines
@@ -221,11 +224,11 @@ def report_to_junit(config: pytest.Config, decision: GateDecision | None, settin
     xml.pytest_runtest_logreport(pytest.TestReport(name, where, {}, "passed", None, "teardown"))
 
 
-def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bool, list[str]] | None:
-    """Write the baseline under `--extract-update-baseline`; return whether that worked, and sentences for people."""
+def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bool, list[str]]:
+    """Write the baseline where the run is to; return whether nothing went wrong, and sentences for people."""
     settings = run_results.settings
     if not settings.update_baseline or settings.baseline is None:
-        return None
+        return True, []
     rules = rules_of(settings)
     results = evidence(run_results, rules)
     if run_results.results and not results:
@@ -409,12 +412,11 @@ def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -
 
 
 def _pairs_of(before: Snapshot, after: Snapshot, old: str, new: str) -> dict[str, _Pair]:
-    was = {key.case: state for key, state in before.items() if key.variant == old and not state.lost}
-    now = {key.case: state for key, state in after.items() if key.variant == new and not state.lost}
+    was, now = cases_of_variants(before, after, old, new)
     return {
-        name: _Pair(before_state, after_state)
-        for name, before_state, after_state in match_cases(was, now)
-        if before_state is not None and after_state is not None
+        name: _Pair(was[name], state)
+        for name, state in now.items()
+        if name in was and not (was[name].lost or state.lost)
     }
 
 

@@ -1,28 +1,28 @@
-"""The results of all cases of a run, in its only process or in xdist's controller.
-
-They are kept outside of memory: a suite of a hundred thousand cases needs no more than one of ten.
-"""
+"""The results of all cases of a run in its only process, or in xdist's controller, as pytest's reports bring them."""
 
 from __future__ import annotations
 
 import os
 import stat
-import tempfile
-import weakref
+import time
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TextIO, overload
+from typing import TYPE_CHECKING, Any, Final, TextIO, overload
 
 import pytest
+from _pytest._code.code import ExceptionRepr
 
-from pytest_extract.core.case_result import CaseResult, Spending, Variant
+from pytest_extract.core.case_result import CaseResult, Outcome, Spending, Variant
+from pytest_extract.plugin.items import escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings
+from pytest_extract.plugin.terminal import CASE, BrokenRepr, CaseRepr, Note, crash_of
+from pytest_extract.report.lines import plural
 from pytest_extract.report.summary import Forecast, RunTotals, totals_of
-from pytest_extract.results import load_result
+from pytest_extract.results import dump_result, load_result
 
 if TYPE_CHECKING:
     from pytest_extract.changed.inputs import Selection
@@ -32,70 +32,24 @@ if TYPE_CHECKING:
 _FASTEST = 1
 _MOST_KEPT = 8_000_000
 """Bytes of lines whose results stay in memory once they are read; they take about four times as much."""
+EVERY_S: Final = {"terminal": 10.0, "CI": 60.0}
+"""Seconds between two lines of progress; elsewhere (a pipe, a file) there is none."""
 
 
-class _Spool:
-    """Compressed lines in a nameless temporary file; lines for which the disk has no room stay in memory.
-
-    A file of `--extract-report` cannot serve: another run that writes the same file begins by emptying it.
-    """
-
-    def __init__(self) -> None:
-        self._file: IO[bytes] | None = None
-        self._end = 0
-        self._full = False
-        self._kept: dict[StoredResult, CaseResult] = {}
-        self._room = _MOST_KEPT
-
-    def put(self, text: bytes) -> StoredResult:
-        packed = zlib.compress(text, _FASTEST)
-        if not self._full and self._write(packed):
-            self._end += len(packed)
-            return StoredResult(self, self._end - len(packed), len(packed), None)
-        self._full = True
-        return StoredResult(self, 0, 0, packed)
-
-    def _write(self, packed: bytes) -> bool:
-        try:
-            if self._file is None:
-                self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115  # open for as long as it is read
-                weakref.finalize(self, self._file.close)
-            self._file.seek(self._end)
-            return self._file.write(packed) == len(packed)
-        except OSError:
-            return False
-
-    def load(self, stored: StoredResult) -> CaseResult:
-        """Read a result back. Those that fit are kept: the summary, the diffs and each report read all in turn."""
-        result = self._kept.get(stored)
-        if result is None:
-            line = zlib.decompress(self._packed(stored))
-            result = load_result(line.decode("ascii"))
-            if len(line) <= self._room:
-                self._room -= len(line)
-                self._kept[stored] = result
-        return result
-
-    def _packed(self, stored: StoredResult) -> bytes:
-        if stored.packed is not None:
-            return stored.packed
-        assert self._file is not None  # noqa: S101  # the file exists if anything was written to it
-        self._file.seek(stored.start)
-        return self._file.read(stored.size)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class StoredResult:
-    """One result of the run."""
+    """One result of the run, as a compressed line of the results file."""
 
-    spool: _Spool
-    start: int
-    size: int
-    packed: bytes | None
+    def __init__(self, line: str, *, is_kept: bool) -> None:
+        self._packed = zlib.compress(line.encode("ascii"), _FASTEST)
+        self._is_kept = is_kept
+        self._result: CaseResult | None = None
 
     def load(self) -> CaseResult:
-        """Read it back."""
-        return self.spool.load(self)
+        """Read it back. The first of a run are kept: the summary, the diffs and each report read all in turn."""
+        result = self._result or load_result(zlib.decompress(self._packed).decode("ascii"))
+        if self._is_kept:
+            self._result = result
+        return result
 
 
 class ResultStore(Sequence[CaseResult]):
@@ -105,13 +59,14 @@ class ResultStore(Sequence[CaseResult]):
     """
 
     def __init__(self) -> None:
-        self._spool = _Spool()
+        self._room = _MOST_KEPT
         self._stored: list[StoredResult] = []
         self._indices: dict[str, int] = {}
 
     def store(self, line: str) -> StoredResult:
         """Keep a line of the results file without counting it as a case's result (it will be run again)."""
-        return self._spool.put(line.encode("ascii"))
+        self._room -= len(line)
+        return StoredResult(line, is_kept=self._room >= 0)
 
     def put(self, nodeid: str, result: StoredResult) -> None:
         """Make it the result of a case."""
@@ -148,8 +103,7 @@ class RunResults:
 
     `selections`: under `--extract-changed`, whether each case was called or replayed, and why.
     `gold_changes`: under `--extract-update-gold`, whether each case's gold was updated. `drafts`: golds written.
-    `expected`: failures that an `xfail` mark announced. `write_errors`: what could not be recorded and why, counted.
-    `refused`: why outputs are not recorded that hold a secret. `other_code`: what made replayed outputs, counted.
+    `expected`: failures that an `xfail` mark announced. `notes`: what was not recorded, or made by other code.
     `redacted`: of each case with hidden secrets, their place, kind and fingerprint. `files`: live reports by path.
     `incomplete`: why such a report is not complete, by path. `params`: those of extractors' fixtures, in their order
     (xdist's controller has them when a worker has ended). `past_variants`: those of `--extract-from`. `skipped`: number
@@ -165,9 +119,7 @@ class RunResults:
     gold_changes: dict[str, GoldChange] = field(default_factory=dict)
     drafts: list[DraftedGold] = field(default_factory=list)
     expected: set[str] = field(default_factory=set)
-    write_errors: Counter[tuple[str, str]] = field(default_factory=Counter)
-    refused: list[str] = field(default_factory=list)
-    other_code: Counter[str] = field(default_factory=Counter)
+    notes: Counter[Note] = field(default_factory=Counter)
     redacted: list[frozenset[tuple[str, str, str]]] = field(default_factory=list)
     files: dict[Path, TextIO] = field(default_factory=dict)
     incomplete: dict[Path, str] = field(default_factory=dict)
@@ -222,6 +174,13 @@ class RunResults:
         except Exception:  # noqa: BLE001  # raised again, and told, by who asks for the totals
             self._totals = None
 
+    def take_side_effects(self, case: Mapping[str, Any]) -> None:
+        """Take what else the report of a case brought: failed recordings, hidden secrets, what judges have used."""
+        self.notes.update(map(tuple, case.get("notes", ())))
+        if redacted := case.get("redacted"):
+            self.redacted.append(frozenset(map(tuple, redacted)))
+        self.judge_spending += Spending(**case.get("judge_spending", {}))
+
     def close(self, *, drops_earlier: bool = False) -> None:
         """Close the live reports; `drops_earlier`: empty if the run had no result."""
         for file in self.files.values():
@@ -252,8 +211,120 @@ def open_results(config: pytest.Config) -> None:
             raise pytest.UsageError(f"--extract-report: cannot write {path}: {error.strerror}") from error
 
 
+def put_crash_on_report(nodeid: str, report: pytest.TestReport, config: pytest.Config) -> None:
+    """Add the result of the case in which an xdist worker died to xdist's report.
+
+    Only the node id is known of it, and an id may end in brackets: it names a variant if the run is known to have it.
+    """
+    file, _, name = nodeid.partition("::")
+    variants = [totals.variant for totals in run_results_of(config).totals.variants.values()]
+    ends = {escape_name(f"[{variant.label}]"): variant for variant in variants if variant.label}
+    end = max(filter(name.endswith, ends), key=len, default="")
+    worker = getattr(getattr(getattr(report, "node", None), "gateway", None), "id", "?")
+    result = CaseResult(
+        nodeid=nodeid,
+        case_id=name.removesuffix(end),
+        file=file,
+        variant=ends.get(end, Variant()),
+        outcome=Outcome.BROKEN,
+        why=f"the xdist worker {worker} crashed while running this case",
+    )
+    setattr(report, CASE, {"line": dump_result(result)})
+
+
+def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
+    """Move a case's result from its report to the run's results; a case that will be rerun has none yet.
+
+    pytest keeps every report to the end, so what is moved is removed from the report.
+    """
+    run_results = run_results_of(config)
+    case: dict[str, Any] = vars(report).pop(CASE)
+    if "forecast" in case:
+        run_results.forecasts.append(Forecast(**case["forecast"]))
+        return
+    result = load_result(case["line"])
+    stored = run_results.results.store(case["line"])
+    if not case.get("stands"):
+        run_results.spending += Spending.of([result])
+    if str(report.outcome) != "rerun":
+        run_results.add(report.nodeid, case["line"], stored, result)
+    if case.get("gold_change") is not None:
+        from pytest_extract.plugin.update_gold import GoldChange
+
+        run_results.gold_changes[report.nodeid] = GoldChange(*case["gold_change"])
+    if report.skipped and hasattr(report, "wasxfail"):
+        run_results.expected.add(report.nodeid)
+    if case.get("selection") is not None:
+        from pytest_extract.changed.inputs import Selection
+
+        run_results.selections[report.nodeid] = Selection(**case["selection"])
+    run_results.take_side_effects(case)
+    # In the style of this process's terminal: xdist sends only the text of a worker's `longrepr`.
+    if case.get("evidence") is not None:
+        report.longrepr = CaseRepr(stored.load, case["evidence"], crash_of(report.location, result), config)
+    elif result.outcome is Outcome.BROKEN and report.when == "call" and isinstance(report.longrepr, ExceptionRepr):
+        report.longrepr = BrokenRepr(report.longrepr, config.getoption("tbstyle", "auto"))
+
+
+def take_fresh_result(report: pytest.TestReport, run_results: RunResults) -> CaseResult | None:
+    """Return the result of a fresh run from its report, which is no result of the run; None where it has none."""
+    case: dict[str, Any] = vars(report).pop(CASE, {})
+    run_results.take_side_effects(case)
+    return load_result(case["line"]) if "line" in case else None
+
+
 def run_results_of(config: pytest.Config) -> RunResults:
     """Return the results of this session so far."""
     if _RESULTS not in config.stash:
         config.stash[_RESULTS] = RunResults(config.stash[SETTINGS])
     return config.stash[_RESULTS]
+
+
+class Progress:
+    """Tells how far a run is, on a terminal and in CI, unless pytest is to be quiet.
+
+    `cases`: how many will run, 0 until they are collected.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._reporter: pytest.TerminalReporter | None = config.pluginmanager.getplugin("terminalreporter")
+        on_terminal = self._reporter is not None and self._reporter.isatty
+        place = "terminal" if on_terminal else "CI" if os.environ.get("CI") else None
+        self._every_s = None if place is None or config.get_verbosity() < 0 else EVERY_S[place]
+        self._started = self._told = time.monotonic()
+        self.cases = 0
+
+    def tell(self, run_results: RunResults) -> None:
+        """Write a line if it is time for one."""
+        now = time.monotonic()
+        if self._reporter is None or self._every_s is None or now - self._told < self._every_s:
+            return
+        if not run_results.results:  # a dry run, or a first case that is run again
+            return
+        self._told = now
+        if self._reporter._tw.width_of_current_line:  # noqa: SLF001  # `ensure_newline` does not know xdist's dots
+            self._reporter.write("\n")
+            self._reporter.currentfspath = None
+        self._reporter.write_line(self._text(run_results, now - self._started))
+
+    def _text(self, run_results: RunResults, seconds: float) -> str:
+        """Return `120 of 200 cases, 2 errors, $4.10 of about $6.83, 2.1 cases a second, 38 s left`."""
+        done, spent = len(run_results.results), run_results.spending
+        parts = [f"{done:,} of {plural(max(self.cases, done), 'case')}"]
+        errors = run_results.totals.outcomes[Outcome.BROKEN]
+        if errors:
+            parts.append(plural(errors, "error"))
+        if spent.calls > spent.unpriced:
+            forecast = spent.cost_usd * max(self.cases, done) / done
+            parts.append(f"${spent.cost_usd:,.2f} of about ${forecast:,.2f}")
+        rate = done / seconds
+        parts.append(f"{rate:,.1f} cases a second" if rate >= 1 else f"{60 * rate:,.1f} cases a minute")
+        parts.append(f"{_duration((self.cases - done) / rate)} left")
+        return ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{max(seconds, 0):.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"

@@ -28,8 +28,7 @@ from pytest_extract.core.case_result import CaseResult, Spending, Variant
 from pytest_extract.core.results import Judge
 from pytest_extract.documents.pdf import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.base import Extraction
-from pytest_extract.extraction.call import LOOP_THREAD
+from pytest_extract.extraction.call import LOOP_THREAD, Extraction
 from pytest_extract.plugin.extraction import (
     Budget,
     CallSlots,
@@ -53,12 +52,14 @@ from pytest_extract.plugin.project import (
     value_made_before,
 )
 from pytest_extract.plugin.run_results import run_results_of
+from pytest_extract.plugin.terminal import Note
 from pytest_extract.redact import find_secrets_of_process
 from pytest_extract.report.summary import Forecast
 from pytest_extract.run_case import RunPlan, run_case, score_extraction
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
+    from pytest_extract.changed.inputs import Selection
     from pytest_extract.extraction.call import Extraction
     from pytest_extract.plugin.revisions import RevisionView
     from pytest_extract.plugin.update_gold import GoldWriter
@@ -564,6 +565,15 @@ class ExtractSession:
     def forecast(self, item: ExtractItem) -> Forecast:
         """Estimate the calls and the cost of a case."""
         return self.extraction_service.forecast(item)
+
+    @property
+    def selections(self) -> Mapping[str, Selection]:
+        """Under `--extract-changed`, whether each case is called or replayed, by node id."""
+        return self.extraction_service.selections
+
+    def take_notes(self) -> list[Note]:
+        """Return what was not recorded, or made by other code, since the last call."""
+        return self.extraction_service.take_notes()
 
     def finish_item(self, item: ExtractItem) -> None:
         """Drop what was prefetched for an item that did not use it."""

@@ -1,15 +1,12 @@
-"""The terminal of pytest: lines of a report, progress of a long run, equal causes told once, no secret in logs."""
+"""The terminal of pytest: how cases and lines of a report are shown, equal causes told once, no secret in logs."""
 
 from __future__ import annotations
 
 import copy
 import logging
-import os
 import re
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 import pytest
 from _pytest._code.code import ExceptionRepr, ReprEntry, ReprFileLocation, TerminalRepr
@@ -17,13 +14,8 @@ from _pytest._io import TerminalWriter
 
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.lazy import lazy_pattern
-from pytest_extract.plugin.run_results import RunResults
 from pytest_extract.redact import TALLY, Secret, clean_message, current
 from pytest_extract.report.lines import Line, Style, plural, printed, safe_controls, safe_prose, text_of
-
-if TYPE_CHECKING:
-    from pytest_extract.report.diff import DiffOptions
-
 
 MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
     "plain": {},
@@ -35,6 +27,10 @@ MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
     "mark": {"bold": True, "cyan": True},
 }
 
+CASE: Final = "extract_case"
+"""Attribute of a report with what a case brings: text and builtins, which xdist sends to the controller."""
+Note: TypeAlias = tuple[str, str]
+"""What was not recorded (an output, a judge answer, a secret) or was made by other code, and why or by which."""
 _SHORTEST_ELSEWHERE: Final = 8
 """Characters of a secret that is hidden wherever it occurs, also without the context that shows it to be one."""
 
@@ -52,36 +48,47 @@ def short_reason(result: CaseResult) -> str:
     return first + more
 
 
+def crash_of(location: tuple[str, int | None, str], result: CaseResult) -> ReprFileLocation:
+    """Return where a case stands and why it fails, for short summaries."""
+    return ReprFileLocation(location[0], (location[1] or 0) + 1, short_reason(result))
+
+
 class CaseRepr(TerminalRepr):
     """A failing case; the terminal that it is written to decides width and colours."""
 
     def __init__(
         self,
         load: Callable[[], CaseResult],
-        options: DiffOptions,
         evidence: Mapping[str, str],
         crash: ReprFileLocation,
-        style: str = "auto",
+        config: pytest.Config,
     ) -> None:
         self.load = load  # not the result: pytest keeps all that it shows at the end of the run
-        self.options = options
         self.evidence = dict(evidence)
-        self.style = style
         self.reprcrash = crash
+        self.config = config
 
     def toterminal(self, tw: TerminalWriter) -> None:
         """Write the case's lines, then its position as `path:line`."""
-        if self.style == "line":  # pytest writes the crash line itself
+        if self.config.getoption("tbstyle", "auto") == "line":  # pytest writes the crash line itself
             return
-        from pytest_extract.report.diff import case_lines  # a passing case has no diff
-
         result = self.load()
         if result.outcome is Outcome.BROKEN:
             tw.line("BROKEN: this case says nothing about the extraction", yellow=True, bold=True)
-        options = replace(self.options, width=max(tw.fullwidth - 1, 40))
-        write_lines(tw, case_lines(result, options, self.evidence))
+        write_case(tw, result, self.config, self.evidence)
         tw.line("")
         tw.line(f"{self.reprcrash.path}:{self.reprcrash.lineno}: {result.outcome}")
+
+
+def write_case(
+    writer: TerminalWriter, result: CaseResult, config: pytest.Config, evidence: Mapping[str, str] | None = None
+) -> None:
+    """Write how a case differs from its gold, as far as the verbosity asks for it."""
+    from pytest_extract.report.diff import DiffOptions, case_lines  # a passing case has no diff
+
+    brief = config.getoption("tbstyle", "auto") == "short"
+    options = DiffOptions(verbosity=config.get_verbosity(), brief=brief, width=max(writer.fullwidth - 1, 40))
+    write_lines(writer, case_lines(result, options, evidence or {}))
 
 
 class TextRepr(TerminalRepr):
@@ -272,60 +279,6 @@ class _FoldedRepr(TerminalRepr):
         else:
             self.inner.toterminal(tw)
         tw.line(safe_prose(self.line), yellow=True, bold=True)
-
-
-EVERY_S: Final = {"terminal": 10.0, "CI": 60.0}
-"""Seconds between two lines; elsewhere (a pipe, a file) there is none."""
-
-
-class Progress:
-    """Tells how far a run is, on a terminal and in CI, unless pytest is to be quiet.
-
-    `cases`: how many will run, 0 until they are collected.
-    """
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._reporter: pytest.TerminalReporter | None = config.pluginmanager.getplugin("terminalreporter")
-        on_terminal = self._reporter is not None and self._reporter.isatty
-        place = "terminal" if on_terminal else "CI" if os.environ.get("CI") else None
-        self._every_s = None if place is None or config.get_verbosity() < 0 else EVERY_S[place]
-        self._started = self._told = time.monotonic()
-        self.cases = 0
-
-    def tell(self, run_results: RunResults) -> None:
-        """Write a line if it is time for one."""
-        now = time.monotonic()
-        if self._reporter is None or self._every_s is None or now - self._told < self._every_s:
-            return
-        if not run_results.results:  # a dry run, or a first case that is run again
-            return
-        self._told = now
-        if self._reporter._tw.width_of_current_line:  # noqa: SLF001  # `ensure_newline` does not know xdist's dots
-            self._reporter.write("\n")
-            self._reporter.currentfspath = None
-        self._reporter.write_line(self._text(run_results, now - self._started))
-
-    def _text(self, run_results: RunResults, seconds: float) -> str:
-        """Return `120 of 200 cases, 2 errors, $4.10 of about $6.83, 2.1 cases a second, 38 s left`."""
-        done, spent = len(run_results.results), run_results.spending
-        parts = [f"{done:,} of {plural(max(self.cases, done), 'case')}"]
-        errors = run_results.totals.outcomes[Outcome.BROKEN]
-        if errors:
-            parts.append(plural(errors, "error"))
-        if spent.calls > spent.unpriced:
-            forecast = spent.cost_usd * max(self.cases, done) / done
-            parts.append(f"${spent.cost_usd:,.2f} of about ${forecast:,.2f}")
-        rate = done / seconds
-        parts.append(f"{rate:,.1f} cases a second" if rate >= 1 else f"{60 * rate:,.1f} cases a minute")
-        parts.append(f"{_duration((self.cases - done) / rate)} left")
-        return ", ".join(parts)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{max(seconds, 0):.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def clean_logs(config: pytest.Config) -> None:

@@ -122,8 +122,8 @@ def test_a_dry_run_counts_what_is_recorded(pytester: pytest.Pytester, write_case
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["--extract-concurrency=1"], "budget of $1 exceeded by $0.2000: the last call cost more than was left"),
-        (["--extract-concurrency=3"], "budget of $1 exceeded by $*: * under way when it was spent"),
+        (["--extract-concurrency=1"], "budget of $1 exceeded by $0.2000: what a call costs is known when it ends"),
+        (["--extract-concurrency=3"], "budget of $1 exceeded by $*: what a call costs is known when it ends"),
     ],
     ids=["one by one", "at once"],
 )

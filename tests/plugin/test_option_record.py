@@ -218,7 +218,7 @@ def test_outputs_that_cannot_be_recorded_are_scored_and_paid_for_and_the_run_is_
     assert "not recorded" in (pytester.path / "r.html").read_text(encoding="utf-8")
 
 
-OF_OTHER_CODE = "2 outputs were recorded by other code (conftest.py); renew them with --extract-record=all"
+OF_OTHER_CODE = "2 outputs recorded by other code (conftest.py); --extract-record=all renews what it replays"
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 
 CONFTEST = """
 import pytest
-from pytest_extract.plugin import terminal
+from pytest_extract.plugin import run_results
 from pytest_extract import Extraction
 
-terminal.EVERY_S = {"terminal": 0.0, "CI": 0.0}
+run_results.EVERY_S = {"terminal": 0.0, "CI": 0.0}
 
 @pytest.fixture
 def extractor():

@@ -220,14 +220,8 @@ class SessionHooks:
     def pytest_collection_finish(self, session: pytest.Session) -> None:  # noqa: D102
         if "pytest_extract.plugin.collect" in sys.modules:
             from pytest_extract.plugin.collect import check_options
-            from pytest_extract.plugin.terminal import clean_logs
 
-            clean_logs(self.config)
             check_options(session)
-        if self.config.stash[self.key].changed is not None and session.items:
-            from pytest_extract.plugin.collect import select_changed_cases
-
-            select_changed_cases(session)
         self._expect_cases([item.nodeid for item in session.items])
 
     @pytest.hookimpl(optionalhook=True)

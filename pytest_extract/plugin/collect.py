@@ -6,9 +6,9 @@ import ast
 import functools
 import inspect
 import os
-import textwrap
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -28,6 +28,7 @@ from pytest_extract.plugin.options import SETTINGS, Settings, left_to_controller
 from pytest_extract.plugin.project import EXTRACTOR, JUDGE, MODE, MODEL, PROMPT, has_fixture
 from pytest_extract.plugin.run_results import open_results
 from pytest_extract.plugin.session import session_of
+from pytest_extract.plugin.terminal import clean_logs
 from pytest_extract.report.formats import report_problems
 
 _MOST_MISTAKES = 100
@@ -205,23 +206,22 @@ def check_outputs(settings: Settings) -> None:
 def check_options(session: pytest.Session) -> None:
     """Refuse the run, before its first call, for options that cannot have the effect that was asked for."""
     items = [item for item in session.items if isinstance(item, ExtractItem)]
-    settings = session.config.stash[SETTINGS]
-    mistakes = [*_unknown_measures(items, settings), *_patterns_without_a_file(session, items, settings)]
-    if mistakes := [*mistakes, *_nothing_to_compare(session.config, items, settings)]:
-        _refuse(session, "\n".join(mistakes))
-    if not items or session.config.option.collectonly or session_of(session.config).extraction_service.replays_only:
+    config, settings = session.config, session.config.stash[SETTINGS]
+    clean_logs(config)
+    problems = [*_unknown_measures(items, settings), *_patterns_without_a_file(session, items, settings)]
+    problems += _nothing_to_compare(config, items, settings)
+    if not items:
         return
-    problems = [*_unknown_judges(items, settings)]
-    if settings.model or settings.prompt or settings.mode != ("prompt",) or any(item.case.prompt for item in items):
-        unseen = UnseenOptions(settings, session.config.rootpath)
-        session_of(session.config).extraction_service.check_extractor = unseen.check_at_call
-        models = {item.variant.model for item in items if item.variant.model and hands_model_to_litellm(item)}
-        problems += [problem for model in sorted(models) for problem in _unknown("--extract-model", model)]
-        problems += dict.fromkeys(problem for item in items if (problem := unseen.before_calls(item)) is not None)
-    problems += dict.fromkeys(_not_strict(items, settings))
-    problems += dict.fromkeys(_wrong_prompts(items))
-    if problems:
-        _refuse(session, "\n".join(problems))
+    service = session_of(config).extraction_service
+    if not (problems or config.option.collectonly or service.replays_only):
+        service.check_extractor = UnseenOptions(settings, config.rootpath).check
+        problems = [*dict.fromkeys(_mistakes_of_calls(items, settings))]
+    if not problems:
+        session_of(config).select_changed(items)
+    elif left_to_controller(config, "\n".join(problems)):
+        session.items.clear()
+    else:
+        raise pytest.UsageError("\n".join(problems))
 
 
 def _unknown_measures(items: Sequence[ExtractItem], settings: Settings) -> list[str]:
@@ -268,72 +268,40 @@ def _patterns_without_a_file(
             yield f"extract_files: no file below {root} matches {pattern!r}; correct the pattern, or remove it"
 
 
-def _not_strict(items: Sequence[ExtractItem], settings: Settings) -> Iterator[str]:
-    """Say to which schemas structured mode cannot hold the model of the built-in extractor."""
-    asked: set[int] = set()
-    for item in items:
-        mode = item.variant.mode or settings.mode[0]
-        if mode != "structured" or id(item.case.schema) in asked:
-            continue
+def _mistakes_of_calls(items: Sequence[ExtractItem], settings: Settings) -> Iterator[str]:
+    """Say which models nobody can call, and which schemas and prompts the built-in extractor cannot use."""
+    asking = (item for item in items if item.variant.model is not None or item.case.prompt is not None)
+    built_in = [item for item in asking if _hands_model_to_litellm(item)]
+    models = dict.fromkeys(("--extract-model", item.variant.model) for item in built_in)
+    asked = (item for item in items if item.case.scorer.needs_judge and not has_fixture(item, JUDGE))
+    if settings.judge == "llm" and any(asked):
+        models["--extract-judge-model", settings.judge_model] = None
+    for option, model in models:
+        if model is not None:
+            from pytest_extract.extraction.completions import check_model
+
+            try:
+                check_model(model)
+            except ConfigError as error:
+                yield f"{option}={model}: {error}"
+    strict = [item.case for item in built_in if (item.variant.mode or settings.mode[0]) == "structured"]
+    for case in {id(case.schema): case for case in strict}.values():
         from pytest_extract.schema_tools.strict import strict_schema
 
-        if not hands_model_to_litellm(item):
-            continue
-        asked.add(id(item.case.schema))
         try:
-            strict_schema(item.case.schema)
+            strict_schema(case.schema)
         except SchemaError as error:
-            yield f"--extract-mode=structured: {item.case.schema_path}: {error}"
-
-
-def _wrong_prompts(items: Sequence[ExtractItem]) -> Iterator[str]:
-    """Say which placeholders of prompts the built-in extractor cannot fill."""
-    asked: set[tuple[int, bool]] = set()
-    for item in items:
-        prompt, has_question = item.case.prompt, bool(item.case.question)
-        if prompt is None or (id(prompt), has_question) in asked:
+            yield f"--extract-mode=structured: {case.schema_path}: {error}"
+    prompts = dict.fromkeys((item.case.prompt, bool(item.case.question)) for item in built_in)
+    for prompt, has_question in prompts:
+        if prompt is None:
             continue
         from pytest_extract.extraction.prompt import prompt_mistakes
 
-        if hands_model_to_litellm(item):
-            asked.add((id(prompt), has_question))
-            for mistake in prompt_mistakes(prompt.text, has_question=has_question):
-                yield f"{prompt.path}:{mistake}"
+        for mistake in prompt_mistakes(prompt.text, has_question=has_question):
+            yield f"{prompt.path}:{mistake}"
 
 
-def _unknown_judges(items: Sequence[ExtractItem], settings: Settings) -> list[str]:
-    model = settings.judge_model if settings.judge == "llm" else None
-    if not model or all(not item.case.scorer.needs_judge or has_fixture(item, JUDGE) for item in items):
-        return []
-    return _unknown("--extract-judge-model", model)
-
-
-def _unknown(option: str, model: str) -> list[str]:
-    """Say that nothing can be called by the name of a model."""
-    from pytest_extract.extraction.completions import check_model
-
-    try:
-        check_model(model)
-    except ConfigError as error:
-        return [f"{option}={model}: {error}"]
-    return []
-
-
-def _refuse(session: pytest.Session, problem: str) -> None:
-    """End the session with a usage error before its first call; a worker of xdist leaves that to the controller."""
-    if not left_to_controller(session.config, problem):
-        raise pytest.UsageError(problem)
-    session.items.clear()
-
-
-def select_changed_cases(session: pytest.Session) -> None:
-    """`--extract-changed`: decide which cases are called."""
-    items = [item for item in session.items if isinstance(item, ExtractItem)]
-    if items:
-        session_of(session.config).select_changed(items)
-
-
-_Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _Definitions: TypeAlias = dict[str, Any]
 """Fixture definitions of pytest by name of the fixture."""
 
@@ -347,7 +315,10 @@ class _Asked(NamedTuple):
 
 
 class UnseenOptions:
-    """Tells what extractors cannot see; once known, the answer for other cases of the same fixtures costs nothing."""
+    """Tells what extractors cannot see; once known, the answer for other cases of the same fixtures costs nothing.
+
+    Models, prompts and modes that were asked for and that an extractor cannot see: each of its calls would be the same.
+    """
 
     def __init__(self, settings: Settings, root: Path) -> None:
         self._root = root
@@ -361,38 +332,28 @@ class UnseenOptions:
             if is_given
         ]
         self._has_prompt = bool(settings.prompt)
-        self._found: dict[tuple[Any, ...], str | None] = {}
+        self._found: dict[tuple[int, str], str | None] = {}
 
-    def before_calls(self, item: ExtractItem) -> str | None:
-        """Say what the extractor of a case cannot see by the source of its fixture; None where that does not show."""
-        return self._first(item, None)
-
-    def check_at_call(self, item: ExtractItem, extractor: object) -> None:
+    def check(self, item: ExtractItem, extractor: object) -> None:
         """End the session with a usage error where an extractor that is about to be called cannot see something."""
-        problem = self._first(item, extractor)
-        if problem is not None:
-            left_to_controller(item.config, problem)
-            pytest.exit(problem, returncode=pytest.ExitCode.USAGE_ERROR)
-
-    def _first(self, item: ExtractItem, extractor: object) -> str | None:
         asked = self._of_run
         if item.case.prompt is not None and not self._has_prompt:
             asked = [*asked, _Asked(f"{item.location[0]}:{item.case.line}: `prompt`", "", ("prompt", "case"))]
         if not asked or not has_fixture(item, EXTRACTOR):
-            return None
-        info = item._fixtureinfo  # noqa: SLF001  # no public look-up
+            return
         for each in asked:
-            key = (id(info), extractor is None, each.fixture)
+            key = (id(item._fixtureinfo), each.fixture)  # noqa: SLF001  # no public look-up
             if key not in self._found:
                 self._found[key] = self._unseen(each, item, extractor)
-            if self._found[key] is not None:
-                return self._found[key]
-        return None
+            problem = self._found[key]
+            if problem is not None:
+                left_to_controller(item.config, problem)
+                pytest.exit(problem, returncode=pytest.ExitCode.USAGE_ERROR)
 
     def _unseen(self, asked: _Asked, item: ExtractItem, extractor: object) -> str | None:
         used = _used_fixtures(item._fixtureinfo)  # noqa: SLF001  # no public look-up
         function = inspect.unwrap(used[EXTRACTOR].func)
-        arguments = _arguments_of_returned(function) if extractor is None else _arguments(extractor)
+        arguments = _arguments(extractor)
         if asked.fixture in used or arguments is None or not arguments.isdisjoint((*asked.arguments, "**")):
             return None
         names = {asked.fixture, asked.by, f"{asked.by}="} | ({"case"} if "case" in asked.arguments else set())
@@ -407,8 +368,8 @@ class UnseenOptions:
             lacks.append(f"does not ask for `{asked.fixture}`")
             ways.append(f"the fixture takes `{asked.fixture}` (used or not)")
         if asked.arguments:
-            lacks.append(f"returns a function without `{asked.arguments[0]}`")
-            ways.append(f"the function takes `{asked.arguments[0]}`")
+            lacks.append(f"gives an extractor without `{asked.arguments[0]}`")
+            ways.append(f"the extractor takes `{asked.arguments[0]}`")
         return (
             f"{asked.by}: no call would see it, and all would be the same: {place}: the fixture `{EXTRACTOR}` "
             f"{' and '.join(lacks)}. It is seen where {' or '.join(ways)}; or leave {asked.by.split(': ')[-1]} out"
@@ -418,9 +379,9 @@ class UnseenOptions:
         """Return the files that may hand an option over: the project's own, and of others those of the extractor."""
         from pytest_extract.changed.inputs import extractor_sources, file_of, is_own
 
-        makers = [used[EXTRACTOR].func, *([] if extractor is None else [extractor])]
-        found = {path for each in makers if (path := file_of(each)) is not None}
-        for each in (*makers, *(definition.func for definition in used.values())):
+        made_by = used[EXTRACTOR].func
+        found = {path for each in (made_by, extractor) if (path := file_of(each)) is not None}
+        for each in (extractor, *(definition.func for definition in used.values())):
             found.update(extractor_sources(each, self._root))
         files = (getattr(each, "__file__", None) for each in item.config.pluginmanager.get_plugins())
         paths = (Path(each) for each in files if isinstance(each, str))
@@ -450,63 +411,18 @@ def _arguments(extractor: object) -> set[str] | None:
     return {"**" if each.kind is inspect.Parameter.VAR_KEYWORD else each.name for each in parameters}
 
 
-def hands_model_to_litellm(item: ExtractItem) -> bool:
+def _hands_model_to_litellm(item: ExtractItem) -> bool:
     """Whether the extractor of a case is the built-in one for its model: by default, or `model=extract_model`."""
     if not has_fixture(item, EXTRACTOR):
         return True
-    function = item._fixtureinfo.name2fixturedefs[EXTRACTOR][-1].func  # noqa: SLF001  # no public look-up
-    return "LitellmExtractor(model=extract_model" in (ast.unparse(tree) if (tree := _source(function)) else "")
+    return _makes_built_in(item._fixtureinfo.name2fixturedefs[EXTRACTOR][-1].func)  # noqa: SLF001  # no public look-up
 
 
 @functools.cache
-def _source(fixture: Any) -> _Function | None:
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(fixture)))).body[0]
-    except (OSError, TypeError, SyntaxError):
-        return None
-    return tree if isinstance(tree, _Function) else None
-
-
-def _arguments_of_returned(fixture: Any) -> set[str] | None:
-    """Return the parameters of the functions that a fixture returns; None where its source does not show them."""
-    tree = _source(fixture)
-    if tree is None:
-        return None
-    nodes = list(_own_nodes(tree))
-    inner = {each.name: each for each in nodes if isinstance(each, _Function) and not each.decorator_list}
-    returned = [each.value for each in nodes if isinstance(each, ast.Return | ast.Yield)]
-    assigned = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
-    found: set[str] = set()
-    for value in returned:
-        if isinstance(value, ast.Name) and value.id in assigned:
-            arguments = None
-        elif isinstance(value, ast.Lambda):
-            arguments = _written_arguments(value.args)
-        elif isinstance(value, ast.Name) and value.id in inner:
-            arguments = _written_arguments(inner[value.id].args)
-        elif isinstance(value, ast.Name) and inspect.isroutine(fixture.__globals__.get(value.id)):
-            arguments = _arguments(fixture.__globals__[value.id])
-        else:
-            arguments = None
-        if arguments is None:
-            return None
-        found |= arguments
-    return found if returned else None
-
-
-def _written_arguments(arguments: ast.arguments) -> set[str]:
-    named = {each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
-    return named | ({"**"} if arguments.kwarg is not None else set())
-
-
-def _own_nodes(function: _Function) -> Iterator[ast.AST]:
-    """Yield the nodes of a function without those of functions and classes inside it."""
-    waiting: list[ast.AST] = [*function.body]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, _Function | ast.ClassDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
+def _makes_built_in(fixture: Any) -> bool:
+    with suppress(OSError, TypeError):
+        return "LitellmExtractor(model=extract_model" in inspect.getsource(inspect.unwrap(fixture))
+    return False
 
 
 def _reads(path: Path, names: set[str]) -> bool:

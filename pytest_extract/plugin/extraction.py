@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import tempfile
 import threading
@@ -47,8 +46,8 @@ if TYPE_CHECKING:
     from pytest_extract.extraction.recordings import RecordingKey, Recordings, RecordMode
 
 
-class ConcurrencyLimit:
-    """At most `count` calls at the same time in one process, in the order of asking; the main thread goes first.
+class _Turns:
+    """At most `count` threads at the same time; the main thread goes first.
 
     The whole run waits for what the main thread waits for. A semaphore gives a free slot to any thread, and a thread
     that works off a queue asks most often.
@@ -56,60 +55,60 @@ class ConcurrencyLimit:
 
     def __init__(self, count: int) -> None:
         self._free = count
-        self._waiting: deque[threading.Event] = deque()
-        self._lock = threading.Lock()
+        self._main_waits = False
+        self._changed = threading.Condition()
 
     def __enter__(self) -> None:
-        turn = threading.Event()
-        with self._lock:
-            if self._free:
+        is_main = threading.current_thread() is threading.main_thread()
+        with self._changed:
+            self._main_waits |= is_main
+            try:
+                self._changed.wait_for(lambda: self._free and (is_main or not self._main_waits))
                 self._free -= 1
-                return
-            if threading.current_thread() is threading.main_thread():
-                self._waiting.appendleft(turn)
-            else:
-                self._waiting.append(turn)
-        try:
-            turn.wait()
-        except BaseException:  # Ctrl-C; a slot that was given meanwhile must not be lost
-            with self._lock:
-                if turn in self._waiting:
-                    self._waiting.remove(turn)
-                else:
-                    self._release()
-            raise
+            finally:
+                if is_main:
+                    self._main_waits = False
+                    self._changed.notify_all()
 
     def __exit__(self, *failure: object) -> None:
-        with self._lock:
-            self._release()
-
-    def _release(self) -> None:
-        if self._waiting:
-            self._waiting.popleft().set()
-        else:
+        with self._changed:
             self._free += 1
+            self._changed.notify_all()
 
 
-class SharedConcurrencyLimit:
-    """At most `count` calls at the same time in all xdist workers of a run: a lock file for each call.
+class CallSlots:
+    """The slots of all calls of a run, extractor's and judge's; none is given any more when the run has ended.
 
-    The system releases the lock of a worker that dies. One thread of a process looks for a free lock at a time, so that
-    each process gets its share.
+    `folder` (from `limit_folder`): where the run has several processes, it has a lock file for each call, which the
+    system releases if a worker dies. One thread of a process looks for a free lock at a time, so that each process gets
+    its share.
     """
 
-    def __init__(self, folder: Path, count: int) -> None:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        self._paths = [folder / f"slot-{number}" for number in range(count)]
+    def __init__(self, count: int, folder: Path | None = None) -> None:
+        self._paths: list[Path] = []
+        if folder is not None:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            self._paths = [folder / f"slot-{number}" for number in range(count)]
+        self._turns = _Turns(1 if self._paths else count)
         self._locked = threading.local()
-        self._one_thread = ConcurrencyLimit(1)
+        self._closed = False
 
     def __enter__(self) -> None:
-        with self._one_thread:
-            lock = self._lock_any()
-        self._locked.locks = [*getattr(self._locked, "locks", ()), lock]
+        if self._paths:
+            with self._turns:
+                lock = self._lock_any()
+            self._locked.locks = [*getattr(self._locked, "locks", ()), lock]
+        else:
+            self._turns.__enter__()
+        if self._closed:  # also for who has waited for a slot meanwhile
+            self.__exit__()
+            raise NotRun("the run has ended")
 
     def __exit__(self, *failure: object) -> None:
-        self._locked.locks.pop().release()
+        if self._paths:
+            self._locked.locks.pop().release()
+        else:
+            self._turns.__exit__()
 
     def _lock_any(self) -> BaseFileLock:
         from filelock import FileLock, Timeout
@@ -122,41 +121,14 @@ class SharedConcurrencyLimit:
                     return lock
             time.sleep(POLL_S)
 
-
-class CallSlots:
-    """The slots of all calls of a run, extractor's and judge's; none is given any more when the run has ended."""
-
-    def __init__(self, limit: ConcurrencyLimit | SharedConcurrencyLimit) -> None:
-        self._limit = limit
-        self._closed = False
-
-    def __enter__(self) -> None:
-        self._limit.__enter__()
-        if self._closed:  # also for who has waited for a slot meanwhile
-            self._limit.__exit__()
-            raise NotRun("the run has ended")
-
-    def __exit__(self, *failure: object) -> None:
-        self._limit.__exit__(*failure)
-
     def close(self) -> None:
         """Let no call begin from now on."""
         self._closed = True
 
 
-def concurrency_limit(folder: Path | None, count: int) -> ConcurrencyLimit | SharedConcurrencyLimit:
-    """Return the limit of a run; `folder` (from `limit_folder`) where the run has several processes."""
-    return ConcurrencyLimit(count) if folder is None else SharedConcurrencyLimit(folder, count)
-
-
 def limit_folder(run_uid: str) -> Path:
     """Return the folder of the run that xdist calls `run_uid`: every worker can compute it."""
     return Path(tempfile.gettempdir()) / f"pytest-extract-{run_uid}"
-
-
-def remove_limit(run_uid: str) -> None:
-    """Remove the folder, if the run made one."""
-    shutil.rmtree(limit_folder(run_uid), ignore_errors=True)
 
 
 class Budget:
@@ -226,13 +198,6 @@ class Budget:
             os.write(file, f"{text}\n".encode("ascii"))
         finally:
             os.close(file)
-
-
-def new_budget_file() -> Path:
-    """Create the file of a run's budget; the caller removes it."""
-    file, name = tempfile.mkstemp(prefix="pytest-extract-", suffix=".spent")
-    os.close(file)
-    return Path(name)
 
 
 class ReplayError(ExtractError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.plugin.extraction import remove_limit
+from pytest_extract.plugin.extraction import limit_folder
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of
@@ -52,7 +53,7 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
         if started.gold_writer is not None:
             run_results.drafts += started.gold_writer.write_drafts()
     if run_uid is not None:
-        remove_limit(run_uid)
+        shutil.rmtree(limit_folder(run_uid), ignore_errors=True)
     if hasattr(config, "workerinput"):
         return
     config.stash[_CONCLUSION] = conclusion = _conclude(session, run_results)

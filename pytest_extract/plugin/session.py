@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -34,9 +34,7 @@ from pytest_extract.plugin.extraction import (
     CallSlots,
     ExtractionService,
     Judges,
-    concurrency_limit,
     limit_folder,
-    new_budget_file,
     uses_judge,
 )
 from pytest_extract.plugin.items import ExtractItem
@@ -55,7 +53,7 @@ from pytest_extract.plugin.run_results import run_results_of
 from pytest_extract.plugin.terminal import Note
 from pytest_extract.redact import find_secrets_of_process
 from pytest_extract.report.summary import Forecast
-from pytest_extract.run_case import RunPlan, run_case, score_extraction
+from pytest_extract.run_case import NotRun, RunPlan, run_case, score_extraction
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
@@ -64,23 +62,21 @@ if TYPE_CHECKING:
     from pytest_extract.plugin.revisions import RevisionView
     from pytest_extract.plugin.update_gold import GoldWriter
 
+_OURS: Final = "pytest-extract-"
+"""How the names of all threads begin in which calls are made."""
 PATIENCE_S = 15.0
 """After so long a wait for one output, and again after as long, the terminal reports it."""
 _WINDOW = 4
 """Calls planned in advance, as a multiple of those in flight: room for the others while one is slow."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Task:
-    """One call: `extract` makes it, `ask_judge` then has the judge's questions about its output answered."""
-
-    extract: Callable[[], Extraction]
-    ask_judge: Callable[[Extraction], None]
-    future: Future[Extraction]
-
-
 class Prefetcher:
-    """The calls of one process. Closed at the end of the session, which abandons the calls in flight."""
+    """The calls that one process begins before their turn: extraction waits on the network.
+
+    Items run one by one and in order; each finds its output in progress or finished. Only the main thread knows which
+    calls can be made before an item's turn (fixtures), so that thread plans a window of calls and a few threads make
+    them in order. Closed at the end of the session, which abandons the calls in flight.
+    """
 
     def __init__(
         self, session: pytest.Session, extraction_service: ExtractionService, judges: Judges, limit: int
@@ -92,28 +88,26 @@ class Prefetcher:
         self._limit = 1 if debugged else limit  # one debugger, at one case
         self._upcoming = UpcomingItems(session)
         self._planned: dict[str, dict[int, Future[Extraction]]] = {}
-        self._tasks: deque[_Task] = deque()
-        self._changed = threading.Condition()
-        self._idle_threads = 0
-        self._threads = 0
-        self._closed = False
+        self._planning = threading.Lock()
+        self._threads = ThreadPoolExecutor(self._limit, thread_name_prefix=f"{_OURS}prefetch")
 
     def begin(self, item: ExtractItem, plan: RunPlan, judge: Judge | None) -> None:
         """Plan the calls of the item whose turn it is, then those of the items that follow."""
         if self._limit < 2 or not self._extraction_service.calls_for(item):
             return
-        if plan.sure > 1:  # a single call is made here in the main thread, unless it was begun already
-            self._plan(item, plan, self._extraction_service.extractor_for(item), judge)
-        # After a failure under -x nothing more is started; calls in flight cost money, so the window is small then.
-        most = self._limit * (1 if item.config.getoption("maxfail", 0) else _WINDOW)
-        planned = self._planned_calls()
-        # What cannot be planned never fills the window; without a bound, each item would look at all that follow.
-        for following in islice(self._upcoming.after(item), self._limit * _WINDOW):
-            if planned >= most:
-                break
-            if following.nodeid not in self._planned and _will_run(following):
-                self._plan_before_turn(following)
-                planned = self._planned_calls()
+        with self._planning:  # no thread asks for a slot before the main thread does
+            if plan.sure > 1:  # a single call is made here in the main thread, unless it was begun already
+                self._plan(item, plan, self._extraction_service.extractor_for(item), judge)
+            # After a failure under -x nothing more is started; calls in flight cost money, so the window is small then.
+            most = self._limit * (1 if item.config.getoption("maxfail", 0) else _WINDOW)
+            planned = self._planned_calls()
+            # What cannot be planned never fills the window; without a bound, each item would look at all that follow.
+            for following in islice(self._upcoming.after(item), self._limit * _WINDOW):
+                if planned >= most:
+                    break
+                if following.nodeid not in self._planned and _will_run(following):
+                    self._plan_before_turn(following)
+                    planned = self._planned_calls()
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of a repeat: waits for the call in flight, or calls now."""
@@ -134,10 +128,7 @@ class Prefetcher:
 
     def close(self) -> None:
         """Start nothing more; threads end by themselves when their call returns."""
-        with self._changed:
-            self._closed = True
-            self._tasks.clear()
-            self._changed.notify_all()
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _planned_calls(self) -> int:
         return sum(len(futures) for futures in self._planned.values())
@@ -157,38 +148,20 @@ class Prefetcher:
         if item.nodeid in self._planned:
             return
         self._extraction_service.import_litellm(item, extractor, plan.sure)
-        futures: dict[int, Future[Extraction]] = {index: Future() for index in range(plan.sure)}
-        self._planned[item.nodeid] = futures
-        for index, future in futures.items():
-            extract = partial(self._extraction_service.extraction_with, item, index, extractor)
-            task = _Task(extract=extract, ask_judge=partial(_ask_judge, item, judge), future=future)
-            with self._changed:
-                self._tasks.append(task)
-                if self._idle_threads:
-                    self._changed.notify()
-                elif self._threads < self._limit:
-                    self._threads += 1
-                    threading.Thread(target=self._make_calls, name="pytest-extract-prefetch", daemon=True).start()
+        self._planned[item.nodeid] = {
+            index: self._threads.submit(self._call, item, index, extractor, judge) for index in range(plan.sure)
+        }
 
-    def _make_calls(self) -> None:
-        while (task := self._next_task()) is not None:
-            try:
-                extraction = task.extract()
-            except BaseException as error:  # noqa: BLE001  # raised again where the item waits for it
-                task.future.set_exception(error)
-                continue
-            task.ask_judge(extraction)
-            task.future.set_result(extraction)
-
-    def _next_task(self) -> _Task | None:
-        with self._changed:
-            while not self._closed:
-                if self._tasks and not (self._session.shouldfail or self._session.shouldstop):
-                    return self._tasks.popleft()
-                self._idle_threads += 1
-                self._changed.wait()
-                self._idle_threads -= 1
-            return None
+    def _call(self, item: ExtractItem, index: int, extractor: object, judge: Judge | None) -> Extraction:
+        """Make a call, then have the judge's questions about its output answered: its cache keeps the answers."""
+        with self._planning:
+            if self._session.shouldfail or self._session.shouldstop:
+                raise NotRun("the run ends")
+        extraction = self._extraction_service.extraction_with(item, index, extractor)
+        if judge is not None:
+            with suppress(BaseException):  # pytest.skip() too; raised again when the item is scored
+                score_extraction(item.case, extraction, judge)
+        return extraction
 
     def _report_waiting(self, item: ExtractItem) -> None:
         """Report on the terminal that a long run goes on; an xdist worker has no terminal."""
@@ -199,16 +172,6 @@ class Prefetcher:
         with capture.global_and_fixture_disabled():
             reporter.ensure_newline()
             reporter.write_line(f"waiting for {item.nodeid}; {self._planned_calls()} more calls are begun or planned")
-
-
-def _ask_judge(item: ExtractItem, judge: Judge | None, extraction: Extraction) -> None:
-    """Have a judge's questions answered in advance: its cache keeps the answers until the item is scored."""
-    if judge is None:
-        return
-    try:
-        score_extraction(item.case, extraction, judge)
-    except BaseException:  # noqa: BLE001  # pytest.skip() too; raised again when the item is scored
-        return
 
 
 class UpcomingItems:
@@ -261,8 +224,6 @@ def _will_run(item: pytest.Item) -> bool:
     return xfail is None or xfail.run or bool(item.config.getoption("runxfail", default=True))
 
 
-_OURS: Final = "pytest-extract-"
-"""How the names of all threads begin in which calls are made."""
 _GRACE_S: Final = 2.0
 _sessions: list[tuple[pytest.Session, bool]] = []
 """The last session of the process, whose exit status is that of the process, and whether it was interrupted."""
@@ -346,7 +307,9 @@ def budget_of(config: pytest.Config, limit: float | None) -> Budget | None:
 def budget_file(config: pytest.Config) -> Path:
     """Return the file of the run's budget, which the end of the session removes."""
     if _BUDGET_FILE not in config.stash:
-        path = config.stash[_BUDGET_FILE] = new_budget_file()
+        file, name = tempfile.mkstemp(prefix="pytest-extract-", suffix=".spent")
+        os.close(file)
+        path = config.stash[_BUDGET_FILE] = Path(name)
         config.add_cleanup(lambda: path.unlink(missing_ok=True))
     return config.stash[_BUDGET_FILE]
 
@@ -366,7 +329,7 @@ class ExtractSession:
             self.settings,
             config.rootpath,
             budget_of(config, self.settings.budget),
-            CallSlots(concurrency_limit(shared, self.settings.concurrency)),
+            CallSlots(self.settings.concurrency, shared),
         )
         self._views: dict[str, RevisionView] = {}
         self._past_variants = False

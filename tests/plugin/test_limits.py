@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pytest_extract.plugin.extraction import Budget, ConcurrencyLimit, SharedConcurrencyLimit, concurrency_limit
+from pytest_extract.plugin.extraction import Budget, CallSlots
 from pytest_extract.run_case import NotRun
 
 
@@ -21,8 +21,8 @@ def until(condition):
 
 @pytest.mark.parametrize("processes", ["one", "several"])
 def test_pytests_own_thread_goes_before_those_that_wait(tmp_path, processes):
-    slots = concurrency_limit(None if processes == "one" else tmp_path / "slots", 1)
-    queue = slots._one_thread if isinstance(slots, SharedConcurrencyLimit) else slots
+    slots = CallSlots(1, None if processes == "one" else tmp_path / "slots")
+    queue = slots._turns
     order = []
 
     def work(name):
@@ -32,7 +32,7 @@ def test_pytests_own_thread_goes_before_those_that_wait(tmp_path, processes):
     def hold():
         with slots:
             taken.set()
-            until(lambda: len(queue._waiting) == len(threads) + 1)  # with this one
+            until(lambda: len(queue._changed._waiters) == len(threads) + 1)  # with this one
 
     taken = threading.Event()
     holder = threading.Thread(target=hold)
@@ -46,7 +46,7 @@ def test_pytests_own_thread_goes_before_those_that_wait(tmp_path, processes):
         until(lambda: queue._free == 0)
     for thread in threads:
         thread.start()
-    until(lambda: len(queue._waiting) == len(threads))
+    until(lambda: len(queue._changed._waiters) == len(threads))
     work("main")
     for thread in (*threads, holder, *([looking] if processes == "several" else [])):
         thread.join()
@@ -55,30 +55,14 @@ def test_pytests_own_thread_goes_before_those_that_wait(tmp_path, processes):
 
 
 def test_a_slot_is_not_lost_when_the_wait_for_it_is_interrupted(monkeypatch):
-    slots = ConcurrencyLimit(1)
+    slots = CallSlots(1)
     with slots:
-        monkeypatch.setattr(threading.Event, "wait", interrupted)
+        monkeypatch.setattr(threading.Condition, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt), slots:
             pass
         monkeypatch.undo()
     with slots:
-        assert not slots._waiting
-
-
-def test_a_slot_that_was_given_while_the_wait_was_interrupted_is_handed_on(monkeypatch):
-    slots = ConcurrencyLimit(1)
-
-    def given_and_interrupted(_self, _timeout=None):
-        slots.__exit__()  # the holder lets go just now
-        raise KeyboardInterrupt
-
-    slots.__enter__()
-    monkeypatch.setattr(threading.Event, "wait", given_and_interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        slots.__enter__()
-    monkeypatch.undo()
-    with slots:
-        assert not slots._waiting
+        assert not slots._turns._free
 
 
 def interrupted(_self, _timeout=None):

@@ -121,14 +121,6 @@ def _answer(root: Path, otherwise: str, *arguments: str) -> str:
         raise ConfigError(otherwise) from error
 
 
-def last_commit_of(root: Path, path: Path) -> str | None:
-    """Return the last commit that changed a file; None where git knows none, or there is no git."""
-    try:
-        return _git(root, "log", "-1", "--format=%H", "--", str(path)).decode().strip() or None
-    except ConfigError:
-        return None
-
-
 def work_blobs(root: Path, paths: Collection[Path]) -> dict[Path, str]:
     """Return the id that git would give each file's content now; files that are not there are left out."""
     there = [path for path in paths if path.is_file() and "\n" not in str(path)]

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from pytest_extract.plugin.collect import ExtractFile
     from pytest_extract.plugin.options import Settings
     from pytest_extract.plugin.run_results import Progress
-    from pytest_extract.plugin.terminal import FoldedSections
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
-_FOLDED: pytest.StashKey[FoldedSections] = pytest.StashKey()
 
 
 class OwnModules:
@@ -148,18 +146,17 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, Any] 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> Generator[None]:
     """Fold equal causes in pytest's own sections; write the verdict of the regression gate below all summaries."""
-    folded = None
-    broken = [*terminalreporter.stats.get("failed", ()), *terminalreporter.stats.get("error", ())]
-    if any(hasattr(report, "extract_outcome") for report in broken):
-        from pytest_extract.plugin.terminal import FoldedSections
+    stats = terminalreporter.stats
+    broken: dict[str, list[Any]] = {name: stats[name] for name in ("failed", "error") if name in stats}
+    if any(hasattr(report, "extract_outcome") for reports in broken.values() for report in reports):
+        from pytest_extract.plugin.terminal import one_of_each_cause
 
-        folded = config.stash[_FOLDED] = FoldedSections(terminalreporter.stats, config.get_verbosity())
-        folded.fold()
+        for name, reports in broken.items():
+            stats[name] = one_of_each_cause(reports, config.get_verbosity())
     try:
         yield
     finally:
-        if folded is not None:
-            folded.unfold()
+        stats.update(broken)
     if "pytest_extract.plugin.finish" in sys.modules:
         from pytest_extract.plugin.finish import write_verdict
 
@@ -292,16 +289,6 @@ class SessionHooks:
             from pytest_extract.plugin.finish import finish
 
             finish(session, self.run_uid, self.collection_errors)
-
-    @pytest.hookimpl(wrapper=True, trylast=True, specname="pytest_terminal_summary")
-    def pytest_terminal_summary_of_others(self) -> Generator[None]:
-        """Let the summaries of other plugins see all reports."""
-        folded = self.config.stash.get(_FOLDED, None)
-        if folded is not None:
-            folded.unfold()
-        yield
-        if folded is not None:
-            folded.fold()
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:  # noqa: D102
         if "pytest_extract.plugin.run_results" in sys.modules:

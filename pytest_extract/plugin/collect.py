@@ -363,16 +363,11 @@ class UnseenOptions:
 
         code = function.__code__
         place = f"{display_path(Path(code.co_filename), self._root)}:{code.co_firstlineno}"
-        lacks, ways = [], []
-        if asked.fixture:
-            lacks.append(f"does not ask for `{asked.fixture}`")
-            ways.append(f"the fixture takes `{asked.fixture}` (used or not)")
-        if asked.arguments:
-            lacks.append(f"gives an extractor without `{asked.arguments[0]}`")
-            ways.append(f"the extractor takes `{asked.arguments[0]}`")
+        wanted = [f"the fixture takes `{asked.fixture}` (used or not)"] if asked.fixture else []
+        wanted += [f"the extractor takes `{name}`" for name in asked.arguments[:1]]
         return (
-            f"{asked.by}: no call would see it, and all would be the same: {place}: the fixture `{EXTRACTOR}` "
-            f"{' and '.join(lacks)}. It is seen where {' or '.join(ways)}; or leave {asked.by.split(': ')[-1]} out"
+            f"{asked.by}: no call would see it, and all would be the same: {place}: the fixture `{EXTRACTOR}` does not "
+            f"show it. It is seen where {' or '.join(wanted)}; or leave {asked.by.split(': ')[-1]} out"
         )
 
     def _sources(self, item: ExtractItem, used: _Definitions, extractor: object) -> set[Path]:

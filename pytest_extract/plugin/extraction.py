@@ -24,7 +24,6 @@ import pytest
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending, Variant
 from pytest_extract.core.judges import Panel
-from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import DECLINED, Failure, Judge
 from pytest_extract.core.values import Json, canonical_json, copied, text_digest
 from pytest_extract.errors import CaseFileErrors, ConfigError, ExtractError, NotWritten
@@ -233,7 +232,7 @@ class ResultsReplay:
 
     def result_of(self, item: ExtractItem) -> CaseResult | None:
         """Return the result of a case in that run."""
-        return self._results.get(_case_key(item))
+        return self._results.get((item.nodeid.partition("::")[0], item.case.id, item.variant.label))
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of a repeat; NotRun where that run has none for this document."""
@@ -244,16 +243,9 @@ class ResultsReplay:
             raise NotRun(
                 f"{self.path.name} has {len(result.attempts)} repeats of this case: {result.why or 'it stopped'}"
             )
-        document = result.digests.get("document")
-        if document is None:
-            raise NotRun(f"{self.path.name} does not say of which document this output is: it has no digest of it")
-        if document != item.case.document.sha256:
-            raise NotRun(f"the document has changed since {self.path.name} was written")
+        if result.digests.get("document") != item.case.document.sha256:
+            raise NotRun(f"the document has changed since {self.path.name} was written, or it has no digest of it")
         return _replayed_attempt(result.attempts[index], result.digests.get("extractor"))
-
-
-def _case_key(item: ExtractItem) -> tuple[str, str, str]:
-    return item.nodeid.partition("::")[0], item.case.id, item.variant.label
 
 
 def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
@@ -264,21 +256,9 @@ def _replayed_attempt(attempt: Attempt, extractor: str | None) -> Extraction:
     failure = None if attempt.score is None else attempt.score.failure
     # Only the provider knows that a model declined; scoring finds any other failure again from the output.
     failure = failure and (Failure(kind=failure.kind, message=failure.message) if failure.kind in DECLINED else None)
-    return Extraction(
-        attempt.output,
-        usage=attempt.usage,
-        latency_s=attempt.latency_s,
-        cost_usd=attempt.cost_usd,
-        finish_reason=attempt.finish_reason,
-        build=attempt.build,
-        recorded=True,
-        other_code=attempt.other_code,
-        failure=failure,
-        adjustments=attempt.adjustments,
-        extractor=extractor,
-        confidence=attempt.confidence,
-        citations=attempt.citations,
-    )
+    names = Attempt.__dataclass_fields__.keys() & Extraction.__dataclass_fields__.keys() - {"recorded", "notes"}
+    told: dict[str, Any] = {name: getattr(attempt, name) for name in names}
+    return Extraction(**told, recorded=True, failure=failure, extractor=extractor)
 
 
 BASELINE_RUNS: Final = 3
@@ -607,10 +587,6 @@ class ExtractionService:
             self._sources[file] = paths, sources_digest(paths, self._root)
         return self._sources[file]
 
-    def close(self) -> None:
-        """End the thread that ran coroutines."""
-        self.loop.close()
-
 
 def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
     """Return the options on which the recordings of this run, or its node ids, depend; each key holds the model."""
@@ -749,8 +725,3 @@ class Judges:
             return Path(cache.mkdir("extract-judge"))
         except OSError:  # a read-only project: pytest's own plugins run without its cache there, too
             return None
-
-
-def uses_judge(result: CaseResult) -> bool:
-    """Whether some field of a result has a metric that a judge decides, also if the scorer decided in its place."""
-    return any(leaf.metric in JUDGED for score in result.scores for leaf in score.leaves)

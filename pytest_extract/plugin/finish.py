@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,7 +18,18 @@ from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import budget_of, leave_after, started_session
 from pytest_extract.plugin.terminal import write_case, write_lines
-from pytest_extract.report.lines import Line, Span, Style, line, listed, plural, render_error, safe_prose, text_of
+from pytest_extract.report.lines import (
+    Line,
+    Span,
+    Style,
+    first_of,
+    line,
+    listed,
+    plural,
+    render_error,
+    safe_prose,
+    text_of,
+)
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
 if TYPE_CHECKING:
@@ -32,7 +42,6 @@ _SIGNS: Final = 4
 _MOST_SELECTED: Final = 10
 _MOST_UNKNOWN: Final = 3
 _MOST_NOTES: Final = 3
-_MOST_KINDS: Final = 5
 NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
 
@@ -353,6 +362,7 @@ def _note_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
         lines += gold_lines(run_results.gold_changes, run_results.drafts, config.rootpath)
     lines += _selection_lines(config, run_results)
     told: dict[str, list[Line]] = {"not written": [], "secret": [], "other code": []}
+    hidden: list[Line] = []
     for (what, why), count in run_results.notes.most_common():
         head = Span("not recorded", "head")
         if what in _NOT_WRITTEN:
@@ -360,16 +370,19 @@ def _note_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
             told["not written"].append(each)
         elif what == "secret":
             told[what].append(line(head, ": ", Span(safe_prose(why), "warn")))
-        else:
+        elif what == "other code":
             text = f"{plural(count, 'output')} recorded by {why}; --extract-record=all renews what it replays"
             told[what].append(line(Span(safe_prose(text), "warn")))
+        else:
+            text = f"{why} in {plural(count, what)}"
+            hidden.append(line(Span("redacted", "head"), ": ", Span(safe_prose(text), "warn")))
     for what, notes in told.items():
         lines += notes[:_MOST_NOTES]
         if len(notes) > _MOST_NOTES:
             lines.append(line(f"and {plural(len(notes) - _MOST_NOTES, 'more')} ({what})", indent=2))
         if notes and what == "not written":
             lines.append(line(_CONSEQUENCE, indent=2))
-    return lines + _redacted_lines(run_results.redacted)
+    return lines + hidden
 
 
 def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
@@ -377,43 +390,18 @@ def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Lin
     selections = run_results.selections
     if not selections:
         return []
-    live = {nodeid: "; ".join(one.reasons) for nodeid, one in selections.items() if one.live}
-    renamed = {nodeid: one.same_as for nodeid, one in selections.items() if one.same_as and not one.live}
+    live = [f"{nodeid}: {'; '.join(one.reasons)}" for nodeid, one in selections.items() if one.live]
+    renamed = [f"{nodeid}: as {one.same_as}" for nodeid, one in selections.items() if one.same_as and not one.live]
+    most = len(selections) if config.get_verbosity() > 0 else _MOST_SELECTED
     count = f"{len(live)} of {plural(len(selections), 'case')} called"
     lines = [line(f"changed since {run_results.settings.changed}: {count}, the others replayed")]
-    lines += _first_lines([f"{nodeid}: {why}" for nodeid, why in live.items()], config)
+    lines += [line(safe_prose(text), indent=2) for text in first_of(live, most)]
     if renamed:
         lines.append(line(f"{plural(len(renamed), 'replayed case')} had another name there, and the same inputs:"))
-        lines += _first_lines([f"{nodeid}: as {name}" for nodeid, name in renamed.items()], config)
+        lines += [line(safe_prose(text), indent=2) for text in first_of(renamed, most)]
     unknown = dict.fromkeys(name for one in selections.values() if not one.live for name in one.unknown)
     if unknown:
-        what = "changed and belongs" if len(unknown) == 1 else "changed and belong"
-        it = "it" if len(unknown) == 1 else "them"
         named = listed([*unknown], _MOST_UNKNOWN)
-        text = f"{named} {what} to nothing known: declare {it} in extract_files if the extractor reads {it}"
+        text = f"{named} changed, and no case of this run has it: declare in extract_files what the extractor reads"
         lines.append(line(Span(safe_prose(text), "warn")))
-    return lines
-
-
-def _first_lines(texts: Sequence[str], config: pytest.Config) -> list[Line]:
-    shown = texts if config.get_verbosity() > 0 else texts[:_MOST_SELECTED]
-    lines = [line(safe_prose(text), indent=2) for text in shown]
-    if len(shown) < len(texts):
-        lines.append(line(f"and {len(texts) - len(shown)} more (-v shows all)", indent=2))
-    return lines
-
-
-def _redacted_lines(redacted: Sequence[Iterable[tuple[str, str, str]]]) -> list[Line]:
-    """Return how many secrets were hidden, and where: `2 secrets (OPENAI_API_KEY, AWS key) in 1 error message`."""
-    cases: Counter[str] = Counter()
-    secrets: dict[str, set[tuple[str, str]]] = {}
-    for case in redacted:
-        cases.update({place for place, _, _ in case})
-        for place, kind, fingerprint in case:
-            secrets.setdefault(place, set()).add((kind, fingerprint))
-    lines = []
-    for place, found in secrets.items():
-        kinds = listed(sorted({kind for kind, _ in found}), _MOST_KINDS, "kinds")
-        text = f"{plural(len(found), 'secret')} ({kinds}) in {plural(cases[place], place)}"
-        lines.append(line(Span("redacted", "head"), ": ", Span(safe_prose(text), "warn")))
     return lines

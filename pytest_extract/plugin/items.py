@@ -324,8 +324,7 @@ def put_on_report(item: ExtractItem, call: pytest.CallInfo[None], report: pytest
         "stands": item.stands,
         "gold_change": item.gold_change and list(item.gold_change),
         "judge_spending": asdict(item.judge_spending),
-        "notes": item.runner.take_notes(),
-        "redacted": TALLY.taken(),
+        "notes": [*item.runner.take_notes(), *dict.fromkeys((place, kind) for place, kind, _ in TALLY.taken())],
         "selection": selection and asdict(selection),
         "evidence": shown.evidence if isinstance(shown, CaseRepr) else None,
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
 
@@ -125,8 +125,7 @@ def _nonempty_text(value: str) -> str:
 
 
 def _path(value: str) -> Path:
-    _nonempty_text(value)
-    return Path(value)
+    return Path(_nonempty_text(value))
 
 
 def _relative_glob(value: str) -> str:
@@ -150,41 +149,26 @@ def _one_of(*known: str) -> Callable[[str], str]:
     return read
 
 
-def _whole_number(value: str) -> int:
-    if not value.strip().isdecimal() or int(value) < 1:
-        raise ValueError("must be a whole number, 1 or more")
-    return int(value)
+def _number(
+    wanted: str, kind: Callable[[str], float], low: float, high: float = sys.float_info.max
+) -> Callable[[str], Any]:
+    def read(value: str) -> float:
+        try:
+            number = kind(value)
+        except ValueError:
+            number = float("nan")
+        if not low <= number <= high:
+            raise ValueError(f"must be {wanted}")
+        return number
+
+    return read
 
 
+_whole_number = _number("a whole number, 1 or more", int, 1)
+_seconds = _number("a number of seconds above 0, up to 86400 (a day), such as 120", float, 0.001, 86_400)
+_amount = _number("an amount in USD, 0 or more, such as 2.50", float, 0)
 _CASES_TO_CONFIRM = 10
 """Cases that a confirmation runs again at most, where no number is given."""
-
-
-def _cases_to_confirm(value: str) -> int:
-    try:
-        return _whole_number(value)
-    except ValueError:
-        raise ValueError("must be a number of cases, 1 or more (before a path, write --extract-confirm=10)") from None
-
-
-def _seconds(value: str) -> float:
-    try:
-        seconds = float(value)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds <= 86_400:
-        raise ValueError("must be a number of seconds above 0, up to 86400 (a day), such as 120")
-    return seconds
-
-
-def _amount(value: str) -> float:
-    try:
-        amount = float(value)
-    except ValueError:
-        amount = -1.0
-    if not 0 <= amount < float("inf"):
-        raise ValueError("must be an amount in USD, 0 or more, such as 2.50")
-    return amount
 
 
 def _threshold(value: str) -> tuple[str, float]:
@@ -392,7 +376,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             "confirm",
             "Where a fall may be noise, and before the regression gate says WORSE by few cases, run up to N cases that "
             "fell again on both sides (10 without a number): these runs decide.",
-            _cases_to_confirm,
+            _whole_number,
             alone=str(_CASES_TO_CONFIRM),
             metavar="N",
         ),
@@ -490,24 +474,18 @@ def settings_from(config: pytest.Config) -> Settings:
     for option in OPTIONS:
         values[option.field or option.dest.removeprefix("extract_")] = _read_option(config, option, problems)
     problems += [f"--extract-prompt: no such file: {path}" for path in values["prompt"] if not path.is_file()]
-    source = values["from_results"]
-    if source is not None and not source.is_file():
-        problems.append(f"--extract-from: no such file: {source}")
-    written = [path for _, path in values["report"]]
-    if source in written:
-        problems.append(f"--extract-report: {source} is what --extract-from reads; name another file")
-    problems += _update_problems(config, values)
-    problems += _without_effect(config, values)
-    if source is not None:
+    problems += _contradictions(config, values)
+    named = {name: values[name] for name in ("model", "mode")}
+    named |= {"prompt": [path.resolve() for path in values["prompt"]], "report": [path for _, path in values["report"]]}
+    for name, given in named.items():
+        doubles = sorted({str(value) for value in given if given.count(value) > 1})
+        problems += [f"--extract-{name}: {value} is given twice" for value in doubles]
+    if problems:
+        raise pytest.UsageError("\n".join(problems))
+    if values["from_results"] is not None:
         values["changed"] = None  # from the ini file; a past run calls for nothing
     if values["confirm"] is None and values["budget"] and values["gate"] == "regression":
         values["confirm"] = _CASES_TO_CONFIRM  # a budget is leave to spend it on a decision
-    if values["gate"] == "suite" and not values["suite_thresholds"]:
-        problems += ["--extract-gate=suite needs extract_suite_thresholds in the ini file, such as pass_rate=0.95"]
-    problems += _duplicates("model", values["model"]) + _duplicates("prompt", [p.resolve() for p in values["prompt"]])
-    problems += _duplicates("mode", values["mode"]) + _duplicates("report", written)
-    if problems:
-        raise pytest.UsageError("\n".join(problems))
     values["suite_thresholds"] = dict(values["suite_thresholds"])
     values["rules"] = dict(values["rules"])
     return Settings(values)
@@ -522,7 +500,7 @@ def _read_option(config: pytest.Config, option: Option, problems: list[str]) -> 
         try:
             read.append(option.read(text))
         except ValueError as error:
-            path = option.alone is not None and (base / text.partition("::")[0]).exists()
+            path = option.alone is not None and text and (base / text.partition("::")[0]).exists()
             hint = f"; put {text} before {name}, or give {name}={option.alone}" if path else ""
             problems.append(f"{name}: {text!r} {error}{hint}")
     read = [_absolute(value, base) for value in read]
@@ -570,58 +548,44 @@ def _texts(value: Any) -> list[str]:
     return [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
 
 
-def _update_problems(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
-    if values["update_gold"] is None:
-        return []
-    variants = max(len(values["model"]), 1) * max(len(values["prompt"]), 1) * max(len(values["mode"]), 1)
-    variants *= 2 if values["base_ref"] else 1
-    from pytest_extract.regression.baseline import in_ci
-
+def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
+    """Return what is asked for and this run cannot or would not do."""
+    source, gold = values["from_results"], values["update_gold"]
     problems = []
-    if variants > 1 and values["update_gold"] != "new":
-        problems.append("--extract-update-gold takes one model and one prompt, but for drafts: whose output is right?")
-    if values["update_gold"] == "review" and not (sys.__stdin__ is not None and sys.__stdin__.isatty()):
-        problems.append(
-            "--extract-update-gold=review asks in a terminal; without one, write --extract-report=RUN.jsonl, then run "
-            "pytest-extract review RUN.jsonl"
-        )
-    if config.getoption("dist", "no") != "no":
-        problems.append("--extract-update-gold writes files that cases share: run it without xdist (-n0)")
-    if in_ci(os.environ) and not values["force"]:
-        problems.append(
-            "--extract-update-gold: a gold is not written in CI: write it where its diff is reviewed, "
-            "or add --extract-force"
-        )
-    return problems
+    if gold is not None:
+        from pytest_extract.regression.baseline import in_ci
 
-
-def _without_effect(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
-    """Return what the command line asks for and this run would not do; the ini file may hold it for other runs."""
-    used = {
-        "recordings": (values["record"] != "off" or values["changed"], "without --extract-record"),
-        "other-code": (values["record"] != "off" or values["changed"], "without --extract-record=none"),
-        "force": (
-            values["update_baseline"] or values["update_gold"],
-            "without --extract-update-baseline or -update-gold",
-        ),
-        "update-baseline": (
-            not (values["update_gold"] or values["dry_run"]),
-            "beside --extract-update-gold, which changes what a baseline is about, or --extract-dry-run",
-        ),
-        "gate": (
-            values["gate"] != "regression" or not values["update_gold"],
-            "beside --extract-update-gold, whose run is compared with nothing",
-        ),
-        "judge-model": (values["judge"] == "llm", "without --extract-judge=llm"),
-        "changed": (values["from_results"] is None, "beside --extract-from, which calls for no case"),
+        several = values["base_ref"] or any(len(values[name]) > 1 for name in ("model", "prompt", "mode"))
+        if several and gold != "new":
+            problems.append("takes one model and one prompt, but for drafts: whose output is right?")
+        if gold == "review" and not (sys.__stdin__ is not None and sys.__stdin__.isatty()):
+            problems.append(
+                "=review asks in a terminal; elsewhere --extract-report=R.jsonl, then pytest-extract review R.jsonl"
+            )
+        if config.getoption("dist", "no") != "no":
+            problems.append("writes files that cases share: run it without xdist (-n0)")
+        if in_ci(os.environ) and not values["force"]:
+            problems.append("writes no gold in CI: write it where its diff is reviewed, or add --extract-force")
+        problems = [f"--extract-update-gold {why}".replace(" =", "=") for why in problems]
+    if source is not None and not source.is_file():
+        problems.append(f"--extract-from: no such file: {source}")
+    if source in [path for _, path in values["report"]]:
+        problems.append(f"--extract-report: {source} is what --extract-from reads; name another file")
+    if values["gate"] == "suite" and not values["suite_thresholds"]:
+        problems.append("--extract-gate=suite needs extract_suite_thresholds in the ini file, such as pass_rate=0.95")
+    records = values["record"] != "off" or values["changed"]
+    without_effect = {
+        "recordings without --extract-record": not records,
+        "other-code without --extract-record=none": not records,
+        "force without --extract-update-baseline or -update-gold": not (values["update_baseline"] or gold),
+        "update-baseline beside --extract-update-gold or --extract-dry-run": gold or values["dry_run"],
+        "gate beside --extract-update-gold": values["gate"] == "regression" and gold,
+        "judge-model without --extract-judge=llm": values["judge"] != "llm",
+        "changed beside --extract-from": source is not None,
     }
-    return [
-        f"--extract-{name} has no effect {why}"
-        for name, (has_effect, why) in used.items()
-        if not has_effect and config.getoption(f"extract_{name.replace('-', '_')}", None)
-    ]
-
-
-def _duplicates(name: str, values: Sequence[object]) -> list[str]:
-    doubles = sorted({str(value) for value in values if values.count(value) > 1})
-    return [f"--extract-{name}: {value} is given twice" for value in doubles]
+    for what, holds in without_effect.items():
+        name, _, why = what.partition(" ")
+        # On the command line only: the ini file may hold it for other runs.
+        if holds and config.getoption(f"extract_{name.replace('-', '_')}", None):
+            problems.append(f"--extract-{name} has no effect {why}")
+    return problems

@@ -10,7 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
@@ -20,8 +20,7 @@ from _pytest.runner import runtestprotocol
 from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
-from pytest_extract.changed.git_tree import last_commit_of
-from pytest_extract.core.case_result import CaseResult, Outcome, Variant
+from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
@@ -31,10 +30,8 @@ from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, r
 from pytest_extract.regression.compare import (
     Comparison,
     cases_of_variants,
-    changed_digests,
     compare_variants,
     match_variants,
-    same_digest,
 )
 from pytest_extract.regression.confirmation import (
     FIRST_SHARE,
@@ -62,7 +59,6 @@ from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, co
 from pytest_extract.report.gate import verdict_lines
 from pytest_extract.report.lines import Line, Span, line, plural, render_error, text_of
 from pytest_extract.report.summary import DRAFTS
-from pytest_extract.run_case import digests_of
 
 _BASELINE = pytest.StashKey[Baseline]()
 _CONFIRMED = pytest.StashKey[GateDecision]()
@@ -70,26 +66,22 @@ _CONFIRMED = pytest.StashKey[GateDecision]()
 
 def read_gate_inputs(config: pytest.Config, settings: Settings) -> None:
     """Read the rules and the baseline before the first call; UsageError where the gate could not decide."""
-    try:
-        rules_of(settings)
-        if settings.update_baseline:
-            _check_baseline_can_be_updated(settings)
-        elif settings.baseline is not None:
-            config.stash[_BASELINE] = read_baseline(settings.baseline)
-    except (ConfigError, StoreError) as error:
-        raise pytest.UsageError(str(error)) from error
-
-
-def _check_baseline_can_be_updated(settings: Settings) -> None:
-    if settings.baseline is None:
-        raise ConfigError("--extract-update-baseline needs --extract-baseline=FILE")
-    if in_ci(os.environ) and not settings.force:
-        raise ConfigError(
+    path, updates = settings.baseline, bool(settings.update_baseline)
+    if updates and path is None:
+        raise pytest.UsageError("--extract-update-baseline needs --extract-baseline=FILE")
+    if updates and in_ci(os.environ) and not settings.force:
+        raise pytest.UsageError(
             "--extract-update-baseline: a baseline is not written in CI: write it where its diff is reviewed, "
             "or add --extract-force"
         )
-    if settings.baseline.exists():
-        read_baseline(settings.baseline)
+    try:
+        rules_of(settings)
+        if path is not None and (path.exists() or not updates):
+            baseline = read_baseline(path)
+            if not updates:
+                config.stash[_BASELINE] = baseline
+    except (ConfigError, StoreError) as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def rules_of(settings: Settings) -> Rules:
@@ -120,6 +112,10 @@ def first_decision(
     results = evidence(run_results, rules)
     if _BASELINE in config.stash:
         found = evaluate_gate(config.stash[_BASELINE].cases, snapshot(results), rules, level=level)
+        if settings.confirm is None and not any(state.runs > 1 for state in config.stash[_BASELINE].cases.values()):
+            plain = _without_advice_to_confirm(found, [])
+            if len(plain.advice) < len(found.advice):
+                found = replace(plain, advice=(*plain.advice, f"to see if the fall is real, {_STORE_MORE}"))
         return found if results else replace(found, reasons=(only_drafts_text(len(run_results.results)),), notes=())
     base = base_label(config, run_results)
     return None if base is None else evaluate_base(results, base, rules, level=level)
@@ -128,11 +124,6 @@ def first_decision(
 def baseline_of(config: pytest.Config) -> Baseline | None:
     """Return the baseline that the run is compared with."""
     return config.stash.get(_BASELINE, None)
-
-
-def put_decision(config: pytest.Config, decision: GateDecision) -> None:
-    """Keep the decision that fresh runs led to."""
-    config.stash[_CONFIRMED] = decision
 
 
 def evidence(run_results: RunResults, rules: Rules) -> Sequence[CaseResult]:
@@ -248,20 +239,15 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
     kept, counts = len(stored.cases) - new, plural(new, "case")
     counts += f", {kept:,} kept as they were" if kept else ""
     counts += f", {len(gone):,} dropped that no longer exist" if gone else ""
-    runs = [stored.cases[key].runs for key in states]
-    if runs and max(runs) > 1:
-        low, high = min(runs), max(runs)
-        counts += f", {high} runs of each" if low == high else f", {low} to {high} runs of each"
-        counts += " (--extract-repeat=1 for one)" if settings.repeat is None and keep is None else ""
-    text = f"baseline written: {settings.baseline} ({counts})"
-    if runs and max(runs) == 1 and any(state.cost_usd for state in states.values()):
-        text += (
-            "; one run of each case: with --extract-repeat=3 the gate finds more, and this run's luck counts for less"
-        )
-    gate = (
-        ["the regression gate did not compare: this run is the baseline now"] if settings.gate == "regression" else []
-    )
-    return True, [text, *gate, *map(resolution_text, resolutions(stored.cases, rules))]
+    runs = {stored.cases[key].runs for key in states}
+    if max(runs, default=1) > 1:
+        counts += f", {' to '.join(map(str, sorted({min(runs), max(runs)})))} runs of each"
+    told = [f"baseline written: {settings.baseline} ({counts})"]
+    if runs == {1} and any(state.cost_usd for state in states.values()):
+        told.append("one run of each case: with --extract-repeat=3 the gate finds more, and luck counts for less")
+    if settings.gate == "regression":
+        told.append("the regression gate did not compare: this run is the baseline now")
+    return True, [*told, *map(resolution_text, resolutions(stored.cases, rules))]
 
 
 def _deleted_cases(baseline: Path, root: Path) -> list[str]:
@@ -289,9 +275,6 @@ _STORE_MORE: Final = (
     "store a baseline of three runs where it is made (--extract-repeat=3 --extract-update-baseline), of which the "
     "first chooses the cases and the others are compared, or compare with a revision (--extract-base-ref)"
 )
-
-
-_OTHER_INPUTS: Final = f"as they were before: git has other prompts or schemas than the baseline says; {_STORE_MORE}"
 _OTHER_PROMPT: Final = "as they were called: this run has another prompt; give --extract-prompt as that run had it"
 _OTHER_FILE: Final = "any more: their files have changed since they ran; run them again"
 
@@ -307,24 +290,19 @@ class _Pair(NamedTuple):
     after: CaseState
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Sides:
+class _Sides(NamedTuple):
     """What can run again: for each compared variant (its labels before and now) the cases on both sides.
 
-    `held`: baseline runs of each case that choose nothing. `commit`: where the prompts and schemas of a baseline are.
-    `again`: the cases whose earlier side can be called again; `why_not`: why others cannot.
+    `held`: of a baseline, the runs of each case that choose nothing; None where both sides are called again.
     """
 
     pairs: Mapping[tuple[str, str], Mapping[str, _Pair]]
-    held: Mapping[tuple[str, str], Mapping[str, int]] = field(default_factory=dict)
-    again: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
-    commit: str | None = None
-    why_not: str = "no case is on both sides"
+    held: Mapping[tuple[str, str], Mapping[str, int]] | None
 
     @property
     def any(self) -> bool:
         """Whether some case can be confirmed."""
-        return any(self.held.values()) or any(self.again.values())
+        return any((self.pairs if self.held is None else self.held).values())
 
 
 def confirm_decision(session: pytest.Session) -> None:
@@ -344,23 +322,22 @@ def confirm_decision(session: pytest.Session) -> None:
     first = first_decision(config, run_results, level=level)
     if first is None:
         return
+    decision, why = first, None
     try:
         plans = _plans(first, sides, rules, most)
-        if not plans:
-            put_decision(config, first)
-            return
-        put_decision(config, _confirmed(session, run_results, first, plans, sides))
+        if plans:
+            decision = _confirmed(session, run_results, first, plans, sides)
     except (KeyboardInterrupt, pytest.exit.Exception):
-        put_decision(config, _with_reason(first, "the fresh runs were interrupted; run the command again"))
+        why = "the fresh runs were interrupted; run the command again"
         raise
     except (_Unconfirmed, ExtractError, pytest.UsageError) as error:
-        put_decision(config, _with_reason(first, str(error)))
+        why = str(error)
     except Exception as error:  # noqa: BLE001  # the run has its results, and the first runs can decide
-        put_decision(config, _with_reason(first, render_error("the confirmation", error)))
-
-
-def _with_reason(first: GateDecision, why: str) -> GateDecision:
-    return _without_advice_to_confirm(first, [f"not confirmed: {why}"])
+        why = render_error("the confirmation", error)
+    finally:
+        if why is not None:
+            decision = _without_advice_to_confirm(first, [f"not confirmed: {why}"])
+        config.stash[_CONFIRMED] = decision
 
 
 def _without_advice_to_confirm(first: GateDecision, more: Sequence[str]) -> GateDecision:
@@ -376,39 +353,13 @@ def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -
     if baseline is None:
         base = base_label(session.config, run_results)
         others = sorted({key.variant for key in states} - {base})
-        variants = {(base, other): _pairs_of(states, states, base, other) for other in others if base is not None}
-        return _Sides(pairs=variants, again={variant: frozenset(pairs) for variant, pairs in variants.items()})
+        return _Sides(
+            {(base, other): _pairs_of(states, states, base, other) for other in others if base is not None}, None
+        )
     matched = [(old, new) for old, new in match_variants(baseline.cases, states) if old is not None and new is not None]
     variants = {(old, new): _pairs_of(baseline.cases, states, old, new) for old, new in matched}
-    held = {
-        variant: held_runs({name: pair.before for name, pair in pairs.items()}) for variant, pairs in variants.items()
-    }
-    if any(held.values()):
-        return _Sides(pairs=variants, held=held)
-    reasons: Counter[str] = Counter()
-    again: dict[tuple[str, str], set[str]] = {variant: set() for variant in variants}
-    from_git: set[str] = set()
-    for variant, pairs in variants.items():
-        for name, pair in pairs.items():
-            why = _why_not_again(pair)
-            if why is None:
-                again[variant].add(name)
-                from_git |= {name} if _inputs_changed(pair) else set()
-            else:
-                reasons[why] += 1
-    commit = None
-    if from_git and run_results.settings.baseline is not None:
-        commit = last_commit_of(session.config.rootpath, run_results.settings.baseline)
-        if commit is None:
-            reasons["git does not have it together with its prompts and schemas"] += len(from_git)
-            again = {variant: names - from_git for variant, names in again.items()}
-    why_not = f"the baseline has one run of each case, and {reasons.most_common(1)[0][0]}" if reasons else ""
-    return _Sides(
-        pairs=variants,
-        again={variant: frozenset(names) for variant, names in again.items()},
-        commit=commit,
-        why_not=f"{why_not or 'no case is on both sides'}; {_STORE_MORE}",
-    )
+    held = {key: held_runs({name: pair.before for name, pair in pairs.items()}) for key, pairs in variants.items()}
+    return _Sides(variants, held)
 
 
 def _pairs_of(before: Snapshot, after: Snapshot, old: str, new: str) -> dict[str, _Pair]:
@@ -418,25 +369,6 @@ def _pairs_of(before: Snapshot, after: Snapshot, old: str, new: str) -> dict[str
         for name, state in now.items()
         if name in was and not (was[name].lost or state.lost)
     }
-
-
-def _inputs_changed(pair: _Pair) -> bool:
-    names = ("prompt", "schema")
-    digests = pair.before.digests, pair.after.digests
-    one_sided = any((name in digests[0]) != (name in digests[1]) for name in names)
-    return one_sided or bool(changed_digests(pair.before, pair.after, names))
-
-
-def _why_not_again(pair: _Pair) -> str | None:
-    """Say why the earlier side of a case cannot be called any more; None where it can, as far as digests tell."""
-    before, after = pair
-    if before.variant.model == after.variant.model and not same_digest(before, after, "extractor"):
-        if "extractor" in before.digests and "extractor" in after.digests:
-            return "the extractor's code has changed since"
-        return "it does not say which code made it"
-    if before.variant == after.variant and not _inputs_changed(pair):
-        return "nothing that is known changed since: what the model was then cannot be called again"
-    return None
 
 
 # what to run again
@@ -461,17 +393,19 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
     for effect in effects:
         variant = variants[effect.variant]
         key = variant.before, variant.after
-        if sides.held.get(key):
-            pairs = sides.pairs[key]
+        pairs = sides.pairs.get(key, {})
+        if not pairs:
+            found.append("no case is on both sides")
+        elif sides.held is None:
+            found.append(plan_variant(variant, first.tests, rules, most=most, among=frozenset(pairs)))
+        elif not sides.held[key]:
+            found.append(f"the baseline has one run of each case; {_STORE_MORE}")
+        else:
             was = {CaseKey(name, variant.before): pair.before.with_runs(0, 1) for name, pair in pairs.items()}
             now = {CaseKey(name, variant.after): pair.after for name, pair in pairs.items()}
             variant = compare_variants(was, now, variant.before, variant.after)
             tests = run_tests(Comparison(variants=(variant,)), rules).results
             found.append(plan_variant(variant, tests, rules, most=most, held=sides.held[key]))
-        elif sides.again.get(key):
-            found.append(plan_variant(variant, first.tests, rules, most=most, among=sides.again[key]))
-        else:
-            found.append(sides.why_not)
     plans = [plan for plan in found if isinstance(plan, VariantPlan)]
     reasons = [why for why in found if isinstance(why, str)]
     if reasons and first.answer is not Answer.PASS and (not plans or first.answer is Answer.WORSE):
@@ -482,39 +416,25 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
 # the fresh runs
 
 
-class _FreshRun(NamedTuple):
-    """A case that runs again: its key on its side of the comparison, and the item."""
-
-    key: CaseKey
-    earlier: bool
-    item: ExtractItem
-
-
 def _confirmed(
     session: pytest.Session, run_results: RunResults, first: GateDecision, plans: Sequence[VariantPlan], sides: _Sides
 ) -> GateDecision:
     _announce(session.config, plans)
-    before: dict[CaseKey, CaseState] = {}
-    after: dict[CaseKey, CaseState] = {}
-    baseline_digests: dict[CaseKey, CaseState] = {}
-    for plan in plans:
-        pairs = sides.pairs[plan.before, plan.after]
-        for name in plan.cases:
-            if plan.held:
-                before[CaseKey(name, plan.before)] = pairs[name].before.with_runs(1, 1 + plan.held[name])
-            elif baseline_of(session.config) is not None:
-                baseline_digests[CaseKey(name, plan.before)] = pairs[name].before
+    held = {
+        CaseKey(name, plan.before): sides.pairs[plan.before, plan.after][name].before.with_runs(1, 1 + count)
+        for plan in plans
+        for name, count in plan.held.items()
+        if name in plan.cases
+    }
     with _items_of(session, {name for plan in plans for name in plan.cases}) as items:
-        runs = _fresh_runs(session, items, plans, sides)
-        results = _run(session, run_results, [run.item for run in runs])
-    for run, result in zip(runs, results, strict=True):
-        if result is None or result.outcome is Outcome.NOT_RUN:
-            continue
-        state = next(iter(snapshot([result]).values()))
-        stored = baseline_digests.get(run.key) if run.earlier else None
-        if stored is not None and not state.lost and not same_digest(stored, state, "extractor"):
-            continue  # another model's extractor is known only once it was called
-        (before if run.earlier else after)[run.key] = state
+        fresh = _fresh_items(session, items, plans, sides)
+        results = _run(session, run_results, [*fresh.values()])
+    after = {
+        key: next(iter(snapshot([result]).values()))
+        for key, result in zip(fresh, results, strict=True)
+        if result is not None and result.outcome is not Outcome.NOT_RUN
+    }
+    before = after if sides.held is None else held
     comparison = Comparison(variants=tuple(compare_variants(before, after, plan.before, plan.after) for plan in plans))
     confirmation = confirm(first.comparison, plans, comparison, _spent(results), first.rules)
     if not confirmation.enough:
@@ -583,100 +503,69 @@ def _by_key(items: Iterable[ExtractItem]) -> dict[CaseKey, ExtractItem]:
     return {CaseKey(f"{item.nodeid.partition('::')[0]}::{item.case.id}", item.variant.label): item for item in items}
 
 
-def _fresh_runs(
+def _fresh_items(
     session: pytest.Session, items: Mapping[CaseKey, ExtractItem], plans: Sequence[VariantPlan], sides: _Sides
-) -> list[_FreshRun]:
+) -> dict[CaseKey, ExtractItem]:
     """Return the items to run, both sides of a case in turn; those that variants share only once."""
-    runs: dict[tuple[CaseKey, bool], _FreshRun] = {}
+    fresh: dict[CaseKey, ExtractItem] = {}
     missing: Counter[str] = Counter()
     for plan in plans:
         for name in plan.cases:
-            now = items.get(CaseKey(name, plan.after))
-            if now is None:
-                missing[_OTHER_FILE] += 1
-                continue
             pair = sides.pairs[plan.before, plan.after][name]
-            wanted = [(CaseKey(name, plan.after), False, now)]
-            if not plan.held:
-                then = _earlier_item(session, items, now, plan, name, pair, sides)
-                if then is None:
-                    missing[_OTHER_INPUTS] += 1
-                    continue
-                wanted.insert(0, (CaseKey(name, plan.before), True, then))
-            states = {True: pair.before, False: pair.after}
-            if not all(_has_inputs(item.case, states[earlier], ["prompt"]) for _, earlier, item in wanted):
+            key = CaseKey(name, plan.after)
+            wanted = [(key, items.get(key), pair.after)]
+            if sides.held is None:
+                key = CaseKey(name, plan.before)
+                wanted.insert(0, (key, _earlier_item(session, items, key, plan.runs), pair.before))
+            found = [(key, item, state) for key, item, state in wanted if item is not None]
+            if len(found) < len(wanted):
+                missing[_OTHER_FILE] += 1
+            elif not all(_has_prompt_of(state, item.case) for _, item, state in found):
                 missing[_OTHER_PROMPT] += 1
-                continue
-            for key, earlier, item in wanted:
-                known = runs.get((key, earlier))
-                count = max(plan.runs, 0 if known is None else known.item.fresh_runs)
-                runs[key, earlier] = _FreshRun(key, earlier, _fresh_item(item, count))
-    if not runs:
+            else:
+                for key, item, _ in found:
+                    count = max(plan.runs, fresh[key].fresh_runs if key in fresh else 0)
+                    fresh[key] = _fresh_item(item, count, item.case)
+    if not fresh:
         ((why, _),) = missing.most_common(1)
         raise _Unconfirmed(f"{plural(missing.total(), 'case')} cannot be called {why}")
-    return [*runs.values()]
+    return fresh
 
 
 def _earlier_item(
-    session: pytest.Session,
-    items: Mapping[CaseKey, ExtractItem],
-    now: ExtractItem,
-    plan: VariantPlan,
-    name: str,
-    pair: _Pair,
-    sides: _Sides,
+    session: pytest.Session, items: Mapping[CaseKey, ExtractItem], key: CaseKey, runs: int
 ) -> ExtractItem | None:
-    """Return the item of the earlier side; of a baseline, one with the inputs that it names, None if there is none."""
-    if baseline_of(session.config) is None:
-        item = items.get(CaseKey(name, plan.before))
-        if (
-            item is not None
-            and item.variant.revision is not None
-            and run_results_of(session.config).settings.from_results
-        ):
-            case = _case_at(session, item, item.variant.revision)  # a past run is replayed with today's inputs
-            return None if case is None else _fresh_item(item, plan.runs, case=case)
+    """Return the item of the earlier side. A past run is replayed with today's inputs, also those of its revision."""
+    item = items.get(key)
+    if item is None or item.variant.revision is None or not run_results_of(session.config).settings.from_results:
         return item
-    variant = pair.before.variant
-    cases = [now.case]
-    if sides.commit is not None:
-        cases += [case for case in [_case_at(session, now, sides.commit)] if case is not None]
-    for case in cases:
-        if _has_inputs(case, pair.before, ["document", "schema", "prompt"]):
-            return _fresh_item(now, plan.runs, case=case, variant=variant, suffix="[baseline]")
-    return None
-
-
-def _has_inputs(case: Case, state: CaseState, names: Iterable[str]) -> bool:
-    """Whether a case has the inputs of a result, of which a baseline keeps the beginning of each digest only."""
-    digests, known = digests_of(case), state.digests
-    return all(
-        (name in digests) == (name in known) and digests.get(name, "").startswith(known.get(name, "")) for name in names
-    )
-
-
-def _case_at(session: pytest.Session, item: ExtractItem, ref: str) -> Case | None:
-    """Return the case of an item with the prompt and schema of a git revision."""
     extract_session = session_of(session.config)
-    view = extract_session.revision_view(ref)
+    view = extract_session.revision_view(item.variant.revision)
     view.load(item.path, [item.case])
     case = view.case_at_revision(item.case, item.path)
+    if case is None:
+        return None
     path = extract_session.prompt_path(item.variant)
-    if case is not None and path is not None:
+    if path is not None:
         path = view.prompt_path(path) or path
         case = replace(case, prompt=extract_session.extensions.default_cache.prompt(str(path)))
-    return case
+    return _fresh_item(item, runs, case)
 
 
-def _fresh_item(
-    item: ExtractItem, runs: int, *, case: Case | None = None, variant: Variant | None = None, suffix: str = ""
-) -> ExtractItem:
+def _has_prompt_of(state: CaseState, case: Case) -> bool:
+    """Whether a case has the prompt of a result, of which a baseline keeps the beginning of its digest only."""
+    if case.prompt is None or "prompt" not in state.digests:
+        return case.prompt is None and "prompt" not in state.digests
+    return case.prompt.sha256.startswith(state.digests["prompt"])
+
+
+def _fresh_item(item: ExtractItem, runs: int, case: Case) -> ExtractItem:
     fresh: ExtractItem = ExtractItem.from_parent(
         item.parent,  # type: ignore[arg-type]  # an item has one
         name=item.name,
-        nodeid=item.nodeid + suffix,
-        case=case or item.case,
-        variant=variant or item.variant,
+        nodeid=item.nodeid,
+        case=case,
+        variant=item.variant,
         runner=item.runner,
     )
     fresh.own_markers.extend(item.own_markers)

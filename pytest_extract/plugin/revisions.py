@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePath
 from typing import Final
 
-from pytest_extract.cases.cache import SchemaCache, compile_structure
-from pytest_extract.cases.load import SUFFIXES, load_cases
+from pytest_extract.cases.load import SUFFIXES
 from pytest_extract.cases.model import Case
 from pytest_extract.changed.git_tree import open_tree
 from pytest_extract.changed.inputs import (
@@ -87,25 +86,12 @@ class RevisionView:
         known = self._files_of((*cases.values(), *old.cases.values()))
         selections: dict[str, Selection] = {}
         groups = self._by_changed_sources(items, root, settings, known)
-        elsewhere = self._files_of(self._other_cases(files, root)) if any(unknown for _, unknown in groups) else set()
-        others = set(map(self._shown, elsewhere))
         for (sources, unknown), group in groups.items():
             parts = {name: now[name] for item in group if (name := case_key_below(item.case, self.tree.root)) in now}
             chosen = select_cases(parts, before, sources=sources, unread=old.unread, ref=self.ref)
-            left = tuple(name for name in unknown if name not in others)
-            selected = {each.case: replace(each, unknown=left) for each in chosen}
+            selected = {each.case: replace(each, unknown=unknown) for each in chosen}
             selections |= {item.nodeid: selected[case_key_below(item.case, self.tree.root)] for item in group}
         return selections
-
-    def _other_cases(self, files: Iterable[Path], root: Path) -> Iterator[Case]:
-        """Yield the cases of all other case files, then and now: what this run does not select has its files too."""
-        names = dict.fromkeys((*self.tree.files, *map(self._shown, self.tree.changed_below(root.resolve()))))
-        mine = set(map(self._shown, files))
-        others = [self.tree.root / name for name in names if name.endswith(SUFFIXES) and name not in mine]
-        yield from cases_at(self.tree, others, self._folder).cases.values()
-        cache = SchemaCache(compile_structure)
-        for file in others:
-            yield from load_cases(file, cache).cases if file.exists() else ()
 
     def _files_of(self, cases: Iterable[Case]) -> set[Path]:
         """Return the files of cases, as the work tree has them, besides those of their extractors."""

@@ -103,8 +103,8 @@ class RunResults:
 
     `selections`: under `--extract-changed`, whether each case was called or replayed, and why.
     `gold_changes`: under `--extract-update-gold`, whether each case's gold was updated. `drafts`: golds written.
-    `expected`: failures that an `xfail` mark announced. `notes`: what was not recorded, or made by other code.
-    `redacted`: of each case with hidden secrets, their place, kind and fingerprint. `files`: live reports by path.
+    `expected`: failures that an `xfail` mark announced. `notes`: what was not recorded, made by other code, or hidden.
+    `files`: live reports by path.
     `incomplete`: why such a report is not complete, by path. `params`: those of extractors' fixtures, in their order
     (xdist's controller has them when a worker has ended). `past_variants`: those of `--extract-from`. `skipped`: number
     of cases that a mark or their extractor skipped. `has_mistakes`: whether a case file could not be read. `spending`:
@@ -120,7 +120,6 @@ class RunResults:
     drafts: list[DraftedGold] = field(default_factory=list)
     expected: set[str] = field(default_factory=set)
     notes: Counter[Note] = field(default_factory=Counter)
-    redacted: list[frozenset[tuple[str, str, str]]] = field(default_factory=list)
     files: dict[Path, TextIO] = field(default_factory=dict)
     incomplete: dict[Path, str] = field(default_factory=dict)
     params: dict[str, None] = field(default_factory=dict)
@@ -177,8 +176,6 @@ class RunResults:
     def take_side_effects(self, case: Mapping[str, Any]) -> None:
         """Take what else the report of a case brought: failed recordings, hidden secrets, what judges have used."""
         self.notes.update(map(tuple, case.get("notes", ())))
-        if redacted := case.get("redacted"):
-            self.redacted.append(frozenset(map(tuple, redacted)))
         self.judge_spending += Spending(**case.get("judge_spending", {}))
 
     def close(self, *, drops_earlier: bool = False) -> None:

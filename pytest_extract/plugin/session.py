@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -25,6 +25,7 @@ from _pytest.outcomes import OutcomeException
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
 from pytest_extract.core.case_result import CaseResult, Spending, Variant
+from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import Judge
 from pytest_extract.documents.pdf import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError
@@ -35,7 +36,6 @@ from pytest_extract.plugin.extraction import (
     ExtractionService,
     Judges,
     limit_folder,
-    uses_judge,
 )
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import PARAMS, SETTINGS, Settings
@@ -86,7 +86,13 @@ class Prefetcher:
         self._judges = judges
         debugged = any(session.config.getoption(name, default=False) for name in ("usepdb", "trace"))
         self._limit = 1 if debugged else limit  # one debugger, at one case
-        self._upcoming = UpcomingItems(session)
+        self._indices = {id(item): index for index, item in enumerate(session.items)}
+        self._xdist_worker: Any = None
+        if hasattr(session.config, "workerinput"):  # xdist's object that runs this worker's items knows which they are
+            self._indices = {}
+            plugins = session.config.pluginmanager.get_plugins()
+            workers = (each for each in plugins if hasattr(getattr(each, "torun", None), "lock"))  # since xdist 3.7
+            self._xdist_worker = next(workers, None)
         self._planned: dict[str, dict[int, Future[Extraction]]] = {}
         self._planning = threading.Lock()
         self._threads = ThreadPoolExecutor(self._limit, thread_name_prefix=f"{_OURS}prefetch")
@@ -102,12 +108,22 @@ class Prefetcher:
             most = self._limit * (1 if item.config.getoption("maxfail", 0) else _WINDOW)
             planned = self._planned_calls()
             # What cannot be planned never fills the window; without a bound, each item would look at all that follow.
-            for following in islice(self._upcoming.after(item), self._limit * _WINDOW):
+            for following in islice(self._following(item), self._limit * _WINDOW):
                 if planned >= most:
                     break
                 if following.nodeid not in self._planned and _will_run(following):
                     self._plan_before_turn(following)
                     planned = self._planned_calls()
+
+    def _following(self, item: ExtractItem) -> Iterator[ExtractItem]:
+        """Yield the cases that run after an item in this process; under xdist, those assigned to it so far."""
+        items = self._session.items
+        indices: Iterable[int] = range(self._indices.get(id(item), len(items)) + 1, len(items))
+        if self._xdist_worker is not None:
+            with self._xdist_worker.torun.lock() as queue:
+                waiting = [self._xdist_worker.nextitem_index, *queue]
+            indices = [index for index in waiting if isinstance(index, int)]
+        return (following for index in indices if isinstance(following := items[index], ExtractItem))
 
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of a repeat: waits for the call in flight, or calls now."""
@@ -172,45 +188,6 @@ class Prefetcher:
         with capture.global_and_fixture_disabled():
             reporter.ensure_newline()
             reporter.write_line(f"waiting for {item.nodeid}; {self._planned_calls()} more calls are begun or planned")
-
-
-class UpcomingItems:
-    """The items of a session in the order in which they run in this process; under xdist, those assigned so far."""
-
-    def __init__(self, session: pytest.Session) -> None:
-        self._session = session
-        self._indices = {id(item): index for index, item in enumerate(session.items)}
-        self._xdist_worker = None
-        if hasattr(session.config, "workerinput"):  # xdist's object that runs this worker's items knows which they are
-            plugins = session.config.pluginmanager.get_plugins()
-            workers = (each for each in plugins if hasattr(each, "torun") and hasattr(each, "nextitem_index"))
-            self._xdist_worker = next(workers, None)
-
-    def after(self, item: ExtractItem) -> Iterator[ExtractItem]:
-        """Yield the cases that follow `item`."""
-        items = self._session.items
-        for index in self._indices_after(item):
-            following = items[index]
-            if isinstance(following, ExtractItem):
-                yield following
-
-    def _indices_after(self, item: ExtractItem) -> Iterator[int]:
-        if self._xdist_worker is not None:
-            yield from _assigned_indices(self._xdist_worker)
-        elif id(item) in self._indices:
-            yield from range(self._indices[id(item)] + 1, len(self._session.items))
-
-
-def _assigned_indices(worker: Any) -> list[int]:
-    """Return the indices of the items assigned to this worker: the next and its queue (with a lock since xdist 3.7)."""
-    queue = worker.torun
-    lock = getattr(queue, "lock", None)
-    if lock is not None:
-        with lock() as waiting:
-            indices = list(waiting)
-    else:
-        indices = list(getattr(queue, "queue", ()))
-    return [index for index in (worker.nextitem_index, *indices) if isinstance(index, int)]
 
 
 def _will_run(item: pytest.Item) -> bool:
@@ -511,19 +488,20 @@ class ExtractSession:
 
     def _with_origin(self, item: ExtractItem, result: CaseResult) -> CaseResult:
         """Return a result with what its outputs were made from: those of a past run with the prompt of that run."""
+        digests = dict(result.digests)
         replay = self.extraction_service.replay_for(item)
         past = None if replay is None else replay.result_of(item)
         if past is not None:
-            prompt = {name: digest for name, digest in past.digests.items() if name == "prompt"}
-            others = {name: digest for name, digest in result.digests.items() if name != "prompt"}
-            result = replace(result, digests=others | prompt, prompt_file=past.prompt_file)
-        return replace(result, digests={**result.digests, **self._digests_of(item, result)})
-
-    def _digests_of(self, item: ExtractItem, result: CaseResult) -> dict[str, str]:
-        """Return the digests of the extractor and the judge on which a result depends, as far as they are known."""
+            digests.pop("prompt", None)
+            digests |= {name: digest for name, digest in past.digests.items() if name == "prompt"}
+            result = replace(result, prompt_file=past.prompt_file)
         extractor = self.extraction_service.extractor_digest(item, result)
-        digests = {} if extractor is None else {"extractor": extractor}
-        return digests | ({"judge": self._judges.digest(item)} if uses_judge(result) else {})
+        if extractor is not None:
+            digests["extractor"] = extractor
+        # also if the scorer decided in the judge's place
+        if any(leaf.metric in JUDGED for score in result.scores for leaf in score.leaves):
+            digests["judge"] = self._judges.digest(item)
+        return replace(result, digests=digests)
 
     def forecast(self, item: ExtractItem) -> Forecast:
         """Estimate the calls and the cost of a case."""
@@ -546,19 +524,18 @@ class ExtractSession:
     def interrupt(self) -> None:
         """Begin no call any more: what pytest does until the end of the session takes time, and calls cost money."""
         self.interrupted = True
-        self.stop_calls()
+        self._stop_calls()
 
-    def stop_calls(self) -> None:
-        """Begin no call any more."""
+    def _stop_calls(self) -> None:
         if self._prefetcher is not None:
             self._prefetcher.close()
         self.extraction_service.concurrency_limit.close()
 
     def close(self) -> None:
         """End the calls; those that do not end in a moment are abandoned."""
-        self.stop_calls()
+        self._stop_calls()
         wait_for_calls()
-        self.extraction_service.close()
+        self.extraction_service.loop.close()
 
 
 def share_budget(config: pytest.Config, node: Any) -> None:

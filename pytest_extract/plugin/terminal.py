@@ -30,7 +30,7 @@ MARKUP: Final[Mapping[Style, Mapping[str, bool]]] = {
 CASE: Final = "extract_case"
 """Attribute of a report with what a case brings: text and builtins, which xdist sends to the controller."""
 Note: TypeAlias = tuple[str, str]
-"""What was not recorded (an output, a judge answer, a secret) or was made by other code, and why or by which."""
+"""What is not recorded (an output, a judge answer, a secret), made by other code or hidden (its place), and why."""
 _SHORTEST_ELSEWHERE: Final = 8
 """Characters of a secret that is hidden wherever it occurs, also without the context that shows it to be one."""
 
@@ -184,7 +184,6 @@ def assertion_lines(op: str, left: object, right: object, verbosity: int) -> lis
     return ["the extraction is not equal to gold", *diff_of_score(score, breaches, output, verbosity=verbosity)]
 
 
-_STATS: Final = ("failed", "error")
 _FEWEST: Final = 4
 """Reports of one cause that are folded: a few are read as they are."""
 _MOST_NAMED: Final = 5
@@ -196,39 +195,23 @@ _OF_A_REQUEST: Final = lazy_pattern(
 """What tells one request from the next in messages of one cause: its number, its time, an address in memory."""
 
 
-class FoldedSections:
-    """While pytest writes its sections, `fold` keeps there one report of each cause; all of them count afterwards."""
-
-    def __init__(self, stats: dict[str, list[Any]], verbosity: int) -> None:
-        self._stats = stats
-        self._verbosity = verbosity
-        self._all: dict[str, list[Any]] = {}
-
-    def fold(self) -> None:
-        """Take the reports out that only repeat a cause; none with -vv."""
-        if self._verbosity >= 2:
-            return
-        for name in _STATS:
-            if name in self._stats:
-                self._all[name] = self._stats[name]
-                self._stats[name] = _folded(self._stats[name], self._verbosity)
-
-    def unfold(self) -> None:
-        """Put them back."""
-        self._stats.update(self._all)
-        self._all = {}
-
-
-def _folded(reports: Sequence[Any], verbosity: int) -> list[Any]:
+def one_of_each_cause(reports: Sequence[Any], verbosity: int) -> list[Any]:
+    """Return the reports without those that only repeat a cause; all of them with -vv."""
+    if verbosity >= 2:
+        return [*reports]
     groups: dict[object, list[Any]] = {}
     for report in reports:
         cause = _cause(report)
         groups.setdefault(id(report) if cause is None else cause, []).append(report)
-    return [
-        report
-        for group in groups.values()
-        for report in ([_shown(group[0], group[1:], verbosity)] if len(group) >= _FEWEST else group)
-    ]
+    shown = []
+    for first, *others in groups.values():
+        if 1 + len(others) < _FEWEST:
+            shown += [first, *others]
+        else:
+            report = copy.copy(first)
+            report.longrepr = _FoldedRepr(first, others, verbosity)
+            shown.append(report)
+    return shown
 
 
 def _cause(report: Any) -> object:
@@ -247,13 +230,6 @@ def _cause(report: Any) -> object:
         entries = shown.reprtraceback.reprentries
         frames += [str(each.reprfileloc) for each in entries if isinstance(each, ReprEntry) and each.reprfileloc]
     return report.when, _OF_A_REQUEST.sub("#", crash.message if crash is not None else str(shown)), *frames
-
-
-def _shown(first: Any, others: Sequence[Any], verbosity: int) -> Any:
-    """Return the first report with the number and the names of the others below it."""
-    report = copy.copy(first)
-    report.longrepr = _FoldedRepr(first, others, verbosity)
-    return report
 
 
 class _FoldedRepr(TerminalRepr):

@@ -255,52 +255,38 @@ def failed_for_new_gold(result: CaseResult, change: GoldChange) -> CaseResult:
 
 
 def gold_lines(changes: Mapping[str, GoldChange], drafts: Sequence[DraftedGold], root: Path) -> list[Line]:
-    """Return how many golds were written, each changed value with its position, and which were kept and why."""
-    lines = _draft_lines(changes, drafts, root)
+    """Return how many golds were written, each draft and changed value, and what was not written and why."""
+    lines: list[Line] = []
+    missing = {change.path for change in changes.values() if is_draft(change)}
+    if missing:
+        written = [draft for draft in drafts if not draft.problem]
+        head = f"{len(written):,} of {plural(len(missing), 'gold')} drafted"
+        if written:
+            open_values = plural(sum(len(draft.open) for draft in written), "value")
+            head += f", {open_values} to decide; next: pytest-extract review"
+        lines.append(line(Span(head, "warn")))
+    for draft in drafts:
+        lines += [_draft_line(draft, root), *(line(Span(safe_prose(text), "warn"), indent=4) for text in draft.rows)]
     counts = Counter(change.kind for change in changes.values() if not is_draft(change))
     if counts:
         head = "golds: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.most_common())
         lines.append(line(Span(head, "warn") if counts["updated"] else head))
+    there = {draft.path for draft in drafts}
     for nodeid, change in changes.items():
-        if is_draft(change):
-            continue
-        if change.kind == "kept":
-            lines.append(line(Span(f"{safe_prose(nodeid)}: {safe_prose(change.why)}", "warn"), indent=2))
-        else:
+        if change.kind == "kept" or (change.kind == "undrafted" and change.path not in there):
+            kept = "not drafted: " if is_draft(change) else ""
+            lines.append(line(Span(f"{safe_prose(nodeid)}: {kept}{safe_prose(change.why)}", "warn"), indent=2))
+        elif not is_draft(change):
             lines += _edit_lines(change, root)
+    if missing - there:
+        text = "fix the schema or the extractor and draft again (a gold that is there stays), or write the gold by hand"
+        lines.append(line(text, indent=2))
     return lines
 
 
 def is_draft(change: GoldChange) -> bool:
     """Whether the case had no gold."""
     return change.kind in {"drafted", "undrafted"}
-
-
-def _draft_lines(changes: Mapping[str, GoldChange], drafts: Sequence[DraftedGold], root: Path) -> list[Line]:
-    """Return how many golds are drafted, and what is to decide in each, or why it is not there and what to do."""
-    missing = {change.path for change in changes.values() if is_draft(change)}
-    if not missing:
-        return []
-    written = [draft for draft in drafts if not draft.problem]
-    open_values = plural(sum(len(draft.open) for draft in written), "value")
-    head = f"{len(written):,} of {plural(len(missing), 'gold')} drafted"
-    if written:
-        head += f", {open_values} to decide; next: pytest-extract review"
-    lines = [line(Span(head, "warn"))]
-    for draft in drafts:
-        lines += [_draft_line(draft, root), *(line(Span(safe_prose(text), "warn"), indent=4) for text in draft.rows)]
-    left = missing - {draft.path for draft in drafts}
-    for path in sorted(left):
-        lines.append(line(Span(f"{safe_prose(display_path(Path(path), root))}: not drafted:", "bad"), indent=2))
-        lines += [
-            line(f"{safe_prose(nodeid.rpartition('::')[2])}: {safe_prose(change.why)}", indent=4)
-            for nodeid, change in changes.items()
-            if change.path == path
-        ]
-    if left:
-        text = "fix the schema or the extractor and draft again (a gold that is there stays), or write the gold by hand"
-        lines.append(line(text, indent=2))
-    return lines
 
 
 def _draft_line(draft: DraftedGold, root: Path) -> Line:

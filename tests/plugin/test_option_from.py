@@ -48,7 +48,7 @@ def test_a_changed_document_is_not_judged_by_the_output_of_another(
     write_case("good", {**GOLD, "total": 99})
     result = pytester.runpytest("--extract-from=past.jsonl", "-k", "good")
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["not run: 1 case: the document has changed since past.jsonl was written"])
+    result.stdout.fnmatch_lines(["not run: 1 case: the document has changed since past.jsonl was written*"])
 
 
 def test_an_output_of_nobody_knows_which_document_is_not_judged(pytester: pytest.Pytester) -> None:
@@ -59,7 +59,7 @@ def test_an_output_of_nobody_knows_which_document_is_not_judged(pytester: pytest
     past.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     result = pytester.runpytest("--extract-from=past.jsonl")
     result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["not run: 2 cases: past.jsonl does not say of which document *"])
+    result.stdout.fnmatch_lines(["not run: 2 cases: *past.jsonl was written, or it has no digest of it*"])
     assert result.ret == pytest.ExitCode.INTERRUPTED
 
 

@@ -122,7 +122,7 @@ def test_a_path_counts_from_where_it_is_written(pytester: pytest.Pytester, monke
         pytest.param(["--extract-budget="], "--extract-budget: '' must be an amount in USD*", id="no-amount"),
         pytest.param(["--extract-from="], "--extract-from: '' must not be empty", id="no-run"),
         pytest.param(["--extract-gate="], "--extract-gate: '' must be one of*", id="empty-gate"),
-        pytest.param(["--extract-confirm="], "--extract-confirm: '' must be a number of cases*", id="empty-number"),
+        pytest.param(["--extract-confirm="], "--extract-confirm: '' must be a whole number, 1 or more", id="empty-number"),
         pytest.param(["--extract-report="], "--extract-report: '' must end in*", id="empty-report"),
         pytest.param(["--extract-recordings=a"], "--extract-recordings has no effect without --extract-record", id="no-record"),
         pytest.param(["--extract-other-code=allow"], "--extract-other-code has no effect without*", id="no-replay"),

@@ -110,10 +110,9 @@ def test_no_secret_leaves_a_run(pytester: pytest.Pytester) -> None:
         for part in secret.split("\n")[1:-1] or [secret]:
             assert [name for name, text in texts.items() if part in text] == []
     summary = texts["terminal"]
-    told = re.search(rf"redacted: (\d+) secrets .* in {len(kinds)} results", summary)
-    assert told is not None
-    assert len(planted) <= int(told[1]) <= len(planted) + 3  # a key whose begin is not certain counts twice
-    assert f" in {len(raising)} error messages" in summary
+    told = re.findall(r"redacted: .* in (\d+) (result|error message)s?\n", summary)
+    assert sum(int(count) for count, place in told if place == "result") >= len(kinds)
+    assert sum(int(count) for count, place in told if place == "error message") >= len(raising)
     assert "MODEL_API_KEY" in summary
     assert "not recorded: all.extract.yaml::value-0: the output holds a secret (API key) at " in summary
     assert not list(pytester.path.glob("extract-recordings/**/*.json"))
@@ -229,7 +228,7 @@ def extractor():
     write_cases(pytester.path, ["a"], [{"right": "a"}])
     result = pytester.runpytest("--junitxml=junit.xml", *args)
     assert made("{a31}") not in result.stdout.str() + (pytester.path / "junit.xml").read_text()
-    result.stdout.fnmatch_lines(["redacted: 1 secret (FROM_DOTENV_API_KEY) in 1 error message"])
+    result.stdout.fnmatch_lines(["redacted: FROM_DOTENV_API_KEY in 1 error message"])
 
 
 ODD = "odd\x1b\u202e\u2066name"

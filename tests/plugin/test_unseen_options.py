@@ -1,4 +1,4 @@
-"""A model, a prompt or a mode that the extractor cannot see is refused before the first call."""
+"""A model, a prompt or a mode that the extractor cannot see is refused before its first call."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def test_a_prompt_of_a_case_is_asked_for_too(pytester: pytest.Pytester, write_ca
     pytester.makeconftest(HEAD + FIXTURE.format("") + EXTRACTORS["inner"])
     result = pytester.runpytest(*args)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        ["*b.extract.yaml:1: `prompt`: no call would see it*conftest.py:7: *or leave `prompt` out"]
+    (result.stderr if args else result.stdout).fnmatch_lines(
+        ["*b.extract.yaml:1: `prompt`: no call would see it*conftest.py:7: *or leave `prompt` out*"]
     )
     pytester.makeconftest(HEAD + FIXTURE.format("") + f"    return lambda document, prompt: {CALL}\n")
     assert pytester.runpytest().ret == pytest.ExitCode.TESTS_FAILED
@@ -112,7 +112,7 @@ def test_the_nearest_fixture_counts(pytester: pytest.Pytester) -> None:
     (folder / "conftest.py").write_text(HEAD + FIXTURE.format("") + EXTRACTORS["lambda"])
     result = pytester.runpytest("--extract-model=a/b")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*sub/conftest.py:7:*"])
+    result.stdout.fnmatch_lines(["*sub/conftest.py:7:*"])
     (folder / "conftest.py").write_text(HEAD + FIXTURE.format("extractor") + "    return extractor\n")
     assert pytester.runpytest("--extract-model=a/b").ret == pytest.ExitCode.TESTS_FAILED
 

@@ -80,9 +80,9 @@ def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
     told: list[tuple[str, Style]] = [(text, "plain") for text in first_of(others, most, "reason", _SHOWS_ALL)]
     told += [(text, "warn") for text in decision.warnings]
     told += [(text, "plain") for text in (*decision.advice, *basis_texts(decision))]
-    told += [(f"note: {text}", "dim") for text in decision.notes]
     lines = [line(Span(f"{decision.answer}. ", style), Span(safe_prose(_sentence(first)), "head"))]
-    return lines + [line(Span(safe_prose(_sentence(text)), style), indent=2) for text, style in told]
+    lines += [line(Span(safe_prose(_sentence(text)), style), indent=2) for text, style in told]
+    return lines + [line(Span(f"note: {safe_prose(note)}", "dim"), indent=2) for note in decision.notes]
 
 
 def basis_texts(decision: GateDecision) -> list[str]:

@@ -73,7 +73,7 @@ def test_structured_mode_holds_the_model_to_the_schema_and_lists_what_is_lost(
     args = [f"--extract-model={MODEL}", "--extract-mode=structured", "--extract-report=r.jsonl"]
     result = pytester.runpytest(*args, "--extract-record=once")
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines([f"{lost} (in 1 case)"])
+    result.stdout.fnmatch_lines([f"requests changed: 1 case: {lost}"])
     assert llm_server.bodies[0]["response_format"]["json_schema"]["strict"] is True
     pytester.runpytest(*args, "--extract-record=none").assert_outcomes(passed=1)
     (attempt,) = read_results(pytester.path / "r.jsonl").results[0].attempts
@@ -149,7 +149,7 @@ def test_a_model_that_takes_no_temperature_is_asked_without_and_the_run_says_so(
     for _ in range(2):  # the second run replays
         result = pytester.runpytest(*args)
         result.assert_outcomes(passed=3)
-        result.stdout.fnmatch_lines([f"{text} (in 3 cases)"])
+        result.stdout.fnmatch_lines([f"requests changed: 3 cases: {text}"])
         results = read_results(pytester.path / "r.jsonl").results
         assert {each.attempts[0].adjustments for each in results} == {(text,)}
     assert len(llm_server.requests) == 4

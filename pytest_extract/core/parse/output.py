@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.arguments import NotJson, plain_json
 from pytest_extract.core.parse.answers import Finish, Thoughts, find_answer, finish_of
-from pytest_extract.core.parse.text import Fits, Region, find_regions, read_at, whole_value
+from pytest_extract.core.parse.text import STRICT, Fits, Region, find_regions, read_at, whole_value
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
 from pytest_extract.core.values import (
     CONTAINERS,
@@ -23,15 +23,14 @@ from pytest_extract.core.values import (
 )
 from pytest_extract.lazy import lazy_pattern
 
-_SPACE = lazy_pattern(r"[ \t\n\r]*+")
-_LOOSE_SPACE = lazy_pattern(r"(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
+_BLANK = lazy_pattern(r"([ \t\n\r]*+)(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
 _STRING_START = lazy_pattern(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
+_CUT_ESCAPE = lazy_pattern(r"(?:\\(?:u[\da-fA-F]*+)?)?")
 _LOOSE_STRING = lazy_pattern(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'", re.DOTALL)
-_NUMBER = lazy_pattern(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
-_NUMBER_START = lazy_pattern(r"-?[0-9]*\.?[0-9]*(?:[eE][+-]?)?")
-_WORD = lazy_pattern(r"-?[A-Za-z_$][\w$]*+")
-_WORDS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None}
-_PYTHON_WORDS: Final[dict[str, Json]] = {"True": True, "False": False, "None": None}
+_TOKEN = lazy_pattern(r"[^\s,:\[\]{}\"'/#]*+")
+_CUT_SCALAR = lazy_pattern(r"-?(?:\d+\.?\d*(?:[eE][+-]?)?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
+_WORD = lazy_pattern(r"[A-Za-z_$][\w$]*+")
+_PYTHON_WORDS: Final = {"True": "true", "False": "false", "None": "null"}
 _LOOSE = json.JSONDecoder(strict=False)
 
 
@@ -54,32 +53,38 @@ def line_column(text: str, position: int) -> tuple[int, int]:
 class Reader:
     """Reads one JSON value of `text[start:end]`; `position` is then the offset behind it.
 
-    `lenient` mends trailing commas, comments, single quotes, bare keys, Python's `True False None`, raw line breaks
-    in strings, repeated keys (the last one counts) and unclosed brackets; `repairs` counts what was mended.
+    It mends trailing commas, comments, single quotes, bare keys, Python's `True False None`, raw line breaks in
+    strings, repeated keys (the last one counts) and unclosed brackets. `problem` is the first thing that strict JSON
+    has not; a repeated key is one only where there is no other.
     """
 
-    def __init__(self, text: str, start: int, end: int, *, lenient: bool = False) -> None:
+    def __init__(self, text: str, start: int, end: int) -> None:
         self.text = text
         self.position = start
         self.end = end
-        self.lenient = lenient
-        self.repairs: dict[str, list[int]] = {}
-        self._space = _LOOSE_SPACE if lenient else _SPACE
+        self._problem: SyntaxProblem | None = None
+        self._duplicate: SyntaxProblem | None = None
+        self._mended: dict[str, list[int]] = {}
         self._path: list[str | int] = []
         self._opened: list[int] = []
-        self._duplicate: SyntaxProblem | None = None
 
-    def read(self) -> Json:
-        """Return the value; raises SyntaxProblem. A syntax error anywhere outranks a repeated key before it."""
-        value = self._value()
-        if self._duplicate is not None:
-            raise self._duplicate
-        return value
+    def read(self) -> Json | Missing:
+        """Return the value; MISSING where it cannot be mended."""
+        try:
+            return self._value()
+        except SyntaxProblem as problem:
+            self._problem = self._problem or problem
+            return MISSING
+
+    @property
+    def problem(self) -> SyntaxProblem | None:
+        """The first thing that strict JSON has not."""
+        return self._problem or self._duplicate
 
     def notes(self) -> str:
-        """Return what was repaired: a phrase for each kind of repair, with the place of the first."""
+        """Return what was mended: a phrase for each kind, with the place of the first."""
         notes = []
-        for what, places in self.repairs.items():
+        for what, places in self._mended.items():
             line, column = line_column(self.text, places[0])
             notes.append(f"repaired {len(places)} x {what}, first at line {line}, column {column}")
         return "; ".join(notes)
@@ -90,10 +95,9 @@ class Reader:
         char = self._next("a value was expected")
         if char in "{[":
             return self._container({} if char == "{" else [])
-        if char == '"' or (char == "'" and self.lenient):
+        if char in "\"'":
             return self._string()
-        number = _NUMBER.match(self.text, self.position, self.end)
-        return self._word() if number is None else self._number(number)
+        return self._scalar()
 
     def _string(self) -> str:
         start = _STRING_START.match(self.text, self.position, self.end)
@@ -102,55 +106,32 @@ class Reader:
             self.position = stop + 1
             decoded: str = json.loads(f'{start[0]}"')
             return decoded
-        loose = _LOOSE_STRING.match(self.text, self.position, self.end) if self.lenient else None
-        if loose is not None:
-            single = loose[0][0] == "'"
-            try:
-                decoded = _LOOSE.decode(f'"{_requoted(loose[0][1:-1])}"' if single else loose[0])
-            except ValueError:
-                raise self._string_problem(stop) from None
-            self._mend("single-quoted string" if single else "line break or control character in a string")
-            self.position = loose.end()
-            return decoded
-        raise self._string_problem(stop)
-
-    def _string_problem(self, stop: int) -> SyntaxProblem:
-        rest = self.text[stop : min(stop + 6, self.end)]
-        if not rest or (rest[0] == "\\" and stop + len(rest) >= self.end and re.fullmatch(r"\\(u[\da-fA-F]*)?", rest)):
-            return self._truncated("a string is not closed")
-        if rest[0] == "\\":
-            return self._malformed(f"`{rest[:2]}` is no escape of JSON", stop)
-        if rest[0] == "'":
-            return self._malformed("a string in single quotes; JSON wants double quotes")
-        return self._malformed(f"a string holds the raw control character {rest[0]!r}; JSON wants it escaped", stop)
-
-    def _number(self, match: re.Match[str]) -> int | float:
-        token, stop = match[0], match.end()
-        if stop < self.end and self.text[stop].isdecimal():  # only a zero matches up to another digit
-            raise self._malformed("a number begins with 0, as none does in JSON; write it as a text", stop)
-        if stop < self.end and self.text[stop] in ".eE" and _NUMBER_START.fullmatch(self.text, match.start(), self.end):
-            raise self._truncated("a number is not finished")
+        loose = _LOOSE_STRING.match(self.text, self.position, self.end)
+        if loose is None and _CUT_ESCAPE.fullmatch(self.text, stop, self.end):
+            raise self._truncated("a string is not closed")
+        single = self.text[self.position] == "'"
+        written = loose[0] if loose else ""
         try:
-            number = float(token) if match[1] or match[2] else int(token)
+            decoded = _LOOSE.decode(f'"{_requoted(written[1:-1])}"' if single and written else written)
         except ValueError:
-            raise self._malformed(f"a number of {len(token)} digits is too long to read") from None
-        if number in (float("inf"), float("-inf")):
-            raise self._malformed(f"the number {token[:40]} is beyond the range of numbers that can be compared")
-        self.position = stop
-        return number
+            raise self._malformed(f"a string breaks off before {self.text[stop : stop + 2]!r}", stop) from None
+        self._mend("single-quoted string" if single else "line break or control character in a string", stop)
+        self.position += len(written)
+        return decoded
 
-    def _word(self) -> Json:
-        match = _WORD.match(self.text, self.position, self.end)
-        word = match[0] if match else self.text[self.position]
-        stop = self.position + len(word)
-        if self.lenient and word in _PYTHON_WORDS:
-            self._mend("Python literal")
-        elif word not in _WORDS:
-            if stop >= self.end and (word == "-" or any(known.startswith(word) for known in _WORDS)):
-                raise self._truncated("a value is not finished")
-            raise self._malformed(_word_message(word))
-        self.position = stop
-        return {**_WORDS, **_PYTHON_WORDS}[word]
+    def _scalar(self) -> Json:
+        match = _TOKEN.match(self.text, self.position, self.end)
+        token = match[0] if match else ""
+        if token in _PYTHON_WORDS:
+            self._mend("Python literal", self.position)
+        try:
+            value: Json = STRICT.decode(_PYTHON_WORDS.get(token, token))
+        except ValueError:
+            if self.position + len(token) >= self.end and _CUT_SCALAR.fullmatch(token):
+                raise self._truncated("a value is not finished") from None
+            raise self._malformed(f"{self._found()} is no JSON value") from None
+        self.position += len(token)
+        return value
 
     # -- structure ---------------------------------------------------------------------------------------------
 
@@ -162,9 +143,9 @@ class Reader:
         try:
             self._fill(made, "}" if isinstance(made, dict) else "]")
         except SyntaxProblem as problem:
-            if not self.lenient or problem.kind is not FailureKind.TRUNCATED_JSON:
+            if problem.kind is not FailureKind.TRUNCATED_JSON:
                 raise
-            self._mend("unclosed bracket")
+            self._mend("unclosed bracket", self.end, problem)
             self.position = self.end  # the value that the cut went through is left out
         self._opened.pop()
         return made
@@ -190,20 +171,18 @@ class Reader:
             self.position += 1
             self._skip()
             if self.text.startswith(closing, self.position, self.end):
-                if not self.lenient:
-                    raise SyntaxProblem(FailureKind.TRAILING_COMMA, f"a comma stands before `{closing}`", comma)
-                self._mend("trailing comma", comma)
+                message = f"a comma stands before `{closing}`"
+                self._mend("trailing comma", comma, SyntaxProblem(FailureKind.TRAILING_COMMA, message, comma))
 
     def _key(self, made: dict[str, Json]) -> str:
         """Read a key and the colon behind it."""
         char = self._next("a key was expected")
         place = self.position
-        bare = _WORD.match(self.text, place, self.end) if self.lenient else None
-        if char == '"' or (char == "'" and self.lenient):
+        if char in "\"'":
             key = self._string()
-        elif bare is not None:
+        elif bare := _WORD.match(self.text, place, self.end):
             key = bare[0]
-            self._mend("key without quotes")
+            self._mend("key without quotes", place)
             self.position = bare.end()
         else:
             hint = "; a number has no separators of thousands in JSON" if char.isdecimal() else ""
@@ -211,12 +190,12 @@ class Reader:
         if self._next("a key has no value") != ":":
             raise self._malformed(f"`:` was expected after the key {key!r}, found {self._found()}")
         self.position += 1
-        if key in made and self.lenient:
-            self._mend("repeated key (the last one counts)", place)
-        elif key in made and self._duplicate is None:
+        if key in made:
             path = FieldPath((*self._path, key))
             message = f"the key {key!r} stands twice in one object"
-            self._duplicate = SyntaxProblem(FailureKind.DUPLICATE_KEY, message, place, path)
+            found = SyntaxProblem(FailureKind.DUPLICATE_KEY, message, place, path)
+            self._duplicate = self._duplicate or found
+            self._mended.setdefault("repeated key (the last one counts)", []).append(place)
         return key
 
     def _next(self, expected: str) -> str:
@@ -233,16 +212,18 @@ class Reader:
         return there
 
     def _skip(self) -> None:
-        match = self._space.match(self.text, self.position, self.end)
-        stop = match.end() if match is not None else self.position
-        if self.lenient and any(mark in self.text[self.position : stop] for mark in ("/", "#")):
-            self._mend("comment")
-        self.position = stop
+        blank = _BLANK.match(self.text, self.position, self.end)
+        if blank is None:
+            return
+        if blank.end(1) < blank.end():
+            self._mend("comment or blank of another kind", blank.end(1))
+        self.position = blank.end()
 
     # -- telling -----------------------------------------------------------------------------------------------
 
-    def _mend(self, what: str, place: int | None = None) -> None:
-        self.repairs.setdefault(what, []).append(self.position if place is None else place)
+    def _mend(self, what: str, place: int, problem: SyntaxProblem | None = None) -> None:
+        self._mended.setdefault(what, []).append(place)
+        self._problem = self._problem or problem or self._malformed(f"{what}, which JSON does not have", place)
 
     def _found(self) -> str:
         return f"`{self.text[self.position : min(self.position + 12, self.end)]}`".replace("\n", "\\n")
@@ -263,16 +244,6 @@ def _requoted(inside: str) -> str:
     """Return the content of single quotes as it is written between double ones."""
     parts = inside.split(r"\\")  # a pair of backslashes escapes nothing behind it
     return r"\\".join(part.replace(r"\'", "'").replace(r"\"", '"').replace('"', r"\"") for part in parts)
-
-
-def _word_message(word: str) -> str:
-    if word in _PYTHON_WORDS:
-        return f"`{word}` is Python; JSON wants `{json.dumps(_PYTHON_WORDS[word])}`"
-    if word.lstrip("-") in ("NaN", "Infinity"):
-        return f"`{word}` is no JSON value; use null or a text"
-    if word == "'":
-        return "a string in single quotes; JSON wants double quotes"
-    return f"`{word[:20]}` is no JSON value"
 
 
 _NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
@@ -383,20 +354,17 @@ def _around(text: str, start: int, thoughts: Thoughts | None, region: Region) ->
 
 def _from_broken(text: str, region: Region, finish: Finish, *, repair: bool) -> ParsedOutput:
     """Read what `json` refused: mended if asked for, else with the exact problem."""
-    if repair:
-        reader = Reader(text, region.start, region.stop, lenient=True)
-        try:
-            return ParsedOutput(reader.read(), None, {Wrapping.REPAIRED: reader.notes()}, text)
-        except SyntaxProblem:
-            pass  # the strict reader says why
-    try:  # `json` also gives up where Python's own stack is nearly used up
-        return ParsedOutput(Reader(text, region.start, region.stop).read(), text=text)
-    except SyntaxProblem as problem:
-        kind, message = problem.kind, f"{problem.message}{_told_cut(finish)}"
-        if finish.cut and kind is not FailureKind.TRUNCATED_JSON and region.stop == len(text):
-            kind = FailureKind.TRUNCATED_JSON
-            message = f"cut at the token limit{_told_cut(finish)}; before that, {problem.message}"
-        return _failed(text, kind, message, problem.position, problem.path)
+    reader = Reader(text, region.start, region.stop)
+    value, problem = reader.read(), reader.problem
+    if problem is None:  # `json` also gives up where Python's own stack is nearly used up
+        return ParsedOutput(value, text=text)
+    if repair and value is not MISSING:
+        return ParsedOutput(value, None, {Wrapping.REPAIRED: reader.notes()}, text)
+    kind, message = problem.kind, f"{problem.message}{_told_cut(finish)}"
+    if finish.cut and kind is not FailureKind.TRUNCATED_JSON and region.stop == len(text):
+        kind = FailureKind.TRUNCATED_JSON
+        message = f"cut at the token limit{_told_cut(finish)}; before that, {problem.message}"
+    return _failed(text, kind, message, problem.position, problem.path)
 
 
 def _structured(parsed: ParsedOutput, place: int = 0, *, repair: bool = False) -> ParsedOutput:

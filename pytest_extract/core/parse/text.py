@@ -190,13 +190,13 @@ def _no_constant(name: str) -> None:
     raise ValueError(name)
 
 
-_STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
+STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant)
 
 
 def read_at(text: str, start: int) -> Reading:
     """Read the strict JSON value that begins at `start`."""
     try:
-        value, stop = _STRICT.raw_decode(text, start)
+        value, stop = STRICT.raw_decode(text, start)
     except json.JSONDecodeError as error:
         return Reading(MISSING, error.pos)
     except (ValueError, RecursionError):

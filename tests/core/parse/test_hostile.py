@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import score_text
-from pytest_extract.core.parse.output import Reader, SyntaxProblem, parse_output
+from pytest_extract.core.parse.output import Reader, parse_output
 from pytest_extract.core.parse.text import MOST_PLACES
 from tests.cpu_time import cpu_seconds
 from tests.strategies import nested
@@ -81,11 +81,10 @@ def test_a_search_through_prose_ends_after_so_many_places():
 
 def mistake(text):
     """Return what is wrong with a text, read value by value."""
-    try:
-        Reader(text, 0, len(text)).read()
-    except SyntaxProblem as problem:
-        return problem.kind, problem.message, problem.position, problem.path
-    return None
+    reader = Reader(text, 0, len(text))
+    reader.read()
+    problem = reader.problem
+    return None if problem is None else (problem.kind, problem.message, problem.position, problem.path)
 
 
 def written(value):
@@ -181,4 +180,4 @@ def test_repair_reads_as_many_values_as_are_scored():
 def test_a_text_in_single_quotes_keeps_what_it_says(inside):
     written = json.dumps(inside)[1:-1].replace(r"\"", '"').replace("'", r"\'")
     text = f"'{written}'"
-    assert Reader(text, 0, len(text), lenient=True).read() == inside
+    assert Reader(text, 0, len(text)).read() == inside

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pytest_extract.core.arguments import json_argument, json_output, mapping
 from pytest_extract.core.case_result import Usage
-from pytest_extract.core.parse.answers import finish_of, response_in
+from pytest_extract.core.parse.answers import IN_RESPONSE, finish_of, is_response
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest
@@ -123,9 +123,8 @@ def as_extraction(returned: Any, latency_s: float | None = None, *, gold: Json =
         raise ProviderOutage(f"the provider broke down while it answered (finish_reason={finish.reason})")
     if failure is not None and failure.kind is FailureKind.EXTRACTOR_ERROR:
         raise ProviderOutage(failure.message)
-    answer = response_in(given.output)
-    if answer is not None and response_in(gold) is None:
-        raise ConfigError(f"the extractor returned a response as a client gives it; return the answer in it: {answer}")
+    if is_response(given.output) and not is_response(gold):
+        raise ConfigError(f"the extractor returned a response as a client gives it; return {IN_RESPONSE}")
     return dataclasses.replace(
         given,
         output=json_output(given.output),

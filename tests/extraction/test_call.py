@@ -6,7 +6,6 @@ import asyncio
 import functools
 import json
 import math
-import re
 import threading
 from contextlib import closing
 from decimal import Decimal
@@ -398,55 +397,47 @@ def spoken(value):
 
 
 RESPONSES = {
-    "chat completion": (CHAT, "response.choices[0].message.content"),
-    "choices alone": ({"choices": [{"message": {"content": TEXT}}]}, "response.choices[0].message.content"),
-    "chat completion with a tool call": ({**CHAT, "choices": [CALLED]}, "message.tool_calls[0].function.arguments)"),
-    "responses": (
-        {
-            "object": "response",
-            "output": [{"type": "message", "content": [{"type": "output_text", "text": TEXT}]}],
-        },
-        "response.output_text",
-    ),
-    "message of Anthropic": (
-        {
-            "type": "message",
-            "role": "assistant",
-            "content": [{"type": "text", "text": TEXT}],
-            "stop_reason": "end_turn",
-        },
-        "response.content[0].text",
-    ),
-    "tool of Anthropic": (
-        {"type": "message", "content": [{"type": "tool_use", "name": "save", "input": {}}], "stop_reason": "tool_use"},
-        "`input` of its block of type `tool_use`",
-    ),
-    "Gemini": ({"candidates": [{"content": {"parts": [{"text": TEXT}], "role": "model"}}]}, "response.text"),
-    "Ollama": ({"model": "m", "message": {"role": "assistant", "content": TEXT}, "done": True}, ".message.content"),
-    "Bedrock": (
-        {"output": {"message": {"role": "assistant", "content": [{"text": TEXT}]}}, "stopReason": "end_turn"},
-        '["content"][0]["text"]',
-    ),
+    "chat completion": CHAT,
+    "choices alone": {"choices": [{"message": {"content": TEXT}}]},
+    "chat completion with a tool call": {**CHAT, "choices": [CALLED]},
+    "responses": {
+        "object": "response",
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": TEXT}]}],
+    },
+    "message of Anthropic": {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "text", "text": TEXT}],
+        "stop_reason": "end_turn",
+    },
+    "tool of Anthropic": {
+        "type": "message",
+        "content": [{"type": "tool_use", "name": "save", "input": {}}],
+        "stop_reason": "tool_use",
+    },
+    "Gemini": {"candidates": [{"content": {"parts": [{"text": TEXT}], "role": "model"}}]},
+    "Ollama": {"model": "m", "message": {"role": "assistant", "content": TEXT}, "done": True},
+    "Bedrock": {"output": {"message": {"role": "assistant", "content": [{"text": TEXT}]}}, "stopReason": "end_turn"},
 }
 PARTS = {
-    "message": (CHOICE["message"], "message.content"),
-    "tool call": (CALL, "json.loads(tool_call.function.arguments)"),
-    "tool calls": ([CALL], "json.loads(tool_calls[0].function.arguments)"),
-    "LangChain": ({"content": TEXT, "type": "ai", "response_metadata": {}}, "message.content"),
-    "HTTP": (SimpleNamespace(status_code=200, headers={}, text=TEXT), "response.text"),
+    "message": CHOICE["message"],
+    "tool call": CALL,
+    "tool calls": [CALL],
+    "LangChain": {"content": TEXT, "type": "ai", "response_metadata": {}},
+    "HTTP": SimpleNamespace(status_code=200, headers={}, text=TEXT),
 }
 
 
 @pytest.mark.parametrize("as_object", [False, True], ids=["mapping", "object"])
-@pytest.mark.parametrize(("response", "answer"), (RESPONSES | PARTS).values(), ids=RESPONSES | PARTS)
-def test_a_response_of_a_client_is_a_mistake_of_the_extractor(response, answer, as_object):
-    with pytest.raises(ConfigError, match=rf"returned a response as a client gives it; .*{re.escape(answer)}$"):
+@pytest.mark.parametrize("response", (RESPONSES | PARTS).values(), ids=RESPONSES | PARTS)
+def test_a_response_of_a_client_is_a_mistake_of_the_extractor(response, as_object):
+    with pytest.raises(ConfigError, match="returned a response as a client gives it; return the text"):
         call(lambda: spoken(response) if as_object else response)
 
 
-@pytest.mark.parametrize(("response", "answer"), RESPONSES.values(), ids=RESPONSES)
-def test_the_body_of_a_response_as_text_is_a_mistake_of_the_extractor(response, answer):
-    with pytest.raises(ConfigError, match=re.escape(answer)):
+@pytest.mark.parametrize("response", RESPONSES.values(), ids=RESPONSES)
+def test_the_body_of_a_response_as_text_is_a_mistake_of_the_extractor(response):
+    with pytest.raises(ConfigError, match="returned a response"):
         call(lambda: json.dumps(response, indent=1))
 
 

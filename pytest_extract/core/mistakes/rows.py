@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from pytest_extract.core.metrics.equality import fold, same
 from pytest_extract.core.mistakes.numbers import is_power_of_ten, read_amount
 from pytest_extract.core.mistakes.output import ComparedOutput, ContainerPair, Found, Steps, output_kind, value_key
-from pytest_extract.core.parse.answers import response_in
+from pytest_extract.core.parse.answers import IN_RESPONSE, is_response
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, canonical_json, path_text
 
@@ -52,10 +52,9 @@ def _grouped(found: Iterable[tuple[Steps, str, Sequence[FieldPath]]], *, counted
 )
 def wrapped(output: ComparedOutput) -> Iterator[Found]:
     """Value under another key, in a list or as JSON in a text, or without the object around it."""
-    answer = response_in(output.extracted) if response_in(output.gold) is None else None
     text = _wrapping(output.gold, output.extracted)
-    if answer is not None:
-        text = f"it is a response as a client gives it; the answer in it is {answer}"
+    if is_response(output.extracted) and not is_response(output.gold):
+        text = f"it is a response as a client gives it; return {IN_RESPONSE}"
     if text:
         yield (result.path for result in output.failing), text
         return

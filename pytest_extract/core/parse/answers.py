@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.core.values import MISSING
 from pytest_extract.lazy import lazy_pattern
 
 _CUT: Final = r"\w*length|max_\w*tokens|\w*context_window_exceeded|(?:token|error)_limit|incomplete"
@@ -117,77 +115,55 @@ def _skip_blank(text: str, start: int) -> int:
     return start if blank is None else blank.end()
 
 
-class _Response(NamedTuple):
-    """What a response has: places that are there, or that hold a certain value; and what to return in its stead.
-
-    `whole`: it is the body of an answer, which a text may hold as well; what is not may come from the model itself.
-    """
-
-    fix: str
-    places: Sequence[str]
-    holds: Mapping[str, str] = {}
-    whole: bool = True
-
-
-_SHAPES: Final = (
-    _Response(
-        "json.loads(response.choices[0].message.tool_calls[0].function.arguments)",
-        ["choices.0.message.tool_calls.0.function.arguments"],
-    ),
-    _Response("response.choices[0].message.content", ["choices.0.message.content"]),
-    _Response("response.choices[0].message.content, of a call without stream=True", ["choices.0.delta"]),
-    _Response("response.choices[0].text", ["choices.0.text", "choices.0.finish_reason"]),
-    _Response("response.output_text", ["output"], {"object": "response"}),
-    _Response("the `input` of its block of type `tool_use`", ["content.0.input"], {"type": "message"}),
-    _Response("response.content[0].text", ["content.0.type"], {"type": "message"}),
-    _Response("response.text", ["candidates.0.content.parts"]),
-    _Response('response["output"]["message"]["content"][0]["text"]', ["output.message.content.0", "stopReason"]),
-    _Response("response.message.content[0].text", ["message.content.0.text", "finish_reason"]),
-    _Response("response.message.content", ["message.content", "done"]),
-    _Response("response.response", ["response", "done", "model"]),
-    _Response("message.content", ["content", "response_metadata"], whole=False),
-    _Response("result.output", ["output", "all_messages"], whole=False),
-    _Response("message.content", ["content"], {"role": "assistant"}, whole=False),
-    _Response("json.loads(tool_call.function.arguments)", ["function.name", "function.arguments"], whole=False),
-    _Response("json.loads(tool_calls[0].function.arguments)", ["0.function.name", "0.function.arguments"], whole=False),
-    _Response("its `input`", ["input", "name"], {"type": "tool_use"}, whole=False),
+_BODIES: Final = (
+    "choices.0.message",
+    "choices.0.delta",
+    "choices.0.text choices.0.finish_reason",
+    "output object=response",
+    "content.0.type type=message",
+    "candidates.0.content.parts",
+    "output.message.content.0 stopReason",
+    "message.content.0.text finish_reason",
+    "message.content done",
+    "response done model",
 )
+"""What the answers of services have: places that are there, or hold a certain word."""
+_PARTS: Final = (
+    "content response_metadata",
+    "output all_messages",
+    "content role=assistant",
+    "function.name function.arguments",
+    "0.function.name 0.function.arguments",
+    "input name type=tool_use",
+    "status_code headers text",
+)
+"""What messages and tool calls have; in a text, the model may have written them itself."""
+IN_RESPONSE: Final = "the text or the arguments of the tool call in it, such as response.choices[0].message.content"
 
 
-def response_in(value: object, *, whole: bool = False) -> str | None:
-    """Return the expression for the answer in a client's response, an object or its JSON; None for anything else.
-
-    `whole`: only the body of an answer counts, and no message or tool call, which a model may write itself.
-    """
+def is_response(value: object) -> bool:
+    """Whether a value is what a client returns, or part of it, or the JSON of what a service answers."""
+    forms: tuple[str, ...] = (*_BODIES, *_PARTS)
     if isinstance(value, str | bytes):
+        forms = _BODIES
         try:
-            body = json.loads(value)
+            value = json.loads(value)
         except (ValueError, RecursionError):
-            return None
-        return response_in(body, whole=True) if isinstance(body, dict) else None
-    if not isinstance(value, Mapping | Sequence) and _has(value, ["status_code", "headers", "text"]):
-        return "response.text"
-    for shape in _SHAPES:
-        holds = all(_at(value, place) == wanted for place, wanted in shape.holds.items())
-        if holds and _has(value, shape.places) and (shape.whole or not whole):
-            return shape.fix
-    return None
+            return False
+    return any(all(_has(value, place) for place in form.split()) for form in forms)
 
 
-def _has(value: object, places: Iterable[str]) -> bool:
-    return all(_at(value, place) is not MISSING for place in places)
-
-
-def _at(value: Any, place: str) -> Any:
-    """Return what stands at a dotted place of mappings, lists and objects; MISSING where nothing does."""
-    for step in place.split("."):
-        found = MISSING
-        with suppress(Exception):  # nothing is there; or a client's property computes, and fails
+def _has(value: Any, place: str) -> bool:
+    """Whether anything, or the word behind `=`, stands at a dotted place of mappings, lists and objects."""
+    steps, _, word = place.partition("=")
+    for step in steps.split("."):
+        try:
             if isinstance(value, Mapping):
-                found = value[step]
-            elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-                found = value[int(step)]
-            elif not isinstance(value, str | bytes | int | float):
-                found = getattr(value, step)
-        value = found
-    return value
+                value = value[step]
+            elif isinstance(value, Sequence):
+                value = value[int(step)]
+            else:
+                value = getattr(value, step)
+        except Exception:  # noqa: BLE001 - nothing is there; or a client's property computes, and fails
+            return False
+    return not word or value == word

@@ -25,6 +25,7 @@ from pytest_extract.core.mistakes import (
 )
 from pytest_extract.core.mistakes.output import MistakeKind, compared_results
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS
+from pytest_extract.core.parse.answers import IN_RESPONSE
 from pytest_extract.core.values import copied
 from pytest_extract.schema_tools.golds import infer_schema
 from tests.strategies import json_values, nested
@@ -204,7 +205,7 @@ ROWS = [{"sku": "a", "price": 10}, {"sku": "b", "price": 20}]
         pytest.param(
             INVOICE,
             {"choices": [{"message": {"content": json.dumps(INVOICE)}}]},
-            "it is a response as a client gives it; the answer in it is response.choices[0].message.content",
+            f"it is a response as a client gives it; return {IN_RESPONSE}",
             id="response",
         ),
     ],

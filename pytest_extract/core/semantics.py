@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from pytest_extract.core.metrics.base import SemanticsName
@@ -20,6 +20,8 @@ class DefaultMetric(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Semantics:
     """All that differs between the systems, one policy a field. Code asks for a policy, never for the name.
+
+    What a system does not say, it does as `default`.
 
     Leaves
         nulls: `absent` counts null (and `[]` on an array) as missing; `value` keeps null as a value.
@@ -59,41 +61,40 @@ class Semantics:
 
     name: SemanticsName
 
-    nulls: Literal["absent", "value"]
-    both_absent: Literal["vacuous", "passed"]
-    default_metrics: Mapping[str, DefaultMetric]
-    format_metrics: Mapping[str, DefaultMetric]
-    enforce_types: bool
+    nulls: Literal["absent", "value"] = "absent"
+    both_absent: Literal["vacuous", "passed"] = "vacuous"
+    default_metrics: Mapping[str, DefaultMetric] = field(default_factory=dict)
+    format_metrics: Mapping[str, DefaultMetric] = field(default_factory=dict)
+    enforce_types: bool = False
 
-    undeclared_keys: Literal["compare", "hallucinate", "ignore"]
-    bare_object: Literal["value", "object"]
-    object_metrics: Literal["replace", "add"]
-    missing_container: Literal["whole", "leaves"]
-    empty_subtree: Literal["omission", "free"]
+    undeclared_keys: Literal["compare", "hallucinate", "ignore"] = "compare"
+    bare_object: Literal["value", "object"] = "value"
+    object_metrics: Literal["replace", "add"] = "replace"
+    missing_container: Literal["whole", "leaves"] = "whole"
+    empty_subtree: Literal["omission", "free"] = "omission"
 
-    objects_array: Literal["best_fit", "judge", "position"]
-    scalars_array: Literal["multiset", "judge", "position"]
-    bare_array: Literal["value", "rows"]
-    array_metrics: Literal["replace", "add"]
-    default_array_metric: str | None
-    array_result: Literal["f1", "recall"] | None
-    array_threshold: float
-    repeated_keys: Literal["best_fit", "first"]
-    pair_objective: Literal["mean", "f1"]
+    objects_array: Literal["best_fit", "judge", "position"] = "best_fit"
+    scalars_array: Literal["multiset", "judge", "position"] = "multiset"
+    bare_array: Literal["value", "rows"] = "rows"
+    array_metrics: Literal["replace", "add"] = "add"
+    default_array_metric: str | None = None
+    array_result: Literal["f1", "recall"] | None = "f1"
+    array_threshold: float = 1.0
+    repeated_keys: Literal["best_fit", "first"] = "best_fit"
+    pair_objective: Literal["mean", "f1"] = "mean"
 
-    nullable_containers: bool
-    union_fields: bool
-    skipped_container: Literal["all", "as_property", "own_metrics"]
+    nullable_containers: bool = True
+    union_fields: bool = True
+    skipped_container: Literal["all", "as_property", "own_metrics"] = "all"
 
-    empty_rate: float
-    gated: bool
+    empty_rate: float = 1.0
+    gated: bool = False
 
 
-_STRICT_URL: Final[Mapping[str, Json]] = {"ignore_scheme": False, "ignore_fragment": False}
+_STRICT_URL: Final = DefaultMetric("url", {"ignore_scheme": False, "ignore_fragment": False})
+_ANY_CASE: Final = DefaultMetric("string_case_insensitive")
 DEFAULT: Final = Semantics(
     name="default",
-    nulls="absent",
-    both_absent="vacuous",
     default_metrics={
         "string": DefaultMetric("text"),
         "number": DefaultMetric("number"),
@@ -104,39 +105,14 @@ DEFAULT: Final = Semantics(
     format_metrics={
         "date": DefaultMetric("date"),
         "date-time": DefaultMetric("date", {"time": True}),
-        "email": DefaultMetric("email"),
-        "idn-email": DefaultMetric("email"),
-        "uri": DefaultMetric("url", _STRICT_URL),
-        "iri": DefaultMetric("url", _STRICT_URL),
-        "url": DefaultMetric("url", _STRICT_URL),
-        "hostname": DefaultMetric("string_case_insensitive"),
-        "idn-hostname": DefaultMetric("string_case_insensitive"),
-        "uuid": DefaultMetric("string_case_insensitive"),
+        **dict.fromkeys(("email", "idn-email"), DefaultMetric("email")),
+        **dict.fromkeys(("uri", "iri", "url"), _STRICT_URL),
+        **dict.fromkeys(("hostname", "idn-hostname", "uuid"), _ANY_CASE),
     },
-    enforce_types=False,
-    undeclared_keys="compare",
-    bare_object="value",
-    object_metrics="replace",
-    missing_container="whole",
-    empty_subtree="omission",
-    objects_array="best_fit",
-    scalars_array="multiset",
-    bare_array="rows",
-    array_metrics="add",
-    default_array_metric=None,
-    array_result="f1",
-    array_threshold=1.0,
-    repeated_keys="best_fit",
-    pair_objective="mean",
-    nullable_containers=True,
-    union_fields=True,
-    skipped_container="all",
-    empty_rate=1.0,
     gated=True,
 )
 EXTRACT_BENCH: Final = Semantics(
     name="extract-bench",
-    nulls="absent",
     both_absent="passed",
     default_metrics={
         "string": DefaultMetric("string_semantic"),
@@ -144,54 +120,34 @@ EXTRACT_BENCH: Final = Semantics(
         "integer": DefaultMetric("integer_exact"),
         "boolean": DefaultMetric("boolean_exact"),
     },
-    format_metrics={},
     enforce_types=True,
     undeclared_keys="ignore",
     bare_object="object",
     object_metrics="add",
-    missing_container="whole",
-    empty_subtree="omission",
     objects_array="judge",
     scalars_array="judge",
-    bare_array="rows",
-    array_metrics="add",
     default_array_metric="array_llm",
     array_result="recall",
     array_threshold=0.7,
-    repeated_keys="best_fit",
-    pair_objective="mean",
     nullable_containers=False,
     union_fields=False,
     skipped_container="own_metrics",
     empty_rate=0.0,
-    gated=False,
 )
 STRUCT_EXTRACT_EVAL: Final = Semantics(
     name="struct-extract-eval",
     nulls="value",
-    both_absent="vacuous",
-    default_metrics={},
-    format_metrics={},
-    enforce_types=False,
     undeclared_keys="hallucinate",
-    bare_object="value",
-    object_metrics="replace",
     missing_container="leaves",
     empty_subtree="free",
     objects_array="position",
     scalars_array="position",
     bare_array="value",
     array_metrics="replace",
-    default_array_metric=None,
     array_result=None,
-    array_threshold=1.0,
     repeated_keys="first",
     pair_objective="f1",
-    nullable_containers=True,
-    union_fields=True,
     skipped_container="as_property",
-    empty_rate=1.0,
-    gated=False,
 )
 SEMANTICS: Final[Mapping[SemanticsName, Semantics]] = {
     each.name: each for each in (DEFAULT, EXTRACT_BENCH, STRUCT_EXTRACT_EVAL)

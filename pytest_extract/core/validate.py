@@ -255,26 +255,14 @@ def _is_pattern(value: object) -> bool:
 def _violation(
     path: FieldPath, keyword: object, expected: Json, instance: Json, message: str, schema: Json = None
 ) -> Violation:
-    """Return a validator's finding in our words; `message` is its own text, for other keywords."""
+    """Return a validator's finding; `message` is its own text, for most keywords."""
     text = shortened(message)
     if keyword == "type" and isinstance(expected, str | list):
-        names = [expected] if isinstance(expected, str) else list(map(str, expected))
-        found = (
-            "null where" if instance is None else f"{_instance_text(instance)} is {with_article(json_type(instance))},"
-        )
-        text = f"{found} {' or '.join(map(with_article, names))} was expected"
-    elif keyword == "enum" and isinstance(expected, list):
-        text = f"{_instance_text(instance)} is none of {shortened(', '.join(map(_instance_text, expected)))}"
-    elif keyword == "pattern" and isinstance(expected, str):
-        text = shortened(f"{instance!r} does not match {expected!r}")
-    elif keyword in ("anyOf", "oneOf") and isinstance(expected, list):
+        names = [expected] if isinstance(expected, str) else map(str, expected)
+        found = f"{_instance_text(instance)} is {with_article(json_type(instance))},"
+        text = f"{'null where' if instance is None else found} {' or '.join(map(with_article, names))} was expected"
+    elif keyword in ("anyOf", "oneOf") and isinstance(expected, list) and "more than one" not in message:
         text = f"{_instance_text(instance)} fits none of the {len(expected)} alternatives"
-        text = shortened(message) if "more than one" in message or "each of" in message else text
-    elif keyword == "required" and isinstance(expected, list) and isinstance(instance, dict):
-        lost = [name for name in expected if name not in instance]
-        names_lost = shortened(", ".join(map(repr, lost)))
-        text = f"the required key {names_lost} is missing"
-        text = text if len(lost) == 1 else f"the required keys {names_lost} are missing"
     if instance is None and isinstance(schema, dict) and schema.get("nullable") is True:
         text += f"; {_NULLABLE}"
     return Violation(path=path, message=text)

@@ -29,11 +29,11 @@ ROWS = {
     [
         ({"rows": [{"n": 1}, {"n": 2.0}]}, None),
         ({"rows": [{"n": 1}, {"n": "x"}]}, '`rows[1].n`: "x" is a string, an integer was expected'),
-        ({"rows": [{}]}, "`rows[0]`: the required key 'n' is missing"),
+        ({"rows": [{}]}, '`rows[0]`: "n" is a required property'),
         ({"rows": [], "day": "2024-01"}, None),
         ({"rows": [], "day": "2024-01\n"}, "`day`: "),
         ({"rows": [], "day": "٢٠٢٤-٠١"}, "`day`: "),
-        ({"rows": [], "day": "2024"}, "`day`: '2024' does not match"),
+        ({"rows": [], "day": "2024"}, '`day`: "2024" does not match'),
         ([], "`$`: [] is an array, an object was expected"),
     ],
 )

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.parse.answers import Thoughts, next_thoughts
@@ -35,48 +34,32 @@ class FitRank(NamedTuple):
     share: float = 0.0
 
 
-class _Keys(NamedTuple):
-    """The keys of the objects at one place; `names` is empty where any key may stand."""
-
-    names: frozenset[str]
-    required: frozenset[str]
-
-    def share(self, value: Json) -> float:
-        if not isinstance(value, dict):
-            return float(not self.names)
-        if not value:
-            return 0.0
-        known = len(self.names & value.keys()) if self.names else len(value)
-        return known / len(value.keys() | self.required)
-
-
 class SchemaFit:
     """A schema that values are held against; `admits` says whether one satisfies it."""
 
     def __init__(self, schema: Json, admits: Callable[[Json], bool]) -> None:
         self._schema = Schema(schema)
         self._admits = admits
-
-    @cached_property
-    def _root(self) -> _Keys:
-        return self._keys(Schema.root)
-
-    @cached_property
-    def _rows(self) -> _Keys:
-        items = self._schema.node(Schema.root).items
-        return _Keys(frozenset(), frozenset()) if items is None else self._keys(items)
+        self._keys: dict[Key, tuple[frozenset[str], frozenset[str]]] = {}
 
     def __call__(self, value: Json) -> FitRank:
         """Rank a value."""
         if isinstance(value, list):
-            share = sum(map(self._rows.share, value)) / len(value) if value else 1.0
+            items = self._schema.node(Schema.root).items
+            share = sum(self._share(items, row) for row in value) / len(value) if value else 1.0
         else:
-            share = self._root.share(value)
+            share = self._share(Schema.root, value)
         return FitRank(share > 0 and self._admits(value), share)
 
-    def _keys(self, key: Key) -> _Keys:
-        names = self._names(key, _MOST_LEVELS)
-        return _Keys(names or frozenset(), self._schema.node(key).required)
+    def _share(self, key: Key | None, value: Json) -> float:
+        """Return the share of keys at one place; no names: any key may stand there."""
+        if key not in self._keys and key is not None:
+            self._keys[key] = self._names(key, _MOST_LEVELS) or frozenset(), self._schema.node(key).required
+        names, required = self._keys[key] if key is not None else (frozenset(), frozenset())
+        if not isinstance(value, dict):
+            return float(not names)
+        known = len(names & value.keys()) if names else len(value)
+        return known / len(value.keys() | required) if value else 0.0
 
     def _names(self, key: Key, levels: int) -> frozenset[str] | None:
         """Return the keys that objects at a place are known to have; None where any may stand."""
@@ -98,9 +81,7 @@ MOST_PLACES: Final = 20_000
 _FENCE: Final = r"```(?!`)[ \t]*+[\w+-]*+\s*+"
 _OBJECT: Final = r"\{(?=\s*+(?:[\"'}]|[A-Za-z_]\w*+\s*+:|//|/\*))"
 _ARRAY: Final = r"\[(?=\s*+[\[{\"'\]])"
-_NUMBERS: Final = r"\[(?=\s*+[-0-9tfnNI])(?!\s*+[0-9]++\s*+\])"
-_LOOKS_JSON: Final = lazy_pattern(f"{_OBJECT}|{_ARRAY}")
-_PLACE: Final = lazy_pattern(rf"{_FENCE}(?=[{{\[])|{_OBJECT}|{_ARRAY}|{_NUMBERS}")
+_PLACE: Final = lazy_pattern(rf"{_FENCE}(?=[{{\[])|{_OBJECT}|{_ARRAY}")
 """Where a value may begin: behind a fence, or at a bracket that JSON, or what is meant as JSON, can follow."""
 _BRACKET: Final = lazy_pattern(r"[{\[]")
 _OPENING_FENCE: Final = lazy_pattern(_FENCE)
@@ -108,9 +89,6 @@ _TEXT: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _NEXT_BRACKET: Final = lazy_pattern(rf'[^"\[\]{{}}]*+(?:{_TEXT}[^"\[\]{{}}]*+)*+([\[\]{{}}])', re.DOTALL)
 _DEEPEST: Final = 5 * MAX_DEPTH
 """Nesting from which on nobody asks any more where it closes."""
-_MOST_IN_VAIN: Final = 4
-"""Times the length of the text that are read of lists of numbers that are none, before the search is given up."""
-_LEAST_IN_VAIN: Final = 1_000_000
 
 
 class Reading(NamedTuple):
@@ -244,10 +222,9 @@ def find_regions(text: str, start: int) -> Regions:
     """Find the outermost stretches of `text[start:]` that hold JSON or set out to, and stand in no thoughts."""
     regions = Regions([])
     ahead = next_thoughts(text, start)
-    position, in_vain = start, 0
+    position = start
     # what begins with a bracket sets out to be JSON, whatever follows
-    leading = _BRACKET.match(text, start)
-    match = leading or _PLACE.search(text, start)
+    match = _BRACKET.match(text, start) or _PLACE.search(text, start)
     for _ in range(MOST_PLACES):
         if ahead is not None and ahead.start < position:
             ahead = next_thoughts(text, position)
@@ -261,23 +238,16 @@ def find_regions(text: str, start: int) -> Regions:
                 return regions
             position = ahead.stop
             continue
-        if match is None or in_vain > _MOST_IN_VAIN * len(text) + _LEAST_IN_VAIN:
-            regions.complete = match is None
-            return regions
+        if match is None:
+            break
         fenced = match[0][0] == "`"
         place = match.end() if fenced else match.start()
         read = read_at(text, place)
         if read.value is not MISSING and read.stop is not None:
-            stop = read.stop
-        elif match is leading or fenced or read.stop is None or _LOOKS_JSON.match(text, place):
-            # up to where it breaks off it is JSON, and a fence there is a piece of a text
+            position = read.stop
+        else:  # up to where it breaks off it is JSON, and a fence there is a piece of a text
             end = text.find("```", read.stop) if fenced and read.stop is not None else -1
-            stop = closing(text, place, end if end >= 0 else len(text))
-        else:
-            in_vain += read.stop - place
-            position = place + 1
-            continue
-        regions.found.append(Region(start=place, stop=stop, fenced=fenced, value=read.value))
-        position = stop
+            position = closing(text, place, end if end >= 0 else len(text))
+        regions.found.append(Region(start=place, stop=position, fenced=fenced, value=read.value))
     regions.complete = _PLACE.search(text, position) is None
     return regions

@@ -60,9 +60,9 @@ def test_the_list_that_fits_a_list_of_objects_is_the_answer(text):
 
 
 def test_a_list_of_scalars_is_the_answer_where_the_schema_wants_one():
-    schema = {"type": "array", "items": {"type": "integer"}}
-    text = 'Of {"a": 1} and ["x"] I take [3, 4]. Done: {"ok": true}'
-    assert score_text(schema, [3, 4], text).measures["pass_rate"] == 1.0
+    schema = {"type": "array", "items": {"type": "string"}}
+    text = 'Of {"a": 1} and pages [1, 2] I take ["b", "c"]. Done: {"ok": true}'
+    assert score_text(schema, ["b", "c"], text).measures["pass_rate"] == 1.0
 
 
 def test_of_values_that_break_the_schema_the_one_with_most_of_its_keys_is_the_answer():

@@ -95,7 +95,7 @@ def parse_annotation(schema: Mapping[str, Json], where: str, report: Report) -> 
 
 def parse_override(value: Json, where: str, report: Report) -> Annotation | None:
     """Read the value of a case's override: "skip", a metric's name, or a mapping."""
-    return _parse_form(value, OVERRIDE, where, report)
+    return _parse_form(value, _OVERRIDE, where, report)
 
 
 class _Form(NamedTuple):
@@ -112,27 +112,11 @@ class _Form(NamedTuple):
     weight: str
     no_metrics: tuple[MetricUse, ...] | None
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        return ("metrics", self.metric, *self.beside, self.weight, *_SHARED_KEYS)
 
-
-_CONFIG: Final = _Form(
-    dialect="evaluation_config",
-    wanted="`evaluation_config` must be a preset's name or a mapping",
-    metric="metric_id",
-    beside=("weight", "params"),
-    weight="aggregation_weight",
-    no_metrics=(),
-)
-OVERRIDE: Final = _Form(
-    dialect="override",
-    wanted="must be `skip`, a metric's name or a mapping",
-    metric="metric",
-    beside=("params",),
-    weight="weight",
-    no_metrics=None,
-)
+_BY_CONFIG: Final = "`evaluation_config` must be a preset's name or a mapping"
+_BY_OVERRIDE: Final = "must be `skip`, a metric's name or a mapping"
+_CONFIG: Final = _Form("evaluation_config", _BY_CONFIG, "metric_id", ("weight", "params"), "aggregation_weight", ())
+_OVERRIDE: Final = _Form("override", _BY_OVERRIDE, "metric", ("params",), "weight", None)
 
 
 def _parse_form(value: Json, form: _Form, where: str, report: Report) -> Annotation | None:
@@ -143,8 +127,10 @@ def _parse_form(value: Json, form: _Form, where: str, report: Report) -> Annotat
     if not isinstance(value, dict):
         report(f"{form.wanted}, not {_value_text(value)}", where)
         return None
-    _report_unknown_keys(value, form.keys, where, report)
-    shared = _parse_shared_keys(value, where, report)
+    _report_unknown_keys(value, ("metrics", form.metric, *form.beside, form.weight, *_SHARED_KEYS), where, report)
+    shared = _parse_settings(value, where, report)
+    if value.get("align") is not None or "key" in value or "key_cutoff" in value:
+        shared["align"] = _parse_align_key(value, where, report)
     metrics = _parse_metrics(value, form, where, report)
     weight = _parse_number(value.get(form.weight), form.weight, where, report)
     if metrics is None and not shared:
@@ -153,25 +139,19 @@ def _parse_form(value: Json, form: _Form, where: str, report: Report) -> Annotat
 
 
 def _parse_metrics(value: Mapping[str, Json], form: _Form, where: str, report: Report) -> tuple[MetricUse, ...] | None:
-    if form.metric in value:
-        if "metrics" in value:
-            report(f"has both `{form.metric}` and `metrics`; write one of them", where)
-        own = {key: value[key] for key in (form.metric, *form.beside) if key in value}
+    listed = value.get("metrics")
+    own = {key: value[key] for key in (form.metric, *form.beside) if key in value}
+    if own:
+        if listed is not None:
+            report(f"has both `metrics` and {', '.join(f'`{key}`' for key in own)}; write one of them", where)
         one = _parse_metric(own, form, where, report)
         return None if one is None else (one,)
-    for key in form.beside:
-        if key in value:
-            report(f"`{key}` needs a `{form.metric}` beside it", f"{where}/{key}")
-    if value.get("metrics") is None and (form is not OVERRIDE or "metrics" not in value):
+    if listed is None:
         return None
-    return _parse_metric_list(value["metrics"], f"{where}/metrics", report)
-
-
-def _parse_metric_list(entries: Json, where: str, report: Report) -> tuple[MetricUse, ...]:
-    if not isinstance(entries, list):
-        report(f"`metrics` must be a list of mappings with `metric_id`, not {_value_text(entries)}", where)
+    if not isinstance(listed, list):
+        report(f"`metrics` must be a list of mappings with `metric_id`, not {_value_text(listed)}", f"{where}/metrics")
         return ()
-    uses = [_parse_metric(entry, _CONFIG, f"{where}/{index}", report) for index, entry in enumerate(entries)]
+    uses = [_parse_metric(entry, _CONFIG, f"{where}/metrics/{index}", report) for index, entry in enumerate(listed)]
     # the published program keys results by metric: of one named twice, the last counts
     return tuple({use.name: use for use in uses if use is not None}.values())
 
@@ -187,7 +167,7 @@ def _parse_metric(entry: Json, form: _Form, where: str, report: Report) -> Metri
         return None
     weight = _parse_number(entry.get("weight"), "weight", where, report)
     params = _parse_mapping(entry.get("params"), "params", where, report)
-    preset = form is OVERRIDE and "params" not in entry
+    preset = form is _OVERRIDE and "params" not in entry
     return MetricUse(name=name, params=params, weight=1.0 if weight is None else weight, preset=preset, where=where)
 
 
@@ -204,36 +184,6 @@ def _parse_x_eval(schema: Mapping[str, Json], where: str, report: Report) -> Ann
         weight=_parse_number(schema.get("x-eval-weight"), "x-eval-weight", where, report),
         **_parse_settings(schema, where, report, prefix=X_EVAL),
     )
-
-
-def _parse_x_align(value: Json, where: str, report: Report) -> AlignUse | None:
-    if not isinstance(value, dict):
-        report(f"`x-eval-align` must be a mapping with `ordered` or `match_by`, not {_value_text(value)}", where)
-        return None
-    _report_unknown_keys(value, ("ordered", "match_by", "key", "key_cutoff", "params"), where, report)
-    ordered, by = value.get("ordered"), value.get("match_by")
-    if "ordered" not in value and "match_by" not in value:
-        report("`x-eval-align` needs `ordered` or `match_by`", where)
-    elif "ordered" in value and not isinstance(ordered, bool):
-        report(f"`ordered` must be true or false, not {_value_text(ordered)}", f"{where}/ordered")
-    elif ordered is False and "match_by" not in value:
-        report("`ordered: false` needs `match_by`: key_field or hungarian", where)
-    elif by is not None and not isinstance(by, str):
-        report(f"`match_by` must be a name, not {_value_text(by)}", f"{where}/match_by")
-        return None
-    if ordered is True or by is None:
-        return AlignUse(mode="position", where=where)
-    return _parse_align({**value, "mode": "key" if by == "key_field" else by}, where, report)
-
-
-def _parse_shared_keys(config: Mapping[str, Json], where: str, report: Report) -> dict[str, Any]:
-    """Read the keys that `evaluation_config` and overrides have in common; only those that are there."""
-    found = _parse_settings(config, where, report)
-    if config.get("align") is not None or "key" in config:
-        found["align"] = _parse_align_key(config, where, report)
-    elif "key_cutoff" in config:
-        report("`key_cutoff` needs a `key` beside it", f"{where}/key_cutoff")
-    return found
 
 
 def _parse_settings(config: Mapping[str, Json], where: str, report: Report, prefix: str = "") -> dict[str, Any]:
@@ -274,20 +224,35 @@ def parse_post(value: Json, where: str, report: Report) -> tuple[MetricUse, ...]
     return tuple(found)
 
 
+def _parse_x_align(value: Json, where: str, report: Report) -> AlignUse | None:
+    if isinstance(value, dict):
+        by, ordered = value.get("match_by", ""), value.get("ordered", False)
+        if ordered is True or (by is None and ordered is False):
+            _report_unknown_keys(value, ("ordered", "match_by", "key", "key_cutoff", "params"), where, report)
+            return AlignUse(mode="position", where=where)
+        if ordered is not False:
+            report(f"`ordered` must be true or false, not {_value_text(ordered)}", f"{where}/ordered")
+        value = {name: own for name, own in value.items() if name != "ordered"}
+        value["match_by"] = "key" if by == "key_field" else by or None
+    return _parse_align(value, "match_by", where, report)
+
+
 def _parse_align_key(config: Mapping[str, Json], where: str, report: Report) -> AlignUse | None:
+    """Read `align: name`, with `key` and `key_cutoff` beside it, or `align: {by: name, ...}`."""
     value = config.get("align", "key")
     if isinstance(value, str):
-        own = {key: config[key] for key in ("key", "key_cutoff") if key in config}
-        return _parse_align({"mode": value, **own}, f"{where}/align" if "align" in config else where, report)
-    if isinstance(value, dict) and isinstance(value.get("by"), str):
-        _report_unknown_keys(value, ("by", "key", "key_cutoff", "params"), f"{where}/align", report)
-        return _parse_align({**value, "mode": value["by"]}, f"{where}/align", report)
-    report(f"`align` must be a name or a mapping with `by`, not {_value_text(value)}", f"{where}/align")
-    return None
+        value = {"by": value} | {key: config[key] for key in ("key", "key_cutoff") if key in config}
+    return _parse_align(value, "by", f"{where}/align" if "align" in config else where, report)
 
 
-def _parse_align(value: Mapping[str, Json], where: str, report: Report) -> AlignUse | None:
-    mode, key = value["mode"], value.get("key")
+def _parse_align(value: Json, by: str, where: str, report: Report) -> AlignUse | None:
+    """Read a mapping that names an aligner under the key `by`."""
+    if not isinstance(value, dict) or not isinstance(mode := value.get(by), str):
+        also = " or `ordered: true`" if by == "match_by" else " or the name alone"
+        report(f"an alignment needs `{by}: name`{also}, and is {_value_text(value)}", where)
+        return None
+    _report_unknown_keys(value, (by, "key", "key_cutoff", "params"), where, report)
+    key = value.get("key")
     keys = [key] if isinstance(key, str) else key
     if key is not None and not (isinstance(keys, list) and keys and all(isinstance(k, str) and k for k in keys)):
         report(f"`key` must be a property's name or a list of names, not {key!r}", f"{where}/key")

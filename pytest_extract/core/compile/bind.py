@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -16,13 +16,12 @@ from pytest_extract.core.compile.nodes import (
     FieldMetric,
     Transform,
 )
-from pytest_extract.core.extensions import BatchMetric, Extensions, PostSpec
+from pytest_extract.core.extensions import AlignerSpec, BatchMetric, Extensions, PostSpec
 from pytest_extract.core.metrics import METRICS, PRESETS, equality
 from pytest_extract.core.metrics.base import (
     BoundMetric,
     Broken,
     MetricSpec,
-    Param,
     SemanticsName,
     TransformSpec,
     check_params,
@@ -40,7 +39,7 @@ JudgeMode: TypeAlias = Literal["exact", "fuzzy", "llm"]
 _LEAST_LIKE: Final = 1e-6
 """How alike any two values are that a judge may find the same: so little that only rows without a likeness notice."""
 
-_Spec = TypeVar("_Spec", TransformSpec, PostSpec)
+_Spec = TypeVar("_Spec", TransformSpec, PostSpec, AlignerSpec, MetricSpec | BatchMetric)
 
 
 class Binder:
@@ -114,19 +113,17 @@ class Binder:
         return self._bound[key]
 
     def _bind_use(self, use: MetricUse, report: Report) -> FieldMetric | None:
-        if use.name in self._extensions.batches:
-            return self._bind_batch(use, report)
-        name, params = use.name, use.params
-        if use.preset and name in PRESETS and not params:
-            name, params = PRESETS[name]
-        spec = self._metrics.get(name)
-        if spec is None:
-            known = {*self._metrics, *self._extensions.batches, *(("skip",) if use.preset else ())}
-            report(f"no metric {name!r}{nearest(name, known)}", use.where)
+        if use.preset and use.name in PRESETS and not use.params:
+            name, own = PRESETS[use.name]
+            use = replace(use, name=name, params=own)
+        known: Mapping[str, MetricSpec | BatchMetric] = {**self._metrics, **self._extensions.batches}
+        named = _named_in(known, use, "metric", report, also=("skip",) if use.preset else ())
+        if named is None:
             return None
-        if _checked_params(replace(use, params=params), spec.params, f"metric {name!r}", report) is None:
-            return None
-        metric = self.bind(name, params)
+        spec, params = named
+        if isinstance(spec, BatchMetric):
+            return self._bind_batch(use, spec, params)
+        metric = self.bind(use.name, use.params)
         if (judge := metric.metric.judge) and judge not in self._extensions.judges:
             report(f"no judge {judge!r}{nearest(judge, self._extensions.judges)}", use.where)
             return None
@@ -134,11 +131,7 @@ class Binder:
             self.judges[judge] = self._extensions.judges[judge].judge
         return metric
 
-    def _bind_batch(self, use: MetricUse, report: Report) -> FieldMetric | None:
-        spec = self._extensions.batches[use.name]
-        params = _checked_params(use, spec.params, f"metric {use.name!r}", report)
-        if params is None:
-            return None
+    def _bind_batch(self, use: MetricUse, spec: BatchMetric, params: dict[str, Json]) -> FieldMetric:
         key = (use.name, canonical_json(params))  # fields are compared together that name it with the same parameters
         if key not in self._batches:
             self._batches[key] = replace(spec, compare=partial(spec.compare, **params)) if params else spec
@@ -182,8 +175,7 @@ class Binder:
         )
 
     def _transform(self, use: MetricUse, report: Report) -> Transform | None:
-        table = {**TRANSFORMS, **self._extensions.transforms}
-        named = _named_in(table, use, "transform", report)
+        named = _named_in({**TRANSFORMS, **self._extensions.transforms}, use, "transform", report)
         if named is None:
             return None
         spec, params = named
@@ -192,16 +184,13 @@ class Binder:
 
     def align(self, use: AlignUse, report: Report) -> Align | None:
         """Return the alignment that a configuration names."""
-        if use.mode in self._extensions.aligners:
-            spec = self._extensions.aligners[use.mode]
-            named = MetricUse(name=use.mode, params=use.params, where=use.where)
-            params = _checked_params(named, spec.params, f"aligner {use.mode!r}", report)
-            if params is None:
+        if use.mode in self._extensions.aligners or use.mode not in ALIGNERS:
+            named_use = MetricUse(name=use.mode, params=use.params, where=use.where)
+            named = _named_in(self._extensions.aligners, named_use, "aligner", report, also=ALIGNERS)
+            if named is None:
                 return None
+            spec, params = named
             return Align(mode="custom", custom=lambda gold, extracted: spec.align(gold, extracted, params))
-        if use.mode not in ALIGNERS:
-            report(f"no aligner {use.mode!r}{nearest(use.mode, {*ALIGNERS, *self._extensions.aligners})}", use.where)
-            return None
         if use.params:
             report(f"aligning by {use.mode} takes no parameters", f"{use.where}/params")
         if use.key_cutoff is not None and use.mode != "key":
@@ -218,23 +207,20 @@ class Binder:
 
 
 def _named_in(
-    table: Mapping[str, _Spec], use: MetricUse, kind: str, report: Report
+    table: Mapping[str, _Spec], use: MetricUse, kind: str, report: Report, also: Iterable[str] = ()
 ) -> tuple[_Spec, dict[str, Json]] | None:
-    """Return the named entry of a table with its parameters; None where the name or one of them is wrong."""
+    """Return the named entry of a table with its parameters, defaults included; None where either is wrong.
+
+    `also`: further names that would be right.
+    """
     spec = table.get(use.name)
     if spec is None:
-        report(f"no {kind} {use.name!r}{nearest(use.name, table)}", use.where)
+        report(f"no {kind} {use.name!r}{nearest(use.name, {*table, *also})}", use.where)
         return None
-    params = _checked_params(use, spec.params, f"{kind} {use.name!r}", report)
-    return None if params is None else (spec, params)
-
-
-def _checked_params(use: MetricUse, known: Sequence[Param], owner: str, report: Report) -> dict[str, Json] | None:
-    """Return the parameters with their defaults; None where one is wrong, which is reported."""
-    problems = check_params(use.params, known, owner)
+    problems = check_params(use.params, spec.params, f"{kind} {use.name!r}")
     for problem in problems:
         report(problem, use.where)
-    return None if problems else with_defaults(use.params, known)
+    return None if problems else (spec, with_defaults(use.params, spec.params))
 
 
 def _chain(transforms: Sequence[Transform]) -> Transform:

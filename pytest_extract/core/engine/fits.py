@@ -10,11 +10,10 @@ from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Ob
 from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present
 from pytest_extract.core.engine.leaf import metric_score, readings, rule_of, transformed
-from pytest_extract.core.engine.walk import leaf_for, node_for, score_missing
+from pytest_extract.core.engine.walk import leaf_for, node_for, walk_place
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.exact import common_weights
-from pytest_extract.core.results import HALLUCINATION, OMISSION
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.values import MISSING, Json, Value
 
@@ -41,12 +40,7 @@ def pair_fit(run: ScoringContext, node: Node, gold: Value, extracted: Value, pat
     found: Fit | None = run.known.get(key)
     if found is None:
         trial = run.trial()
-        if run.empty_is_free and extracted is MISSING:
-            score_missing(trial, node, gold, OMISSION, path, None)
-        elif run.empty_is_free and gold is MISSING:
-            score_missing(trial, node, extracted, HALLUCINATION, path, None)
-        else:
-            trial.walk(node, gold, extracted, path, None)
+        walk_place(trial, node, gold, extracted, path, None)
         finish_batches(trial)
         found = run.known[key] = trial.fit(trial.leaves)
     return found

@@ -147,11 +147,7 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
     waited = len(run.pending)
     for name, node in obj.properties.items():
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
-        below, where = FieldPath((*path, name)), None if at is None else FieldPath((*at, name))
-        if run.empty_is_free and (ours is MISSING or theirs is MISSING):
-            _score_missing_property(run, node, ours, theirs, below, where)
-        else:
-            run.walk(node, ours, theirs, below, where)
+        walk_place(run, node, ours, theirs, FieldPath((*path, name)), None if at is None else FieldPath((*at, name)))
     if obj.groups:
         from pytest_extract.core.engine.batch import score_groups
 
@@ -164,11 +160,11 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
             run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
 
 
-def _score_missing_property(
-    run: ScoringContext, node: Node, gold: Value, extracted: Value, path: Path, at: Path | None
-) -> None:
-    """Score a property that is missing on a side, under struct-extract-eval."""
-    if node.skipped:
+def walk_place(run: ScoringContext, node: Node, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
+    """Score what stands at a place; a missing side is scored as struct-extract-eval does where that is asked for."""
+    if not run.empty_is_free or (gold is not MISSING and extracted is not MISSING):
+        run.walk(node, gold, extracted, path, at)
+    elif node.skipped:
         skip = node if isinstance(node, Skip) else Skip(pattern=node.pattern, field=node.field, always=True)
         walk_skip(run, skip, gold, extracted, path, at)
     elif extracted is not MISSING:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from pytest_extract.core.parse.text import too_deep
 from pytest_extract.core.regex import compile_regex, without_surrogates
-from pytest_extract.core.schema.source import NAMED, map_parts, too_many_looks
+from pytest_extract.core.schema.source import map_parts, too_many_looks
 from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json, canonical_json, json_type, value_at, with_article
 from pytest_extract.errors import nearest
 
@@ -271,9 +271,7 @@ def _violation(
 def _schema_violation(error: Any) -> Violation:
     """Tell what jsonschema found in a schema that it held against the metaschema."""
     path = FieldPath(error.absolute_path)
-    steps = path[:-1] if path and isinstance(path[-1], int) else path
-    is_property = len(steps) > 1 and steps[-2] in NAMED and (len(steps) < 3 or steps[-3] not in NAMED)
-    if isinstance(error.instance, str) and steps[-1:] == ("type",) and not is_property:
+    if isinstance(error.instance, str) and error.validator == "anyOf" and path[-1:] == ("type",):
         return Violation(path=path, message=f"no type {error.instance!r}{nearest(error.instance, _TYPES)}")
     if error.validator == "format" and error.validator_value == "regex":
         return Violation(path=path, message=f"{_instance_text(error.instance)} {error.cause}")

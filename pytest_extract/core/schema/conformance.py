@@ -25,8 +25,6 @@ class Conformance:
         return self._fits(node, value, 0, {})
 
     def _fits(self, node: SchemaNode, value: Json, depth: int, known: _Known) -> bool:
-        if not node.branches and _is_scalar(value):
-            return self._found(node, value, depth, known)
         key = id(node), id(value)  # recursive alternatives ask again for each way that leads to a value
         if key not in known:
             known[key] = self._found(node, value, depth, known)

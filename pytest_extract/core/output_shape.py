@@ -11,8 +11,18 @@ from typing import Final, Literal, NamedTuple, TypeAlias, TypeGuard
 from pytest_extract.core import arguments
 from pytest_extract.core.result_json import path_of
 from pytest_extract.core.results import Citation, Corners, FieldMetadata, Metadata
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, path_text, short_repr, value_at
-from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.core.values import (
+    MISSING,
+    FieldPath,
+    Json,
+    Missing,
+    Step,
+    iter_leaves,
+    path_text,
+    short_repr,
+    value_at,
+)
+from pytest_extract.errors import ConfigError, closest, nearest
 
 Unit: TypeAlias = Literal["page", "point", "inch"]
 UNITS: Final[tuple[Unit, ...]] = ("page", "point", "inch")
@@ -89,15 +99,11 @@ class OutputShape:
         """Read a declaration: the name of a shape, or a mapping of `SHAPE_KEYS`. Raises ConfigError."""
         if isinstance(given, OutputShape):
             return given
-        if isinstance(given, str):
-            if given not in SHAPES:
-                raise ConfigError(f"must be a mapping or the name of a shape, not {given!r}{nearest(given, SHAPES)}")
+        if isinstance(given, str) and given in SHAPES:
             return SHAPES[given]
         if not isinstance(given, Mapping):
-            raise ConfigError(
-                f"must be the name of a shape ({', '.join(SHAPES)}) or a mapping with {', '.join(SHAPE_KEYS)}, "
-                f"not {short_repr(given)}"
-            )
+            wanted = f"the name of a shape ({', '.join(SHAPES)}) or a mapping with {', '.join(SHAPE_KEYS)}"
+            raise ConfigError(f"must be {wanted}, not {short_repr(given)}{closest(given, SHAPES)}")
         arguments.known_keys("", given, SHAPE_KEYS)
         if ("wrapper" in given) == bool(given.keys() & {"confidence", "citations"}):
             raise ConfigError(
@@ -112,8 +118,7 @@ class OutputShape:
             )
         if first_page not in (0, 1) or isinstance(first_page, bool):
             raise ConfigError(f"first_page must be 0 or 1, not {short_repr(first_page)}")
-        if unit not in UNITS:
-            raise ConfigError(f"unit must be one of {', '.join(UNITS)}, not {short_repr(unit)}")
+        arguments.one_of("unit", unit, UNITS)
         confidence, citations = (
             tuple(PathTemplate.parse(name, text) for text in _texts(name, given[name])) if name in given else ()
             for name in ("confidence", "citations")
@@ -309,7 +314,7 @@ class _ShapeReader:
         citations: tuple[Json, Sequence[PathTemplate]],
     ) -> None:
         """Look for every value in what stands beside the values: a root, and the places of a value in it."""
-        for path, node in _nodes(value):
+        for path, node in iter_leaves(value, containers=True):
             is_key = isinstance(value, dict) and len(path) > 1 and path_text(path) in value  # and so means no path
             confidence, cited = (
                 _first(place.find(root, path) for place in places if not (place.as_key and is_key))
@@ -349,18 +354,6 @@ class _ShapeReader:
 def _first(found: Iterable[Json | Missing]) -> Json | Missing:
     """Return the first that is there and not null."""
     return next((each for each in found if each is not MISSING and each is not None), MISSING)
-
-
-def _nodes(value: Json) -> Iterator[tuple[FieldPath, Json]]:
-    """Yield every value with its place, objects and arrays too."""
-    stack: list[tuple[tuple[Step, ...], Json]] = [((), value)]
-    while stack:
-        here, node = stack.pop()
-        yield FieldPath(here), node
-        if isinstance(node, dict):
-            stack.extend(((*here, name), item) for name, item in node.items())
-        elif isinstance(node, list):
-            stack.extend(((*here, index), item) for index, item in enumerate(node))
 
 
 _LONGEST_PAGE: Final = 10

@@ -258,15 +258,17 @@ def written_json(value: Json, scalar: Callable[[Json], str]) -> str:
 
 
 def iter_leaves(
-    value: Json, path: tuple[Step, ...] = (), *, empty_lists: bool = False
+    value: Json, path: tuple[Step, ...] = (), *, empty_lists: bool = False, containers: bool = False
 ) -> Iterator[tuple[FieldPath, Json]]:
     """Yield every scalar (null included) with its path, in document order; empty containers have none.
 
-    `empty_lists`: a list without items is yielded as well.
+    `empty_lists`: a list without items is yielded as well; `containers`: so is every object and list, before its items.
     """
     stack: list[tuple[tuple[Step, ...], Json]] = [(path, value)]
     while stack:
         here, node = stack.pop()
+        if containers and isinstance(node, CONTAINERS):
+            yield FieldPath(here), node
         if isinstance(node, dict):
             stack.extend(((*here, key), node[key]) for key in reversed(node))
         elif isinstance(node, list) and (node or not empty_lists):

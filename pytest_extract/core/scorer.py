@@ -90,12 +90,10 @@ class Scorer:
 
         return SchemaShape(self.schema)
 
-    @cached_property
+    @property
     def enumerations(self) -> frozenset[str]:
         """The patterns of the fields whose values the schema lists."""
-        from pytest_extract.core.schema.conformance import enumerations
-
-        return enumerations(self.schema)
+        return self.program.enumerations
 
     def fits(self, value: Json) -> FitRank:
         """Rank a value by how well it fits the schema, to choose among several in one output."""

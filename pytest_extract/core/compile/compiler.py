@@ -73,8 +73,9 @@ class _Spot(NamedTuple):
 class Compiler:
     """Compiles one schema. `patterns`: every place compiled so far; `judged`: whether any of them needs a judge.
 
-    `added`: choices without a metric of their own, which have no field result under a semantics without `union_fields`.
-    They get one all the same unless results are to be `as_published`: a case must not pass whatever stands there.
+    `enumerations`: those whose values the schema lists. `added`: choices without a metric of their own, which have no
+    field result under a semantics without `union_fields`. They get one all the same unless results are to be
+    `as_published`: a case must not pass whatever stands there.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Compiler:
         as_published: bool,
     ) -> None:
         self.patterns: dict[str, Node] = {}
+        self.enumerations: set[str] = set()
         self.added: list[str] = []
         self.judged = False
         self._schema = schema
@@ -156,6 +158,8 @@ class Compiler:
             if "anyOf[" in pattern or (schema.bare_union and not own):
                 field = field and not self._as_published
                 self.added.append(pattern)
+        if schema.values is not None:
+            self.enumerations.add(pattern)
         place = _Spot(schema, annotation, pattern, field)
         if annotation.skip:
             return self._skipped(place, everything=override is not None and override.skip is True)
@@ -576,6 +580,7 @@ def compile_program(
         root=compiled,
         semantics=chosen,
         patterns=dict(compiler.patterns),
+        enumerations=frozenset(compiler.enumerations),
         added=tuple(compiler.added),
         judged=compiler.judged,
         judges=binder.judges,

@@ -208,6 +208,7 @@ class Program:
     """A compiled schema: its root, its semantics, and what every scoring with it needs.
 
     patterns: the places that were compiled ahead of any document, in the schema's order.
+    enumerations: those of them whose values the schema lists (`enum`, `const`).
     added: patterns of places whose field results, and those below them, the published system does not have.
     judged: whether a judge may be needed. `judges`: the project's own that fields name, by name.
     fits: whether a value fits a schema node, to choose between the branches of a union.
@@ -217,6 +218,7 @@ class Program:
     semantics: Semantics
     patterns: Mapping[str, Node]
     judged: bool
+    enumerations: frozenset[str] = frozenset()
     added: tuple[str, ...] = ()
     judges: Mapping[str, Judge] = field(default_factory=dict)
     post_processors: tuple[BoundPostProcessor, ...] = ()

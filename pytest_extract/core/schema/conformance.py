@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from pytest_extract.core.schema.source import Key
 from pytest_extract.core.schema.tree import Schema, SchemaNode
-from pytest_extract.core.values import CONTAINERS, ROOT, Json, json_type, path_below
+from pytest_extract.core.values import CONTAINERS, Json, json_type
 
 _Known: TypeAlias = dict[tuple[int, int], bool]
 _DEEP = 24
@@ -83,24 +83,3 @@ def type_fits(types: Collection[str], value: Json) -> bool:
 
 def _is_scalar(value: Json) -> bool:
     return not isinstance(value, CONTAINERS)
-
-
-_DEEPEST: Final = 12
-
-
-def enumerations(schema: Json) -> frozenset[str]:
-    """Return the patterns of the values that a schema lists (`enum`, `const`)."""
-    tree = Schema(schema)
-    patterns: set[str] = set()
-    stack: list[tuple[Key, str, int]] = [(Schema.root, ROOT, 0)]
-    while stack:
-        key, pattern, depth = stack.pop()
-        node = tree.node(key)
-        if node.values is not None:
-            patterns.add(pattern)
-        if depth < _DEEPEST:
-            stack += [(below, path_below(pattern, name), depth + 1) for name, below in node.properties.items()]
-            stack += [(below, pattern, depth + 1) for below in node.branches]
-            if node.items is not None:
-                stack.append((node.items, path_below(pattern, None), depth + 1))
-    return frozenset(patterns)

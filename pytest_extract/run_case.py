@@ -467,7 +467,7 @@ def _cannot_fail(node: Node, bounds: AbstractSet[str], semantics: Semantics) -> 
         case Array(result=ArrayMetric() as result, field=True):
             own = [(result.threshold, result.named[2]), *((each.threshold, each.weight) for each in node.checks)]
         case Leaf():
-            checks = (*node.checks, *chain.from_iterable((node.by_type or {}).values()))
+            checks = (*node.checks, *chain.from_iterable(leaf.checks for leaf in (node.by_type or {}).values()))
             own = [(each.threshold, each.weight) for each in checks]
             if not node.field:  # in a row, which counts by its leaves that pass, or by the mean of their scores
                 by_pass, by_score = semantics.array_result == "recall", semantics.array_result == "f1"

@@ -174,17 +174,15 @@ class Compiler:
         """Report what an override says of a container that only a value compared as one can have."""
         if not isinstance(node, Object | Array) or node.checks:
             return
-        what, inside, has_result = "an object", f"{node.pattern}.NAME", False
-        if isinstance(node, Array):
-            what, inside = "an array that is compared row by row", f"{node.pattern}[]"
-            has_result = node.field and node.result is not None
-        given = {"transform": override.transforms is not None}
+        has_result = isinstance(node, Array) and node.field and node.result is not None
+        given: dict[str, object] = {"transform": override.transforms}
         if not has_result:
-            given |= {"weight": override.weight is not None, "threshold": override.threshold is not None}
-        names = [name for name, is_given in given.items() if is_given]
+            given |= {"weight": override.weight, "threshold": override.threshold}
+        names = " and ".join(f"`{name}`" for name, value in given.items() if value is not None)
         if names:
-            told = f"{' and '.join(f'`{name}`' for name in names)} {'has' if len(names) == 1 else 'have'} no effect on"
-            self._report(f"{told} {what}; name what is in it, such as {inside!r}", IN_OVERRIDES + node.pattern)
+            what, inside = ("an array", "[]") if isinstance(node, Array) else ("an object", ".NAME")
+            told = f"{names}: no effect on {what} that is not compared as one value; name what is in it"
+            self._report(f"{told}, such as {node.pattern + inside!r}", IN_OVERRIDES + node.pattern)
 
     def _check_align(self, schema: SchemaNode, align: AlignUse) -> None:
         """Only an array is aligned, and by key only one of objects."""
@@ -310,9 +308,9 @@ class Compiler:
     def _any_value(self, place: _Spot, text_format: str | None = None) -> Leaf:
         """Compile a value of which the schema says no type: compared by the type that gold has."""
         found = {name: self._default(place, name, text_format) for name in _SCALAR_TYPES}
-        by_type = {name: metrics for name, metrics in found.items() if metrics}
-        exact = self._default(place, None, None)
-        return Leaf(pattern=place.pattern, checks=exact, by_type=by_type, field=place.field)
+        rest = Leaf(pattern=place.pattern, checks=self._default(place, None, None), field=place.field)
+        by_type = {name: rest._replace(checks=metrics) for name, metrics in found.items() if metrics}
+        return rest._replace(by_type={**by_type, "": rest})
 
     def _union(self, place: _Spot) -> Node:
         schema, _, pattern, field = place

@@ -15,7 +15,7 @@ from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.tree import SchemaNode
 from pytest_extract.core.semantics import Semantics
-from pytest_extract.core.values import AnyKey, FieldStep, Json
+from pytest_extract.core.values import AnyKey, FieldStep, Json, Value, json_type
 
 if TYPE_CHECKING:
     from pytest_extract.core.regex import Regex
@@ -53,7 +53,7 @@ class Leaf(NamedTuple):
 
     field: its results are field results too (it stands outside arrays).
     types: JSON types that the schema declares, where another type is a mismatch whatever the metric says.
-    by_type: checks by the gold value's JSON type, where the schema does not say one; then `checks` is for the rest.
+    by_type: the leaf for each JSON type of gold's value, where the schema does not say one; under "", for others.
     structure: the node of what is below, for a container that one side lacks (where the semantics count its leaves).
     empty_absent: it is an array, of which `[]` counts as absent.
     """
@@ -62,10 +62,14 @@ class Leaf(NamedTuple):
     checks: tuple[FieldMetric, ...] = ()
     field: bool = True
     types: frozenset[str] | None = None
-    by_type: Mapping[str, tuple[FieldMetric, ...]] | None = None
+    by_type: Mapping[str, Leaf] | None = None
     structure: Node | None = None
     empty_absent: bool = False
     skipped: bool = False
+
+    def for_value(self, value: Value) -> Leaf:
+        """Return the leaf that scores a value of gold."""
+        return self if self.by_type is None else self.by_type.get(json_type(value), self.by_type[""])
 
     @property
     def has_only_checks(self) -> bool:

@@ -10,7 +10,7 @@ from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Ob
 from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present
 from pytest_extract.core.engine.leaf import metric_score, readings, rule_of, transformed
-from pytest_extract.core.engine.walk import leaf_for, node_for, walk_place
+from pytest_extract.core.engine.walk import node_for, walk_place
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.exact import common_weights
@@ -378,7 +378,7 @@ def _leaves_of(run: ScoringContext, node: Node) -> tuple[Leaf, ...]:
     """Return the leaves of which one scores any value at a place; none where more does, or their weights differ."""
     key = "leaves", id(node)
     if key not in run.known:
-        opened = tuple(_opened(run, node))
+        opened = tuple(_opened(node))
         leaves = [leaf for leaf in opened if isinstance(leaf, Leaf) and leaf.has_only_checks]
         weights = {sum(check.weight for check in leaf.checks) for leaf in leaves}
         run.known[key] = opened if len(leaves) == len(opened) and len(weights) == 1 else ()
@@ -386,12 +386,12 @@ def _leaves_of(run: ScoringContext, node: Node) -> tuple[Leaf, ...]:
     return found
 
 
-def _opened(run: ScoringContext, node: Node) -> Iterator[Node]:
+def _opened(node: Node) -> Iterator[Node]:
     if isinstance(node, Union):
         for _, branch in node.branches:
-            yield from _opened(run, branch)
+            yield from _opened(branch)
     elif isinstance(node, Leaf) and node.by_type is not None:
-        yield from (leaf_for(run, node, kind) for kind in (*node.by_type, None))
+        yield from node.by_type.values()
     else:
         yield node
 

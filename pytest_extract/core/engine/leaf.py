@@ -21,7 +21,7 @@ from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric, Broken
 from pytest_extract.core.results import MATCH, MISMATCH, OMISSION, FieldResult, JudgeAnswer, Question, Status
 from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Value, Values, json_type, path_text
+from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Value, Values, path_text
 
 
 class _Answer(NamedTuple):
@@ -37,15 +37,13 @@ _SKIP: Final[NamedMetric] = ("skip", {}, 0.0)
 
 def walk_leaf(run: ScoringContext, leaf: Leaf, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Score a leaf with every check that it has."""
-    checks = leaf.checks
-    if leaf.by_type is not None:  # gold's type chooses, where the schema leaves it open
-        checks = leaf.by_type.get(json_type(gold if is_present(gold) else extracted), checks)
-    for check in checks:
+    leaf = leaf.for_value(gold if is_present(gold) else extracted)
+    for check in leaf.checks:
         result = check_leaf(run, leaf, check, gold, extracted, path, at)
         if result is not None:
             run.emit(result, leaf)
         else:
-            run.vacuous += check is checks[0]
+            run.vacuous += check is leaf.checks[0]
             if run.both_passed and leaf.field:
                 outcome = MATCH, 1.0, agreed_absence(gold, extracted)
                 run.fields.append(make_result(leaf, check.named, outcome, (gold, extracted), path, at))

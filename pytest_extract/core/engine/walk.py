@@ -12,7 +12,7 @@ from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.tree import SchemaNode
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, json_type, path_below
+from pytest_extract.core.values import MISSING, FieldPath, Json, Value, path_below
 
 EMPTY: Final[dict[str, Json]] = {}
 
@@ -90,17 +90,7 @@ def node_for(run: ScoringContext, node: Node, value: Json) -> Node:
         if key not in run.known:
             run.known[key] = branch_of(run.fits, node, value)
         node = run.known[key]
-    return leaf_for(run, node, json_type(value)) if isinstance(node, Leaf) and node.by_type is not None else node
-
-
-def leaf_for(run: ScoringContext, leaf: Leaf, kind: str | None) -> Leaf:
-    """Return the leaf that scores gold values of a JSON type (None: of any other), where the schema says no type."""
-    by_type = leaf.by_type or {}
-    key = "type", id(leaf), kind if kind in by_type else None
-    if key not in run.known:
-        run.known[key] = leaf._replace(by_type=None, checks=by_type.get(kind or "", leaf.checks))
-    found: Leaf = run.known[key]
-    return found
+    return node.for_value(value) if isinstance(node, Leaf) else node
 
 
 def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Union, value: Json) -> Node:

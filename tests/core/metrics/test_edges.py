@@ -77,9 +77,9 @@ def test_rows_are_aligned_by_a_key_as_its_field_is_compared(key, gold, extracted
 @pytest.mark.parametrize(
     ("overrides", "told"),
     [
-        ({"tags": {"transform": ["lowercase"]}}, "`transform` has no effect on an array .* such as 'tags\\[\\]'"),
-        ({"party": {"weight": 0, "threshold": 0}}, "`weight` and `threshold` have no effect on an object"),
-        ({"rows[].parts": {"weight": 0}}, "`weight` has no effect on an array"),
+        ({"tags": {"transform": ["lowercase"]}}, "`transform`: no effect on an array .* such as 'tags\\[\\]'"),
+        ({"party": {"weight": 0, "threshold": 0}}, "`weight` and `threshold`: no effect on an object"),
+        ({"rows[].parts": {"weight": 0}}, "`weight`: no effect on an array"),
         ({"rows": {"align": "key", "key": "skuu"}}, "the rows have no 'skuu' to be aligned by; did you mean 'sku'"),
     ],
 )

@@ -155,16 +155,23 @@ EVERYWHERE: Final = (*_ONE, *_MANY, *NAMED)
 def schema_objects(schema: Json) -> Iterator[tuple[str, dict[str, Json]]]:
     """Yield every object of a schema that is a schema itself, with its pointer, the whole schema first."""
     stack: list[tuple[str, Json]] = [("", schema)]
-
-    def keep(child: Json, pointer: str) -> Json:
-        stack.append((pointer, child))
-        return child
-
     while stack:
         pointer, part = stack.pop()
         if isinstance(part, dict):
             yield pointer, part
-            map_children(part, pointer, keep)
+            stack += _children(part, pointer)
+
+
+def _children(schema: dict[str, Json], pointer: str) -> list[tuple[str, Json]]:
+    """Return every schema directly inside a schema, with its pointer."""
+    found: list[tuple[str, Json]] = []
+
+    def keep(child: Json, place: str) -> Json:
+        found.append((place, child))
+        return child
+
+    map_children(schema, pointer, keep)
+    return found
 
 
 def map_children(
@@ -175,24 +182,6 @@ def map_children(
         name: _changed(name, value, f"{pointer}/{name}", change) if name in keywords else value
         for name, value in schema.items()
     }
-
-
-def led_to(source: SchemaSource, pointer: str, keywords: tuple[str, ...]) -> list[str]:
-    """Return the places that the schema at a place leads to: what it refers to, and the schemas under `keywords`."""
-    try:
-        schema = source.at(pointer)
-    except KeyError:  # a schema made in Python may have keys that are no text
-        return []
-    if not isinstance(schema, dict):
-        return []
-    found = [target for _, target in source.references(schema) if target is not None]
-
-    def add(child: Json, place: str) -> Json:
-        found.append(place)
-        return child
-
-    map_children({name: schema[name] for name in keywords if name in schema}, pointer, add)
-    return found
 
 
 def map_parts(schema: Json, change: Callable[[Json], Json]) -> Json:
@@ -242,12 +231,24 @@ def too_many_looks(schema: Json) -> SchemaError | None:
     source = SchemaSource(schema)
     known: dict[str, tuple[int, int]] = {}
 
+    def led_to(pointer: str) -> list[str]:
+        """Return the places whose schemas hold for the same value as that at a place."""
+        try:
+            part = source.at(pointer)
+        except KeyError:  # a schema made in Python may have keys that are no text
+            return []
+        if not isinstance(part, dict):
+            return []
+        own = {name: part[name] for name in _SAME_VALUE if name in part}
+        found = [target for _, target in source.references(part) if target is not None]
+        return found + [place for place, _ in _children(own, pointer)]
+
     def looks(pointer: str, level: int) -> tuple[int, int]:
         """Count the schemas that hold for a value by that at a pointer, and the steps to the last of them."""
         if pointer in known:
             return known[pointer]
         known[pointer] = 0, 0  # inside itself a schema is not looked at again
-        places = led_to(source, pointer, _SAME_VALUE) if level <= _LONGEST else []
+        places = led_to(pointer) if level <= _LONGEST else []
         below = [looks(place, level + 1) for place in places]
         number = 1 + sum(each for each, _ in below)
         steps = 1 + max((each for _, each in below), default=0)

@@ -73,8 +73,7 @@ def find_uncompared(program: Program, gold: Json) -> Uncompared | None:
         elif isinstance(node, Union) and isinstance(value, CONTAINERS):
             below.append((branch_of(program.fits, node, value), value, path))
         elif isinstance(node, Array) and isinstance(value, list) and not is_whole:
-            size = len(node.prefix)
-            below += ((node.prefix[i] if i < size else node.items, row, (*path, i)) for i, row in enumerate(value))
+            below += ((node.row(i), row, (*path, i)) for i, row in enumerate(value))
         elif isinstance(node, Object) and isinstance(value, dict) and not is_whole:
             for name, inner in value.items():
                 child = node.properties.get(name)

@@ -168,6 +168,10 @@ class Array(NamedTuple):
     equal_first: bool = True
     skipped: bool = False
 
+    def row(self, index: int) -> Node:
+        """Return what scores the row at this place."""
+        return self.prefix[index] if index < len(self.prefix) else self.items
+
 
 class Union(NamedTuple):
     """Alternatives of an `anyOf`, `oneOf` or type list: the first that fits gold scores."""

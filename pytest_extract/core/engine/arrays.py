@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import fsum
 from typing import NamedTuple
 
-from pytest_extract.core.compile.nodes import Array, ArrayMetric, Leaf, Node
+from pytest_extract.core.compile.nodes import Array, ArrayMetric, Leaf
 from pytest_extract.core.engine.context import (
     DEEPEST,
     OpenArray,
@@ -143,7 +143,7 @@ def _score_rows(place: _Place) -> None:
     for i, j in pairing.pairs:
         mark, start = run.mark(), len(run.leaves)
         where = None if i == j and at is None else (*base, j)
-        run.walk(_row_node(array, i), gold[i], extracted[j], (*path, i), where)
+        run.walk(array.row(i), gold[i], extracted[j], (*path, i), where)
         if run.mismatch_count > mark.mismatch_count:
             fit = run.fit(run.leaves[start:])
             if array.align.mode in ("best_fit", "multiset") and fit.share == 0.0 and not fit.undecided:
@@ -157,11 +157,6 @@ def _score_rows(place: _Place) -> None:
     _score_left_over(place, pairing.extra, HALLUCINATION)
     if not run.depth:
         _open(place, pairing, first, flawed)
-
-
-def _row_node(array: Array, index: int) -> Node:
-    """Return what scores the row at this place."""
-    return array.prefix[index] if index < len(array.prefix) else array.items
 
 
 def _identity(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing | None:
@@ -181,10 +176,10 @@ def _score_left_over(place: _Place, indices: Sequence[int], status: Status) -> N
     base = path if at is None else at
     for number, index in enumerate(indices):
         if status is OMISSION:
-            score_missing(run, _row_node(array, index), gold[index], status, (*path, index), None)
+            score_missing(run, array.row(index), gold[index], status, (*path, index), None)
         else:
             step = -number - 1
-            score_missing(run, _row_node(array, index), extracted[index], status, (*path, step), (*base, index))
+            score_missing(run, array.row(index), extracted[index], status, (*path, step), (*base, index))
 
 
 # --- numbers and the array's own result

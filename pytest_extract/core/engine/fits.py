@@ -357,8 +357,7 @@ class _Bag:
             regular = type(value) is list and not node.checks and not node.wrap and depth < _DEEPEST_BAG
             if not regular or not (value or node.empty_absent):
                 return False
-            nodes = [*node.prefix, *[node.items] * (len(value) - len(node.prefix))]
-            return all(self.fill(run, own, row, depth + 1) for own, row in zip(nodes, value, strict=False))
+            return all(self.fill(run, node.row(index), row, depth + 1) for index, row in enumerate(value))
         if not isinstance(node, Object) or depth >= _DEEPEST_BAG or not _is_regular(run, node, value):
             return False
         for name, item in value.items():

@@ -66,7 +66,7 @@ class Reader:
         self._duplicate: SyntaxProblem | None = None
         self._mended: dict[str, list[int]] = {}
         self._path: list[str | int] = []
-        self._opened: list[int] = []
+        self._depth = 0
 
     def read(self) -> Json | Missing:
         """Return the value; MISSING where it cannot be mended."""
@@ -136,9 +136,9 @@ class Reader:
     # -- structure ---------------------------------------------------------------------------------------------
 
     def _container(self, made: dict[str, Json] | list[Json]) -> Json:
-        if len(self._opened) >= MAX_DEPTH:
+        if self._depth >= MAX_DEPTH:
             raise self._malformed(f"nested more than {MAX_DEPTH} levels deep")
-        self._opened.append(self.position)
+        self._depth += 1
         self.position += 1
         try:
             self._fill(made, "}" if isinstance(made, dict) else "]")
@@ -147,7 +147,7 @@ class Reader:
                 raise
             self._mend("unclosed bracket", self.end, problem)
             self.position = self.end  # the value that the cut went through is left out
-        self._opened.pop()
+        self._depth -= 1
         return made
 
     def _fill(self, made: dict[str, Json] | list[Json], closing: str) -> None:
@@ -232,11 +232,6 @@ class Reader:
         return SyntaxProblem(FailureKind.MALFORMED_JSON, message, self.position if position is None else position)
 
     def _truncated(self, message: str) -> SyntaxProblem:
-        opened = self._opened
-        if opened:
-            line, column = line_column(self.text, opened[-1])
-            plural = "bracket is" if len(opened) == 1 else "brackets are"
-            message += f"; {len(opened)} {plural} open, the innermost from line {line}, column {column}"
         return SyntaxProblem(FailureKind.TRUNCATED_JSON, f"the text ends too early: {message}", self.end)
 
 

@@ -48,7 +48,8 @@ class Conformance:
             has_all = node.required <= value.keys()
             return has_all and all(self._key_fits(node, name, item, depth + 1, known) for name, item in value.items())
         if isinstance(value, list):
-            return self._array_fits(node, value, depth + 1, known)
+            rows = [(node.child(index), item) for index, item in enumerate(value)]
+            return all(key is None or self._fits(self._schema.node(key), row, depth + 1, known) for key, row in rows)
         return True
 
     def _key_fits(self, node: SchemaNode, name: str, item: Json, depth: int, known: _Known) -> bool:
@@ -60,13 +61,6 @@ class Conformance:
         if not keys:
             return node.additional is not False
         return all(self._fits(self._schema.node(key), item, depth, known) for key in keys)
-
-    def _array_fits(self, node: SchemaNode, value: list[Json], depth: int, known: _Known) -> bool:
-        for index, item in enumerate(value):
-            key = node.prefix[index] if index < len(node.prefix) else node.items
-            if key is not None and not self._fits(self._schema.node(key), item, depth, known):
-                return False
-        return True
 
 
 def type_fits(types: Collection[str], value: Json) -> bool:

@@ -6,24 +6,14 @@ multiplies SOB's value accuracy and faithfulness (SOB, appendix C.1): hard for t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core import arguments
 from pytest_extract.core.measures.base import DocumentPair
-from pytest_extract.core.results import ArrayResult, Failure, FailureKind, GateResult, Gates
-from pytest_extract.core.values import (
-    MISSING,
-    FieldPath,
-    Json,
-    Missing,
-    Step,
-    iter_leaves,
-    json_type,
-    short_repr,
-    text_below,
-)
+from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates
+from pytest_extract.core.values import MISSING, Json, json_type, short_repr, text_below
 from pytest_extract.errors import ConfigError, nearest
 
 CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
@@ -140,16 +130,12 @@ def check_output(
     failure: Failure | None,
     modality: str,
     config: GateConfig,
-    arrays: Sequence[ArrayResult] = (),
 ) -> OutputCheck:
-    """Look at the gates of one output; `failure` says why there is no value.
-
-    `arrays` say how rows were matched, so that the coverage gate names the rows that the results name.
-    """
+    """Look at the gates of one output; `failure` says why there is no value."""
     parse = _parse_gate(sides, failure)
     if parse.passed:
         root, schema = _root_gate(sides, failure, config), _schema_gate(sides, config)
-        coverage = _coverage_gate(sides, config.coverage(modality), arrays)
+        coverage = _coverage_gate(sides, config.coverage(modality))
     else:
         why = "not looked at: the output is no JSON"
         root, schema, coverage = _gate("root", why, 0.0), _gate("schema", why, 0.0), _gate("coverage", why, 0.0)
@@ -196,7 +182,7 @@ def _schema_gate(sides: DocumentPair, config: GateConfig) -> GateResult:
     return _gate("schema", f"the output breaks the schema at {sides.violation}", 0.0)
 
 
-def _coverage_gate(sides: DocumentPair, gate: CoverageGate, arrays: Sequence[ArrayResult]) -> GateResult:
+def _coverage_gate(sides: DocumentPair, gate: CoverageGate) -> GateResult:
     coverage, factor = sides.coverage, gate.factor(sides.coverage)
     if gate.mode == "off":
         return _gate("coverage", "switched off (gates: {coverage: {mode: off}})")
@@ -204,91 +190,22 @@ def _coverage_gate(sides: DocumentPair, gate: CoverageGate, arrays: Sequence[Arr
         return _gate("coverage", f"structure coverage {coverage:.3f} >= {gate.floor:g}")
     below = text_below(coverage, gate.floor, "f")
     then = f"multiplied by ({below} / {gate.floor:g})² = {factor:.3f}" if gate.mode == "soft" else "0"
-    what = _coverage_text(sides, below, gate.floor, arrays)
+    what = _coverage_text(sides, below, gate.floor)
     return _gate("coverage", f"{what}; `value_accuracy` and `faithfulness` are {then}", factor)
 
 
-class Place(NamedTuple):
-    """A place that only one side has, with the values at it or inside it; `nulls` are those of them that are null.
-
-    `path` is that of the gold for a missing place, and that of the output for one that the gold does not have.
-    """
-
-    path: FieldPath
-    values: int
-    nulls: int
-
-    @classmethod
-    def of(cls, path: tuple[Step, ...], value: Json) -> Place:
-        """Count the values of a subtree."""
-        values = [leaf for _, leaf in iter_leaves(value)]
-        return cls(FieldPath(path), len(values), values.count(None))
-
-    def __str__(self) -> str:
-        text = str(self.path)
-        short = text if len(text) <= 80 else f"{text[:39]}…{text[-40:]}"
-        row = "row, " if self.path and isinstance(self.path[-1], int) else ""
-        return f"`{short}`" + (f" ({row}{self.values:,} values)" if self.values > 1 else "")
-
-
-class Apart(NamedTuple):
-    """The places that the output lacks, in the order of the gold, and those that the gold does not have."""
-
-    missing: list[Place]
-    unexpected: list[Place]
-
-
-def places_apart(gold: Json, extracted: Json | Missing, arrays: Iterable[ArrayResult]) -> Apart:
-    """Compare the structure of two documents; rows that no comparison has matched go by position."""
-    if extracted is MISSING:
-        return Apart([Place.of((), gold)], [])
-    pairings = {tuple(array.path): array.pairs for array in arrays}
-    apart = Apart([], [])
-    stack: list[tuple[tuple[Step, ...], Json, tuple[Step, ...], Json]] = [((), gold, (), extracted)]
-    while stack:
-        path, one, at, other = stack.pop()
-        pairs: list[tuple[Step, Step]]
-        if isinstance(one, dict) and isinstance(other, dict):
-            wanted, found, pairs = one, other, [(key, key) for key in one if key in other]
-        elif isinstance(one, list) and isinstance(other, list):
-            wanted, found = dict(enumerate(one)), dict(enumerate(other))
-            by_position = zip(wanted, found, strict=False)
-            pairs = [(i, j) for i, j in pairings.get(path, by_position) if i in wanted and j in found]
-        else:
-            if isinstance(one, dict | list) or isinstance(other, dict | list):
-                apart.missing.append(Place.of(path, one))
-                apart.unexpected.append(Place.of(at, other))
-            continue
-        taken, used = {i for i, _ in pairs}, {j for _, j in pairs}
-        apart.missing.extend(Place.of((*path, step), value) for step, value in wanted.items() if step not in taken)
-        apart.unexpected.extend(Place.of((*at, step), value) for step, value in found.items() if step not in used)
-        stack += [((*path, i), wanted[i], (*at, j), found[j]) for i, j in reversed(pairs)]
-    return Apart(*([place for place in places if place.values] for places in apart))
-
-
-def _coverage_text(sides: DocumentPair, coverage: str, floor: float, arrays: Sequence[ArrayResult]) -> str:
-    """Say how much of the gold the output covers, and which rows and fields only one side has."""
+def _coverage_text(sides: DocumentPair, coverage: str, floor: float) -> str:
+    """Say how much of the gold the output covers, and which places only one side has."""
     expected = len(sides.wanted.values)
     wanted = f"{expected:,} values" if expected != 1 else "1 value"
-    covered = f"the output has {sides.shared:,} of the gold's {wanted} in the same place"
-    others = len(sides.found.values) - sides.shared
-    more = f" and {others:,} other{'s' * (others > 1)}" if others else ""
-    apart = places_apart(sides.gold, sides.extracted, arrays)
-    parts = [_places_text("missing", apart.missing), _places_text("not in the gold", apart.unexpected)]
-    named = "; ".join(part for part in parts if part)
-    if not named and others:
-        named = "rows with different fields are in another order, and places of rows go by position"
-    return f"structure coverage {coverage} is below {floor:g}: {covered}{more}" + (f"; {named}" if named else "")
+    text = f"structure coverage {coverage} is below {floor:g}: the output has {sides.shared:,} of the gold's {wanted}"
+    missing, unexpected = sides.lacking(), [path for path in sides.found.values if path not in sides.wanted.values]
+    return f"{text} in the same place{_places_text('missing', missing)}{_places_text('not in the gold', unexpected)}"
 
 
-def _places_text(what: str, places: Sequence[Place]) -> str:
-    """Name the first places; those that hold nothing but null are counted, because no diff shows them."""
-    told = [place for place in places if place.values > place.nulls]
-    shown = [str(place) for place in told[:_LISTED]]
-    if len(told) > _LISTED:
-        left = len(told) - _LISTED
-        shown.append(f"{left:,} more place{'s' * (left > 1)}")
-    empty = sum(place.values for place in places if place.values == place.nulls)
-    if empty:
-        shown.append(f"{empty:,} null {'values' if empty > 1 else 'value'}")
-    return f"{what}: {', '.join(shown)}" if shown else ""
+def _places_text(what: str, paths: Sequence[str]) -> str:
+    """Name the first places."""
+    shown = [f"`{path if len(path) <= 80 else f'{path[:39]}…{path[-40:]}'}`" for path in paths[:_LISTED]]
+    if len(paths) > _LISTED:
+        shown.append(f"{len(paths) - _LISTED:,} more")
+    return f"; {what}: {', '.join(shown)}" if shown else ""

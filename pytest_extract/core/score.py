@@ -124,7 +124,7 @@ class Score:
     @cached_property
     def _check(self) -> OutputCheck:
         """Gates and failure."""
-        return check_output(self._sides, self.unread, self._modality, self._config, self.arrays)
+        return check_output(self._sides, self.unread, self._modality, self._config)
 
     @property
     def gates(self) -> Gates:

@@ -53,8 +53,8 @@ def test_a_gate_that_fails_has_the_factor_0_and_the_others_1(extracted, schema, 
         (
             {**NINE, "x": 1},
             (
-                "structure coverage 0.947 is below 0.95: the output has 9 of the gold's 9 values in the same place and "
-                "1 other; not in the gold: `x`; `value_accuracy` and `faithfulness` are 0"
+                "structure coverage 0.947 is below 0.95: the output has 9 of the gold's 9 values in the same place; "
+                "not in the gold: `x`; `value_accuracy` and `faithfulness` are 0"
             ),
         ),
         (
@@ -67,23 +67,23 @@ def test_a_gate_that_fails_has_the_factor_0_and_the_others_1(extracted, schema, 
         (
             {**{f"k{index}": index for index in range(5)}, "x": {"y": [1, 2]}},
             (
-                "structure coverage 0.625 is below 0.95: the output has 5 of the gold's 9 values in the same place and "
-                "2 others; missing: `k5`, `k6`, `k7`, 1 more place; not in the gold: `x` (2 values); `value_accuracy` "
+                "structure coverage 0.625 is below 0.95: the output has 5 of the gold's 9 values in the same place; "
+                "missing: `k5`, `k6`, `k7`, 1 more; not in the gold: `x.y[0]`, `x.y[1]`; `value_accuracy` "
                 "and `faithfulness` are 0"
             ),
         ),
         (
             [1],
             (
-                "structure coverage 0.000 is below 0.95: the output has 0 of the gold's 9 values in the same place and "
-                "1 other; missing: `$` (9 values); not in the gold: `$`; `value_accuracy` and `faithfulness` are 0"
+                "structure coverage 0.000 is below 0.95: the output has 0 of the gold's 9 values in the same place; "
+                "missing: `k0`, `k1`, `k2`, 6 more; not in the gold: `[0]`; `value_accuracy` and `faithfulness` are 0"
             ),
         ),
         (
             {},
             (
                 "structure coverage 0.000 is below 0.95: the output has 0 of the gold's 9 values in the same place; "
-                "missing: `k0`, `k1`, `k2`, 6 more places; `value_accuracy` and `faithfulness` are 0"
+                "missing: `k0`, `k1`, `k2`, 6 more; `value_accuracy` and `faithfulness` are 0"
             ),
         ),
     ],
@@ -92,34 +92,6 @@ def test_the_coverage_gate_says_what_is_apart(extracted, why):
     gate = gates(extracted).coverage
     assert (gate.passed, gate.factor) == (False, 0.0)
     assert gate.why == why
-
-
-ROWS = {"properties": {"items": {"type": "array", "items": {"properties": {"n": {"type": "string"}}}}}}
-
-
-def test_the_coverage_gate_names_the_rows_that_the_results_name():
-    gold = {"items": [{"n": name, "p": index, "q": None} for index, name in enumerate(("bolt", "nut", "gear", "clip"))]}
-    one = score(ROWS, gold, {"items": [gold["items"][0], *gold["items"][2:]]})
-    assert {tuple(leaf.path)[:2] for leaf in one.leaves if leaf.status == "omission"} == {("items", 1)}
-    assert one.gates.coverage.why == (
-        "structure coverage 0.857 is below 0.95: the output has 9 of the gold's 12 values in the same place; "
-        "missing: `items[1]` (row, 3 values); `value_accuracy` and `faithfulness` are 0"
-    )
-    invented = score(ROWS, gold, {"items": [{"n": "spring", "p": 9}, *gold["items"]]})
-    assert "not in the gold: `items[0]` (row, 2 values)" in invented.gates.coverage.why
-    assert "missing" not in invented.gates.coverage.why
-
-
-def test_values_that_are_null_on_one_side_are_counted_because_no_diff_shows_them():
-    gold = {"items": [{"n": name, "q": None} for name in ("bolt", "nut")], "note": None}
-    why = score(ROWS, gold, {"items": [{"n": name} for name in ("bolt", "nut")]}).gates.coverage.why
-    assert "missing: 3 null values;" in why
-
-
-def test_rows_of_different_shape_in_another_order_say_why_the_coverage_is_low():
-    rows = [{"n": "bolt", "a": 1, "b": 2}, {"n": "nut", "c": 3, "d": 4}]
-    why = score(ROWS, {"items": rows}, {"items": rows[::-1]}).gates.coverage.why
-    assert "rows with different fields are in another order" in why
 
 
 def test_a_coverage_just_below_the_floor_is_shown_below_it():

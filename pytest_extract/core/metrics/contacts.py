@@ -31,7 +31,7 @@ def _normalised(kind: str, normal: Normal) -> BoundMetric:
         text = str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**20 else value
         return normal(equality.written(text)) if isinstance(text, str) and len(text) <= _LONGEST else None
 
-    return equality_of_read(read, explain_read(read, kind, "{} expected, got {}".format))
+    return equality_of_read(read, explain_read(read, kind))
 
 
 # --- telephone

@@ -39,7 +39,7 @@ class PartialDate(NamedTuple):
     @property
     def text(self) -> str:
         """The parts that are known, in ISO 8601."""
-        return "-".join(f"{part:02d}" for part in self.known)
+        return self.time.isoformat() if self.time else "-".join(f"{part:02d}" for part in self.known)
 
     @property
     def number(self) -> int:
@@ -303,34 +303,12 @@ def _make_date(params: Params, _semantics: SemanticsName) -> BoundMetric:
         found = read(value)
         return None if found is None else found.known
 
-    explain = explain_read(read, "a date in the declared forms", _differ)
+    explain = explain_read(read, "a date in the declared forms", lambda found: found.text)
     if partial == "strict" and not times and not days:
         return equality_of_read(known, explain)
     zones = 2 if times else 0  # the same moment may be another day elsewhere
     near = (lambda found: found.number, 0.0, days + zones) if partial == "strict" else None
     return reading_metric(read, agree, explain, near=near)
-
-
-def _differ(gold: PartialDate, extracted: PartialDate) -> str:
-    if len(gold.known) != len(extracted.known):
-        names = ("year", "month", "day")
-        return f"known to the {names[len(extracted.known) - 1]}, expected to the {names[len(gold.known) - 1]}"
-    if gold.known == extracted.known:
-        return _times(gold.time, extracted.time)
-    text = f"{gold.text} expected, got {extracted.text}"
-    if len(gold.known) < 3:
-        return text
-    days = extracted.number - gold.number
-    return f"{text}, {abs(days)} day{'' if abs(days) == 1 else 's'} {'later' if days > 0 else 'earlier'}"
-
-
-def _times(gold: datetime | None, extracted: datetime | None) -> str:
-    if gold is None or extracted is None:
-        return "no time of day expected" if gold is None else "the time of day is missing"
-    if (gold.tzinfo is None) is (extracted.tzinfo is None):
-        return "times differ"
-    clock = "" if gold.replace(tzinfo=None) == extracted.replace(tzinfo=None) else "times differ, and "
-    return f"{clock}no time zone expected" if gold.tzinfo is None else f"{clock}the time zone is missing"
 
 
 def _check_format(value: Json) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from posixpath import commonprefix
@@ -31,15 +30,15 @@ def equality_metric(key: Key, explain: Explain, *, reflexive: bool = True) -> Bo
 
 
 def explain_read(
-    read: Callable[[Json], Read | None], kind: str, explain: Callable[[Read, Read], str]
+    read: Callable[[Json], Read | None], kind: str, show: Callable[[Read], object] = str
 ) -> Callable[[Json, Json], str]:
-    """Return the reason where two values differ: which could not be read as `kind`, or what `explain` says of both."""
+    """Return the reason where two values differ: which could not be read as `kind`, or what was read of both."""
 
     def reason(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
         if one is None or other is None:
             return f"not {kind}: {equality.short(gold if one is None else extracted)}"
-        return explain(one, other)
+        return f"{show(one)} expected, got {show(other)}"
 
     return reason
 
@@ -182,39 +181,14 @@ def equality_of_read(read: Callable[[Json], Hashable | None], explain: Explain) 
 
 
 def differ(gold: Json, extracted: Json) -> str:
-    """Say how two values differ: by type, in as few levelled ways as make texts equal, or from which character on."""
+    """Say how two values differ: by type, in case or white space only, or from which character on."""
     if equality.a_type(gold) != equality.a_type(extracted):
         return equality.types_differ(gold, extracted)
     if not isinstance(gold, str) or not isinstance(extracted, str):
         return "values differ"
-    if not _equal_without(_LEVELLED, gold, extracted):
-        return f"texts differ from character {len(commonprefix((gold, extracted))) + 1} on"
-    ways = list(_LEVELLED)
-    for way in reversed([*_LEVELLED]):
-        fewer = [one for one in ways if one != way]
-        ways = fewer if _equal_without(fewer, gold, extracted) else ways
-    return f"texts differ only in {' and in '.join(ways)}"
-
-
-_LIGATURES = {
-    code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFB00, 0xFB07), *range(0xFB13, 0xFB18))
-}
-_LEVELLED: Mapping[str, Callable[[str], str]] = MappingProxyType(
-    {
-        "white space or Unicode form": equality.fold,
-        "ligatures": lambda text: text.translate(_LIGATURES),
-        "ß and ss": lambda text: text.replace("ß", "ss").replace("ẞ", "SS"),
-        "compatibility forms of characters": lambda text: equality.fold(unicodedata.normalize("NFKC", text)),
-        "case": str.lower,
-    }
-)
-"""What two texts may differ in, and what takes it away; the more special before the more general."""
-
-
-def _equal_without(ways: Iterable[str], one: str, other: str) -> bool:
-    for way in ways:
-        one, other = _LEVELLED[way](one), _LEVELLED[way](other)
-    return one == other
+    if equality.fold_case(gold) == equality.fold_case(extracted):
+        return "texts differ only in case or white space"
+    return f"texts differ from character {len(commonprefix((gold, extracted))) + 1} on"
 
 
 # --- rows

@@ -10,7 +10,7 @@ from typing import Final
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
-from pytest_extract.core.metrics.exact import equal_by, equality_metric, explain_read, reading_metric
+from pytest_extract.core.metrics.exact import equal_by, equality_metric, reading_metric
 from pytest_extract.core.values import Json
 
 Number = int | float
@@ -80,12 +80,12 @@ NOISE: Final = 1e-9
 
 def explain_with(convert: Convert) -> Callable[[Json, Json], str]:
     """Make the reason of a number metric: which side is no number, or by how much they differ."""
-    explain = explain_read(convert, "a number", _error)
 
     def reason(gold: Json, extracted: Json) -> str:
-        if convert(gold) is None and convert(extracted) is None:
-            return "neither is a number, and the texts differ"
-        return explain(gold, extracted)
+        one, other = convert(gold), convert(extracted)
+        if one is None or other is None:
+            return f"not a number: {equality.short(gold if one is None else extracted)}"
+        return _error(one, other)
 
     return reason
 

@@ -90,9 +90,9 @@ def test_dates(params, gold, extracted, score):
 @pytest.mark.parametrize(
     ("gold", "extracted", "reason"),
     [
-        ("2024-03-15", "2024-03-14", "2024-03-15 expected, got 2024-03-14, 1 day earlier"),
+        ("2024-03-15", "2024-03-14", "2024-03-15 expected, got 2024-03-14"),
         ("2024-03", "2024-05", "2024-03 expected, got 2024-05"),
-        ("2024-03-15", "2024-03", "known to the month, expected to the day"),
+        ("2024-03-15", "2024-03", "2024-03-15 expected, got 2024-03"),
         ("2024-03-15", "soon", 'not a date in the declared forms: "soon"'),
     ],
 )
@@ -102,7 +102,10 @@ def test_reasons(gold, extracted, reason):
 
 def test_times_that_differ_are_told():
     metric = bound("date", {"time": True})
-    assert metric.explain("2024-03-15T10:00", "2024-03-15T11:00") == "times differ"
+    assert (
+        metric.explain("2024-03-15T10:00", "2024-03-15T11:00")
+        == "2024-03-15T10:00:00 expected, got 2024-03-15T11:00:00"
+    )
 
 
 @pytest.mark.parametrize(

@@ -119,10 +119,10 @@ def test_quantities(params, gold, extracted, score):
 @pytest.mark.parametrize(
     ("gold", "extracted", "reason"),
     [
-        ("5 kg", "5 m", "units of different kinds"),
-        ("5 kg", "6 kg", "5 expected, got 6 (both in SI base units)"),
-        ("< 5 kg", "5-6 kg", "<5 expected, got 5 to 6 (both in SI base units)"),
-        ("5 kg", "5 kgg", "units of different kinds"),
+        ("5 kg", "5 m", "5 kg expected, got 5 m"),
+        ("5 kg", "6 kg", "5 kg expected, got 6 kg"),
+        ("< 5 kg", "5-6 kg", "<5 kg expected, got 5 to 6 kg"),
+        ("5 kg", "5 kgg", "5 kg expected, got 5 kgg"),
         ("5 kg", "about 5", 'not a quantity: "about 5"'),
     ],
 )
@@ -152,4 +152,4 @@ def test_a_tolerance_that_is_named_holds_for_whole_numbers():
 
 def test_the_reason_shows_where_long_numbers_differ():
     reason = bound("quantity").explain("4006381333931 g", "4006381333932 g")
-    assert reason == "4006381333.931 expected, got 4006381333.932 (both in SI base units)"
+    assert reason == "4006381333.931 kg expected, got 4006381333.932 kg"

@@ -64,15 +64,12 @@ def time_or_zone(gold: Json, extracted: Json) -> str:
     if pair is None:
         return ""
     one, other = pair[0].time, pair[1].time
-    if one is not None and other is not None:
-        if one.tzinfo and other.tzinfo and one == other:
-            return "the same moment in another time zone"
-        if one.replace(tzinfo=None) == other.replace(tzinfo=None) and one.tzinfo != other.tzinfo:
-            return "another time zone" if one.tzinfo and other.tzinfo else "the time zone was lost or added"
-    if pair[0].known != pair[1].known or one == other:
+    if pair[0].known != pair[1].known and (one is None or other is None or one != other):
         return ""
     if one is None or other is None:
-        return f"the time of day was {'lost' if other is None else 'added'}"
+        return f"the time of day was {'lost' if other is None else 'added'}" if one is not other else ""
+    if one.replace(tzinfo=None) == other.replace(tzinfo=None) or one == other:
+        return "another time zone"
     return "another time of the same day"
 
 

@@ -7,11 +7,13 @@ import re
 from fractions import Fraction
 from typing import Final, NamedTuple
 
+from rapidfuzz.distance import Levenshtein
+
 from pytest_extract.core.metrics.amounts import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
 from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.mistakes.dates import reads_as_date
 from pytest_extract.core.mistakes.output import read_values_kind, values_kind
-from pytest_extract.core.values import MISSING, Json, Missing, json_type
+from pytest_extract.core.values import MISSING, Json, Missing, json_type, with_article
 
 _ENGLISH: Final = LOCALES["en"]
 _STYLES: Final = tuple(dict.fromkeys(LOCALES.values()))
@@ -90,21 +92,9 @@ def wrong_type(gold: Json, extracted: Json) -> str:
     """Right value of another type: a number or a boolean as text, a list of one, a joined list."""
     if any(each is MISSING or each is None for each in (gold, extracted)):
         return ""
-    if isinstance(gold, dict | list) or isinstance(extracted, dict | list):
-        if json_type(gold) == json_type(extracted):
-            return ""
-        is_list = isinstance(gold, list)
-        many, one = (gold, extracted) if is_list else (extracted, gold)
-        if isinstance(many, list) and len(many) == 1 and many[0] == one:
-            return "a single value instead of a list" if is_list else "a list of one instead of a single value"
-        are_texts = isinstance(many, list) and isinstance(one, str) and all(isinstance(item, str) for item in many)
-        if are_texts and many and all(item in one for item in many):
-            return "the list was joined into one text" if is_list else "one text was split into a list"
-        return f"{json_type(extracted)} instead of {json_type(gold)}"
-    if isinstance(gold, bool) is not isinstance(extracted, bool):
-        truth, written = (gold, extracted) if isinstance(gold, bool) else (extracted, gold)
-        says = "was written as" if truth is gold else "stands for"
-        return f"a boolean {says} {json_type(written)} “{written}”" if _is_short(written) else ""
+    types = {json_type(extracted): extracted, json_type(gold): gold}
+    if len(types) > 1 and not types.keys().isdisjoint({"array", "object", "boolean"}):
+        return "{} instead of {}".format(*map(with_article, types))
     if is_number(gold) is is_number(extracted):
         return ""
     number, text = (gold, extracted) if is_number(gold) else (extracted, gold)
@@ -220,14 +210,10 @@ def wrong_digits(gold: Json, extracted: Json) -> str:
         return ""  # round numbers differ in one digit by chance
     if len(one) == len(other) and len(differing) == 1:
         return f"one digit differs: {other[differing[0]]} for {one[differing[0]]}"
-    long, short = sorted((one, other), key=len, reverse=True)
-    count = len(long) - len(short)
-    places = range(len(short) + 1) if count in {1, 2} else ()
-    at = next((at for at in places if long[:at] + long[at + count :] == short), None)
-    if at is None:
-        return ""
-    what = "a digit was" if count == 1 else "two digits were"
-    return f"{what} {'lost' if long is one else 'added'}: {' '.join(long[at : at + count])}"
+    count = len(other) - len(one)
+    if 1 <= abs(count) <= 2 and Levenshtein.distance(one, other) == abs(count):
+        return f"{'a digit was' if abs(count) == 1 else 'two digits were'} {'lost' if count < 0 else 'added'}"
+    return ""
 
 
 _WORDS_FOR_NOTHING: Final = (
@@ -255,13 +241,6 @@ def _is_placeholder(value: Json | Missing) -> bool:
     return not text or re.sub(r"[\s_]", "", text) in _NOTHING or bool(_NOT_GIVEN.fullmatch(text.strip(".")))
 
 
-def _is_hollow(value: Json, depth: int = 0) -> bool:
-    """Whether a list or an object holds nothing but placeholders."""
-    if isinstance(value, dict | list) and depth < 20:
-        return all(_is_hollow(item, depth + 1) for item in (value.values() if isinstance(value, dict) else value))
-    return value is None or _is_placeholder(value)
-
-
 @values_kind(None, "N/A", "“N/A” stands for no value")
 def placeholder(gold: Json, extracted: Json) -> str:
     """Text such as "N/A" in place of no value, or of the value."""
@@ -271,8 +250,4 @@ def placeholder(gold: Json, extracted: Json) -> str:
         return f"{shown} stands for {'no value' if no_gold else 'the value'}"
     if gold and _is_placeholder(gold) and (extracted in (None, MISSING) or _is_placeholder(extracted)):
         return f"the gold has “{gold}” for no value"
-    if gold is None and isinstance(extracted, dict | list) and _is_hollow(extracted):
-        return f"{'only empty values stand' if extracted else f'an empty {json_type(extracted)} stands'} for no value"
-    if gold is None and isinstance(extracted, int | float) and not extracted:
-        return f"{'false' if extracted is False else '0'} stands for no value"
     return ""

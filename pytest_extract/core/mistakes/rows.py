@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Final, TypeAlias
 
@@ -71,20 +72,13 @@ def _wrapping(gold: Json, extracted: Json) -> str:
     if _alike(gold, extracted):
         return ""
     for keys, in_text, inner in _nested(extracted):
-        if _alike(gold, inner) and not (isinstance(gold, dict) and keys and keys[0] in gold):
+        is_value = keys and not isinstance(gold, CONTAINERS) and _is_full(gold) and same(gold, inner)
+        if is_value or (_alike(gold, inner) and not (isinstance(gold, dict) and keys and keys[0] in gold)):
             under = f" under the key `{'.'.join(keys)}`" if keys else "" if in_text else " in a list of one"
             return f"all of it stands{' as JSON in a text' * in_text}{under}"
     for keys, in_text, inner in _nested(gold, members=1):
-        if keys and not in_text and isinstance(extracted, dict) and _alike(extracted, inner):
+        if keys and not in_text and isinstance(extracted, CONTAINERS) and _alike(extracted, inner):
             return f"the object `{'.'.join(keys)}` around it is missing"
-    for inner, outer, says in (
-        (gold, extracted, "the value stands under the key `{}` of an object"),
-        (extracted, gold, "the object around its `{}` is missing"),
-    ):
-        if isinstance(outer, dict) and not isinstance(inner, dict) and _is_full(inner):
-            key = next((key for key, value in outer.items() if same(inner, value)), None)
-            if key is not None:
-                return says.format(key)
     return ""
 
 
@@ -155,27 +149,21 @@ def _with_members(values: dict[str, Json]) -> dict[Keys, Json]:
 
 
 def _new_names(missing: dict[Keys, Json], extra: dict[Keys, Json]) -> dict[Keys, Keys]:
-    """Return keys with their new ones: the same letters, the same distinctive value, or the last two with one value."""
+    """Return keys with their new ones: those of the same letters, or the only ones with the same distinctive value."""
     found: dict[Keys, Keys] = {}
-    left = {**extra}
     for key, value in missing.items():
-        if key[:1] in found:
-            continue
-        candidates = [other for other in left if len(key) + len(other) < 4]  # not from one level below to another
-        new = [other for other in candidates if _letters(other) == _letters(key)]
+        left = [  # neither what is taken nor what is around or inside it; not from one level below to another
+            other
+            for other in extra
+            if len(key) + len(other) < 4
+            and not any(other[:1] == new or other == new[: len(other)] for new in found.values())
+        ]
+        new = [other for other in left if _letters(other) == _letters(key)]
         if not new and (value_key(value) or isinstance(value, CONTAINERS)):
-            equal = [other for other in candidates if same(value, left[other])]
+            equal = [other for other in left if same(value, extra[other])]
             new = equal if len(equal) == 1 else []
-        if new:
+        if new and key[:1] not in found:
             found[key] = new[0]
-            left = {
-                other: each
-                for other, each in left.items()
-                if other != new[0] and (other[0] != new[0][0] or len(other) == len(new[0]))
-            }
-    rest, others = [key for key in missing if len(key) == 1 and key not in found], [key for key in left if len(key) < 2]
-    if len(rest) == len(others) == 1 and same(missing[rest[0]], left[others[0]]):
-        found[rest[0]] = others[0]
     return found
 
 
@@ -339,16 +327,10 @@ def _texts_in(row: Json) -> list[str]:
 def _rows_inside(texts: Sequence[str], rows: dict[int, list[str]]) -> list[int]:
     """Return the rows, two or more, of whose texts one text is made, and of little else."""
     for text in texts:
-        parts = [
-            (len(part), index, part) for index, row in rows.items() for part in row if part != text and part in text
-        ]
-        rest, found = text, []
-        for _, index, part in sorted(parts, reverse=True):
-            if index not in found and part in rest:
-                rest = rest.replace(part, " ", 1)
-                found.append(index)
-        if len(found) > 1 and len(re.sub(r"\W", "", rest)) * 5 <= len(re.sub(r"\W", "", text)):
-            return sorted(found)
+        inside = {index: [part for part in row if part != text and part in text] for index, row in rows.items()}
+        parts = {index: max(map(len, found)) for index, found in inside.items() if found}
+        if len(parts) > 1 and sum(parts.values()) * 5 >= len(re.sub(r"\W", "", text)) * 4:
+            return sorted(parts)
     return []
 
 
@@ -368,26 +350,16 @@ def other_value(output: ComparedOutput) -> Iterator[Found]:
             continue
         places = [place for place in output.gold_places.get(key, ()) if place != result.path]
         if 0 < len(places) <= _MOST_PLACES:
-            yield (result.path,), _other_place(result.path, places)
+            nearest = min(places, key=partial(_steps_apart, result.path))
+            yield (result.path,), f"the value of `{path_text(nearest)}`"
         elif _is_absent(result.gold) or is_power_of_ten(result.gold, result.extracted):
             continue  # a table in thousands has both
         elif _stands(output, result.extracted) and _stands(output, result.gold):
             yield (result.path,), "another value of the document"
 
 
-def _other_place(own: FieldPath, places: Sequence[FieldPath]) -> str:
-    """Name the place of the gold whose value was extracted: the row above or below, or the nearest field."""
-
-    def differing(place: FieldPath) -> list[tuple[object, object]]:
-        return [(a, b) for a, b in zip(own, place, strict=False) if a != b]
-
-    for place in places:
-        if len(place) == len(own) and len(steps := differing(place)) == 1:
-            one, other = steps[0]
-            if isinstance(one, int) and isinstance(other, int) and abs(other - one) == 1:
-                return f"the value of the row {'above' if other < one else 'below'}"
-    nearest = min(places, key=lambda place: (len(differing(place)), len(place)))
-    return f"the value of `{path_text(nearest)}`"
+def _steps_apart(own: FieldPath, place: FieldPath) -> tuple[int, int]:
+    return sum(one != other for one, other in zip(own, place, strict=False)), len(place)
 
 
 def _is_part(gold: Json, extracted: Json) -> bool:

@@ -96,12 +96,6 @@ class RuleText(NamedTuple):
         """Return the text of one expression of the rule."""
         return as_written(ast.get_source_segment(self.python, node) or "")
 
-    def error_at(self, node: ast.expr, wanted: str) -> RuleSyntaxError:
-        """Return the error for an expression in the place of something else."""
-        before = self.python.encode()[: node.col_offset].decode()
-        at = len(as_written(before)) + 1
-        return RuleSyntaxError(f"expected {wanted} at character {at}, but found {short_repr(self.part(node))}")
-
 
 def as_written(python: str) -> str:
     """Change a text that was written for Python back."""
@@ -119,26 +113,16 @@ def parse_rule(text: str) -> tuple[RuleText, ast.Compare]:
             warnings.simplefilter("ignore")
             tree = ast.parse(source.python, mode="eval").body
     except SyntaxError as error:
-        raise RuleSyntaxError(_syntax_error(source, error)) from None
+        rest = as_written(source.python[max((error.offset or 0) - 1, 0) :])
+        where = f"at {short_repr(rest)}" if rest else "at its end"
+        raise RuleSyntaxError(f"{error.msg} {where}; a rule looks like `net + tax == total`") from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise RuleSyntaxError(f"expected a rule, but it cannot be read: {error}") from None
     if not isinstance(tree, ast.Compare):
-        raise RuleSyntaxError(f"expected one of == != <= >= < > at character {len(text) + 1}, but the rule ends")
+        raise RuleSyntaxError("a rule compares two sides by one of == != <= >= < >")
     if len(tree.ops) > 1:
         raise RuleSyntaxError("a rule has one comparison; write the second as a rule of its own")
     return source, tree
-
-
-def _syntax_error(source: RuleText, error: SyntaxError) -> str:
-    offset = (error.offset or 0) - 1
-    if not 0 <= offset < len(source.python):
-        wanted = "a field, a number, a text or a function"
-        return f"expected {wanted} at character {len(source.text) + 1}, but the rule ends"
-    place = f"at character {len(as_written(source.python[:offset])) + 1}"
-    if not error.msg.startswith("invalid syntax"):
-        return f"{error.msg} {place}"
-    hint = "; write == for equal" if source.python[offset] == "=" else ""
-    return f"expected a rule, but found {as_written(source.python[offset:])[:1]!r} {place}{hint}"
 
 
 _LONGEST_TEXT: Final = 200
@@ -161,13 +145,10 @@ def reader_of(nodes: Iterable[Node]) -> ReadsValue:
     """Return what reads the values of a field, by the first metric of its nodes that reads more than plain texts."""
     checks = [check for node in nodes if isinstance(node, Leaf) for check in node.checks]
     check = next((each for each in checks if each.metric.name in _READERS), checks[0] if checks else None)
-    if check is None:
-        return read_plainly
     read: ReadsValue = read_plainly
-    if check.metric.name in _READERS:
+    if check is not None and check.metric.name in _READERS:
         read = _reader(check.metric.name, check.metric.params)
-    transform = check.transform
-    if transform is None:
+    if check is None or (transform := check.transform) is None:
         return read
 
     def read_transformed(value: Json) -> Operand | Missing | None:
@@ -226,12 +207,8 @@ _READERS: Final[Mapping[str, Callable[[Mapping[str, Json]], Callable[[Json], Any
     "date": date_reader,
     "money": money_reader,
     "locale_number": number_reader,
-    **dict.fromkeys(
-        ("number", "integer", "number_exact", "number_tolerance", "integer_exact", "numeric"),
-        lambda _params: number_in,
-    ),
 }
-"""Metrics that read numbers or dates, each with what makes the reader of its parameters."""
+"""Metrics that read texts as numbers or dates, each with what makes the reader of its parameters."""
 
 
 def date_order(left: PartialDate, right: PartialDate) -> int:
@@ -270,7 +247,7 @@ def operand_text(operand: Operand, places: int = 0) -> str:
             return f"{operand:.5E}"
         return f"{operand:,.{max(places, decimal_places(operand))}f}"
     if isinstance(operand, PartialDate):
-        return operand.time.isoformat(sep=" ") if operand.time else "-".join(f"{part:02d}" for part in operand.known)
+        return operand.text
     return str(operand).lower() if isinstance(operand, bool) else short(operand, 40)
 
 
@@ -296,8 +273,15 @@ ARITHMETIC: Final[Mapping[type[ast.operator], Callable[[Decimal, Decimal], Decim
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-FUNCTIONS: Final = ("sum", "count", "count_distinct", "abs", "round")
-_ALLOWED: Final = "a field, a number, a text or a function"
+FUNCTIONS: Final[Mapping[str, str]] = {
+    "sum": "an expression with a field in it, and no other sum or count",
+    "count": "one field, inside no other sum or count",
+    "count_distinct": "an expression with a field in it, and no other sum or count",
+    "abs": "one expression",
+    "round": "one expression, and the decimal places, from 0 to 10",
+}
+"""Functions of rules, each with what it takes."""
+_NOT_ALLOWED: Final = "{!r:.80} is no field, number, text or function of a rule"
 
 
 class NoValueError(Exception):
@@ -359,8 +343,8 @@ class ExpressionReader:
             case ast.Name(id="true" | "false" as name):
                 return Expression(text, lambda _run, _at: name == "true", is_constant=True)
             case ast.Name() | ast.Attribute() | ast.Subscript() | ast.List():
-                return self._field(node, text, around)
-        raise self._source.error_at(node, _ALLOWED)
+                return self._field(text, around)
+        raise RuleSyntaxError(_NOT_ALLOWED.format(text))
 
     def _arithmetic(self, node: ast.BinOp, text: str, around: str) -> Expression:
         left, right = self.read(node.left, around), self.read(node.right, around)
@@ -379,29 +363,27 @@ class ExpressionReader:
             hint = closest(name, FUNCTIONS) or f"; known: {', '.join(FUNCTIONS)}"
             raise RuleSyntaxError(f"no function {name!r}{hint}")
         argument, *further = node.args
-        if len(further) > (name == "round"):
-            raise RuleSyntaxError(f"{name} takes one argument{', or two' * (name == 'round')}, not {len(node.args)}")
-        if name not in ("abs", "round"):
-            if around:
-                raise RuleSyntaxError(f"{around} of {text}: a sum or count has no other inside it")
-            return self._aggregate(self.read(argument, name), name, text)
-        inner = self.read(argument, around)
+        is_aggregate = name not in ("abs", "round")
+        inner = self.read(argument, name if is_aggregate else around)
+        places = getattr(further[0], "value", None) if further else 0
+        is_right = (
+            len(further) <= (name == "round")
+            and type(places) is int
+            and places in range(11)
+            and not (is_aggregate and (around or not inner.fields))
+            and not (name == "count" and len(inner.fields) > 1)
+        )
+        if not is_right:
+            raise RuleSyntaxError(f"{text}: {name} takes {FUNCTIONS[name]}")
+        if is_aggregate:
+            return self._aggregate(inner, name, text)
         if name == "abs":
             return Expression(text, lambda run, at: abs(inner.number(run, at)), inner.fields, inner.is_constant)
-        places = getattr(further[0], "value", None) if further else 0
-        if not isinstance(places, int) or places not in range(11):
-            raise RuleSyntaxError("the decimal places of round are a number from 0 to 10")
-        unit = Decimal(1).scaleb(-places)
+        unit = Decimal(1).scaleb(-int(places or 0))
         return Expression(text, lambda run, at: inner.number(run, at).quantize(unit), inner.fields, inner.is_constant)
 
     def _aggregate(self, argument: Expression, name: str, text: str) -> Expression:
         """Return what computes one number of all values of the argument, once for each row that it depends on."""
-        if not argument.fields:
-            raise RuleSyntaxError(f"{text}: {name} needs a field")
-        if name == "count" and len(argument.fields) > 1:
-            raise RuleSyntaxError(
-                f"{text}: count takes one field; count_distinct and sum take what is computed of several"
-            )
         rows = self.rows(argument.fields)
         kept = self._each.count(None) if any(each.in_row for each in argument.fields) else 0
 
@@ -442,11 +424,11 @@ class ExpressionReader:
                 self.problems.append(f"the rows of {both} do not belong together; {remedy}")
         return longest.steps
 
-    def _field(self, node: ast.expr, text: str, around: str) -> Expression:
+    def _field(self, text: str, around: str) -> Expression:
         """Find a field in the schema; a problem where the rule cannot read it."""
         own = parse_field(text)
         if not own:
-            raise self._source.error_at(node, _ALLOWED)
+            raise RuleSyntaxError(_NOT_ALLOWED.format(text))
         in_row = bool(self._each) and not text.startswith("$")
         steps = (*self._each, *own) if in_row else own
         nodes, pattern = [*nodes_at(self._program.root, steps)], path_text(steps)
@@ -586,14 +568,12 @@ class CompiledRule:
             of_gold = self._check(gold)
             applies = of_gold.held or of_gold.broken or of_gold.not_computable is not None
             if applies and (not found.held or found.without_value > of_gold.without_value):
-                more = f", and {found.without_value - 1:,} more" if found.without_value > 1 else ""
-                not_so = "" if found.reason == _NO_OUTPUT else f"{more}; not so in the gold"
+                not_so = "" if found.reason == _NO_OUTPUT else "; not so in the gold"
                 return RuleStatus.UNCHECKED, f"{found.reason}{not_so}"
         if not found.held:
             return RuleStatus.NOT_APPLICABLE, found.reason
-        rows = f"{found.held:,} rows, the first: " if found.held > 1 else ""
         without = f"; {found.without_value:,} without a value" if found.without_value else ""
-        return RuleStatus.HELD, f"{rows}{found.message}{without}"
+        return RuleStatus.HELD, f"{found.message}{without}"
 
     def _check(self, document: Json) -> Checked:
         """Compute the rule over a document; never raises."""

@@ -102,7 +102,7 @@ def test_a_mistake_in_a_rule_has_its_place(suite):
                 "*a.extract.yaml:21:12: `rules`: 'sum(items[[]].totl) == total': the schema has no field 'items[[]].totl'; did "
                 "you mean 'items[[]].total'?"
             ),
-            "*a.extract.yaml:23:3: `rules`: 'total = 3': expected a rule, but found '=' at character 7; write == for equal",
+            "*a.extract.yaml:23:3: `rules`: 'total = 3': invalid syntax at '= 3'; a rule looks like `net + tax == total`",
         ]
     )
 

@@ -502,24 +502,16 @@ class RuleProblem(NamedTuple):
         return own if self.key is None else (*own, self.key)
 
 
-@dataclass(slots=True)
-class Checked:
-    """What a rule gave over one document.
+class Row(NamedTuple):
+    """What a rule gave in one row: `left` and `right`, both sides as texts, or a message why there are none.
 
-    held, broken: comparisons that hold and that do not; left, right, message: the sides and the text of the first that
-    does not, else of the first that does.
-    without_value: rows in which a value is null or missing; `reason` names the first of these values.
-    not_computable: why the values of the document cannot be computed with, None where they can.
+    unchecked: the values cannot be computed with; not_applicable: one of them is null or missing.
     """
 
-    held: int = 0
-    broken: int = 0
+    status: RuleStatus
+    message: str
     left: str | None = None
     right: str | None = None
-    message: str = ""
-    without_value: int = 0
-    reason: str = ""
-    not_computable: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -543,76 +535,68 @@ class CompiledRule:
 
     def result(self, gold: Json | Missing, extracted: Json | Missing) -> RuleResult:
         """Check the rule on an output; gold says whether a value that is not there should be."""
-        found = Checked(reason=_NO_OUTPUT) if extracted is MISSING else self._check(extracted)
-        status, message = self._outcome(found, gold)
-        is_computed = status in (RuleStatus.HELD, RuleStatus.BROKEN)
+        rows = [Row(RuleStatus.NOT_APPLICABLE, _NO_OUTPUT)] if extracted is MISSING else self._check(extracted)
+        held, broken, unchecked, without = ([row for row in rows if row.status is status] for status in RuleStatus)
+        checked, more = len(held) + len(broken), ""
+        told = [*broken, *unchecked, *held, *without][0]
+        if broken:
+            more = f"; {len(broken):,} of {checked:,} rows" if checked > 1 else ""
+        elif without and not unchecked and self._computes_more(gold, rows):
+            told = without[0]._replace(status=RuleStatus.UNCHECKED)
+            more = "" if extracted is MISSING else "; not so in the gold"
+        elif without and told.status is RuleStatus.HELD:
+            more = f"; {len(without):,} without a value"
         return RuleResult(
             rule=self.text,
             name=self.name,
             severity=self.severity,
-            status=status,
-            message=message,
-            left=found.left if is_computed else None,
-            right=found.right if is_computed else None,
-            broken=found.broken,
-            checked=found.held + found.broken,
+            status=told.status,
+            message=told.message + more,
+            left=told.left,
+            right=told.right,
+            broken=len(broken),
+            checked=checked,
         )
 
-    def _outcome(self, found: Checked, gold: Json | Missing) -> tuple[RuleStatus, str]:
-        if found.broken:
-            checked = found.held + found.broken
-            return RuleStatus.BROKEN, found.message + (f"; {found.broken:,} of {checked:,} rows" if checked > 1 else "")
-        if found.not_computable is not None:
-            return RuleStatus.UNCHECKED, found.not_computable
-        if found.reason and gold is not MISSING:
-            of_gold = self._check(gold)
-            applies = of_gold.held or of_gold.broken or of_gold.not_computable is not None
-            if applies and (not found.held or found.without_value > of_gold.without_value):
-                not_so = "" if found.reason == _NO_OUTPUT else "; not so in the gold"
-                return RuleStatus.UNCHECKED, f"{found.reason}{not_so}"
-        if not found.held:
-            return RuleStatus.NOT_APPLICABLE, found.reason
-        without = f"; {found.without_value:,} without a value" if found.without_value else ""
-        return RuleStatus.HELD, f"{found.message}{without}"
+    def _computes_more(self, gold: Json | Missing, rows: Sequence[Row]) -> bool:
+        """Whether the gold has values for the rule where these rows, of an output, have none."""
+        sides = [] if gold is MISSING else self._check(gold), rows
+        without, others = (sum(row.status is RuleStatus.NOT_APPLICABLE for row in side) for side in sides)
+        return len(sides[0]) > without and (len(rows) == others or others > without)
 
-    def _check(self, document: Json) -> Checked:
+    def _check(self, document: Json) -> list[Row]:
         """Compute the rule over a document; never raises."""
-        found, run = Checked(), Run(document)
+        rows: list[Row] = []
+        run = Run(document)
         try:
             with localcontext(CONTEXT):
                 for place, _ in places_of(document, self.rows):
-                    self._compare_into(found, run, place)
+                    try:
+                        rows.append(self._row(run, place))
+                    except NoValueError as error:
+                        rows.append(Row(RuleStatus.NOT_APPLICABLE, str(error)))
         except NotComputableError as error:
-            found.not_computable = str(error)
+            rows.append(Row(RuleStatus.UNCHECKED, str(error)))
         except (RecursionError, ArithmeticError):
-            found.not_computable = "a value or the rule is too large to compute with"
-        if found == Checked():
-            found.reason = f"{path_text(self.rows).removesuffix('[]')} has no rows"
-        return found
+            rows.append(Row(RuleStatus.UNCHECKED, "a value or the rule is too large to compute with"))
+        no_rows = f"{path_text(self.rows).removesuffix('[]')} has no rows"
+        return rows or [Row(RuleStatus.NOT_APPLICABLE, no_rows)]
 
-    def _compare_into(self, found: Checked, run: Run, place: tuple[Step, ...]) -> None:
-        try:
-            left, right = (side.compute(run, indices_of(place, self.rows)) for side in self.sides)
-        except NoValueError as error:
-            found.without_value += 1
-            found.reason = found.reason or str(error)
-            return
+    def _row(self, run: Run, place: tuple[Step, ...]) -> Row:
+        left, right = (side.compute(run, indices_of(place, self.rows)) for side in self.sides)
         row = f"{path_text(place)}: " if place else ""
         equality = self.sign in (ast.Eq, ast.NotEq)
         left, right, off = compared(left, right, f"{row}{self.text}", equality=equality)
         if isinstance(left, Decimal) and isinstance(right, Decimal) and abs(off) <= self._tolerance(left, right):
             off = Decimal(0)
+        places = max(decimal_places(left), decimal_places(right))
+        texts = operand_text(left, places), operand_text(right, places)
+        pairs = zip(self.sides, texts, strict=True)
+        shown = ", ".join(f"{side.text} = {text}" for side, text in pairs if not side.is_constant)
+        is_off = self.sign is ast.Eq and off and isinstance(left, Decimal)
+        apart = f" (off by {operand_text(abs(off), places)})" if is_off else ""
         holds = COMPARISONS[self.sign](off, 0)
-        if not found.broken and not (found.held and holds):
-            places = max(decimal_places(left), decimal_places(right))
-            found.left, found.right = operand_text(left, places), operand_text(right, places)
-            pairs = zip(self.sides, (found.left, found.right), strict=True)
-            shown = ", ".join(f"{side.text} = {text}" for side, text in pairs if not side.is_constant)
-            is_off = self.sign is ast.Eq and off and isinstance(left, Decimal)
-            apart = f" (off by {operand_text(abs(off), places)})" if is_off else ""
-            found.message = f"{row}{shown}{apart}"
-        found.held += holds
-        found.broken += not holds
+        return Row(RuleStatus.HELD if holds else RuleStatus.BROKEN, f"{row}{shown}{apart}", *texts)
 
     def _tolerance(self, left: Decimal, right: Decimal) -> Decimal:
         rel = self.rel

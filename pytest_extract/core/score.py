@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import chain
@@ -13,6 +12,7 @@ from pytest_extract.core.gates import GateConfig, OutputCheck, check_output
 from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.fields import field_measures
 from pytest_extract.core.measures.published import document_measures
+from pytest_extract.core.metrics.equality import short
 from pytest_extract.core.mistakes import compared_results, mistakes_by_path
 from pytest_extract.core.results import (
     WRONG,
@@ -216,8 +216,6 @@ class Score:
 
     def feedback(self, most: int = 10) -> str:
         """Return what is wrong, and how, in a few lines of up to `most` mistakes: for prompt optimizers and people."""
-        from pytest_extract.core.score import feedback_text
-
         if self.unread is not None:
             return f"The output could not be read: {self.unread}"
         return feedback_text(self.record(), most)
@@ -268,18 +266,10 @@ def feedback_text(score: ScoreRecord, most: int) -> str:
 
 
 def _difference(result: FieldResult) -> str:
-    if result.status is Status.OMISSION:
-        return f"is missing, expected {_value_text(result.gold)}"
-    if result.status is Status.HALLUCINATION:
-        return f"is {_value_text(result.extracted)}, expected no value"
-    return f"is {_value_text(result.extracted)}, expected {_value_text(result.gold)}"
+    found = "missing" if result.status is Status.OMISSION else _value_text(result.extracted)
+    expected = "no value" if result.status is Status.HALLUCINATION else _value_text(result.gold)
+    return f"is {found}, expected {expected}"
 
 
 def _value_text(value: Json | Missing) -> str:
-    if value is MISSING:
-        return "nothing"
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError, RecursionError):
-        text = repr(type(value).__name__)
-    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
+    return "nothing" if value is MISSING else short(value, _LONGEST_VALUE)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, Final, Protocol, TypeAlias
 
-from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
+from pytest_extract.core.metrics.base import MetricSpec, Spec, TransformSpec
 from pytest_extract.core.results import FieldResult, Judge
 from pytest_extract.core.values import Json, copied
 from pytest_extract.errors import ConfigError
@@ -43,17 +43,7 @@ class PostProcessor(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Spec:
-    """What every spec has besides the function that is called."""
-
-    name: str
-    params: tuple[Param, ...] = ()
-    doc: str = ""
-    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchMetric(_Spec):
+class BatchMetric(Spec):
     """A metric that sees several fields at once.
 
     With `fields`, siblings of these names are compared as one: `compare` is called once an object with
@@ -70,28 +60,28 @@ class BatchMetric(_Spec):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlignerSpec(_Spec):
+class AlignerSpec(Spec):
     """A custom aligner and the parameters that it takes."""
 
     align: Aligner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PostSpec(_Spec):
+class PostSpec(Spec):
     """A post-processor and the parameters that it takes."""
 
     process: PostProcessor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSpec(_Spec):
+class JudgeSpec(Spec):
     """A judge that fields may name (`judge: NAME` among the parameters of a semantic metric); it has no parameters."""
 
     judge: Judge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureSpec(_Spec):
+class MeasureSpec(Spec):
     """A number in [0, 1] of a whole output; a better output has a higher one. It has no parameters."""
 
     measure: Callable[[Json, Json], float]

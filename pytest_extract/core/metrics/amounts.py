@@ -343,15 +343,11 @@ _OF = lazy_pattern(r"^(?:(?:of|de|di|von|van)\s|d['\u2019])", re.IGNORECASE)
 
 def _scale_and_currency(after: str, styles: tuple[NumberStyle, ...], default: str) -> tuple[int | None, str | None]:
     """Split what follows an amount: "EUR", "million", "Mio. EUR", "million d'euros", "bn USD", "k€", "TEUR"."""
-    currency = currency_of(after, default)
-    if currency is not None:
-        return 1, currency
-    first, _, rest = after.partition(" ")
-    factor, currency = scale_of(first, styles), currency_of(_OF.sub("", rest), default)
-    if factor is not None and currency is not None:
-        return factor, currency
-    for end in range(1, min(len(after), 5)):
-        factor, currency = scale_of(after[:end], styles), currency_of(after[end:], default)
+    for end in range(len(after) + 1):
+        factor, currency = (
+            scale_of(after[:end].rstrip(), styles),
+            currency_of(_OF.sub("", after[end:].lstrip()), default),
+        )
         if factor is not None and currency is not None:
             return factor, currency
     return None, None

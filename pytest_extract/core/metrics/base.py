@@ -87,18 +87,24 @@ class Example(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricSpec:
-    """One row of the metric table. `make` gets checked parameters with defaults filled in, and the semantics' name.
+class Spec:
+    """What every row of a table has besides the function that is called.
 
     `function`: the project's own function that it was made of.
     """
 
     name: str
-    make: Callable[[Params, SemanticsName], BoundMetric]
-    doc: str
     params: tuple[Param, ...] = ()
-    examples: tuple[Example, ...] = ()
+    doc: str = ""
     function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSpec(Spec):
+    """One row of the metric table. `make` gets checked parameters with defaults filled in, and the semantics' name."""
+
+    make: Callable[[Params, SemanticsName], BoundMetric]
+    examples: tuple[Example, ...] = ()
 
     def bind(self, given: Mapping[str, Json], semantics: SemanticsName) -> BoundMetric:
         """Make the metric with checked parameters."""
@@ -108,18 +114,14 @@ class MetricSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransformSpec:
+class TransformSpec(Spec):
     """One row of the transform table. The made function raises ValueError, saying why, where it does not apply.
 
-    `examples`: (value, transformed value, parameters), all run by the tests. `function`: as in `MetricSpec`.
+    `examples`: (value, transformed value, parameters), all run by the tests.
     """
 
-    name: str
     make: Callable[[Params], Callable[[Json], Json]]
-    doc: str
-    params: tuple[Param, ...] = ()
     examples: tuple[tuple[Json, Json, Mapping[str, Json]], ...] = ()
-    function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
 
 def check_params(given: Mapping[str, Json], known: Sequence[Param], owner: str) -> list[str]:

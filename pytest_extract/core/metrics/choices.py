@@ -61,11 +61,7 @@ def _bag_metric(*, repeats: bool) -> Callable[[Params, SemanticsName], BoundMetr
             keys = [*map(key, items)]
             return Counter(keys if repeats else set(keys))
 
-        def explain(gold: Json, extracted: Json) -> str:
-            one, other = read(gold), read(extracted)
-            return f"{(one - other).total()} of {one.total()} items missing, {(other - one).total()} added"
-
-        return bag_metric(read, measure, explain, float(params["threshold"]))
+        return bag_metric(read, measure, float(params["threshold"]))
 
     return make
 

@@ -120,7 +120,6 @@ MEASURES: Final[Mapping[str, Callable[[Any, Any, Any], Any]]] = {
 def bag_metric(
     read: Callable[[Json], Counter[Any]],
     measure: Callable[[Any, Any, Any], Any],
-    explain: Explain,
     threshold: float,
 ) -> BoundMetric:
     """Make a metric of two bags by how many elements they have in common, and each alone; 1.0 where both are empty."""
@@ -129,6 +128,10 @@ def bag_metric(
         one, other = read(gold), read(extracted)
         common = (one & other).total()
         return float(measure(common, one.total(), other.total()) if common else one == other)
+
+    def explain(gold: Json, extracted: Json) -> str:
+        one, other = read(gold), read(extracted)
+        return f"{(one - other).total()} of {one.total()} missing, {(other - one).total()} added"
 
     def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
         import numpy as np

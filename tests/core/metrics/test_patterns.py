@@ -23,16 +23,9 @@ def test_the_metric(params, extracted, score):
     assert bound("regex", params).compare("the gold", extracted) == score
 
 
-@pytest.mark.parametrize(
-    ("extracted", "reason"),
-    [
-        ("x", r"does not match \d+"),
-        (5, "a string expected, got an integer"),
-        ("1" * 6000, "6000 characters are too many for a pattern: at most 5000"),
-    ],
-)
-def test_reasons(extracted, reason):
-    assert bound("regex", {"pattern": r"\d+"}).explain("1", extracted) == reason
+def test_the_reason_says_what_was_expected():
+    reason = "no string of at most 5,000 characters that matches \\d+"
+    assert bound("regex", {"pattern": r"\d+"}).explain("1", "x") == reason
 
 
 @pytest.mark.timeout(60)

@@ -95,14 +95,14 @@ def test_string_fuzzy_is_difflib_under_extract_bench(gold, extracted):
         ("exact", {}, 1, 2, "values differ"),
         ("fuzzy", {}, "kitten", "sitting", "similarity 0.571"),
         ("fuzzy", {}, "7", 7, "a string expected, got an integer"),
-        ("token_f1", {}, "red old house", "red new house", "2 of 3 tokens found, 1 lost, 1 added"),
+        ("token_f1", {}, "red old house", "red new house", "1 of 3 missing, 1 added"),
         ("contains", {}, "a", "b", "the extracted text does not contain the gold text"),
         ("contains", {}, "a", 1, "a string expected, got an integer"),
         ("limited_text", {"max_length": 4}, "a", "abcde", "5 characters, allowed are 1 to 4"),
         ("limited_text", {"max_length": 4}, "a", 5, "a string expected, got an integer"),
         ("oneof", {"values": ["a"]}, "a", "b", '"b" is none of the 1 values'),
         ("oneof_with_gold", {"values": ["a"]}, "x", "b", '"b" is neither the gold value nor one of the 1 others'),
-        ("set", {}, ["a", "b"], ["a", "c", "d"], "1 of 2 items missing, 2 added"),
+        ("set", {}, ["a", "b"], ["a", "c", "d"], "1 of 2 missing, 2 added"),
     ],
 )
 def test_reasons(metric, params, gold, extracted, reason):

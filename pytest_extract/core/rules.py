@@ -27,6 +27,7 @@ from pytest_extract.core.metrics.dates import PartialDate, date_reader
 from pytest_extract.core.metrics.equality import short, text_key
 from pytest_extract.core.metrics.numbers import NOISE
 from pytest_extract.core.results import RuleResult, RuleStatus
+from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.values import (
     MISSING,
     AnyKey,
@@ -40,7 +41,7 @@ from pytest_extract.core.values import (
     short_repr,
     value_at,
 )
-from pytest_extract.errors import closest, nearest
+from pytest_extract.errors import SchemaError, closest, nearest
 
 Severity: TypeAlias = Literal["error", "warning"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("error", "warning")
@@ -60,30 +61,34 @@ _KEYWORD: Final = re.compile(rf"\b(?:{'|'.join(keyword.kwlist)})\b")
 _ESCAPED: Final = re.compile("__word_([A-Za-z]+)__")
 
 
-def entry_problems(entry: Json) -> Iterator[tuple[str | None, str]]:
-    """Yield what is wrong with the form of one rule: the key that holds it, and a sentence."""
+class RuleMistake(ValueError):
+    """What is wrong with one rule, and the key that holds it (None: the rule as a whole)."""
+
+    def __init__(self, message: str, key: str | None = "rule") -> None:
+        super().__init__(message)
+        self.key = key
+
+
+def checked_entry(entry: Json) -> Mapping[str, Json]:
+    """Return one rule of a list as a mapping; RuleMistake where its form is wrong."""
     if isinstance(entry, str):
-        return
+        return {"rule": entry}
     if not isinstance(entry, Mapping):
-        yield None, f"must be a rule such as 'start <= end', or a mapping with `rule`, not {short_repr(entry)}"
-        return
-    for key in entry:
+        wanted = "must be a rule such as 'start <= end', or a mapping with `rule`"
+        raise RuleMistake(f"{wanted}, not {short_repr(entry)}", None)
+    for key, value in entry.items():
         if key not in RULE_KEYS:
-            yield key, f"a rule has no key {key!r}{nearest(key, RULE_KEYS)}"
-    for key in ("rule", "name", "each"):
-        if (key in entry or key == "rule") and not (isinstance(entry.get(key), str) and entry[key].strip()):
-            wanted = "needs `rule`, its text" if key not in entry else f"`{key}` must be a text"
-            yield (key if key in entry else None), wanted
-    for key in ("rel", "abs"):
-        value = entry.get(key, 0)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e300:
-            yield key, f"`{key}` must be a number, 0 or more, not {short_repr(value)}"
-    if entry.get("severity", "error") not in SEVERITIES:
-        yield "severity", f"`severity` must be error or warning, not {short_repr(entry['severity'])}"
-
-
-class RuleSyntaxError(ValueError):
-    """A text that is no rule."""
+            raise RuleMistake(f"a rule has no key {key!r}{nearest(key, RULE_KEYS)}", key)
+        if key in ("rule", "name", "each") and not (isinstance(value, str) and value.strip()):
+            raise RuleMistake(f"`{key}` must be a text", key)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e300
+        if key in ("rel", "abs") and not is_number:
+            raise RuleMistake(f"`{key}` must be a number, 0 or more, not {short_repr(value)}", key)
+        if key == "severity" and value not in SEVERITIES:
+            raise RuleMistake(f"`severity` must be error or warning, not {short_repr(value)}", key)
+    if "rule" not in entry:
+        raise RuleMistake("needs `rule`, its text", None)
+    return entry
 
 
 class RuleText(NamedTuple):
@@ -103,9 +108,9 @@ def as_written(python: str) -> str:
 
 
 def parse_rule(text: str) -> tuple[RuleText, ast.Compare]:
-    """Return the text of a rule and its one comparison; RuleSyntaxError for anything else."""
+    """Return the text of a rule and its one comparison; RuleMistake for anything else."""
     if len(text) > LONGEST_RULE:
-        raise RuleSyntaxError(f"a rule has at most {LONGEST_RULE:,} characters; this one has {len(text):,}")
+        raise RuleMistake(f"a rule has at most {LONGEST_RULE:,} characters; this one has {len(text):,}")
     text = re.sub(r"\s", " ", text.strip())
     source = RuleText(text, _KEYWORD.sub(r"__word_\g<0>__", text).replace("[]", "[:]").replace("$", _ROOT))
     try:
@@ -115,13 +120,13 @@ def parse_rule(text: str) -> tuple[RuleText, ast.Compare]:
     except SyntaxError as error:
         rest = as_written(source.python[max((error.offset or 0) - 1, 0) :])
         where = f"at {short_repr(rest)}" if rest else "at its end"
-        raise RuleSyntaxError(f"{error.msg} {where}; a rule looks like `net + tax == total`") from None
+        raise RuleMistake(f"{error.msg} {where}; a rule looks like `net + tax == total`") from None
     except (ValueError, RecursionError, MemoryError) as error:
-        raise RuleSyntaxError(f"expected a rule, but it cannot be read: {error}") from None
+        raise RuleMistake(f"expected a rule, but it cannot be read: {error}") from None
     if not isinstance(tree, ast.Compare):
-        raise RuleSyntaxError("a rule compares two sides by one of == != <= >= < >")
+        raise RuleMistake("a rule compares two sides by one of == != <= >= < >")
     if len(tree.ops) > 1:
-        raise RuleSyntaxError("a rule has one comparison; write the second as a rule of its own")
+        raise RuleMistake("a rule has one comparison; write the second as a rule of its own")
     return source, tree
 
 
@@ -318,16 +323,15 @@ class Expression:
 
 
 class ExpressionReader:
-    """Reads the expressions of one rule; `problems` says what the schema does not have, or what is no rule there."""
+    """Reads the expressions of one rule; RuleMistake for what the schema does not have, or what is no rule there."""
 
     def __init__(self, source: RuleText, program: Program, each: Steps) -> None:
         self._source = source
         self._program = program
         self._each = each
-        self.problems: list[str] = []
 
     def read(self, node: ast.expr, around: str = "") -> Expression:
-        """Read an expression, an argument of the function `around`; RuleSyntaxError for a part that is not allowed."""
+        """Read an expression, an argument of the function `around`; RuleMistake for a part that is not allowed."""
         text = self._source.part(node)
         match node:
             case ast.BinOp() if type(node.op) in ARITHMETIC:
@@ -344,7 +348,7 @@ class ExpressionReader:
                 return Expression(text, lambda _run, _at: name == "true", is_constant=True)
             case ast.Name() | ast.Attribute() | ast.Subscript() | ast.List():
                 return self._field(text, around)
-        raise RuleSyntaxError(_NOT_ALLOWED.format(text))
+        raise RuleMistake(_NOT_ALLOWED.format(text))
 
     def _arithmetic(self, node: ast.BinOp, text: str, around: str) -> Expression:
         left, right = self.read(node.left, around), self.read(node.right, around)
@@ -361,7 +365,7 @@ class ExpressionReader:
     def _call(self, node: ast.Call, name: str, text: str, around: str) -> Expression:
         if name not in FUNCTIONS:
             hint = closest(name, FUNCTIONS) or f"; known: {', '.join(FUNCTIONS)}"
-            raise RuleSyntaxError(f"no function {name!r}{hint}")
+            raise RuleMistake(f"no function {name!r}{hint}")
         argument, *further = node.args
         is_aggregate = name not in ("abs", "round")
         inner = self.read(argument, name if is_aggregate else around)
@@ -374,7 +378,7 @@ class ExpressionReader:
             and not (name == "count" and len(inner.fields) > 1)
         )
         if not is_right:
-            raise RuleSyntaxError(f"{text}: {name} takes {FUNCTIONS[name]}")
+            raise RuleMistake(f"{text}: {name} takes {FUNCTIONS[name]}")
         if is_aggregate:
             return self._aggregate(inner, name, text)
         if name == "abs":
@@ -421,14 +425,14 @@ class ExpressionReader:
             if each.steps != longest.steps[: len(each.steps)] or each.in_row != longest.in_row:
                 both = f"{path_text(each.steps)} and {path_text(longest.steps)}"
                 remedy = "compare a sum or count of each"
-                self.problems.append(f"the rows of {both} do not belong together; {remedy}")
+                raise RuleMistake(f"the rows of {both} do not belong together; {remedy}")
         return longest.steps
 
     def _field(self, text: str, around: str) -> Expression:
         """Find a field in the schema; a problem where the rule cannot read it."""
         own = parse_field(text)
         if not own:
-            raise RuleSyntaxError(_NOT_ALLOWED.format(text))
+            raise RuleMistake(_NOT_ALLOWED.format(text))
         in_row = bool(self._each) and not text.startswith("$")
         steps = (*self._each, *own) if in_row else own
         nodes, pattern = [*nodes_at(self._program.root, steps)], path_text(steps)
@@ -436,10 +440,10 @@ class ExpressionReader:
         if not nodes and not {pattern, of_rows} & self._program.patterns.keys():
             inside, where = (f"{path_text(self._each)}.", f" in {path_text(self._each)}") if in_row else ("", "")
             known = [name.removeprefix(inside) for name in self._program.patterns if name.startswith(inside)]
-            self.problems.append(f"the schema has no field {path_text(own)!r}{where}{nearest(path_text(own), known)}")
-        elif around != "count" and nodes and all(isinstance(each, Array) for each in nodes):
+            raise RuleMistake(f"the schema has no field {path_text(own)!r}{where}{nearest(path_text(own), known)}")
+        if around != "count" and nodes and all(isinstance(each, Array) for each in nodes):
             names = f"{pattern}[].amount, or count({pattern})"
-            self.problems.append(f"{pattern!r} is an array: name what is in it, such as {names}")
+            raise RuleMistake(f"{pattern!r} is an array: name what is in it, such as {names}")
         read = reader_of(nodes)
 
         def compute(run: Run, indices: Indices) -> Operand:
@@ -486,20 +490,6 @@ def places_of(
 def indices_of(place: Sequence[Step], steps: Steps) -> Indices:
     """Return the indices of the rows through which a place leads."""
     return tuple(key for key, step in zip(place, steps, strict=True) if step is None and isinstance(key, int))
-
-
-class RuleProblem(NamedTuple):
-    """A mistake in a list of rules: the index of the rule, the key that holds it (None: the rule as a whole)."""
-
-    rule: int
-    key: str | None
-    message: str
-
-    @property
-    def steps(self) -> tuple[str | int, ...]:
-        """The place below the list."""
-        own = () if self.rule < 0 else (self.rule,)
-        return own if self.key is None else (*own, self.key)
 
 
 class Row(NamedTuple):
@@ -609,57 +599,47 @@ RuleSet: TypeAlias = tuple[CompiledRule, ...]
 """The rules of a schema, then those of its case."""
 
 
-def compile_rules(given: Json, program: Program, *, of_schema: bool) -> tuple[RuleSet, list[RuleProblem]]:
-    """Compile a list of rules (texts, or mappings with the keys `RULE_KEYS`); return them and all their mistakes."""
-    problems: list[RuleProblem] = []
-    found: list[CompiledRule] = []
+def compile_rules(given: Json, program: Program, *, of_schema: bool) -> tuple[RuleSet, list[SchemaError]]:
+    """Compile a list of rules (texts, or mappings with the keys `RULE_KEYS`); return them, and the others' mistakes."""
     if not isinstance(given, list | tuple):
-        return (), [RuleProblem(-1, None, f"must be a list of rules, not {short_repr(given)}")]
+        message = f"must be a list of rules, not {short_repr(given)}"
+        return (), [SchemaError(message, pointer=f"/{RULES_KEYWORD}")]
+    found: list[CompiledRule] = []
+    errors: list[SchemaError] = []
     names: dict[str, int] = {}
     for index, entry in enumerate(given):
-        said = [RuleProblem(index, key, message) for key, message in entry_problems(entry)]
-        compiled = None if said else _compile(entry, index, program, said, of_schema=of_schema)
-        if compiled is not None and (first := names.setdefault(compiled.name, index)) != index:
-            message = f"has the text or the name of rule {first + 1}: {compiled.name!r}"
-            said.append(RuleProblem(index, None, message))
-        problems += said
-        if compiled is not None and not said:
-            found.append(compiled)
-    return tuple(found), problems
+        try:
+            rule = _compile(checked_entry(entry), program, index, of_schema=of_schema)
+            if (first := names.setdefault(rule.name, index)) != index:
+                raise RuleMistake(f"has the text or the name of rule {first + 1}: {rule.name!r}", None)  # noqa: TRY301
+            found.append(rule)
+        except RuleMistake as mistake:
+            key = mistake.key if isinstance(entry, Mapping) else None
+            pointer = f"/{RULES_KEYWORD}/{index}{'' if key is None else f'/{key}'}"
+            where: dict[str, Any] = {"pointer": pointer} if of_schema else {"rule": index, "rule_key": key}
+            errors.append(SchemaError(str(mistake), **where))
+    return tuple(found), errors
 
 
-def _compile(
-    entry: Json, index: int, program: Program, problems: list[RuleProblem], *, of_schema: bool
-) -> CompiledRule | None:
-    config: Mapping[str, Json] = {"rule": entry} if isinstance(entry, str) else entry
-
-    def report(message: str, key: str) -> None:
-        problem = RuleProblem(index, key if isinstance(entry, Mapping) else None, message)
-        if problem not in problems:  # a field may stand on both sides
-            problems.append(problem)
-
+def _compile(config: Mapping[str, Json], program: Program, index: int, *, of_schema: bool) -> CompiledRule:
     each: Steps = ()
     if "each" in config:
         each = parse_field(config["each"]) or ()
         each = each if each and each[-1] is None else (*each, None)
         if not any(isinstance(node, Array | Skip) for node in nodes_at(program.root, each[:-1])):
             hint = nearest(path_text(each), [name for name in program.patterns if name.endswith("[]")])
-            report(f"`each`: the schema has no array {config['each']!r}{hint}", "each")
+            raise RuleMistake(f"`each`: the schema has no array {config['each']!r}{hint}", "each")
     try:
         source, comparison = parse_rule(config["rule"])
         reader = ExpressionReader(source, program, each)
         sides = reader.read(comparison.left), reader.read(comparison.comparators[0])
         rows = reader.rows([*sides[0].fields, *sides[1].fields, *([RuleField(each, in_row=True)] if each else [])])
-    except RuleSyntaxError as error:
-        report(f"{short_repr(config['rule'], 80)}: {error}", "rule")
-        return None
+    except RuleMistake as mistake:
+        raise RuleMistake(f"{short_repr(config['rule'], 80)}: {mistake}") from None
     except RecursionError:
-        report("the rule is nested too deep", "rule")
-        return None
+        raise RuleMistake("the rule is nested too deep") from None
     if sides[0].is_constant and sides[1].is_constant:
-        report(f"{source.text!r} names no field", "rule")
-    for message in reader.problems:
-        report(f"{source.text!r}: {message}", "rule")
+        raise RuleMistake(f"{source.text!r} names no field")
     return CompiledRule(
         text=source.text,
         sides=sides,
@@ -667,7 +647,7 @@ def _compile(
         rows=rows,
         rel=Decimal(repr(config["rel"])) if "rel" in config else None,
         tolerance=Decimal(repr(config.get("abs", 0))),
-        name=str(config.get("name", "")).strip() or source.text + (f" (each {config['each']})" if each else ""),
+        name=config.get("name", "").strip() or source.text + (f" (each {config['each']})" if each else ""),
         severity=config.get("severity", "error"),
         of_schema=of_schema,
         index=index,

@@ -37,7 +37,7 @@ from pytest_extract.core.results import (
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.score import Score, ScoredSchema
 from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_repr
-from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
+from pytest_extract.errors import ConfigError, SchemaErrors, nearest
 
 if TYPE_CHECKING:
     from pytest_extract.core.complexity import SchemaShape, Shape
@@ -314,12 +314,9 @@ def _compile(given: Mapping[str, Any], extensions: Extensions | None) -> Scorer:
     if own is not None or given["rules"]:
         from pytest_extract.core.rules import compile_rules
 
-        in_schema, problems = compile_rules([] if own is None else own, program, of_schema=True)
-        errors = [
-            SchemaError(each.message, pointer="/".join(("", RULES_KEYWORD, *map(str, each.steps)))) for each in problems
-        ]
-        beside, problems = compile_rules(given["rules"], program, of_schema=False)
-        errors += [SchemaError(each.message, rule=each.rule, rule_key=each.key) for each in problems]
+        in_schema, errors = compile_rules([] if own is None else own, program, of_schema=True)
+        beside, others = compile_rules(given["rules"], program, of_schema=False)
+        errors += others
         if errors:
             raise errors[0] if len(errors) == 1 else SchemaErrors(errors)
         known = {(rule.text, rule.name) for rule in in_schema}

@@ -80,7 +80,7 @@ SINGLE_MISTAKES: Final = (
     SingleMistake("marks", "final offer", "\ufb01nal offer", "marks"),
     SingleMistake("ß written as ss", "Hauptstraße 5", "Hauptstrasse 5", "marks"),
     SingleMistake("another dash", "2019-2024", "2019\u20132024", "marks"),
-    SingleMistake("wrong encoding", "Müller", "MÃ¼ller", "marks"),
+    SingleMistake("wrong encoding", "Müller", "MÃ¼ller", "not_in_document"),
     SingleMistake("entity of HTML", "AT&T", "AT&amp;T", "markup"),
     SingleMistake("bold of Markdown", "ACME GmbH", "**ACME GmbH**", "markup"),
     SingleMistake("hyphen of a line break", "international", "inter-\nnational", "marks"),

@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from functools import partial
@@ -82,13 +82,6 @@ _LONG_BITS: Final = 14_284  # 4,300 digits: more are refused in a text, too
 _LONG_DIGITS: Final = 4_300
 _UTC: Final = "+00:00"
 _TOO_LONG: Final = "a number of more than 4300 digits is too long to read"
-_ADVICE: Final[Mapping[type, str]] = {
-    set: "return a list, in an order that means something",
-    frozenset: "return a list, in an order that means something",
-    bytes: "decode it",
-    bytearray: "decode it",
-    timedelta: "return a number or a text",
-}
 
 
 class NotJson(ValueError):
@@ -244,8 +237,7 @@ def _name(key: object, path: tuple[Step, ...]) -> str:
     text = key.value if isinstance(key, Enum) else key
     if isinstance(text, str):
         return str.__str__(text)
-    hint = " (YAML 1.1 reads on, off, yes and no as booleans: quote them)" if isinstance(text, bool) else ""
-    raise NoJsonType(f"the key {_value_text(key)} is of type {type(key).__name__}; JSON keys are texts{hint}", path)
+    raise NoJsonType(f"the key {short_repr(key)} is of type {type(key).__name__}; JSON keys are texts", path)
 
 
 def _undressed(value: Any, path: tuple[Step, ...]) -> object:
@@ -271,8 +263,9 @@ def _undressed(value: Any, path: tuple[Step, ...]) -> object:
     except Exception as error:  # the object is the user's, its methods too
         raise NoJsonType(f"a value of type {type(value).__name__} does not turn into JSON: {error}", path) from error
     if parts is None:
-        advice = next((f"; {text}" for kind, text in _ADVICE.items() if isinstance(value, kind)), "")
-        raise NoJsonType(f"{_value_text(value)}, of type {type(value).__name__}, is no JSON value{advice}", path)
+        raise NoJsonType(
+            f"a value of type {type(value).__name__} is no JSON value; return a text, number or list", path
+        )
     return parts
 
 
@@ -345,10 +338,3 @@ def _exact(value: Decimal, path: tuple[Step, ...]) -> int | float:
         return int(value)
     message = f"Decimal({str(value)!r:.60}) has more digits than a JSON number keeps; return a text, or round it"
     raise NoJsonType(message, path)
-
-
-def _value_text(value: object) -> str:
-    try:
-        return repr(str(value)[:60])
-    except Exception:  # noqa: BLE001 - the object is the user's, its `__str__` too
-        return "a value"

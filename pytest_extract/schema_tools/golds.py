@@ -15,7 +15,7 @@ from pytest_extract.core.metrics import METRICS, PRESETS
 from pytest_extract.core.metrics.amounts import money_reader
 from pytest_extract.core.metrics.base import Params, check_params, with_defaults
 from pytest_extract.core.metrics.dates import date_reader
-from pytest_extract.core.mistakes.dates import reads_as_date
+from pytest_extract.core.mistakes.values import reads_as_date
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.source import Key, Ref, SchemaSource, escape, map_children
 from pytest_extract.core.schema.tree import Schema, SchemaNode

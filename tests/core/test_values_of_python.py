@@ -100,10 +100,10 @@ SCHEMAS = {
     "mapping": types.MappingProxyType({"type": "object", "properties": types.MappingProxyType({"due": {}})}),
 }
 NO_JSON = [
-    ({True: 1}, "at $, the key 'True' is of type bool; JSON keys are texts"),
-    ({"lines": [{2026: 1}]}, "at lines[0], the key '2026' is of type int; JSON keys are texts"),
-    ({"lines": {"a"}}, "at lines, \"{'a'}\", of type set, is no JSON value"),
-    ({"lines": [object()]}, "of type object, is no JSON value"),
+    ({True: 1}, "at $, the key True is of type bool; JSON keys are texts"),
+    ({"lines": [{2026: 1}]}, "at lines[0], the key 2026 is of type int; JSON keys are texts"),
+    ({"lines": {"a"}}, "at lines, a value of type set is no JSON value"),
+    ({"lines": [object()]}, "of type object is no JSON value"),
 ]
 
 

@@ -70,10 +70,6 @@ def _check_template(value: Json) -> str | None:
     return None
 
 
-def _no_other_shape(_: Json) -> str | None:
-    return "is fixed: a verdict is a score from 0 to 1 with its reason; leave it out"
-
-
 _OPTIONS = ("model", "temperature", "max_tokens")
 _ADDITIONAL = Param(
     name="additional_instructions", check=check.text, doc="what the judge is told about this field, in your words"
@@ -101,7 +97,6 @@ _EXTRACT_BENCH = (
     Param(name="model", check=check.text, doc="model that judges this field in place of --extract-judge-model's"),
     Param(name="temperature", check=check.number(0), doc="temperature that it is asked with; without it, 0"),
     Param(name="max_tokens", check=check.integer(1), doc="longest answer, in tokens; it holds for a whole call"),
-    Param(name="structured_output_schema", check=_no_other_shape, doc="not taken: the shape of a verdict is fixed"),
 )
 _SAME = (
     Example("Acme  GmbH", "ACME GmbH", 1.0),

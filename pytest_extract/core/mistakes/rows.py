@@ -10,8 +10,8 @@ from itertools import combinations
 from typing import Final, TypeAlias
 
 from pytest_extract.core.metrics.equality import fold, same
-from pytest_extract.core.mistakes.numbers import is_power_of_ten, read_amount
 from pytest_extract.core.mistakes.output import ComparedOutput, ContainerPair, Found, Steps, output_kind, value_key
+from pytest_extract.core.mistakes.values import is_power_of_ten, read_amount
 from pytest_extract.core.parse.answers import IN_RESPONSE, is_response
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, canonical_json, path_text
@@ -255,7 +255,7 @@ _TOTAL: Final = re.compile(
     "row 2 is a total of the table",
 )
 def invented_row(output: ComparedOutput) -> Iterator[Found]:
-    """Row that the gold does not have, such as the header or the total of a table."""
+    """Row that the gold does not have, such as the total of a table."""
     for pair, _, extra in _lists(output):
         path, gold, at, extracted = pair
         if len(extracted) > len(gold):
@@ -263,12 +263,8 @@ def invented_row(output: ComparedOutput) -> Iterator[Found]:
         for j in extra:
             row, texts = extracted[j], _texts_in(extracted[j])
             what = "is not in the gold"
-            keys = list(row) if isinstance(row, dict) else []
-            names = {_letters((key,)) for key in keys}
             if isinstance(row, dict) and not any(map(_is_full, row.values())):
                 what = "is empty"
-            elif len(texts) == len(keys) > 1 and sum(_letters((text,)) in names for text in texts) * 2 >= len(texts):
-                what = "is the header of the table"
             elif any(map(_TOTAL.match, texts)):
                 what = "is a total of the table"
             own = [each for each in output.failing_at(path) if each == path]  # of nulls, the list alone is wrong

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from pytest_extract.core.mistakes import dates, numbers, rows, texts
+from pytest_extract.core.mistakes import rows, values
 from pytest_extract.core.mistakes.output import MistakeKind
 
 _KINDS: Final = (
@@ -16,31 +16,31 @@ _KINDS: Final = (
     rows.swapped_fields,
     rows.merged_rows,
     # The same value in another form.
-    numbers.placeholder,
-    numbers.wrong_type,
-    texts.white_space,
-    texts.case,
-    dates.time_or_zone,
-    dates.date_format,
-    dates.day_and_month,
-    dates.date_part,
-    numbers.decimal_separator,
-    texts.markup,
-    texts.marks,
+    values.placeholder,
+    values.wrong_type,
+    values.white_space,
+    values.case,
+    values.time_or_zone,
+    values.date_format,
+    values.day_and_month,
+    values.date_part,
+    values.decimal_separator,
+    values.markup,
+    values.marks,
     # Rows of one side that belong to none of the other.
     rows.duplicated_row,
     rows.missing_row,
     rows.invented_row,
     # Another value: the gold and the document are asked before the characters, which are alike by chance.
     rows.other_value,
-    numbers.sign,
-    numbers.percent_or_fraction,
-    numbers.power_of_ten,
-    numbers.rounded,
-    numbers.wrong_digits,
-    texts.word_order,
-    texts.truncated,
-    texts.affix,
+    values.sign,
+    values.percent_or_fraction,
+    values.power_of_ten,
+    values.rounded,
+    values.wrong_digits,
+    values.word_order,
+    values.truncated,
+    values.affix,
     rows.not_in_document,
     rows.missing,
     rows.invented,

@@ -40,7 +40,7 @@ from pytest_extract.errors import ConfigError
         ("quantity", {"unit": "kgg"}, "must be a known unit such as 'kg' or 'm/s'"),
         ("regex", {"pattern": "("}, "is no regular expression: missing ), unterminated subpattern"),
         ("regex", {"pattern": r"(?#note)a"}, "is no regular expression as in JavaScript (ECMA-262)"),
-        ("string_llm", {"structured_output_schema": {}}, "is fixed: a verdict is a score from 0 to 1 with its reason"),
+        ("string_llm", {"structured_output_schema": {}}, "string_llm has no parameter 'structured_output_schema'"),
         ("string_llm", {"max_tokens": 0}, "must be a whole number of 1 or more"),
         ("string_llm", {"prompt_template": "equal?"}, "must be a text that holds {gold}, {predicted}"),
     ],

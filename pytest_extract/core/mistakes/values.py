@@ -1,0 +1,533 @@
+"""Mistakes that two values tell: in dates and times, in numbers, types and placeholders, and in texts."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+import unicodedata
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from rapidfuzz.distance import Levenshtein
+
+from pytest_extract.core.metrics.amounts import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
+from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
+from pytest_extract.core.metrics.equality import fold, is_number
+from pytest_extract.core.mistakes.output import read_values_kind, values_kind
+from pytest_extract.core.values import MISSING, Json, Missing, json_type, with_article
+
+# --- dates and times
+
+_LONGEST: Final = 80
+"""Longer texts are no date and no number."""
+
+
+def _readings(value: Json) -> list[PartialDate]:
+    """Return the readings of a text as a date: one in ISO 8601 or in words, up to two in numbers."""
+    if not isinstance(value, str) or not 6 <= len(value) <= _LONGEST:
+        return []
+    text = fold(value)
+    found = read_iso(text)
+    if found is not None:
+        return [found] if len(text) > 7 or (found.month is not None and "-" in text) else []
+    short = re.fullmatch(r"(\d\d?)([./-])(\d\d?)\2(\d\d)", text)
+    if short is not None:
+        text = f"{short[1]}.{short[3]}.{full_year(int(short[4]))}"
+    readings = [found for order in ("DMY", "MDY") if (found := read_ordered(text, order)) is not None]
+    return readings[:1] if re.search(r"[^\W\d_]{3}", text) else readings
+
+
+def reads_as_date(value: Json) -> bool:
+    """Whether a value is a text that is a date in some order or in words."""
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return False
+    return bool(re.search(r"\d\D+\d|[^\W\d_]{3}\D*\d", value)) and bool(_readings(value))
+
+
+def _date_pairs(gold: Json, extracted: Json) -> list[tuple[PartialDate, PartialDate]]:
+    """Return the readings of two dates that go together: in the same order where both are written in one way."""
+    one, other = _readings(gold), _readings(extracted)
+    if one and len(one) == len(other) and re.sub(r"\d", "0", gold) == re.sub(r"\d", "0", extracted):
+        return [*zip(one, other, strict=True)]
+    return [(first, second) for first in one for second in other]
+
+
+def are_one_day(gold: Json, extracted: Json) -> bool:
+    """Whether two texts are the same date, in some reading."""
+    return any(one.known == other.known for one, other in _date_pairs(gold, extracted))
+
+
+@values_kind("2024-08-02", "August 2, 2024", "the same day in another format")
+def date_format(gold: Json, extracted: Json) -> str:
+    """Only the format of the date differs."""
+    if not isinstance(gold, str) or not isinstance(extracted, str) or fold(gold) == fold(extracted):
+        return ""
+    return "the same day in another format" if are_one_day(gold, extracted) else ""
+
+
+@values_kind("2024-03-15", "2024-03-15T00:00:00", "the time of day was added")
+def time_or_zone(gold: Json, extracted: Json) -> str:
+    """Time of day or time zone lost, added or changed."""
+    pair = next(iter(_date_pairs(gold, extracted)), None) if gold != extracted else None
+    if pair is None:
+        return ""
+    one, other = pair[0].time, pair[1].time
+    if pair[0].known != pair[1].known and (one is None or other is None or one != other):
+        return ""
+    if one is None or other is None:
+        return f"the time of day was {'lost' if other is None else 'added'}" if one is not other else ""
+    if one.replace(tzinfo=None) == other.replace(tzinfo=None) or one == other:
+        return "another time zone"
+    return "another time of the same day"
+
+
+@values_kind("2024-03-04", "2024-04-03", "day and month were swapped")
+def day_and_month(gold: Json, extracted: Json) -> str:
+    """Day and month of a date swapped."""
+    pairs = _date_pairs(gold, extracted)
+    swapped = any(one.day is not None and one.known == (other.year, other.day, other.month) for one, other in pairs)
+    return "day and month were swapped" if swapped and not are_one_day(gold, extracted) else ""
+
+
+@values_kind("2024-03-15", "2024-03", "only the month was kept")
+def date_part(gold: Json, extracted: Json) -> str:
+    """Only a part of a date, or more than the gold says."""
+    one, other = (_known_parts(side) for side in (gold, extracted))
+    shorter = min(len(one), len(other))
+    if not shorter or len(one) == len(other) or one[:shorter] != other[:shorter]:
+        return ""
+    names = ("", "the year", "the month", "the day")
+    return f"only {names[shorter]} was kept" if len(other) < len(one) else f"more than the gold: {names[len(other)]}"
+
+
+def _known_parts(value: Json) -> tuple[int, ...]:
+    """Return year, month and day of a date, as far as it has them; a year alone is a number or a text."""
+    if type(value) is int and 1000 <= value <= 9999:
+        return (value,)
+    if isinstance(value, str) and re.fullmatch(r"[12]\d{3}", value.strip()):
+        return (int(value),)
+    if isinstance(value, str) and len(value) < _LONGEST and (month := read_iso(fold(value))) is not None:
+        return month.known
+    found = _readings(value)
+    return found[0].known if found else ()
+
+
+# --- numbers, types and placeholders
+
+_ENGLISH: Final = LOCALES["en"]
+_STYLES: Final = tuple(dict.fromkeys(LOCALES.values()))
+"""The styles of all locales, the English one first."""
+_CODE: Final = re.compile(r"\W*[^\W\d_]{1,3}-?\d")
+"""Letters before the digits: the start of a code such as J45.9, if they are no currency."""
+
+
+class Amount(NamedTuple):
+    """A number, alone or in a text: its value with the scale of a word, what stands around it, and that scale."""
+
+    value: Fraction
+    around: str = ""
+    scale: int = 1
+
+    @property
+    def is_percent(self) -> bool:
+        """Whether the number is followed by a sign or word for percent."""
+        return self.around.lower() in {"%", "percent", "per cent", "prozent"}
+
+
+def read_amount(value: Json, style: NumberStyle = _ENGLISH) -> Amount | None:
+    """Read a JSON number, or a text that is one number with a unit, a currency or a scale; None for others."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or not _is_short(value):
+        return None
+    if not isinstance(value, str):
+        number = exactly(float(f"{value:.12g}") if isinstance(value, float) and math.isfinite(value) else value)
+        return None if number is None else Amount(number)
+    if not any(map(str.isdecimal, value)):
+        return None
+    written = read_written(value.strip(), (style,))
+    if written is None or (_CODE.match(value) and currency_of(written.before, "") is None):
+        return None
+    words = f"{written.before} {written.after}".split()
+    scale = 1
+    for word in [word for word in words if len(word) > 1 or not word.isascii()]:
+        factor = scale_of(word, (style,)) or 1
+        if factor > 1 and scale == 1:
+            scale = factor
+            words.remove(word)
+    around = " ".join(words)
+    if sum(map(str.isalpha, around)) > 20 or any(map(str.isdecimal, around)):
+        return None
+    return Amount(written.value * scale, around, scale)
+
+
+def _is_short(value: str | float) -> bool:
+    if isinstance(value, str):
+        return len(value) <= _LONGEST
+    return not isinstance(value, int) or value.bit_length() < 200
+
+
+def _amounts(gold: Json, extracted: Json) -> tuple[Amount, Amount] | None:
+    """Read two numbers with the same unit, or one of them without; None if they are no such numbers, or one is zero."""
+    for style in (_ENGLISH,) if is_number(gold) and is_number(extracted) else _STYLES:
+        one, other = read_amount(gold, style), read_amount(extracted, style)
+        if one is not None and other is not None:
+            units = {one.around, other.around} - {""}
+            return (one, other) if one.value and other.value and len(units) < 2 else None
+    return None
+
+
+_POWERS: Final = frozenset(Fraction(10) ** power for power in range(-12, 13) if power)
+
+
+def is_power_of_ten(gold: Json, extracted: Json) -> bool:
+    """Whether one number is 10, 100, 1,000, ... times the other."""
+    pair = _amounts(gold, extracted)
+    return pair is not None and pair[1].value / pair[0].value in _POWERS
+
+
+@values_kind("00123", 123, "a text of digits became a number, and leading zeros were lost")
+def wrong_type(gold: Json, extracted: Json) -> str:
+    """Right value of another type: a number or a boolean as text, a list of one, a joined list."""
+    if any(each is MISSING or each is None for each in (gold, extracted)):
+        return ""
+    types = {json_type(extracted): extracted, json_type(gold): gold}
+    if len(types) > 1 and not types.keys().isdisjoint({"array", "object", "boolean"}):
+        return "{} instead of {}".format(*map(with_article, types))
+    if is_number(gold) is is_number(extracted):
+        return ""
+    number, text = (gold, extracted) if is_number(gold) else (extracted, gold)
+    one, other = read_amount(number), read_amount(text)
+    if one is None or other is None or one.value != other.value or other.around:
+        return ""
+    if text is extracted:
+        return "a number was written as a text"
+    return f"a text of digits became a number{', and leading zeros were lost' if re.match(r'-?0[0-9]', text) else ''}"
+
+
+@values_kind(1234.5, "1.234,50", "the same number, written otherwise")
+def decimal_separator(gold: Json, extracted: Json) -> str:
+    """Separators of thousands and decimals confused, or the same number written otherwise."""
+    if is_number(gold) and is_number(extracted):
+        pair = _amounts(gold, extracted)
+        if pair is None:
+            return ""
+        small, large = sorted((each.value for each in pair), key=abs)
+        if large != small * 1000 or small.denominator == 1 or large.denominator > 1 or abs(small) < 1:
+            return ""
+        return f"a separator of {'thousands' if large == pair[0].value else 'decimals'} was taken for the other one"
+    sides = [side for side in (gold, extracted) if isinstance(side, str | int | float)]
+    texts = [side for side in sides if isinstance(side, str) and re.search(r"[^\w\s]\d|\d\s\d", side)]
+    if len(sides) < 2 or not texts or any(not _is_short(side) or reads_as_date(side) for side in sides):
+        return ""  # without a separator, every language reads the same number
+    digits = {re.sub(r"\D", "", str(side)).rstrip("0") for side in sides}
+    one, other = (
+        {(each.value, each.around) for style in _STYLES if (each := read_amount(side, style))} for side in sides
+    )
+    return "the same number, written otherwise" if len(digits) == 1 and one & other else ""
+
+
+@read_values_kind(_amounts, 0.12, "12 %", "100 times the gold: a percentage where the gold has a fraction")
+def percent_or_fraction(gold: Amount, extracted: Amount) -> str:
+    """Percentage in place of a fraction, or the reverse."""
+    small, large = sorted((gold.value, extracted.value), key=abs)
+    written = gold.is_percent or extracted.is_percent
+    if large != small * 100 or (not written and not abs(small) <= 1 < abs(large) <= 100):
+        return ""
+    if large == extracted.value:
+        return "100 times the gold: a percentage where the gold has a fraction"
+    return "a hundredth of the gold: a fraction where the gold has a percentage"
+
+
+@read_values_kind(_amounts, -1250, 1250, "the minus was lost")
+def sign(gold: Amount, extracted: Amount) -> str:
+    """Minus lost or added."""
+    if gold.value != -extracted.value:
+        return ""
+    return "the minus was lost" if gold.value < 0 else "a minus was added"
+
+
+@read_values_kind(_amounts, 1234, 123400, "100 times the gold")
+def power_of_ten(gold: Amount, extracted: Amount) -> str:
+    """Only a factor of 10, 100, 1,000 ... differs; a scale word was lost."""
+    ratio = extracted.value / gold.value
+    if ratio not in _POWERS:
+        return ""
+    scaled = ": a word such as million was lost or added" if gold.scale != extracted.scale else ""
+    return (f"{ratio.numerator:,} times the gold" if ratio > 1 else f"1/{ratio.denominator:,} of the gold") + scaled
+
+
+@values_kind(1234.56, 1235, "rounded")
+def rounded(gold: Json, extracted: Json) -> str:
+    """Only digits at the end were rounded or cut, or added."""
+    pair = _amounts(gold, extracted) if is_number(gold) and is_number(extracted) else None
+    if pair is None or max(abs(each.value) for each in pair) > 10**15:
+        return ""
+    one, other = (each.value for each in pair)
+    return _coarsened(one, other) or ("more digits than the gold" if _coarsened(other, one) else "")
+
+
+def _coarsened(fine: Fraction, coarse: Fraction) -> str:
+    """Say how digits at the end of a number were lost, and no more than a twentieth of it; "" if they were not."""
+    apart = abs(fine - coarse)
+    steps = (Fraction(10) ** power for power in range(6, -9, -1))
+    step = next((each for each in steps if (coarse / each).denominator == 1), Fraction(0))
+    is_digit = coarse.denominator == 1 and abs(coarse) < 10 * step  # alike by chance
+    if not 0 < apart <= min(step, abs(fine) / (100 if is_digit else 20)):
+        return ""
+    if apart * 2 <= step:
+        return "rounded"
+    return "cut after some decimals" if abs(fine) > abs(coarse) and step < 1 else ""
+
+
+def _digits(value: Json) -> tuple[str, str]:
+    """Return the digits of a value that is no date, and the rest of it; ("", "") for too few digits, or too many."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or not _is_short(value):
+        return "", ""
+    text = f"{value:.12g}" if isinstance(value, float) else str(value)
+    digits = re.sub(r"\D", "", text)
+    if not 2 <= len(digits) <= 40 or (isinstance(value, float) and "e" in text) or reads_as_date(value):
+        return "", ""
+    return digits, re.sub(r"[\d.,\s]+", "0", text) if isinstance(value, str) else "0"
+
+
+@values_kind(1109, 1190, "the digits 0 and 9 were swapped")
+def wrong_digits(gold: Json, extracted: Json) -> str:
+    """Two digits swapped, one or two lost or added, or one misread."""
+    (one, around), (other, other_around) = _digits(gold), _digits(extracted)
+    if one == other or around != other_around:
+        return ""
+    if one.lstrip("0") == other.lstrip("0"):
+        return f"leading zeros were {'lost' if len(other) < len(one) else 'added'}"
+    differing = [at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    if len(one) == len(other) and len(differing) == 2:
+        first, second = differing
+        near = second == first + 1 or len(one) > 4  # farther apart, it is chance
+        if near and (one[first], one[second]) == (other[second], other[first]):
+            return f"the digits {one[first]} and {one[second]} were swapped"
+    if max(len(each if isinstance(gold, str) else each.strip("0")) for each in (one, other)) < 3:
+        return ""  # round numbers differ in one digit by chance
+    if len(one) == len(other) and len(differing) == 1:
+        return f"one digit differs: {other[differing[0]]} for {one[differing[0]]}"
+    count = len(other) - len(one)
+    if 1 <= abs(count) <= 2 and Levenshtein.distance(one, other) == abs(count):
+        return f"{'a digit was' if abs(count) == 1 else 'two digits were'} {'lost' if count < 0 else 'added'}"
+    return ""
+
+
+_WORDS_FOR_NOTHING: Final = (
+    "- -- --- \u2013 \u2014 . ... \u2026 ? ?? n/a n.a. na n/a. n.a none null nil nan undefined unknown tbd tba empty "
+    "blank missing notfound notavailable notapplicable notspecified notstated notprovided notgiven notmentioned "
+    "nodata novalue unbekannt keineangabe k.a. entfällt s/o keine ohneangabe o.a. n.v. n.v.t. néant sansobjet n.d. n/d "
+    "nc noaplica ninguno nessuno n/v нет нетданных неуказано 該当なし なし 無 不明 記載なし 未定 无 未知 不适用 없음 "
+    "0000-00-00 1970-01-01 1900-01-01 9999-12-31 00/00/0000 string loremipsum"
+)
+_NOTHING: Final = frozenset(_WORDS_FOR_NOTHING.split())
+"""Texts, in lower case and without spaces, that stand for no value."""
+_NOT_GIVEN: Final = re.compile(
+    r"(?:not|none|no|nicht|keine?|non|pas|aucune?|sin|no se) "
+    r"(?:mentioned|specified|provided|available|applicable|found|stated|given|listed|disclosed|reported|shown|present|"
+    r"indicated|known|explicitly (?:stated|mentioned)|angegeben|vorhanden|verfügbar|bekannt|erwähnt|genannt|angaben?|"
+    r"spécifiée?|précisée?|indiquée?|mentionnée?|disponible|renseignée?|especificado|indicado|indicata|disponibile)"
+    r"(?: (?:in|on|by|for|im|dans|en|nel) .{1,40})?"
+)
+
+
+def _is_placeholder(value: Json | Missing) -> bool:
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return False
+    text = fold(value).strip("[]<>()").lower()
+    return not text or re.sub(r"[\s_]", "", text) in _NOTHING or bool(_NOT_GIVEN.fullmatch(text.strip(".")))
+
+
+@values_kind(None, "N/A", "“N/A” stands for no value")
+def placeholder(gold: Json, extracted: Json) -> str:
+    """Text such as "N/A" in place of no value, or of the value."""
+    no_gold = gold is None or gold is MISSING or gold == ""
+    if _is_placeholder(extracted) and (no_gold or not _is_placeholder(gold)):
+        shown = f"“{extracted}”" if extracted.strip() else "an empty text"
+        return f"{shown} stands for {'no value' if no_gold else 'the value'}"
+    if gold and _is_placeholder(gold) and (extracted in (None, MISSING) or _is_placeholder(extracted)):
+        return f"the gold has “{gold}” for no value"
+    return ""
+
+
+# --- texts
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_MOST_TEXT: Final = 100_000
+"""Characters of two texts together from which on they are not compared."""
+_LONGEST_MARKED_UP: Final = 4_000
+"""Characters of two texts together from which on no markup is looked for."""
+_MOST_SHOWN: Final = 40
+"""Characters of an affix that are shown."""
+
+
+def _texts(gold: Json, extracted: Json) -> tuple[str, str] | None:
+    """Return both values if they are texts that differ and are not too long to be compared."""
+    if not isinstance(gold, str) or not isinstance(extracted, str) or gold == extracted:
+        return None
+    return (gold, extracted) if len(gold) + len(extracted) <= _MOST_TEXT else None
+
+
+def _quoted(text: str) -> str:
+    return f"“{text if len(text) <= _MOST_SHOWN else f'{text[: _MOST_SHOWN - 1]}…'}”"
+
+
+_INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+"""Joiners, marks of direction, soft hyphens and the like."""
+
+
+@read_values_kind(_texts, "ACME Tools", "ACMETools", "only white space differs")
+def white_space(gold: str, extracted: str) -> str:
+    """White space lost or added."""
+    one, other = ("".join(text.split()) for text in (gold, extracted))
+    if one == other:
+        return "only white space differs"
+    return "only characters without a width differ" if _INVISIBLE.sub("", one) == _INVISIBLE.sub("", other) else ""
+
+
+@read_values_kind(_texts, "ACME GmbH", "Acme GmbH", "only the case differs")
+def case(gold: str, extracted: str) -> str:
+    """Only upper and lower case differ."""
+    one, other = fold(gold), fold(extracted)
+    return "only the case differs" if one != other and one.lower() == other.lower() else ""
+
+
+_MARKS: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"),
+        **dict.fromkeys('\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4`\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"', "'"),
+        "œ": "oe",
+        "æ": "ae",
+        "ß": "ss",
+        "ł": "l",
+        "ø": "o",
+        "đ": "d",
+        "ħ": "h",
+        "\u0131": "i",
+    }
+)
+_TRANSLITERATED: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
+_OF_NUMBERS: Final = re.compile(r"(?<=\d)[.,'\u2019](?=\d)|(?<!\w)[-(\u2212](?=\s?\d)")
+"""A decimal sign, a separator of thousands, a minus."""
+
+
+def _without_marks(text: str) -> str:
+    """Return a text in lower case without diacritics, ligatures and forms of dashes and quotation marks."""
+    text = unicodedata.normalize("NFKD", text.lower().translate(_MARKS)).replace("''", "'")
+    return "".join(each for each in text if not unicodedata.combining(each))
+
+
+def _is_said(character: str) -> bool:
+    """Whether a character is no punctuation: a letter, a digit or a symbol, such as of a currency."""
+    return character.isalnum() or character in "%#&/@" or unicodedata.category(character).startswith("S")
+
+
+@read_values_kind(_texts, "Müller", "Muller", "only diacritics, ligatures, dashes or quotation marks differ")
+def marks(gold: str, extracted: str) -> str:
+    """Only diacritics, dashes, quotation marks, ligatures or punctuation differ."""
+    one, other = fold(gold), fold(extracted)
+    if one == other:
+        return "the same characters are composed in another way"
+    if (
+        _without_marks(one) == _without_marks(other)
+        or one.lower().translate(_TRANSLITERATED) == other.lower()
+        or (other.lower().translate(_TRANSLITERATED) == one.lower())
+    ):
+        return "only diacritics, ligatures, dashes or quotation marks differ"
+    said, other_said = ("".join(filter(_is_said, text)).lower() for text in (one, other))
+    if said and said == other_said and _OF_NUMBERS.findall(one) == _OF_NUMBERS.findall(other):
+        return "only punctuation differs"
+    return ""
+
+
+_LONGEST_UNIT: Final = 3
+_TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+_MARKDOWN: Final = re.compile(
+    r"(?:\*\*|__|~~|`|^#{1,6}\s|^>\s|^[-*]\s|(?<!\d)\*|\*(?!\d)|\[(?=[^\]]*\]\()|\]\([^)]{0,500}\)|\\(?=[^\w\s]))",
+    re.MULTILINE,
+)
+_LATEX: Final = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|emph)\{([^{}]*)\}|\$([^$]*)\$")
+
+
+@read_values_kind(_texts, "ACME", "**ACME**", "markup was left in")
+def markup(gold: str, extracted: str) -> str:
+    """Markup of HTML, Markdown or LaTeX, or an entity, left in or lost."""
+    if len(gold) + len(extracted) > _LONGEST_MARKED_UP:
+        return ""
+    numbers = [read_amount(side) for side in (gold, extracted)]  # their signs and currencies are no markup
+    if all(each is not None and len(each.around) <= _LONGEST_UNIT for each in numbers):
+        return ""
+    one, other = fold(gold), fold(extracted)
+    for right, wrong, says in ((one, other, "left in"), (other, one, "lost")):
+        without_tags = [_TAG.sub("", wrong), _TAG.sub(" ", wrong)]  # in a word; between lines or cells
+        without = {fold(_MARKDOWN.sub("", html.unescape(html.unescape(text)))) for text in without_tags}
+        if len(wrong) > len(right) and right in without | {fold(_LATEX.sub(r"\1\2", wrong))}:
+            return f"markup was {says}"
+    return ""
+
+
+_WITHOUT_SPACES: Final = re.compile("[\u0e00-\u0eff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+"""Letters of scripts that put no spaces between words."""
+
+
+def _within_word(left: str, right: str) -> bool:
+    """Whether a word or a number goes on from one character to the next."""
+    if _WITHOUT_SPACES.match(left) or _WITHOUT_SPACES.match(right):
+        return False
+    return (left.isalpha() and right.isalpha()) or (left.isdecimal() and right.isdecimal())
+
+
+@read_values_kind(
+    _texts, "Delivery to the main entrance only", "Delivery to the main ent", "cut after 24 of 34 characters"
+)
+def truncated(gold: str, extracted: str) -> str:
+    """End of a text cut off."""
+    whole, part = fold(gold), fold(extracted)
+    cut = part.rstrip(".… ") if part.endswith(("…", "...")) else part
+    if len(cut) < 3 or len(cut) >= len(whole) or not whole.startswith(cut):
+        return ""
+    lost = whole[len(cut) :]
+    words = len(lost) if _WITHOUT_SPACES.match(lost) else len(lost.split())
+    at_words_end = cut is part and not _within_word(cut[-1], lost[0])
+    if at_words_end and (words < 5 or len(cut) < len(lost) / 4):
+        return ""  # a part at the end, which `affix` names
+    return f"cut after {len(cut):,} of {len(whole):,} characters"
+
+
+@values_kind("4711", "Invoice No.: 4711", "“Invoice No.:” before the value was kept")
+def affix(gold: Json, extracted: Json) -> str:
+    """Label, title, unit, suffix or words between others kept or lost, or a unit replaced."""
+    one, other = read_amount(gold), read_amount(extracted)
+    units = (one.around, other.around) if one and other and one.value == other.value else ("", "")
+    if not isinstance(gold, str) or not isinstance(extracted, str):
+        unit, what = units[0] or units[1], "kept" if isinstance(extracted, str) else "lost"
+        return f"{_quoted(unit)} beside the number was {what}" if unit else ""
+    short, long = sorted((fold(gold), fold(extracted)), key=len)
+    if (len(short) < 2 and not short.isdecimal()) or len(gold) + len(extracted) > _MOST_TEXT:
+        return ""
+    what = "kept" if short == fold(gold) else "lost"
+    at = long.find(short)
+    while at >= 0 and len(short) < len(long):
+        before, after = long[:at], long[at + len(short) :]
+        if not (before and _within_word(before[-1], short[0])) and not (after and _within_word(short[-1], after[0])):
+            if before and after:
+                return f"the text around the value was {what}"
+            return f"{_quoted(fold(before or after))} {'before' if before else 'after'} the value was {what}"
+        at = long.find(short, at + 1)
+    words, more = short.split(), long.split()
+    count = len(more) - len(words)
+    if 0 < count <= len(words) and len(words) > 1:
+        at = next((index for index, (a, b) in enumerate(zip(words, more, strict=False)) if a != b), 0)
+        if at and words[at:] == more[at + count :]:
+            return f"{_quoted(' '.join(more[at : at + count]))} inside the value was {what}"
+    return "the same number with another unit or currency" if units[0].lower() != units[1].lower() else ""
+
+
+@read_values_kind(_texts, "John Doe", "Doe, John", "the order of first and last name")
+def word_order(gold: str, extracted: str) -> str:
+    """Words in another order, such as last and first name."""
+    one, other = (_WORD.findall(fold(text).lower()) for text in (gold, extracted))
+    if not 1 < len(one) <= 200 or one == other or sorted(one) != sorted(other) or all(map(str.isdigit, one)):
+        return ""
+    return "the order of first and last name" if len(one) == 2 else "the same words in another order"

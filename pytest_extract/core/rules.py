@@ -21,11 +21,10 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Program, Skip, nodes_at
 from pytest_extract.core.metrics import METRICS
-from pytest_extract.core.metrics.amounts import Money, exactly, money_reader, number_reader
 from pytest_extract.core.metrics.base import with_defaults
 from pytest_extract.core.metrics.dates import PartialDate, date_reader
 from pytest_extract.core.metrics.equality import short, text_key
-from pytest_extract.core.metrics.numbers import NOISE
+from pytest_extract.core.metrics.numbers import NOISE, Money, exactly, money_reader, number_reader
 from pytest_extract.core.results import RuleResult, RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
 from pytest_extract.core.values import (

@@ -20,9 +20,9 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, islice
 from typing import Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.metrics.amounts import currency_of
 from pytest_extract.core.metrics.dates import MONTHS, full_year, make_date
 from pytest_extract.core.metrics.equality import is_number
+from pytest_extract.core.metrics.numbers import currency_of
 from pytest_extract.core.metrics.quantity import read_unit
 from pytest_extract.core.values import FieldPath, Json, Step, iter_leaves, short_repr
 from pytest_extract.documents import Box, Document, DocumentError

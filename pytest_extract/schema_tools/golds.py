@@ -12,9 +12,9 @@ from typing import Final, Literal, TypeAlias
 from pytest_extract.core import arguments
 from pytest_extract.core.arguments import json_argument, mapping, one_of, schema_argument
 from pytest_extract.core.metrics import METRICS, PRESETS
-from pytest_extract.core.metrics.amounts import money_reader
 from pytest_extract.core.metrics.base import Params, check_params, with_defaults
 from pytest_extract.core.metrics.dates import date_reader
+from pytest_extract.core.metrics.numbers import money_reader
 from pytest_extract.core.mistakes.values import reads_as_date
 from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.source import Key, Ref, SchemaSource, escape, map_children

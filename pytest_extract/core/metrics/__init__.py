@@ -7,12 +7,12 @@ from types import MappingProxyType
 from typing import Final
 
 from pytest_extract.core.arguments import json_argument
-from pytest_extract.core.metrics import amounts, choices, contacts, dates, exact, judged, numbers, quantity, texts
+from pytest_extract.core.metrics import contacts, dates, exact, judged, numbers, quantity, texts
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsName, checked_params
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 
-_FAMILIES: Final = (exact, numbers, texts, dates, amounts, quantity, contacts, choices, judged)
+_FAMILIES: Final = (exact, numbers, texts, dates, quantity, contacts, judged)
 
 METRICS: Final[Mapping[str, MetricSpec]] = MappingProxyType(
     {spec.name: spec for family in _FAMILIES for spec in family.SPECS}

@@ -17,9 +17,12 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics import params as check
-from pytest_extract.core.metrics.amounts import (
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
+from pytest_extract.core.metrics.exact import explain_read, reading_metric
+from pytest_extract.core.metrics.numbers import (
     LOCALE,
     LONGEST,
+    NOISE,
     RAISED,
     NumberStyle,
     decimal_text,
@@ -28,9 +31,6 @@ from pytest_extract.core.metrics.amounts import (
     styles_of,
     within,
 )
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
-from pytest_extract.core.metrics.exact import explain_read, reading_metric
-from pytest_extract.core.metrics.numbers import NOISE
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest
 from pytest_extract.lazy import lazy_pattern

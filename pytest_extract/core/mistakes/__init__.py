@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -37,41 +37,26 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
     named: dict[FieldPath, NamedMistake] = {}
     found: list[NamedMistake] = []
 
-    value_kinds = [kind for kind in MISTAKE_KINDS.values() if kind.compare is not None]
-
-    def found_by(kind: MistakeKind) -> Iterator[tuple[MistakeKind, Iterable[FieldPath], str]]:
-        if kind.name == "duplicated_row":  # the first that takes rows for missing or invented
-            yield from _compared(value_kinds, output, named, several=True)
-        if kind.find is None:
-            yield from _compared((kind,), output, named, several=False)
-        else:
-            yield from ((kind, *each) for each in kind.find(output))
+    def found_by(kind: MistakeKind) -> Iterator[tuple[Iterable[FieldPath], str]]:
+        if kind.find is not None:
+            yield from kind.find(output)
+        elif kind.compare is not None:
+            for path, gold, extracted in output.differences:
+                text = "" if path in named else kind.compare(gold, extracted)
+                if text:
+                    yield (path,), text
 
     failing = len({result.path for result in output.failing})
     for kind in MISTAKE_KINDS.values():
         if len(named) == failing:
             break
         with suppress(RecursionError):  # documents nested a thousand levels deep have no names for their mistakes
-            for each, paths, text in found_by(kind):
+            for paths, text in found_by(kind):
                 new = tuple(dict.fromkeys(path for path in paths if path not in named))
                 if new:
-                    found.append(NamedMistake(each.name, new, text))
+                    found.append(NamedMistake(kind.name, new, text))
                     named.update(dict.fromkeys(new, found[-1]))
     return tuple(found)
-
-
-def _compared(
-    kinds: Sequence[MistakeKind], output: ComparedOutput, named: Container[FieldPath], *, several: bool
-) -> Iterator[tuple[MistakeKind, Sequence[FieldPath], str]]:
-    """Compare the values of single results, or (`several`) of pairs of rows, each of which is several results."""
-    for paths, gold, extracted in output.differences:
-        if (len(paths) > 1) is not several or any(path in named for path in paths):
-            continue
-        for kind in kinds:
-            text = kind.compare(gold, extracted) if kind.compare is not None else ""
-            if text:
-                yield kind, paths, text
-                break
 
 
 def mistakes_by_path(mistakes: Iterable[NamedMistake]) -> dict[FieldPath, NamedMistake]:

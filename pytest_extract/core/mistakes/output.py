@@ -29,14 +29,12 @@ class ContainerPair(NamedTuple):
 
 MOST_NAMED: Final = 1_000
 """Failing results of one output whose mistakes are named."""
-MOST_PAIRS: Final = 2_500
-"""Pairs of rows without a partner that are compared in one list."""
 
 
 class ValuePair(NamedTuple):
-    """A gold and an extracted value, and the paths of the results that are wrong if they differ."""
+    """A gold and an extracted value, and the path of the result that is wrong if they differ."""
 
-    paths: tuple[FieldPath, ...]
+    path: FieldPath
     gold: Json | Missing
     extracted: Json | Missing
 
@@ -129,36 +127,15 @@ class ComparedOutput:
         return missing, [j for j in range(len(pair.extracted)) if j not in taken]
 
     @cached_property
-    def unpaired_rows(self) -> Sequence[ContainerPair]:
-        """Every gold row of a list that nothing has paired, with each extracted one of these, the nearest first."""
-        found: list[ContainerPair] = []
-        for pair in self.containers:
-            missing, extra = self.loose_rows(pair) if isinstance(pair.gold, list) else ([], [])
-            if len(missing) * len(extra) <= MOST_PAIRS:
-                found += (
-                    ContainerPair((*pair.path, i), pair.gold[i], (*pair.at, j), pair.extracted[j])
-                    for i in missing
-                    for j in sorted(extra, key=lambda each: abs(each - i))
-                )
-        return found
-
-    @cached_property
     def differences(self) -> Sequence[ValuePair]:
-        """Pairs of values to compare: of rows that nothing has paired but that are alike, and of failing results.
-
-        Of two containers or two rows it is the only value in which they differ.
-        """
+        """The values of failing results; of two containers, the only two in which they differ."""
         found: list[ValuePair] = []
-        for path, gold, at, extracted in self.unpaired_rows:
-            pair = only_difference(gold, extracted)
-            if pair is not None:
-                found.append(ValuePair(tuple(self.failing_around(path, at)), *pair))
         for result in self.failing:
             pair = only_difference(result.gold, result.extracted)
             if pair is None and (isinstance(result.gold, CONTAINERS) or isinstance(result.extracted, CONTAINERS)):
                 pair = result.gold, result.extracted
             if pair is not None:
-                found.append(ValuePair((result.path,), *pair))
+                found.append(ValuePair(result.path, *pair))
         return found
 
     def failing_at(self, path: Steps) -> list[FieldPath]:

@@ -41,10 +41,10 @@ def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
         if kind.find is not None:
             yield from kind.find(output)
         elif kind.compare is not None:
-            for path, gold, extracted in output.differences:
-                text = "" if path in named else kind.compare(gold, extracted)
+            for result in output.failing:
+                text = "" if result.path in named else kind.compare(result.gold, result.extracted)
                 if text:
-                    yield (path,), text
+                    yield (result.path,), text
 
     failing = len({result.path for result in output.failing})
     for kind in MISTAKE_KINDS.values():

@@ -9,9 +9,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.results import WRONG, ArrayResult, FieldResult, ScoreRecord
-from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Missing, Step, iter_leaves
+from pytest_extract.core.values import CONTAINERS, FieldPath, Json, Missing, Step, iter_leaves
 
 FindsValue: TypeAlias = Callable[[Json], bool | None]
 """Whether a value stands in the document; None where that cannot be said (an image, a boolean)."""
@@ -29,14 +28,6 @@ class ContainerPair(NamedTuple):
 
 MOST_NAMED: Final = 1_000
 """Failing results of one output whose mistakes are named."""
-
-
-class ValuePair(NamedTuple):
-    """A gold and an extracted value, and the path of the result that is wrong if they differ."""
-
-    path: FieldPath
-    gold: Json | Missing
-    extracted: Json | Missing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,18 +117,6 @@ class ComparedOutput:
         missing = [i for i in range(len(pair.gold)) if i not in paired]
         return missing, [j for j in range(len(pair.extracted)) if j not in taken]
 
-    @cached_property
-    def differences(self) -> Sequence[ValuePair]:
-        """The values of failing results; of two containers, the only two in which they differ."""
-        found: list[ValuePair] = []
-        for result in self.failing:
-            pair = only_difference(result.gold, result.extracted)
-            if pair is None and (isinstance(result.gold, CONTAINERS) or isinstance(result.extracted, CONTAINERS)):
-                pair = result.gold, result.extracted
-            if pair is not None:
-                found.append(ValuePair(result.path, *pair))
-        return found
-
     def failing_at(self, path: Steps) -> list[FieldPath]:
         """Return the paths of the failing results at a path or inside it."""
         return [*self._failing_below.get(path, ())]
@@ -158,23 +137,6 @@ def _by_place(results: Iterable[tuple[Steps, FieldPath]]) -> Mapping[Steps, Sequ
         for size in range(len(place) + 1):
             places[place[:size]].append(path)
     return places
-
-
-def only_difference(gold: Json | Missing, extracted: Json | Missing) -> tuple[Json | Missing, Json | Missing] | None:
-    """Return the only two values in which two documents of one shape differ; None if there are more, or none."""
-    found: list[tuple[Json | Missing, Json | Missing]] = []
-    stack = [(gold, extracted)]
-    while stack and len(found) < 2:
-        one, other = stack.pop()
-        if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
-            stack.extend((value, other[key]) for key, value in one.items())
-        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-            stack.extend(zip(one, other, strict=True))
-        elif one is not other and (one is MISSING or other is MISSING or not same(one, other)):
-            found.append((one, other))
-    if len(found) != 1 or any(isinstance(side, dict) for side in found[0]):
-        return None
-    return found[0]
 
 
 def value_key(value: Json | Missing) -> str:

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Final, TypeAlias
 
 from pytest_extract.core.metrics.equality import fold, same
@@ -33,14 +33,13 @@ def _is_absent(value: Json) -> bool:
     return value is MISSING or value is None
 
 
-def _grouped(found: Iterable[tuple[Steps, str, Sequence[FieldPath]]], *, counted: str = "") -> Iterator[Found]:
-    """Put together what went wrong at one place in several rows; `counted` says how many these are."""
+def _grouped(found: Iterable[tuple[Steps, str, Sequence[FieldPath]]]) -> Iterator[Found]:
+    """Put together what went wrong at one place in several rows."""
     groups: dict[tuple[Steps, str], list[Sequence[FieldPath]]] = defaultdict(list)
     for place, text, paths in found:
         groups[tuple(step if isinstance(step, str) else "[]" for step in place), text].append(paths)
     for (_, text), each in groups.items():
-        rows = counted.format(len(each)) if len(each) > 1 else ""
-        yield (path for paths in each for path in paths), f"{text}{rows}"
+        yield chain.from_iterable(each), f"{text} in {len(each):,} rows" if len(each) > 1 else text
 
 
 # --- keys
@@ -181,25 +180,15 @@ def swapped_fields(output: ComparedOutput) -> Iterator[Found]:
 
     def swapped() -> Iterator[tuple[Steps, str, Sequence[FieldPath]]]:
         for path, gold, _, extracted in output.containers:
-            for one, other in combinations(_differing_keys(gold, extracted)[:50], 2):
-                if _is_swapped(gold, extracted, one, other):
+            keys = [*gold] if isinstance(gold, dict) else []
+            differing = [key for key in keys if key in extracted and not same(gold[key], extracted[key])]
+            for one, other in combinations(differing[:50], 2):
+                crosswise = same(gold[one], extracted[other]) and same(gold[other], extracted[one])
+                if crosswise and not isinstance(gold[one], bool):
                     paths = [*output.failing_at((*path, one)), *output.failing_at((*path, other))]
                     yield path, f"`{one}` and `{other}` were swapped", paths
 
-    yield from _grouped(swapped(), counted=" in {:,} rows")
-
-
-def _differing_keys(gold: Json, extracted: Json) -> list[str]:
-    """Return the keys of two objects with values that differ; none for others."""
-    if not isinstance(gold, dict) or not isinstance(extracted, dict):
-        return []
-    return [key for key in gold if key in extracted and not same(gold[key], extracted[key])]
-
-
-def _is_swapped(gold: dict[str, Json], extracted: dict[str, Json], one: str, other: str) -> bool:
-    is_full = _is_full(gold[one]) or _is_full(gold[other])
-    crosswise = same(gold[one], extracted[other]) and same(gold[other], extracted[one])
-    return is_full and crosswise and not isinstance(gold[one], bool)
+    yield from _grouped(swapped())
 
 
 # --- rows

@@ -77,6 +77,8 @@ def time_or_zone(gold: Json, extracted: Json) -> str:
         return ""
     if one is None or other is None:
         return f"the time of day was {'lost' if other is None else 'added'}" if one is not other else ""
+    if one.isoformat() == other.isoformat():
+        return ""
     if one.replace(tzinfo=None) == other.replace(tzinfo=None) or one == other:
         return "another time zone"
     return "another time of the same day"
@@ -103,14 +105,11 @@ def date_part(gold: Json, extracted: Json) -> str:
 
 def _known_parts(value: Json) -> tuple[int, ...]:
     """Return year, month and day of a date, as far as it has them; a year alone is a number or a text."""
-    if type(value) is int and 1000 <= value <= 9999:
-        return (value,)
-    if isinstance(value, str) and re.fullmatch(r"[12]\d{3}", value.strip()):
-        return (int(value),)
-    if isinstance(value, str) and len(value) < _LONGEST and (month := read_iso(fold(value))) is not None:
-        return month.known
-    found = _readings(value)
-    return found[0].known if found else ()
+    if isinstance(value, bool) or not isinstance(value, str | int) or not _is_short(value):
+        return ()
+    text = fold(str(value))
+    found = read_iso(text) or next(iter(_readings(text)), None)
+    return () if found is None else found.known
 
 
 # --- numbers, types and placeholders
@@ -380,10 +379,8 @@ _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\u
 @read_values_kind(_texts, "ACME Tools", "ACMETools", "only white space differs")
 def white_space(gold: str, extracted: str) -> str:
     """White space lost or added."""
-    one, other = ("".join(text.split()) for text in (gold, extracted))
-    if one == other:
-        return "only white space differs"
-    return "only characters without a width differ" if _INVISIBLE.sub("", one) == _INVISIBLE.sub("", other) else ""
+    one, other = ("".join(_INVISIBLE.sub("", text).split()) for text in (gold, extracted))
+    return "only white space differs" if one == other else ""
 
 
 @read_values_kind(_texts, "ACME GmbH", "Acme GmbH", "only the case differs")

@@ -197,7 +197,7 @@ ROWS = [{"sku": "a", "price": 10}, {"sku": "b", "price": 20}]
         pytest.param(
             {"vendor": "ACME", "items": ROWS},
             {"vendor": "ACME", "items": [json.dumps(row) for row in ROWS]},
-            "all of it stands as JSON in a text",
+            "all of it stands as JSON in a text in 2 rows",
             id="rows",
         ),
         pytest.param(

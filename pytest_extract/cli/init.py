@@ -228,7 +228,7 @@ def _yaml(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-PLUGIN = "pytest_extract.plugin.project"
+PLUGIN = "pytest_extract.plugin.named_extractors"
 
 
 def draft_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""A pytest plugin of its own (`-p pytest_extract.plugin.project`): models are functions, named by import path.
+"""A pytest plugin of its own (`-p pytest_extract.plugin.named_extractors`): models are functions, named by import path.
 
 `pytest-extract draft --extractor MODULE:FUNCTION` runs with it. It comes before every `extractor` fixture of a project.
 """

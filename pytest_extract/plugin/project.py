@@ -26,7 +26,7 @@ MODEL = "extract_model"
 PROMPT = "extract_prompt"
 MODE = "extract_mode"
 _OF_VARIANT = (MODEL, PROMPT, MODE)
-_NAMED = "pytest_extract.plugin.project"
+_NAMED = "pytest_extract.plugin.named_extractors"
 """The plugin whose extractor comes before those of all conftests."""
 
 

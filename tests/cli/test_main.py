@@ -136,7 +136,6 @@ def test_score_loads_no_cases_and_no_reports(tmp_path):
         "core.aggregate",
         "evidence",
         "golds",
-        "redact",
         "regression",
         "report.diff",
         "schema_tools.golds",

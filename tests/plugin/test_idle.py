@@ -61,15 +61,15 @@ def test_a_run_of_a_case_loads_no_model_and_no_array_library(tmp_path: Path) -> 
 
 MAY_LOAD = """
 cases cases.cache cases.keys cases.load cases.model cases.patterns cases.review_file cases.sources
-documents documents.base documents.text_store
+documents documents.base documents.pdf
 collector errors
 extraction extraction.call extraction.provider_errors
 files lazy
-plugin plugin.collect plugin.extensions plugin.extraction plugin.finish plugin.fixtures plugin.hookspecs plugin.items
-plugin.judging plugin.limits plugin.options plugin.prefetch plugin.run_results plugin.session plugin.terminal plugin.transport
+plugin plugin.collect plugin.extraction plugin.finish plugin.hookspecs plugin.items plugin.options plugin.project
+plugin.run_results plugin.session plugin.terminal
 redact redact.formats
 changed changed.inputs
-report report.confidence report.findings report.formats report.lines report.summary report.totals report.values
+report report.findings report.formats report.lines report.summary report.values
 results run_case
 schema_tools
 """
@@ -81,6 +81,7 @@ NEVER_OF_CORE = (
     "feedback",
     "mistakes.table",
     "mistakes.rows",
+    "mistakes.values",
     "output_shape",
 )
 """Parts of `core` that a passing case does not need."""

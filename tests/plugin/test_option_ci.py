@@ -49,12 +49,13 @@ def test_ci_can_be_off(pytester: pytest.Pytester) -> None:
 
 @pytest.mark.usefixtures("actions")
 def test_each_mistake_of_a_file_has_an_annotation(pytester: pytest.Pytester) -> None:
-    (pytester.path / "odd.extract.yaml").write_text("schma: {}\n", encoding="utf-8")
+    (pytester.path / "odd.extract.yaml").write_text("schma: {}\ngoold: {}\n", encoding="utf-8")
     result = pytester.runpytest("-k", "odd")
-    commands = [line for line in result.outlines if line.startswith("::error file=odd.extract.yaml,line=1,")]
-    needs, unknown = commands
-    assert "the case needs `gold`" in needs
-    assert "unknown key 'schma'" in unknown
+    schema, gold = (line for line in result.outlines if line.startswith("::error file=odd.extract.yaml,"))
+    assert "line=1," in schema
+    assert "unknown key 'schma'" in schema
+    assert "line=2," in gold
+    assert "unknown key 'goold'" in gold
 
 
 @pytest.mark.usefixtures("actions")

@@ -74,7 +74,7 @@ def test_a_gold_that_no_output_can_make_is_named(folder: Path, capfd: pytest.Cap
     )
     told = capfd.readouterr().out
     assert (
-        "0 of 1 gold drafted\n  cases/golds/a.json: not drafted:\n    a[some_extractors:one]: the output fails the schema gate"
+        "0 of 1 gold drafted\n  cases/docs.extract.yaml::a[some_extractors:one]: not drafted: the output fails the schema gate"
         in told
     )
     assert "fix the schema or the extractor and draft again" in told

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import statistics
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -471,10 +470,10 @@ def _fail_reason(row: Row) -> str:
 def _judged(scores: Sequence[float]) -> JudgedScores | None:
     if not scores:
         return None
+    from statistics import median  # few runs show the report of a document
+
     buckets = Counter(_BUCKETS[min(4, int(score * 5))] for score in scores)
-    return JudgedScores(
-        count=len(scores), mean=sum(scores) / len(scores), median=statistics.median(scores), buckets=dict(buckets)
-    )
+    return JudgedScores(count=len(scores), mean=sum(scores) / len(scores), median=median(scores), buckets=dict(buckets))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import os
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -157,10 +157,13 @@ def failing_items(
     its file from the rootdir of their run: `root`, or another, where the one file whose path ends so is meant.
     """
     names = _names(cases)
+    by_id: dict[str, list[Case]] = defaultdict(list)
+    for case in cases:
+        by_id[case.id].append(case)
     for result in results:
         if result.altered:  # its gold is that of the plain case, changed
             continue
-        found = _cases_of(result, cases, root)
+        found = _cases_of(result, by_id[result.case_id], root)
         if len(found) != 1:
             if result.outcome is not Outcome.PASSED:
                 which = "several cases given may be meant" if found else "no such case among those given"
@@ -199,8 +202,8 @@ def failing_items(
 
 
 def _cases_of(result: CaseResult, cases: Iterable[Case], root: Path) -> list[Case]:
-    """Return the case of a result; none, or several, where it cannot be told."""
-    same = {_file_text(case.path): case for case in cases if case.id == result.case_id}
+    """Return the case of a result among those of its id; none, or several, where it cannot be told."""
+    same = {_file_text(case.path): case for case in cases}
     exact = same.get(_file_text(root / result.file))
     end = "/" + re.sub(r"^(\.\./)+|^/", "", result.file)
     return [exact] if exact is not None else [case for file, case in same.items() if file.endswith(end)]
@@ -434,9 +437,9 @@ def _changed(gold: Json, path: Steps, new: Json | Missing) -> tuple[Json, MovedR
     array = path[:-1]
     rows = value_at(gold, array)
     size = len(rows) if isinstance(rows, list) else 0
-    if row > size and new is not MISSING:
-        return replaced(gold, (*array, size), new), MovedRow(array, row, size)
-    return replaced(gold, path, new), MovedRow(array, row, None) if new is MISSING and row < size else None
+    if new is MISSING:
+        return (replaced(gold, path, new), MovedRow(array, row, None)) if row < size else (gold, None)
+    return replaced(gold, (*array, min(row, size)), new), MovedRow(array, row, size) if row > size else None
 
 
 def new_violation(case: Case, old: Json, new: Json) -> str | None:

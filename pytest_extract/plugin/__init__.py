@@ -280,8 +280,9 @@ class SessionHooks:
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:  # noqa: D102
         if is_case(crashitem):
             from pytest_extract.plugin.run_results import put_crash_on_report
+            from pytest_extract.plugin.session import session_of
 
-            put_crash_on_report(crashitem, report, self.config)
+            put_crash_on_report(crashitem, report, self.config, session_of(self.config).variants)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:  # noqa: D102

@@ -7,7 +7,7 @@ import stat
 import time
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -208,13 +208,17 @@ def open_results(config: pytest.Config) -> None:
             raise pytest.UsageError(f"--extract-report: cannot write {path}: {error.strerror}") from error
 
 
-def put_crash_on_report(nodeid: str, report: pytest.TestReport, config: pytest.Config) -> None:
+def put_crash_on_report(
+    nodeid: str, report: pytest.TestReport, config: pytest.Config, planned: Iterable[Variant]
+) -> None:
     """Add the result of the case in which an xdist worker died to xdist's report.
 
-    Only the node id is known of it, and an id may end in brackets: it names a variant if the run is known to have it.
+    Only the node id is known of it, and an id may end in brackets: it names a variant if the run has it, or has
+    `planned` it.
     """
     file, _, name = nodeid.partition("::")
     variants = [totals.variant for totals in run_results_of(config).totals.variants.values()]
+    variants += planned
     ends = {escape_name(f"[{variant.label}]"): variant for variant in variants if variant.label}
     end = max(filter(name.endswith, ends), key=len, default="")
     worker = getattr(getattr(getattr(report, "node", None), "gateway", None), "id", "?")

@@ -153,7 +153,11 @@ def _join_rows(findings: Sequence[Finding]) -> list[Finding]:
 def _follows(run: Sequence[Finding], finding: Finding) -> bool:
     before, result = run[-1].result, finding.result
     kind = (result.status, result.metric, result.path[:-1])
-    if result.status not in _ONE_SIDED or kind != (before.status, before.metric, before.path[:-1]):
+    if (
+        not (before.path and result.path)
+        or result.status not in _ONE_SIDED
+        or kind != (before.status, before.metric, before.path[:-1])
+    ):
         return False
     one, other = before.path[-1], result.path[-1]
     next_to = isinstance(one, int) and isinstance(other, int) and abs(other - one) == 1

@@ -500,13 +500,12 @@ def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
     lines = _kinds_lines("unusable outputs", totals.unusable, "bad", width)
     for title in (str(Outcome.BROKEN), str(Outcome.NOT_RUN), _CHANGED):
         reasons = totals.reasons[title].most_common()
-        texts = [
-            f"{plural(count, 'case')}: {shorten(reason, _LONGEST_REASON)}" for reason, count in reasons[:_MOST_REASONS]
-        ]
+        texts = [f"{plural(count, 'case')}: {reason}" for reason, count in reasons[:_MOST_REASONS]]
         left = sum(count for _, count in reasons[_MOST_REASONS:])
         texts += [f"{plural(left, 'case')} for other reasons"] if left else []
+        longest = _LONGEST_REASON if len(texts) == 1 else max(width, 80)
         for text in texts:
-            lines += prose(f"{title.replace('_', ' ')}: {text}", "warn", indent=0, width=width)
+            lines += prose(shorten(f"{title.replace('_', ' ')}: {text}", longest), "warn", indent=0, width=width)
     return lines
 
 

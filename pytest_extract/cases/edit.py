@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -362,7 +361,7 @@ def change_keys(case: Case, change: Callable[[dict[str, Json]], Json]) -> bool:
 
     Raises CaseFileError, StoreError.
     """
-    source, lines = _source(case.path, case.line)
+    source, lines = _source(case.path, case.line, is_line=True)
     keys = _found(source, case.steps, case)
     own_id = case.id.removesuffix(f"[{case.altered}]")  # the altered case stands where the one does that it is made of
     if not isinstance(keys, dict):
@@ -385,7 +384,7 @@ def gold_lines_of(path: Path, first_line: int, places: Sequence[Steps]) -> list[
     `first_line` says where the text begins that holds the gold: a case's `gold_line`.
     """
     try:
-        source = _source(path, first_line)[0]
+        source = _source(path, first_line, is_line=first_line > 1)[0]  # in the first line are all its places
     except (CaseFileError, StoreError):  # another program has changed it since
         return [first_line] * len(places)
     found = source.places(TextTarget(place, on_key=True) for place in places)
@@ -398,17 +397,16 @@ def gold_source(case: Case) -> SourceFile:
 
 
 def _gold_text(case: Case) -> tuple[SourceFile, list[str]]:
-    return _source(case.gold_path, case.gold_line)
+    return _source(case.gold_path, case.gold_line, is_line=case.gold_path == case.path)
 
 
-def _source(path: Path, line: int) -> tuple[SourceFile, list[str]]:
+def _source(path: Path, line: int, *, is_line: bool) -> tuple[SourceFile, list[str]]:
     """Return the text that holds a case or gold, and that of its file: cut into lines where it is one of a dataset."""
     text = read_text(path, MOST_BULK_BYTES)
     if language_of(path) == "yaml":
         return parse_source(path, text, "yaml"), [text]
-    if line == 1:
-        with suppress(CaseFileError):  # the first line of a dataset
-            return parse_source(path, text, "json"), [text]
+    if not is_line:
+        return parse_source(path, text, "json"), [text]
     lines = text.split("\n")
     if line > len(lines):
         raise StoreError(f"{path}: line {line} is gone; collect again")

@@ -14,7 +14,7 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.edit import update_gold, with_value
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.sources import parse_source
-from pytest_extract.errors import StoreError
+from pytest_extract.errors import CaseFileError, StoreError
 from tests.cpu_time import cpu_seconds
 from tests.strategies import json_values
 
@@ -320,6 +320,15 @@ def test_a_line_that_is_gone_is_told(tmp_path):
     (tmp_path / "d.jsonl").write_text("", encoding="utf-8")
     with pytest.raises(StoreError, match="line 2 is gone; collect again"):
         update_gold(case, {})
+
+
+def test_a_gold_that_is_no_json_any_more_is_left_as_it_is(tmp_path):
+    (case,) = _cases(tmp_path, a__extract__yaml="text: x\nschema: {}\ngold: g.json\n", g__json='{"a": 1}')
+    broken = '{"a": 1}\n<<<<<<< HEAD\n'
+    (tmp_path / "g.json").write_text(broken, encoding="utf-8")
+    with pytest.raises(CaseFileError, match="g.json:2:1: not JSON"):
+        update_gold(case, {"a": 2})
+    assert (tmp_path / "g.json").read_text(encoding="utf-8") == broken
 
 
 def test_a_value_that_would_not_read_back_is_refused():

@@ -508,16 +508,19 @@ def no_file(key: str, path: Path) -> str:
     with suppress(OSError, ValueError):
         kind = other_kind(os.stat(path).st_mode)  # noqa: PTH116 - pathlib's raises on a name that is too long
         return f"`{key}`: {path} is {kind}, not a file"
-    gone = next(part for part in (*reversed(path.parents), path) if not os.path.lexists(part))
+    gone = next((part for part in reversed(path.parents) if not os.path.isdir(part)), path)  # noqa: PTH112 - as above
     names: list[str] = []
     with suppress(OSError, ValueError):
-        names = os.listdir(gone.parent)  # noqa: PTH208
+        names = [name for name in os.listdir(gone.parent) if name != gone.name]  # noqa: PTH208
     hint = closest(gone.name, names)
     if _composed(repr(gone.name)) in _composed(hint):  # an accent may be a character of its own, and looks the same
         hint = hint.encode("ascii", "backslashreplace").decode()
     if gone != path:
         hint = f": there is no folder {gone}{hint}"
-    return f"`{key}`: no file {path}{hint}" + ("; write folders with `/`" if "\\" in path.name else "")
+    elif os.path.islink(path):  # noqa: PTH114 - as above
+        hint = f": the link leads nowhere{hint}"
+    slashes = "; write folders with `/`" if "\\" in path.name else ""
+    return f"`{key}`: no file {path}{slashes}{hint}"
 
 
 def _composed(text: str) -> str:

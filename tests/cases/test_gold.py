@@ -326,7 +326,7 @@ def test_a_gold_that_is_no_json_any_more_is_left_as_it_is(tmp_path):
     (case,) = _cases(tmp_path, a__extract__yaml="text: x\nschema: {}\ngold: g.json\n", g__json='{"a": 1}')
     broken = '{"a": 1}\n<<<<<<< HEAD\n'
     (tmp_path / "g.json").write_text(broken, encoding="utf-8")
-    with pytest.raises(CaseFileError, match="g.json:2:1: not JSON"):
+    with pytest.raises(CaseFileError, match=r"g\.json:2:1: not JSON"):
         update_gold(case, {"a": 2})
     assert (tmp_path / "g.json").read_text(encoding="utf-8") == broken
 

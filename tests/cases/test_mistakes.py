@@ -440,6 +440,8 @@ def test_json_is_a_case_file_too(folder):
         ),
         ("Invoice.txt", "Invioce.txt", "did you mean 'Invoice.txt'?"),
         ("b.txt", "gone/b.txt", "there is no folder"),
+        ("b.txt", "b.txt/c.txt", "there is no folder"),
+        ("docs-a.txt", "docs\\a.txt", "write folders with `/`; did you mean 'docs-a.txt'?"),
     ],
 )
 @pytest.mark.parametrize("key", ["document", "gold", "schema", "defaults"])
@@ -450,6 +452,14 @@ def test_a_path_that_works_on_another_system_is_told_with_what_differs(folder, r
     told = _told(folder, json.dumps(keys))
     assert len(told) == 1, told
     assert words in told[0][3]
+
+
+@pytest.mark.parametrize("key", ["document", "gold", "schema", "prompt", "defaults"])
+@pytest.mark.parametrize("target", ["gone.txt", "link.txt"])
+def test_a_link_that_leads_nowhere_is_told(folder, key, target):
+    (folder / "link.txt").symlink_to(target)
+    ((_, _, _, message),) = _told(folder, _case(**{key: "link.txt"}))
+    assert f"`{key}`: no file {folder / 'link.txt'}: the link leads nowhere" in message
 
 
 def _loaded(folder: Path, **keys: Any) -> Any:

@@ -138,6 +138,7 @@ class _Maker:
             root = self._node((Ref(""),), frozenset())
         except _ImpossibleError:
             raise SchemaError("the schema allows no value") from None
+        self._refuse_endless()
         while "$ref" in root or len(root.get("anyOf", ())) == 1:
             only = root if "$ref" in root else root["anyOf"][0]
             behind = self._definitions[_name_in(only)] if "$ref" in only else only
@@ -161,14 +162,11 @@ class _Maker:
         if key in around:
             raise SchemaError("the schema refers to itself with nothing in between", pointer=key[0].pointer)
         around |= {key}
-        schemas = [self._source.at(ref.pointer) for ref in key]
-        if False in schemas:
-            raise _ImpossibleError
         target = self._target(key[0].pointer) if len(key) == 1 else None
         if target is not None:
             referred = (Ref(target),)
             self._name(referred)
-            node, notes = self._node(referred, around), _notes(schemas[0])
+            node, notes = self._node(referred, around), _notes(self._source.at(key[0].pointer))
             return {**notes, "anyOf": [node]} if notes else node
         if key in self._open or self._names.get(key) in self._definitions:
             self._referred.add(key)
@@ -211,7 +209,9 @@ class _Maker:
 
     def _merged(self, key: Key, around: frozenset[Key]) -> dict[str, Any]:
         """Return what all schemas of a place say together."""
-        layers, dangling = self._source.expand(key)
+        layers, dangling, impossible = self._source.expand(key)
+        if impossible:
+            raise _ImpossibleError
         if dangling:
             message = f"the reference {dangling[0]!r} leads nowhere in the schema"
             raise SchemaError(message, pointer=key[0].pointer)
@@ -323,6 +323,21 @@ class _Maker:
         if not items:
             raise SchemaError(f"a list of any items, which no strict schema says; describe them, {_ADVICE}", pointer=at)
         return {"type": "array", "items": self._alternatives(items, (), frozenset())}
+
+    def _refuse_endless(self) -> None:
+        for key, name in self._names.items():
+            if name in self._definitions and self._leads_to(name, self._definitions[name], set()):
+                raise SchemaError("the schema refers to itself with nothing in between", pointer=key[0].pointer)
+
+    def _leads_to(self, name: str, node: dict[str, Any], seen: set[str]) -> bool:
+        """Whether a value has to fit a definition in order to fit it, by references and alternatives alone."""
+        if "$ref" not in node:
+            return any(self._leads_to(name, branch, seen) for branch in node.get("anyOf", ()))
+        here = _name_in(node)
+        if here == name or here in seen:
+            return here == name
+        seen.add(here)
+        return self._leads_to(name, self._definitions[here], seen)
 
     def _final(self, node: dict[str, Any]) -> dict[str, Any]:
         """Return a schema in which all keys are required, and an optional one may be null instead.

@@ -115,6 +115,13 @@ STRICT = {
         closed(a={"type": "string", "enum": ["x"]}),
     ),
     "a key that must be absent": (open_object("a", a=STRING, b=False), closed(a=STRING)),
+    "keys that must be absent, said beside other keywords": (
+        {
+            **open_object("a", a=STRING, b={**STRING, "allOf": [False]}, c={"$ref": "#/$defs/No", "type": "string"}),
+            "$defs": {"No": False},
+        },
+        closed(a=STRING),
+    ),
     "root list": ({"type": "array", "items": STRING}, closed(value={"type": "array", "items": STRING})),
 }
 
@@ -165,6 +172,17 @@ REFUSED = {
         "/$defs/A",
         "itself",
     ),
+    "endless by two": (
+        {
+            **open_object("b", b={"$ref": "#/$defs/B"}),
+            "$defs": {
+                "A": {"anyOf": [{"$ref": "#/$defs/B"}, STRING]},
+                "B": {"anyOf": [open_object(x={"$ref": "#/$defs/A"}), {"$ref": "#/$defs/A"}]},
+            },
+        },
+        "/$defs/B",
+        "itself",
+    ),
     "nothing that holds itself": (
         {
             **open_object(x={"$ref": "#/$defs/A"}, y={"$ref": "#/$defs/B"}),
@@ -177,6 +195,7 @@ REFUSED = {
         "no value",
     ),
     "nothing": (open_object("a", a=False), "/", "no value"),
+    "nothing in a part": (open_object("a", a={"allOf": [False]}), "/", "no value"),
 }
 
 

@@ -36,10 +36,14 @@ class RefLayer(NamedTuple):
 
 
 class Layers(NamedTuple):
-    """The layers of a node; `dangling` names the references among them that lead nowhere."""
+    """The layers of a node; `dangling` names the references among them that lead nowhere.
+
+    `impossible`: one of them is the schema `false`, which allows no value.
+    """
 
     layers: tuple[RefLayer, ...]
     dangling: tuple[str, ...] = ()
+    impossible: bool = False
 
 
 def escape(name: str) -> str:
@@ -83,7 +87,8 @@ class SchemaSource:
                 layers[pointer] = RefLayer(pointer, schema, pointer in bare) if isinstance(schema, dict) else None
                 if isinstance(schema, dict):
                     queue.extend(reversed(list(self._composed(pointer, schema, dangling))))
-        found = Layers(tuple(layer for layer in layers.values() if layer is not None), tuple(dangling))
+        impossible = any(layer is None and self.at(pointer) is False for pointer, layer in layers.items())
+        found = Layers(tuple(layer for layer in layers.values() if layer is not None), tuple(dangling), impossible)
         self._expanded[key] = found
         return found
 

@@ -146,7 +146,7 @@ class Schema:
         )
 
     def _make(self, key: Key) -> SchemaNode:
-        layers, dangling = self._source.expand(key)
+        layers, dangling, _ = self._source.expand(key)
         node = self._without_branches(key, layers, dangling)
         branches, null_branch = self._branches(layers)
         node = node._replace(nullable=node.nullable or null_branch, via_union=node.via_union or null_branch)

@@ -11,7 +11,6 @@ Source: Zeller (1999), "Yesterday, my program worked. Today, it does not. Why?",
 from __future__ import annotations
 
 import difflib
-import mimetypes
 import os
 import re
 import subprocess
@@ -25,8 +24,11 @@ from pytest_extract.files import own_place
 
 _LARGEST: Final = 1_000_000
 _ALWAYS: Final = (".yaml", ".yml", ".json", ".jsonl")
-_BINARY: Final = ("image", "audio", "video", "application", "font")
-"""Media types of files that are no text, nearly all of them."""
+_BINARY: Final = (
+    *(".pdf", ".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".webp", ".bmp", ".mp3", ".wav", ".ogg", ".flac"),
+    *(".m4a", ".mp4", ".docx", ".xlsx", ".pptx", ".zip", ".gz", ".tar", ".whl", ".so"),
+)
+"""Suffixes of files that are no text; the media types that a machine knows (/etc/mime.types) differ between machines."""
 
 
 class Blob(NamedTuple):
@@ -166,8 +168,8 @@ def _is_safe(name: str) -> bool:
 
 
 def _is_text(name: str, size: int) -> bool:
-    kind = mimetypes.guess_type(name)[0] or ""
-    return name.lower().endswith(_ALWAYS) or (size <= _LARGEST and not kind.startswith(_BINARY))
+    lower = name.lower()
+    return lower.endswith(_ALWAYS) or (size <= _LARGEST and not lower.endswith(_BINARY))
 
 
 def _git(folder: Path, *arguments: str, stdin: bytes | None = None) -> bytes:

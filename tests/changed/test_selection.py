@@ -233,6 +233,8 @@ def test_a_view_has_texts_and_placeholders_and_nothing_outside(repo, tmp_path):
     (repo / "link.md").symlink_to("/etc/passwd")
     (repo / "big.md").write_bytes(b"x" * 1_000_001)
     (repo / "odd name\n.md").write_text("odd")
+    for suffix in ("xml", "sql", "tex"):  # which some machines know as application/*
+        (repo / f"prompt.{suffix}").write_text("<p>")
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "more")
     view = tmp_path / "elsewhere"
@@ -241,6 +243,9 @@ def test_a_view_has_texts_and_placeholders_and_nothing_outside(repo, tmp_path):
     assert sizes == {
         "big.md": 0,
         "odd name\n.md": 3,
+        "prompt.xml": 3,
+        "prompt.sql": 3,
+        "prompt.tex": 3,
         "cases/d.pdf": 0,
         "cases/d.txt": 9,
         "cases/p.md": 12,

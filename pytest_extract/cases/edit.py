@@ -58,14 +58,15 @@ def with_value(source: SourceFile, steps: Steps, value: Json, removed: Collectio
         raise StoreError(f"{source.path}: the value stands behind a YAML alias and cannot be written; write it out")
     new = _ordered_like(old, value)
     editor = _Editor(source, spans, style, frozenset(removed))
-    for edits in (editor.by_part, editor.anew):
+    aliased = source.language == "yaml" and "&" in source.text and "*" in source.text
+    # written anew, a value with an alias in it would lose its comments
+    for edits in (editor.by_part,) if aliased else (editor.by_part, editor.anew):
         try:
             text = _edited(source.text, edits(steps, old, new))
         except ValueError as error:
             raise StoreError(f"{source.path}: the value is no JSON: {error}") from None
         if _is_right(source, text, steps, value):
             return text
-    aliased = source.language == "yaml" and "&" in source.text
     advice = "another part of the file is its YAML alias; write one of them out" if aliased else "write it by hand"
     raise StoreError(f"{source.path}: the value cannot be written without touching more; {advice}")
 

@@ -345,6 +345,11 @@ def test_a_value_that_an_alias_repeats_elsewhere_is_not_changed_there_unseen():
         _edited(text, {"b": 2}, "yaml", ("gold",))
 
 
+def test_a_value_that_the_gold_itself_repeats_is_refused_lest_comments_go():
+    with pytest.raises(StoreError, match="another part of the file is its YAML alias; write one of them out"):
+        _edited("a: &q x  # keep\nrows: [*q, p]\n", {"a": "y", "rows": ["x", "p"]}, "yaml")
+
+
 def test_a_utf_16_gold_is_refused(tmp_path):
     (case,) = _cases(tmp_path, a__extract__yaml="text: x\nschema: {}\ngold: g.json\n", g__json="{}")
     (tmp_path / "g.json").write_bytes('{"a": 1}'.encode("utf-16"))

@@ -497,10 +497,12 @@ def path_from(folder: str, name: str) -> str:
 
 
 def path_and_pointer(given: str, is_there: Callable[[str], bool] = is_file) -> tuple[str, str]:
-    """Split a path from the JSON pointer after its `#`, which may also be part of the file's name."""
-    name, mark, pointer = given.rpartition("#")
-    is_pointer = not pointer or pointer.startswith("/") or is_there(name)
-    return (name, pointer) if mark and is_pointer and not is_there(given) else (given, "")
+    """Split a path from the JSON pointer after its `#`, which may also be part of the file's name, or of a key."""
+    if "#" not in given or is_there(given):
+        return given, ""
+    splits = [(given[:place], given[place + 1 :]) for place, mark in enumerate(given) if mark == "#"]
+    found = [split for split in splits if is_there(split[0])]
+    return next(iter((*found, *(split for split in splits if split[1][:1] in ("", "/")))), (given, ""))
 
 
 def no_file(key: str, path: Path) -> str:

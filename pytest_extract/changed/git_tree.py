@@ -28,7 +28,7 @@ _BINARY: Final = (
     *(".pdf", ".png", ".jpg", ".jpeg", ".gif", ".tif", ".tiff", ".webp", ".bmp", ".mp3", ".wav", ".ogg", ".flac"),
     *(".m4a", ".mp4", ".docx", ".xlsx", ".pptx", ".zip", ".gz", ".tar", ".whl", ".so"),
 )
-"""Suffixes of files that are no text; the media types that a machine knows (/etc/mime.types) differ between machines."""
+"""Suffixes of files that are no text; media types are no help, as each machine knows others (/etc/mime.types)."""
 
 
 class Blob(NamedTuple):

@@ -467,6 +467,17 @@ def _loaded(folder: Path, **keys: Any) -> Any:
     return load_cases(folder / "a.extract.yaml", SchemaCache())
 
 
+@pytest.mark.parametrize("key", ["Case #1", "a#/b", "#"])
+@pytest.mark.parametrize("name", ["golds.json", "golds #1.json"])
+def test_the_key_of_a_part_may_have_a_number_sign(folder, name, key):
+    (folder / name).write_text(json.dumps({key: {"total": 1}}), encoding="utf-8")
+    pointer = key.replace("/", "~1")
+    loaded = _loaded(folder, schema="invoice.schema.json", gold=f"{name}#/{pointer}")
+    assert [case.gold for case in loaded.cases] == [{"total": 1}]
+    gone = _loaded(folder, schema="invoice.schema.json", gold=f"gone-{name}#/{pointer}").errors
+    assert f"no file {folder / f'gone-{name}'}" in gone[0].message
+
+
 def test_a_gold_may_be_a_part_of_a_file_as_a_schema_may(folder):
     bundle = {"schema": SCHEMA, "cases": [{"expected": GOLD}, {"expected": {"total": "one"}}]}
     for name in ("bundle.json", "bundle.yaml", "bundle #1.json"):

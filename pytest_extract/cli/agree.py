@@ -11,6 +11,7 @@ from pytest_extract.cases.review_file import (
     REVIEW_SUFFIX,
     REVIEWED,
     WHOLE_FILE,
+    GoldReview,
     read_reviews,
     review_path,
     write_review,
@@ -70,6 +71,7 @@ def _compare_golds(args: argparse.Namespace) -> int:
     agreed: Counter[str] = Counter()
     compared: Counter[str] = Counter()
     disputed: dict[Path, list[str]] = {}
+    reviews: dict[Path, GoldReview] = {}  # written when all has been read
     for one, other in pairs:
         fields, found = differing_fields(scorer, read_value(one), read_value(other), names)
         compared.update(pattern for pattern, _ in found)
@@ -78,9 +80,11 @@ def _compare_golds(args: argparse.Namespace) -> int:
             disputed[one] = [*fields]
         review = read_reviews(review_path(one)).get(WHOLE_FILE, REVIEWED) if args.dispute else REVIEWED
         if args.dispute and (changed := with_disputes(review, fields, names)) != review:
-            write_review(one, WHOLE_FILE, changed)
+            reviews[one] = changed
     if not compared:
         raise ConfigError(f"{args.first} and {args.second} have no value that {args.schema} compares: give other golds")
+    for path, review in reviews.items():
+        write_review(path, WHOLE_FILE, review)
     if args.json:
         counts: Json = {name: {"agreed": agreed[name], "compared": compared[name]} for name in compared}
         write_json({"fields": counts, "disputed": {str(path): fields for path, fields in disputed.items()}})

@@ -424,6 +424,15 @@ def test_agreement_field_by_field_and_disputes(folder: Path, capsys: pytest.Capt
     assert main(["agree", "A", "A", "--schema", "s.json"]) == 0
 
 
+def test_no_dispute_is_written_where_a_gold_cannot_be_read(folder: Path) -> None:
+    for name, vendor in (("A", "x"), ("B", "y")):
+        (folder / name).mkdir()
+        (folder / name / "one.json").write_text(json.dumps({"vendor": vendor}), encoding="utf-8")
+        (folder / name / "two.json").write_text("{", encoding="utf-8")
+    assert main(["agree", "A", "B", "--schema", "s.json", "--dispute"]) == 2
+    assert not (folder / "A" / "one.review.json").exists()
+
+
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [

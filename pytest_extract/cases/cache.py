@@ -111,7 +111,7 @@ class _Bundler:
             for target, name in self._names.items()
             if target.file == self._start.file
         }
-        return EmbeddedSchema({**value, "$defs": {**value.get("$defs", {}), **brought}}, moved)
+        return EmbeddedSchema({**value, "$defs": {**(value["$defs"] if own else {}), **brought}}, moved)
 
     def _rewritten(self, schema: Json, at: _Target) -> Json:
         if not isinstance(schema, dict):
@@ -197,7 +197,8 @@ def dangling(schema: Json) -> list[Dangling]:
 
 
 def _where_to(ref: str, schema: Json) -> str:
-    known = [f"#/{key}/{escape(str(name))}" for key in _SHARED for name in schema.get(key, ())]
+    shared = {key: schema[key] for key in _SHARED if isinstance(schema.get(key), dict)}
+    known = [f"#/{key}/{escape(str(name))}" for key, names in shared.items() for name in names]
     hint = nearest(ref, known) if ref.startswith("#") else "; nothing is fetched: put what it means under `$defs`"
     return f"the reference {ref!r} leads nowhere in the schema or the project's folder{hint}"
 

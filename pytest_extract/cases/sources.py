@@ -20,6 +20,7 @@ import re
 import sys
 import unicodedata
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.parse.text import too_deep
-from pytest_extract.core.schema.source import escape
+from pytest_extract.core.schema.source import INDEX, escape
 from pytest_extract.core.values import MAX_DEPTH, MISSING, Json, Step
 from pytest_extract.errors import CaseFileError, closest, nearest
 from pytest_extract.files import MOST_BULK_BYTES, MOST_BYTES, other_kind, read_regular
@@ -161,12 +162,14 @@ def read_json(text: str, first_line: int = 1) -> ParsedFile:
 
 def _json_problems(text: str, first_line: int) -> Iterator[TextProblem]:
     lines = Lines(text, first_line)
-    seen: set[Steps] = set()
+    seen: defaultdict[Steps, set[Step]] = defaultdict(set)
     for steps, span in _spans(_json_tokens(text)):
         word = text[span.start : span.end]
-        if steps in seen:
+        names = seen[steps[:-1]]
+        if not names.isdisjoint(steps[-1:]):
             yield TextProblem(steps[:-1], f"duplicate key {steps[-1]!r}", lines.place(span.entry))
-        seen.add(steps)
+        names.update(steps[-1:])
+        seen.pop(steps, None)  # the same place may come again, with parts of its own
         if word in _CONSTANTS:
             yield TextProblem(steps, f"{word} is no JSON number", lines.place(span.start))
             continue
@@ -543,7 +546,7 @@ def pointer_steps(value: Json, pointer: str) -> Steps | None:
         return None
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")
-        step: Step = int(name) if isinstance(value, list) and name.isdecimal() else name
+        step: Step = int(name) if isinstance(value, list) and INDEX.fullmatch(name) else name
         try:
             value = value[step]
         except (LookupError, TypeError):

@@ -83,6 +83,8 @@ def test_what_stands_by_itself_is_left_as_it_is(root, pointer):
         pytest.param({"$ref": "#/$defs/a", "$defs": {"a": {"$anchor": "x"}, "b": {"$ref": "#x"}}}, [], id="sound"),
         pytest.param({"items": {"$ref": "#/$defs/a"}}, ["/items/$ref"], id="nowhere"),
         pytest.param({"anyOf": [{}, {"$ref": "other.json#/a"}]}, ["/anyOf/1/$ref"], id="other-document"),
+        pytest.param({"$ref": "#/$defs/a", "$defs": None, "definitions": 1}, ["/$ref"], id="definitions-left-empty"),
+        pytest.param({"$ref": "#/prefixItems/00", "prefixItems": [{}]}, ["/$ref"], id="no-index"),
         pytest.param({"$ref": "https://json-schema.org/draft/2020-12/schema"}, [], id="metaschema"),
         pytest.param({"enum": [{"$ref": "#/no"}], "properties": {"$ref": {}}}, [], id="no-schema"),
         pytest.param(
@@ -133,6 +135,13 @@ def test_what_a_schema_refers_to_in_other_files_is_brought_along(tmp_path):
         "date",
         "mismatch",
     )
+
+
+def test_definitions_may_be_left_empty_beside_a_reference_to_another_file(tmp_path):
+    write(tmp_path, main={"$defs": None, "properties": {"a": {"$ref": "other.json"}}}, other={"type": "string"})
+    cache = SchemaCache()
+    place = cache.schema_in(cache.source(str(tmp_path / "main.json")), "")
+    assert place.value["$defs"] == {"other": {"type": "string"}}
 
 
 @pytest.mark.parametrize("ref", ["../outside.json", "gone.json", "https://example.com/a.json", "other.json#/nowhere"])

@@ -33,12 +33,14 @@ def test_json_reads_as_the_standard_library_reads_it(value):
     [
         ('{"a": 1,\n "a": 2}', (), (2, 2), "duplicate key 'a'"),
         ('[{"b": {"c": 1, "c": 1}}]', (0, "b"), (1, 17), "duplicate key 'c'"),
+        ('{"a": [1], "a": [2, 3]}', (), (1, 12), "duplicate key 'a'"),
+        ('{"a": {"b": 1}, "a": {"b": 2}}', (), (1, 17), "duplicate key 'a'"),
         ('{"a": [1,\n NaN]}', ("a", 1), (2, 2), "NaN"),
         ('{"a": -Infinity}', ("a",), (1, 7), "-Infinity"),
         ('{"a": 1e999}', ("a",), (1, 7), "out of range"),
         ('{"a": ' + "9" * 5000 + "}", ("a",), (1, 7), "out of range"),
     ],
-    ids=["duplicate", "nested", "nan", "infinity", "float", "integer"],
+    ids=["duplicate", "nested", "lists", "mappings", "nan", "infinity", "float", "integer"],
 )
 def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, steps, place, words):
     problems = read_json(text).problems
@@ -128,6 +130,10 @@ def _reached(value, steps):
         ("/a/2", None),
         ("/x", None),
         ("/a/-", None),
+        ("/a/00", None),
+        ("/a/01", None),
+        ("/a/\u0661", None),
+        pytest.param("/a/" + "1" * 5_000, None, id="digits"),
         ("no-slash", None),
     ],
 )

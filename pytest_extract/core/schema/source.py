@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from pytest_extract.core.values import Json
 from pytest_extract.errors import SchemaError
+from pytest_extract.lazy import lazy_pattern
 
 
 class Ref(NamedTuple):
@@ -24,6 +25,8 @@ class Ref(NamedTuple):
 
 Key: TypeAlias = tuple[Ref, ...]
 """The schema objects that make one node together, nearest first."""
+INDEX: Final = lazy_pattern(r"0|[1-9][0-9]{0,8}")
+"""A part of a JSON pointer that counts in a list (RFC 6901)."""
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
@@ -66,7 +69,7 @@ class SchemaSource:
             name = token.replace("~1", "/").replace("~0", "~")
             if isinstance(value, dict):
                 value = value[name]
-            elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            elif isinstance(value, list) and INDEX.fullmatch(name) and int(name) < len(value):
                 value = value[int(name)]
             else:
                 raise KeyError(pointer)

@@ -20,6 +20,8 @@ MOST_NODES: Final = 100_000
 _NULLS: Final = ({"type": "null"}, {"type": None})
 _BEYOND_TYPES: Final = frozenset(("$ref", "const", "allOf", "anyOf", "oneOf", "not", "if"))
 """Keywords that hold for null too, whatever types a schema allows."""
+_OF_ROOT: Final = frozenset(("$schema", "$id", "id", "$defs", "definitions"))
+"""Keywords to which references lead by their place in the document."""
 
 
 def resolve_schema_references(schema: Json, *, published: bool = False) -> dict[str, Json]:
@@ -246,13 +248,20 @@ def as_json_schema(schema: Json, pointer: str = "") -> Json:
             del made[exclusive]
             if is_exclusive and bound in made:
                 made[exclusive] = made.pop(bound)
-    return _with_null(made) if made.pop("nullable", False) is True else made
+    return _nullable(made) if made.pop("nullable", False) is True else made
+
+
+def _nullable(schema: dict[str, Json]) -> dict[str, Json]:
+    if isinstance(schema.get("type"), str | list) and _BEYOND_TYPES.isdisjoint(schema):
+        return _with_null(schema)
+    outside = {name: value for name, value in schema.items() if name in _OF_ROOT}
+    inside = {name: value for name, value in schema.items() if name not in _OF_ROOT}
+    return {**outside, "anyOf": [inside, {"type": "null"}]}
 
 
 def _with_null(schema: dict[str, Json]) -> dict[str, Json]:
-    types = schema.get("type")
-    if not isinstance(types, str | list):
-        return {"anyOf": [schema, {"type": "null"}]}
+    """Return a schema that names its types, with null as one of them."""
+    types = schema["type"]
     made = {**schema, "type": list(dict.fromkeys([*([types] if isinstance(types, str) else types), "null"]))}
     if isinstance(listed := schema.get("enum"), list) and None not in listed:
         made["enum"] = [*listed, None]

@@ -18,6 +18,14 @@ BILL = {"type": "object", "properties": {}}
         ({"type": "string", "enum": ["a"], "nullable": True}, {"type": ["string", "null"], "enum": ["a", None]}),
         ({"$ref": "#/x", "nullable": True}, {"anyOf": [{"$ref": "#/x"}, {"type": "null"}]}),
         ({"type": "number", "minimum": 0, "exclusiveMinimum": True}, {"type": "number", "exclusiveMinimum": 0}),
+        (
+            {"$ref": "#/definitions/x", "nullable": True, "definitions": {"x": {}}},
+            {"anyOf": [{"$ref": "#/definitions/x"}, {"type": "null"}], "definitions": {"x": {}}},
+        ),
+        (
+            {"type": "string", "const": "x", "nullable": True},
+            {"anyOf": [{"type": "string", "const": "x"}, {"type": "null"}]},
+        ),
         ({"minimum": 0, "exclusiveMinimum": False, "nullable": False}, {"minimum": 0}),
         (
             {"type": "OBJECT", "properties": {"nullable": {"type": "ARRAY"}}, "propertyOrdering": ["nullable"]},

@@ -122,6 +122,10 @@ STRICT = {
         },
         closed(a=STRING),
     ),
+    "nullable behind a reference": (
+        {"$ref": "#/definitions/A", "nullable": True, "definitions": {"A": open_object("a", a=STRING)}},
+        closed(value={"anyOf": [{"$ref": "#/$defs/A"}, NULL]}) | {"$defs": {"A": closed(a=STRING)}},
+    ),
     "root list": ({"type": "array", "items": STRING}, closed(value={"type": "array", "items": STRING})),
 }
 

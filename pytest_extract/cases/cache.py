@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from pytest_extract.cases.model import Prompt
+from pytest_extract.cases.patterns import declared, without_score
 from pytest_extract.cases.review_file import REVIEWED, GoldReview, read_reviews, review_path
 from pytest_extract.cases.sources import (
     Mistake,
@@ -346,6 +347,15 @@ class SchemaCache:
             how.pop("rules", None)
         compiled = partial(self._compile, schema.value, as_published=False, **how)
         return self._once(compiled, "scorer", schema.sha256, canonical_json(how))
+
+    def is_sound(self, name: str, scorer: Scorer, *, bounded: bool) -> bool:
+        """Whether the schema alone allows to name a field; `bounded`: to hold its score against a threshold."""
+        program = scorer.program
+
+        def sound() -> bool:
+            return declared(name, program) and not (bounded and without_score(name, program))
+
+        return self._once(sound, "field", program, name, bounded)
 
 
 def _compiler() -> Callable[..., Scorer]:

@@ -608,8 +608,11 @@ class CaseBuilder:
             if layer is None:
                 continue
             for field, steps in named_fields(layer.raw):
+                bounded = scored and steps[0] == "thresholds"
+                if self._cache.is_sound(field, scorer, bounded=bounded):
+                    continue
                 problem = unknown_field(field, program, gold)
-                if problem is None and scored and steps[0] == "thresholds":
+                if problem is None and bounded:
                     problem = without_score(field, program)
                 if problem is not None:
                     self._tell(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")

@@ -2,8 +2,8 @@
 
 A changed value keeps its quoting. What a mapping or list loses is taken out; what JSON or a block of YAML gains is put
 behind its last part. A list of which it is not known which row is gone, and a YAML mapping or list in one line that
-gains a part, is written anew as a whole in the style it had. Comments, order, spacing and line ends everywhere else
-stay. The result is read again before it is used.
+gains a part, is written anew as a whole in the style it had. Comments, order and spacing everywhere else stay, and so
+do line ends where all are alike. The result is read again before it is used.
 """
 
 from __future__ import annotations
@@ -426,9 +426,13 @@ def _moved(source: SourceFile, case: Case) -> StoreError:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write the changed text of a file, with the line ends, byte order mark and access rights that it has."""
+    """Write the changed text of a file, with the byte order mark and access rights that it has.
+
+    All its lines end as most of them did.
+    """
     before = read_regular(path, MOST_BULK_BYTES)
     if before.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise StoreError(f"{path}: is UTF-16; save it as UTF-8 to have it changed")
     mark = "\ufeff" if before.startswith(codecs.BOM_UTF8) else ""
-    write_atomic(path, mark + (text.replace("\n", "\r\n") if b"\r\n" in before else text))
+    is_crlf = 2 * before.count(b"\r\n") > before.count(b"\n")
+    write_atomic(path, mark + (text.replace("\n", "\r\n") if is_crlf else text))

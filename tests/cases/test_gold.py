@@ -275,9 +275,11 @@ def test_a_gold_file_keeps_line_ends_mark_and_rights(tmp_path):
     [
         ('{\r\n "a": 1,\r\n "b": 1\r\n}', {"a": 1, "b": 2, "c": 1}, '{\r\n "a": 1,\r\n "b": 2,\r\n "c": 1\r\n}'),
         ('{\r\n "a": 1,\r\n "b": 1\r\n}', {"a": 1}, '{\r\n "a": 1\r\n}'),
+        ('{\n "a": 1,\r\n "b": 1\n}', {"a": 1, "b": 2}, '{\n "a": 1,\n "b": 2\n}'),
+        ('{\r\n "a": 1,\n "b": 1\r\n}', {"a": 1, "b": 2}, '{\r\n "a": 1,\r\n "b": 2\r\n}'),
     ],
 )
-def test_each_line_keeps_its_end(tmp_path, before, gold, after):
+def test_lines_end_as_most_of_them_did(tmp_path, before, gold, after):
     (case,) = _cases(tmp_path, a__extract__yaml="text: x\nschema: {}\ngold: g.json\n", g__json=before)
     assert update_gold(case, gold)
     assert (tmp_path / "g.json").read_bytes().decode() == after

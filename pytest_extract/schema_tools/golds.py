@@ -144,11 +144,12 @@ class _GoldValues:
                 if place.partition("/")[0] in layer.schema:
                     self._visit((Ref(f"{layer.pointer}/{place}"),), parts, frozenset())
             for word in ("anyOf", "oneOf"):
-                for index, branch in enumerate(layer.schema.get(word) or ()):
-                    named = branch.get("type", []) if isinstance(branch, dict) else []
-                    types = [named] if isinstance(named, str) else named
-                    fitting = [value for value in values if type_fits(types, value)]
-                    self._visit((Ref(f"{layer.pointer}/{word}/{index}"),), fitting, around | {key})
+                for index in range(len(layer.schema.get(word) or ())):
+                    branch = (Ref(f"{layer.pointer}/{word}/{index}"),)
+                    named = [each.schema.get("type", []) for each in self._source.expand(branch).layers]
+                    types = [[each] if isinstance(each, str) else each for each in named]
+                    fitting = [value for value in values if all(type_fits(each, value) for each in types)]
+                    self._visit(branch, fitting, around | {key})
 
     def metric(self, pointer: str, schema: Mapping[str, Json]) -> Json:
         """Return the metric that the texts of a place fit; None where not all values are texts."""

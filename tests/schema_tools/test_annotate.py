@@ -165,6 +165,15 @@ def test_golds_propose_by_what_they_look_like():
     assert (item["name"]["x-eval-compare"], item["sku"]["x-eval-compare"]) == ("fuzzy", "exact")
 
 
+@pytest.mark.parametrize("text", [{"type": "string"}, {"allOf": [{"type": "string"}]}, {"$ref": "#/$defs/text"}])
+def test_a_branch_has_only_the_golds_of_its_type(text):
+    note = {"oneOf": [{"type": "object", "properties": {"n": {"type": "number"}}}, text]}
+    schema = {"type": "object", "properties": {"note": note}, "$defs": {"text": {"type": "string"}}}
+    done = annotate_schema(schema, golds=[{"note": {"n": 1}}, {"note": "https://a.example/b"}])
+    places = [done["properties"]["note"]["oneOf"][1], done["$defs"]["text"]]
+    assert "url" in [place.get("x-eval-compare") for place in places]
+
+
 def test_golds_propose_in_the_other_dialect():
     own = {**ORDER, "properties": {name: part for name, part in ORDER["properties"].items() if name != "kept"}}
     fields = annotate_schema(own, dialect="evaluation_config", golds=ORDERS)["properties"]

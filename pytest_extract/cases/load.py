@@ -678,8 +678,10 @@ class CaseBuilder:
     def _check_gold(self, validator: Validator, gold: _Gold) -> None:
         if validator.is_valid(gold.value):
             return
-        for number, error in enumerate(validator.errors(gold.value, limit=GOLD_ERRORS)):
-            hint = "" if number else f"; {ACCEPT_GOLD}"
+        errors = validator.errors(gold.value, limit=GOLD_ERRORS + 1)
+        more = f"; there are more than the {GOLD_ERRORS} that are listed" if len(errors) > GOLD_ERRORS else ""
+        for number, error in enumerate(errors[:GOLD_ERRORS]):
+            hint = "" if number else f"{more}; {ACCEPT_GOLD}"
             message = f"the gold does not satisfy its schema at {error.path}: {error.message}{hint}"
             self._tell(gold.source, (*gold.steps, *error.path), message)
 

@@ -417,6 +417,13 @@ def _case(**keys: Any) -> str:
     return json.dumps({"document": "acme.txt", "schema": "invoice.schema.json", "gold": "acme.gold.json", **keys})
 
 
+@pytest.mark.parametrize("rows", [5, 6])
+def test_a_gold_with_more_violations_than_are_listed_says_so(folder, rows):
+    told = _told(folder, _case(gold={"items": [{"price": "x"}] * rows}))
+    assert len(told) == 5
+    assert ("there are more than the 5 that are listed" in told[0][3]) is (rows > 5)
+
+
 def test_json_is_a_case_file_too(folder):
     assert _told(folder, _case(id="x", tags={"a": 1})) == []
 

@@ -112,6 +112,7 @@ class Lines:
 
 _NUMBER = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _TOKEN = lazy_pattern(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s{}\[\]:,"]+', re.DOTALL)
+_LAST_COMMA = lazy_pattern(r",\s*[}\]]")
 _CONSTANTS: Final = ("NaN", "Infinity", "-Infinity")
 
 
@@ -150,6 +151,10 @@ def read_json(text: str, first_line: int = 1) -> ParsedFile:
             text, object_pairs_hook=mapping, parse_int=number, parse_float=number, parse_constant=spoilt.append
         )
     except json.JSONDecodeError as error:
+        # which Python tells in words and at places of each version's own
+        comma = _LAST_COMMA.match(text, max(text.rfind(",", 0, error.pos + 1), 0))
+        if comma is not None and comma.end() > error.pos:
+            error = json.JSONDecodeError("a comma before the end", text, comma.start())
         comment = "; JSON has no comments" if error.doc.startswith(("//", "/*"), error.pos) else ""
         place = SourcePosition(error.lineno + first_line - 1, error.colno)
         raise TextError(f"not JSON: {error.msg}{comment}", place) from None

@@ -71,6 +71,13 @@ def test_a_text_that_cannot_be_read_says_where(text, place):
     assert caught.value.place == SourcePosition(*place)
 
 
+@pytest.mark.parametrize("text", ['{"a": "x,}",\n"b": [1, 2 ],\n }', '{"a": "x,}",\n"b": [1, 2],]'])
+def test_a_comma_before_the_end_is_told_at_its_place(text):
+    with pytest.raises(TextError, match="not JSON: a comma before the end") as caught:
+        read_json(text)
+    assert caught.value.place == SourcePosition(2, text.rfind(",") - text.find("\n"))
+
+
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a": ' * 100_000, "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1)])
 def test_a_text_that_is_nested_too_deep_is_told(text):
     with pytest.raises(TextError, match="nested deeper than 200 levels"):

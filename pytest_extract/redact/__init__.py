@@ -118,11 +118,11 @@ class Secrets:
     def hide(self, text: str, found: Iterable[Secret]) -> str:
         """Replace secrets by marks, also where a message shows one shortened (`abcdef…uvwxyz`)."""
         longest_first = sorted(found, key=lambda secret: -len(secret.text))
-        if _ELLIPSIS.search(text):
-            text = _SHORTENED.sub(lambda match: _hidden_pieces(match, longest_first), text)
         for secret in longest_first:
             for form in _forms(secret.text):
                 text = text.replace(form, secret.mark)
+        if _ELLIPSIS.search(text):  # after the whole ones: an ellipsis may stand beside one of them
+            text = _SHORTENED.sub(lambda match: _hidden_pieces(match, longest_first), text)
         return text
 
     def hide_in(self, value: Json, found: Sequence[Secret]) -> Json:
@@ -136,7 +136,7 @@ class Secrets:
 
     def clean(self, message: str) -> Redacted:
         """Return a message without the secrets of data, and without what a name or a scheme gives away."""
-        found = [*self._found(message, self.strong | self.weak)]
+        found = [each for each in self._found(message, self.strong | self.weak) if each.kind != PRIVATE_KEY.kind]
         message = self.hide(message, found)
         for form in OF_MESSAGES:
             lowered = message.lower()
@@ -153,7 +153,7 @@ class Secrets:
         name = "secret" if "secret" in match.re.groupindex else 0
         text = match[name]
         edge = (re.match(r"\\{0,8}[\"']|", text) or match)[0]
-        secret = Secret(form.kind, text[len(edge) : len(text) - len(edge)] if edge else text)
+        secret = Secret(form.kind, _ESCAPED_BREAK.sub("\n", text[len(edge) : len(text) - len(edge)]))
         if not form.is_secret(secret.text) or secret.fingerprint in self.allowed:
             return match[0]
         found.append(secret)
@@ -328,10 +328,13 @@ def _of_format(text: str) -> list[Secret]:
 
 
 def _take_out(form: Form, text: str, found: list[Secret]) -> str:
-    for match in [match[0] for match in form.pattern.finditer(text) if form.is_secret(match[0])]:
-        found.append(Secret(form.kind, _ESCAPED_BREAK.sub("\n", match)))
-        text = text.replace(match, "\n")
-    return text
+    def taken(match: re.Match[str]) -> str:
+        if not form.is_secret(match[0]):
+            return match[0]
+        found.append(Secret(form.kind, _ESCAPED_BREAK.sub("\n", match[0])))
+        return "\n"
+
+    return form.pattern.sub(taken, text)
 
 
 def held_by(texts: Callable[[], Sequence[str]]) -> Owned:

@@ -118,10 +118,13 @@ FORMATS: Final = (
     ),
     _prefixed("cloud key", "essu_ aivenv1 fm1_ fm1a_ fm1r_ fm2_ glc_ sntrys_ whsec_", r"[A-Za-z0-9+/=_\-]{24,2000}"),
     _prefixed("Google token", "ya29. 1//0", r"[\w\-.]{30,2000}"),
+    # kinds of their own: marks of parameters are in the digests of recordings, so a kind keeps its name
+    _key_format("Azure secret", "Q~", r"[\w.~]{3}\dQ~[\w.~\-]{31,34}"),
+    _key_format("Azure DevOps token", "AZDO", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"),
     _key_format(
         "Azure key",
-        "Q~ JQQJ9 AccountKey= AccessKey= AZDO APIM ACDb +ABa +AMC +ASt AzFu AzSe AzCa",
-        r"[\w.~]{3}\dQ~[\w.~\-]{31,34}|[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{20,32}|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"
+        "JQQJ9 AccountKey= AccessKey= APIM ACDb +ABa +AMC +ASt AzFu AzSe AzCa",
+        r"[A-Za-z0-9]{52}JQQJ9[A-Za-z0-9]{20,32}"
         r"|(?:Account|SharedAccess)Key=[A-Za-z0-9+/]{43,86}={1,2}"
         r"|[A-Za-z0-9+/]{33,80}(?:APIM|ACDb|\+ABa|\+AMC|\+ASt|AzFu|AzSe|AzCa)[A-Za-z0-9+/]{5,6}(?:[AQgw]==|=)",
     ),
@@ -239,6 +242,11 @@ NAME_OF_CREDENTIAL: Final = lazy_pattern(rf"{_BEFORE}(?:{_CREDENTIALS}|{_OF_MEMB
 
 OF_MESSAGES: Final = (
     # known by themselves; looser than `FORMATS`, as a message may show a key in part
+    _of_message(  # to the end of a message where it is cut off: lines of another kind may stand before its text
+        PRIVATE_KEY.kind,
+        "private",
+        rf"-----BEGIN [A-Z ]{{0,30}}{_ARMOR}.*?(?:-----END [A-Z ]{{0,30}}{_ARMOR}|\Z)",
+    ),
     _of_message(
         "API key",
         "sk pk- pk_ rk- rk_ hf_ hf- gsk_ gsk- r8_ r8- npm_ npm- dop_v1 tvly pplx xai_ xai- nvapi sdk- api- mob-",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import threading
 
 import pytest
@@ -61,6 +62,25 @@ def test_a_providers_key_is_hidden_in_messages(secret):
         assert secret.split("\n")[-1] not in cleaned.value
         assert cleaned.secrets
         assert NOTHING_KNOWN.clean(cleaned.value).value == cleaned.value
+
+
+BESIDE_ELLIPSES = SECRETS | {
+    "a variable": "/".join(made("{a12}", seed) for seed in range(4)),
+    "cut off": f"{SECRETS['private key'][:31]}\nProc-Type: 4,ENCRYPTED\n\nMIIE…\\r\\n{made('{a60}')}",
+}
+
+
+@pytest.mark.parametrize("secret", BESIDE_ELLIPSES.values(), ids=BESIDE_ELLIPSES)
+def test_no_part_of_a_secret_stays_beside_an_ellipsis(secret):
+    known = NOTHING_KNOWN.with_environ({"AWS_SECRET_ACCESS_KEY": BESIDE_ELLIPSES["a variable"]})
+    for frame in ("{}...", "...{}", "the {}\u2026"):
+        shown = re.sub(r"\[redacted: .*?\]", "", known.clean(frame.format(secret)).value)
+        assert not [part for part in re.findall(r"\w{8,}", secret) if part in shown]
+
+
+def test_kinds_in_the_digests_of_recordings_keep_their_names():
+    kinds = {NOTHING_KNOWN.find(SECRETS[name])[0].kind for name in SECRETS if name.startswith("azure")}
+    assert kinds == {"Azure secret", "Azure DevOps token", "Azure key"}
 
 
 @pytest.mark.parametrize(("frame", "secret"), IN_MESSAGES.values(), ids=IN_MESSAGES)

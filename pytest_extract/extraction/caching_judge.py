@@ -27,7 +27,8 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
@@ -184,6 +185,7 @@ class CachingJudge:
         self._lock = threading.Lock()
         self._known: dict[str, JudgeAnswer | Alignment] = {}
         self._undecided: dict[str, str] = {}
+        self._in_progress: dict[str, Future[Decision]] = {}
 
     def __call__(self, questions: Sequence[Question]) -> list[Answer]:
         """Answer all questions; equal ones get one answer, and are asked once."""
@@ -223,11 +225,30 @@ class CachingJudge:
         return found
 
     def _ask_once(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
-        """Ask questions, each in one thread of one process at a time; the others wait, and find its answer.
+        """Ask the questions that no other thread is asking, then wait for the decisions on the others.
+
+        No thread waits before its own questions are decided, so that two cannot wait for each other.
+        """
+        with self._lock:
+            others = {key: self._in_progress[key] for key in questions if key in self._in_progress}
+            mine: dict[str, Future[Decision]] = {key: Future() for key in questions if key not in others}
+            self._in_progress |= mine
+        decided: dict[str, Decision] = dict.fromkeys(mine, UnansweredQuestion("the judge was interrupted"))
+        try:
+            decided = self._ask_missing(ask, {key: questions[key] for key in mine})
+        finally:
+            with self._lock:
+                for key, future in mine.items():
+                    del self._in_progress[key]
+                    future.set_result(decided[key])
+        return decided | {key: future.result() for key, future in others.items()}
+
+    def _ask_missing(self, ask: Ask, questions: Mapping[str, Question]) -> dict[str, Decision]:
+        """Ask questions, each in one process at a time where answers are stored; the others wait, and find its answer.
 
         What another one leaves without an answer (it was killed, its judge failed) is asked here.
         """
-        with self._lock if self._stored is None else self._stored.making(questions):
+        with nullcontext() if self._stored is None else self._stored.making(questions):
             decided = self._found(questions)
             missing = {key: question for key, question in questions.items() if key not in decided}
             answers = ask(list(missing.values())) if missing else ()

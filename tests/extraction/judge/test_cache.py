@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import multiprocessing
+import tempfile
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 from pytest_extract import redact as secrets
 from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.errors import CaseFileErrors, ConfigError
+from pytest_extract.extraction import caching_judge
 from pytest_extract.extraction.caching_judge import AnswerCache, answer_files, build_judge, question_key
 from pytest_extract.extraction.judges import identity_of
 from tests.extraction.judge.questions import align, equal
@@ -161,8 +163,11 @@ def test_an_undecided_question_is_asked_again_next_time(tmp_path):
     assert judge.why(equal("a", "b")) is None
 
 
+@pytest.mark.parametrize("locks", [True, False], ids=["locks", "no locks"])
 @pytest.mark.parametrize("keeps", [True, False], ids=["kept", "in memory"])
-def test_threads_that_meet_the_same_new_question_ask_it_once(tmp_path, keeps):
+def test_threads_that_meet_the_same_new_question_ask_it_once(tmp_path, monkeypatch, keeps, locks):
+    if not locks:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     asked = []
     again = threading.Event()
 
@@ -179,6 +184,28 @@ def test_threads_that_meet_the_same_new_question_ask_it_once(tmp_path, keeps):
         answers = list(pool.map(desk, [[a, b], [b, a], [b, c], [c, a]]))
     assert sorted(question.gold for question in asked) == ["a", "b", "c"]
     assert [[answer.score for answer in row] for row in answers] == [[1, 0], [0, 1], [0, 0], [0, 1]]
+
+
+def test_threads_that_wait_for_a_judge_take_that_it_did_not_decide(tmp_path, monkeypatch):
+    asked, waiting = [], threading.Semaphore(0)
+
+    class Watched(Future):
+        def result(self, timeout=None):
+            waiting.release()
+            return super().result(timeout)
+
+    def judge(questions):
+        asked.extend(questions)
+        for _ in range(3):
+            waiting.acquire(timeout=60)
+        return [None for _ in questions]
+
+    monkeypatch.setattr(caching_judge, "Future", Watched)
+    desk = build_judge(user=judge, folder=tmp_path)
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(desk, [[equal("a", "b")]] * 4)) == [[None]] * 4
+    assert len(asked) == 1
+    assert "did not decide" in desk.why(equal("a", "b"))
 
 
 def test_a_judge_that_is_interrupted_keeps_no_other_thread_waiting():

@@ -138,7 +138,11 @@ def load_result(line: str) -> CaseResult:
         raise StoreError(f"not JSON: {error}") from error
     found = record.pop("format", None) if isinstance(record, dict) else None
     if found != FORMAT:
-        raise StoreError(f"not a result of format {FORMAT} (found {found!r}): written by another version?")
+        raise StoreError(
+            f"not a result of format {FORMAT} (found {found!r}): an earlier or later version wrote it, or another program; "
+            "write the file anew: run the cases again, or make a table of Parquet from results that this version reads "
+            "(`pytest-extract merge RESULTS.jsonl -o RESULTS.parquet`)"
+        )
     try:
         result: CaseResult = from_json(CaseResult, record)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -435,6 +435,11 @@ def test_a_parquet_file_of_something_else_is_refused(tmp_path):
     parquet.write_table(pa.table({"record_json": ['{"format": 99}']}), tmp_path / "newer.parquet")
     with pytest.raises(StoreError, match=r"newer.parquet:1: not a result of format 1 \(found 99\)"):
         read_results(tmp_path / "newer.parquet")
+    parquet.write_table(pa.table({"record_json": ['{"case": {}}']}), tmp_path / "older.parquet")
+    with pytest.raises(
+        StoreError, match=r"older.parquet:1: .*earlier.* version wrote it.*write the file anew: .*merge"
+    ):
+        read_results(tmp_path / "older.parquet")
 
 
 def test_the_table_can_be_asked_by_column(tmp_path):

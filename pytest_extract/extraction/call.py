@@ -178,9 +178,10 @@ def usage_of(usage: Any) -> Usage | None:
     """Return `usage` as `Usage`: itself, or what a mapping or a client's usage object has of `_USAGE_NAMES`."""
     if usage is None or isinstance(usage, Usage):
         return usage
-    given = usage if isinstance(usage, Mapping) else {name: getattr(usage, name, None) for name in _USAGE_NAMES}
+    is_mapping = isinstance(usage, Mapping)
+    given = usage if is_mapping else {name: getattr(usage, name) for name in _USAGE_NAMES if hasattr(usage, name)}
     counts = {name: given[name] for name in _USAGE_NAMES if given.get(name) is not None}
-    if (given and not _USAGE_NAMES.keys() & given.keys()) or not (counts or isinstance(usage, Mapping)):
+    if not _USAGE_NAMES.keys() & given.keys() and (given or not is_mapping):
         raise _wrong("usage", f"a mapping or an object with {', '.join(_USAGE_NAMES)}", usage)
     for name, count in counts.items():
         if not isinstance(count, int) or isinstance(count, bool) or count < 0:

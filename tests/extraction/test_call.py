@@ -199,9 +199,10 @@ class ClientUsage:
         (Usage(total_tokens=1), Usage(total_tokens=1)),
         (ClientUsage(), Usage(prompt_tokens=3, completion_tokens=4)),
         (SimpleNamespace(input_tokens=3, output_tokens=4), Usage(prompt_tokens=3, completion_tokens=4)),
+        (SimpleNamespace(prompt_tokens=None, completion_tokens=None), Usage()),
         ({"prompt_tokens": 3, "total_tokens": 7, "details": {"cached": 1}}, Usage(prompt_tokens=3, total_tokens=7)),
     ],
-    ids=["none", "mapping", "default", "object", "other names", "details"],
+    ids=["none", "mapping", "default", "object", "other names", "no counts", "details"],
 )
 def test_usage_in_every_form(usage, expected):
     assert as_extraction(Extraction("x", usage=usage)).usage == expected

@@ -139,8 +139,8 @@ def load_result(line: str) -> CaseResult:
     found = record.pop("format", None) if isinstance(record, dict) else None
     if found != FORMAT:
         raise StoreError(
-            f"not a result of format {FORMAT} (found {found!r}): an earlier or later version wrote it, or another program; "
-            "write the file anew: run the cases again, or make a table of Parquet from results that this version reads "
+            f"not a result of format {FORMAT} (found {found!r}): an earlier or a later version wrote it, or another "
+            "program; write the file anew: run the cases again, or make a table of Parquet from the results in JSONL "
             "(`pytest-extract merge RESULTS.jsonl -o RESULTS.parquet`)"
         )
     try:

@@ -437,7 +437,7 @@ def test_a_parquet_file_of_something_else_is_refused(tmp_path):
         read_results(tmp_path / "newer.parquet")
     parquet.write_table(pa.table({"record_json": ['{"case": {}}']}), tmp_path / "older.parquet")
     with pytest.raises(
-        StoreError, match=r"older.parquet:1: .*earlier.* version wrote it.*write the file anew: .*merge"
+        StoreError, match=r"older.parquet:1: .*earlier .* version wrote it.*write the file anew: .*merge"
     ):
         read_results(tmp_path / "older.parquet")
 

@@ -21,6 +21,7 @@ from pytest_extract.core.results import FailureKind
 from pytest_extract.documents import Document, DocumentError, media_type_of
 from pytest_extract.documents.pdf import PageImage, pdf_images, pdf_pages
 from pytest_extract.documents.text import SHOWN_ELEMENTS, decode, html_outline, html_text, html_with
+from tests.cpu_time import cpu_seconds
 from tests.small_pdf import pdf_of, small_pdf
 
 
@@ -211,6 +212,7 @@ def test_any_bytes_have_a_text(data):
             "Name\tPrice\nKettle\t12",
         ),
         ("<pre>a\n  b\n\nc</pre>d", "a\n  b\n\nc\nd"),
+        ("<pre>a<b>b</b>\nc<b>d\n\n e</b>f\n</pre>g", "ab\ncd\n\n ef\ng"),
         ("5 &lt; 6 &amp; 7 &euro; &#8364;", "5 < 6 & 7 € €"),
         ("<!-- no --><template>no</template>yes", "yes"),
         ("<head><title>T</title><p>no body tag", "T\nno body tag"),
@@ -487,6 +489,13 @@ def test_pages_may_be_read_in_several_threads():
 def test_a_broken_page_is_read_in_linear_time(unit):
     with suppress(DocumentError):  # of too many elements inside each other
         assert isinstance(html_text(unit * 100_000), str)
+
+
+def test_a_long_line_of_marked_up_letters_is_read_in_linear_time():
+    def seconds(letters):
+        return cpu_seconds(lambda: html_text("<pre>" + "<b>x</b>" * letters), calls=2)
+
+    assert seconds(64_000) < 20 * seconds(8_000)
 
 
 def test_a_page_of_thousands_of_elements_inside_each_other_is_an_error(tmp_path):

@@ -75,11 +75,13 @@ def html_text(source: str, name: str = "the page") -> str:
     for event, element in _seen(_parsed(source), name):
         if event in ("text", "tail"):
             text = getattr(element, event)
-            if preformatted:
-                *whole, line = (line + text).split("\n")
-                lines += whole
-            else:
-                line += re.sub(r"[ \t\n\r\f]+", " ", text)
+            if not preformatted:
+                text = re.sub(r"[ \t\n\r\f]+", " ", text)
+            elif "\n" in text:
+                *whole, text = text.split("\n")
+                lines += [line + whole[0], *whole[1:]]
+                line = ""
+            line += text
         elif element.tag in _CELLS and event == "start" and line:
             line += "\t"
         elif element.tag in _BLOCKS:

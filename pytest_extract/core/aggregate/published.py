@@ -65,8 +65,10 @@ def intervals(
     shares = np.ones(size) if weights is None else np.asarray(weights, dtype=float)
     products = shares * np.array([*columns.values()], dtype=float)
     draws = _draws(PLAIN_SEED if weights is None else WEIGHTED_SEED, size)
-    parts = products[:, None] if own_draws else products[None]
-    means = np.concatenate([_resampled_means(part, shares, islice(draws, samples)) for part in parts], axis=1)
+    if own_draws:
+        means = np.array([_means_in_order(each, shares, islice(draws, samples)) for each in products]).T
+    else:
+        means = _means_together(products, shares, islice(draws, samples))
     low, high = math.floor(0.025 * (samples - 1)), math.ceil(0.975 * (samples - 1))
     means = np.sort(means, axis=0)
     return {
@@ -85,15 +87,26 @@ def mean(column: Sequence[float], weights: Sequence[float] | None = None) -> flo
     return total / weight if weight else 0.0
 
 
-def _resampled_means(products: _Floats, shares: _Floats, draws: Iterable[npt.NDArray[np.int64]]) -> _Floats:
-    """Return a row of means for each resample, summed in Python's order, from left to right."""
+def _means_in_order(products: _Floats, shares: _Floats, draws: Iterable[npt.NDArray[np.int64]]) -> list[float]:
+    """Return the mean of each resample of a column, summed in Python's order, from left to right."""
     import numpy as np
 
     found = []
     for rows in draws:
-        total = np.cumsum(shares[rows])[-1]
-        sums = np.cumsum(products[:, rows], axis=1)[:, -1]
-        found.append(sums / total if total else np.zeros(len(products)))
+        total = np.cumsum(shares.take(rows))[-1]
+        found.append(float(np.cumsum(products.take(rows))[-1] / total) if total else 0.0)
+    return found
+
+
+def _means_together(products: _Floats, shares: _Floats, draws: Iterable[npt.NDArray[np.int64]]) -> _Floats:
+    """Return a row of means of all columns for each resample: a row that is drawn twice counts twice."""
+    import numpy as np
+
+    found = []
+    for rows in draws:
+        times = np.bincount(rows, minlength=len(shares))
+        total = (shares * times).sum()
+        found.append((products * times).sum(axis=1) / total if total else np.zeros(len(products)))
     return np.array(found)
 
 
@@ -114,8 +127,8 @@ def _draws(seed: int, size: int) -> Iterator[npt.NDArray[np.int64]]:
     left = np.empty(0, dtype=np.int64)
     while True:
         while len(left) < size:
-            drawn = (generator.random_raw(max(_FEWEST_DRAWN, 2 * size)) >> bits).astype(np.int64)
-            left = np.concatenate([left, drawn[drawn < size]])
+            drawn = (generator.random_raw(max(_FEWEST_DRAWN, 2 * size)) >> bits).view(np.int64)
+            left = np.concatenate([left, drawn.compress(drawn < size)])  # a fourth of the time of drawn[...]
         yield left[:size]
         left = left[size:]
 

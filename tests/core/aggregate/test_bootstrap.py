@@ -7,6 +7,7 @@ import random
 import pytest
 
 from pytest_extract.core.aggregate.published import intervals
+from tests.cpu_time import cpu_seconds
 
 RNG = random.Random(3)
 COLUMNS = {
@@ -44,3 +45,12 @@ def test_shared_draws_give_intervals_of_the_same_width(weights):
 def test_rows_without_weight_have_a_mean_of_zero():
     found = intervals({"a": [1.0, 0.5]}, [0.0, 0.0], samples=10, own_draws=False)
     assert flat(found) == [0.0, 0.0, 0.0]
+
+
+def test_columns_that_share_their_draws_take_a_fraction_of_the_time():
+    columns = {str(n): [RNG.random() for _ in range(5_000)] for n in range(16)}
+
+    def seconds(**how):
+        return cpu_seconds(lambda: intervals(columns, samples=400, **how), calls=2)
+
+    assert 5 * seconds(own_draws=False) < seconds()

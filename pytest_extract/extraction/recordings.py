@@ -431,8 +431,10 @@ class CaseInputs:
         self._root = root
         self._by_name: dict[str, Mapping[str, Collection[Json]]] = {}
         self._by_document: dict[str, list[Mapping[str, Collection[Json]]]] = {}
+        self._files: set[str] = set()
         for case in cases:
             inputs = self._by_name[recorded_case_name(case, root)] = _inputs_of(case)
+            self._files.add(display_path(case.path, root))
             self._by_document.setdefault(case.document.sha256, []).append(inputs)
 
     def why_unused(self, recording: Recording) -> str | None:
@@ -454,8 +456,7 @@ class CaseInputs:
         if own is not None:
             return ", ".join(f"{name} changed" for name in changes(own))
         file = body["case"].rpartition("::")[0]
-        was_read = any(name.startswith(f"{file}::") for name in self._by_name)
-        return "its case is gone" if was_read or not (self._root / file).exists() else None
+        return "its case is gone" if file in self._files or not (self._root / file).exists() else None
 
     def _is_prompt_file(self, recorded: Json) -> bool:
         """Whether a recorded prompt is a file that is still there: it was given on the command line."""

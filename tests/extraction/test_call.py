@@ -339,7 +339,7 @@ def test_it_gets_along_with_pytest_asyncio(pytester):
 
 @pytest.mark.parametrize("output", [{"rows": [{"price": {1}}]}, {"rows": [{"price": object()}]}], ids=["set", "object"])
 def test_an_output_that_is_no_json_is_a_mistake_of_the_extractor(output):
-    with pytest.raises(ConfigError, match=r"^the extractor returned no JSON: at rows\[0\].price, .*, of type "):
+    with pytest.raises(ConfigError, match=r"^the extractor returned no JSON: at rows\[0\].price, .* of type "):
         call(lambda: output)
 
 

@@ -275,10 +275,10 @@ class _Maker:
         required: dict[str, None] = {}
         closed: set[str] | None = None
         for layer in layers:
-            schema, own = layer.schema, layer.schema.get("properties", {})
+            schema, own = layer.schema, layer.schema.get("properties") or {}
             for name in own:
                 keys[name] = (*keys.get(name, ()), Ref(f"{layer.pointer}/properties/{escape(name)}"))
-            required |= dict.fromkeys(schema.get("required", ()))
+            required |= dict.fromkeys(schema.get("required") or ())
             for keyword in ("additionalProperties", "unevaluatedProperties", "patternProperties"):
                 if schema.get(keyword) and isinstance(schema[keyword], dict):
                     raise SchemaError(

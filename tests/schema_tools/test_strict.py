@@ -164,6 +164,7 @@ REFUSED = {
         "patternProperties",
     ),
     "any keys": (open_object(a={"type": "object"}), "/properties/a", "any keys"),
+    "keywords left empty": ({"type": "object", "properties": None, "required": None}, "/", "any keys"),
     "any further keys": (open_object(a={"type": "object", "additionalProperties": True}), "/properties/a", "any keys"),
     "anything": (open_object(a={}), "/properties/a", "any value"),
     "any list": (open_object(a={"type": "array"}), "/properties/a", "any items"),

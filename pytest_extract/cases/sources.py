@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -508,9 +509,11 @@ def path_and_pointer(given: str, is_there: Callable[[str], bool] = is_file) -> t
     """Split a path from the JSON pointer after its `#`, which may also be part of the file's name, or of a key."""
     if "#" not in given or is_there(given):
         return given, ""
-    splits = [(given[:place], given[place + 1 :]) for place, mark in enumerate(given) if mark == "#"]
-    found = [split for split in splits if is_there(split[0])]
-    return next(iter((*found, *(split for split in splits if split[1][:1] in ("", "/")))), (given, ""))
+    marks = [place for place, letter in enumerate(given) if letter == "#"]
+    there = (place for place in marks if is_there(given[:place]))
+    likely = (place for place in marks if given[place + 1 : place + 2] in ("", "/"))
+    place = next(chain(there, likely), len(given))
+    return given[:place], given[place + 1 :]
 
 
 def no_file(key: str, path: Path) -> str:

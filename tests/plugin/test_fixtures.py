@@ -317,7 +317,7 @@ def test_an_output_of_a_type_that_json_does_not_have_breaks_the_case(
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*BROKEN: the extractor returned no JSON: at items[[]0[]].name, '{1}', of type set, is no JSON value; return a *"
+            "*BROKEN: the extractor returned no JSON: at items[[]0[]].name, a value of type set is no JSON value; return a *"
         ]
     )
     result.stdout.fnmatch_lines(["1 case: 1 broken*"])

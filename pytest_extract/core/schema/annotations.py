@@ -95,7 +95,7 @@ def parse_annotation(schema: Mapping[str, Json], where: str, report: Report) -> 
 
 def parse_override(value: Json, where: str, report: Report) -> Annotation | None:
     """Read the value of a case's override: "skip", a metric's name, or a mapping."""
-    return _parse_form(value, OVERRIDE, where, report)
+    return _parse_form(value, _OVERRIDE, where, report)
 
 
 class _Form(NamedTuple):
@@ -116,7 +116,7 @@ class _Form(NamedTuple):
 _BY_CONFIG: Final = "`evaluation_config` must be a preset's name or a mapping"
 _BY_OVERRIDE: Final = "must be `skip`, a metric's name or a mapping"
 _CONFIG: Final = _Form("evaluation_config", _BY_CONFIG, "metric_id", ("weight", "params"), "aggregation_weight", ())
-OVERRIDE: Final = _Form("override", _BY_OVERRIDE, "metric", ("params",), "weight", None)
+_OVERRIDE: Final = _Form("override", _BY_OVERRIDE, "metric", ("params",), "weight", None)
 
 
 def _parse_form(value: Json, form: _Form, where: str, report: Report) -> Annotation | None:
@@ -167,7 +167,7 @@ def _parse_metric(entry: Json, form: _Form, where: str, report: Report) -> Metri
         return None
     weight = _parse_number(entry.get("weight"), "weight", where, report)
     params = _parse_mapping(entry.get("params"), "params", where, report)
-    preset = form is OVERRIDE and "params" not in entry
+    preset = form is _OVERRIDE and "params" not in entry
     return MetricUse(name=name, params=params, weight=1.0 if weight is None else weight, preset=preset, where=where)
 
 

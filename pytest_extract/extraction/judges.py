@@ -172,7 +172,9 @@ def user_judge(
         else:
             if isinstance(answers, Sequence) and not isinstance(answers, str) and len(answers) == len(questions):
                 return [checked_answer(question, answer) for question, answer in zip(questions, answers, strict=True)]
-            why = f"the judge returned {answers!r:.60}, not a list of as many answers as questions ({len(questions)})"
+            size = f" of {len(answers)}" if isinstance(answers, Sequence) else ""
+            returned = f"{type(answers).__name__}{size}"  # its text may fail, or hold a secret
+            why = f"the judge returned {returned}, not a list of as many answers as questions ({len(questions)})"
         return [UnansweredQuestion(why)] * len(questions)
 
     return ask

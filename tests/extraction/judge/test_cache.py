@@ -123,6 +123,11 @@ async def later(questions):
     return [0.5 for _ in questions]
 
 
+class Untold:
+    def __repr__(self):
+        raise ValueError("no text")
+
+
 JUDGES = {
     "async": (later, JudgeAnswer(0.5), None),
     "bare score": (lambda questions: [0.25], JudgeAnswer(0.25), None),
@@ -130,8 +135,9 @@ JUDGES = {
     "exits": (exits, None, "the judge raised SystemExit: 3"),
     "raises": (raises, None, "the judge raised ValueError: [redacted: API key] is no key"),
     "none": (lambda questions: [None], None, "the judge did not decide"),
-    "no list": (lambda questions: "1", None, "returned '1', not a list"),
-    "too few": (lambda questions: [], None, "returned [], not a list of as many answers as questions (1)"),
+    "no list": (lambda questions: "1", None, "returned str of 1, not a list"),
+    "untold": (lambda questions: Untold(), None, "returned Untold, not a list"),
+    "too few": (lambda questions: [], None, "returned list of 0, not a list of as many answers as questions (1)"),
     "out of range": (lambda questions: [2], None, "no number from 0 to 1"),
     "no number from 0 to 1": (lambda questions: [float("nan")], None, "no number from 0 to 1"),
     "wrong kind": (lambda questions: [Alignment(())], None, "answered Alignment where a JudgeAnswer"),

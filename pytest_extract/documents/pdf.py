@@ -161,7 +161,7 @@ def _answer(question: dict[str, Any], data: bytes, seconds: float) -> tuple[dict
 
 
 class _Child:
-    """A process that reads PDFs (`pdf_child`)."""
+    """A process that reads PDFs (`answer_questions`)."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -344,7 +344,8 @@ def stored_pages(key: str, read: Callable[[], tuple[str, ...]]) -> tuple[str, ..
     with suppress(OSError, ValueError):
         stored = json.loads(read_regular_text(path))
         if isinstance(stored, list) and all(isinstance(page, str) for page in stored):
-            os.utime(path)  # its last use
+            with suppress(OSError):  # a read-only folder still gives texts
+                os.utime(path)  # its last use
             return tuple(stored)
     pages = read()
     with suppress(NotWritten, OSError):

@@ -106,6 +106,10 @@ def stored(tmp_path):
     assert len(made) < 2
 
 
+def unwritable(*_):
+    raise PermissionError("Read-only file system")
+
+
 def test_the_text_of_a_pdf_is_read_once_and_kept_by_digest(stored, pdf, monkeypatch):
     document = pdf("Total 5")
     assert Document(text="no PDF").pages == ("no PDF",)
@@ -115,6 +119,9 @@ def test_the_text_of_a_pdf_is_read_once_and_kept_by_digest(stored, pdf, monkeypa
     assert file.name.startswith(document.sha256)
     monkeypatch.setattr("pytest_extract.documents.pdf.pdf_pages", lambda *_, **__: ("read anew",))
     assert Document(document.path).pages == pages
+    with monkeypatch.context() as read_only:
+        read_only.setattr(os, "utime", unwritable)
+        assert Document(document.path).pages == pages
     for broken in ("", "[1]", "{}", "[" * 100):
         file.write_text(broken, encoding="utf-8")
         assert Document(document.path).pages == ("read anew",)

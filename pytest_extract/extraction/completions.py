@@ -240,13 +240,13 @@ def _extraction(litellm: Any, model: str, messages: Sequence[Message], response:
     text = message.content or ""
     usage = reported_usage(getattr(response, "usage", None), text)
     cost = estimate = None
-    if usage and usage.complete:
-        with suppress(Exception):  # it raises many things for a model without a price, and that is what None says
+    with suppress(Exception):  # they raise many things for a model without a price, and that is what None says
+        if usage and usage.complete:
             cost = float(litellm.completion_cost(completion_response=response, model=model))
-    else:
-        prompt, completion = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
-        prompt = message_tokens(messages) if prompt is None else prompt
-        estimate = price(model, prompt, text_tokens(text) if completion is None else completion)
+        else:
+            prompt, completion = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
+            prompt = message_tokens(messages) if prompt is None else prompt
+            estimate = price(model, prompt, text_tokens(text) if completion is None else completion)
     if estimate == 0:  # a model that runs here costs nothing for any number of tokens
         cost, estimate = 0.0, None
     served = (getattr(response, name, None) for name in ("model", "system_fingerprint"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 import time
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ import pytest
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import FailureKind
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.completions import LlmError, Retry, complete, load_litellm, price
+from pytest_extract.extraction.completions import LlmError, Retry, complete, load_litellm, price, price_table
 from pytest_extract.extraction.provider_errors import Outage, retry_after, summary
 from tests.llm_server import (
     MODEL,
@@ -53,6 +54,15 @@ def test_a_priced_model_costs(llm_server):
     assert got.cost_usd == pytest.approx(price("openai/gpt-4o-mini", 1000, 100))
     assert got.cost_usd == pytest.approx(1000 * 0.15e-6 + 100 * 0.6e-6)
     assert price("openai/test-model", 1, 1) is None
+
+
+def test_an_answer_counts_where_no_price_can_be_looked_up(llm_server, monkeypatch):
+    load_litellm()
+    monkeypatch.setattr(sys.modules["litellm"], "__spec__", None)
+    price_table.cache_clear()
+    llm_server.say(reporting(None))
+    got = ask(model="openai/gpt-4o-mini")
+    assert (got.output, got.cost_usd, got.estimated_usd) == ("hello", None, None)
 
 
 def reporting(usage):

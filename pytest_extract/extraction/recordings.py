@@ -152,22 +152,29 @@ def key_of(
     )
 
 
+_FILES: Final = ("prompt", "schema", "document")
+
+
 def changed_inputs(recorded: Mapping[str, Json], now: Mapping[str, Json]) -> list[str]:
     """Return, in words, each input in which a recording differs from what is asked for (`RecordingKey.shown`)."""
     before, after = _told(recorded), _told(now)
+    moved = [
+        name for name in _FILES if recorded[name] and now[name] and recorded[name]["sha256"] == now[name]["sha256"]
+    ]
     return [
         f"recorded for {name} {before.get(name, 'none')}, now {after.get(name, 'none')}"
         for name in {**before, **after}
-        if before.get(name) != after.get(name)
+        if before.get(name) != after.get(name) and name not in moved
     ]
 
 
 def _told(inputs: Mapping[str, Json]) -> dict[str, str]:
     """Return the inputs of an output as people read them; those that it has not got are left out."""
     told = {name: inputs[name] for name in ("model", "mode") if inputs.get(name)}
-    files = {name: inputs[name] for name in ("prompt", "schema", "document") if inputs[name]}
+    files = {name: inputs[name] for name in _FILES if inputs[name]}
     told |= {name: f"{part['name']} ({part['sha256'][:8]})" for name, part in files.items()}
-    told |= {name: inputs[name][:8] for name in ("question", "text") if inputs.get(name)}
+    digests = {"question": "question", "text from pytest_extract_document": "text"}
+    told |= {told_as: inputs[name][:8] for told_as, name in digests.items() if inputs.get(name)}
     told |= {f"parameter {name}": canonical_json(value) for name, value in inputs["params"].items()}
     told["repeat"] = str(inputs["repeat"] + 1)
     return told | ({"confirmation": "yes"} if inputs.get("confirmation") else {})

@@ -135,6 +135,10 @@ WHY = {
         changed(document=KeyPart(name="acme.pdf", sha256="e" * 64)),
         r"recorded for document acme\.pdf \(dddddddd\), now acme\.pdf \(eeeeeeee\); renew",
     ),
+    "moved document": (
+        changed(document=KeyPart(name="moved/acme.pdf", sha256="d" * 64), repeat=2),
+        r"\[openai/x\]: recorded for repeat 1, now 3; renew",
+    ),
     "schema": (changed(schema=json_part("invoice.schema.json", {"type": "array"})), r"recorded for schema invoice\."),
     "question": (changed(question=None), r"recorded for question \w{8}, now none; renew"),
     "model": (changed(model="openai/y"), "recorded for model openai/x, now openai/y; renew"),
@@ -145,7 +149,7 @@ WHY = {
     "mode": (changed(mode="structured"), "recorded for mode none, now structured; renew"),
     "repeat": (changed(repeat=2), "recorded for repeat 1, now 3; renew"),
     "confirmation": (changed(confirmation=True), "recorded for confirmation none, now yes; renew"),
-    "given text": (changed(given_text="x"), r"recorded for text none, now \w{8}; renew"),
+    "given text": (changed(given_text="x"), r"recorded for text from pytest_extract_document none, now \w{8}; renew"),
     "nothing": (changed(case="other.extract.yaml::x"), r"nothing is recorded for this case in \S+ \(an output that"),
 }
 

@@ -308,8 +308,9 @@ class LlmJudge:
 
     def __call__(self, questions: Sequence[Question]) -> list[Decision]:
         """Return a decision for each question, in order; a failed call leaves its questions undecided."""
+        in_parts = iter([started(partial(self._in_parts, question)) for question in questions if not _fits(question)])
         whole = iter(self._decide([question for question in questions if _fits(question)]))
-        return [next(whole) if _fits(question) else self._in_parts(question) for question in questions]
+        return [next(whole) if _fits(question) else next(in_parts).result() for question in questions]
 
     def _in_parts(self, question: Question) -> Decision:
         """Align long lists in parts.
@@ -324,7 +325,7 @@ class LlmJudge:
         )
         pairs: list[tuple[int, int]] = []
         asked: list[_Part] = []
-        for _ in range(_ROUNDS):
+        for _ in range(_ROUNDS if gold and extracted else 0):
             parts = [part for part in _cut(gold, extracted) if not any(_covers(earlier, part) for earlier in asked)]
             decisions = self._decide(
                 [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 
 import pytest
 
@@ -12,7 +13,7 @@ from pytest_extract.extraction.completions import Retry
 from pytest_extract.extraction.judges import UnansweredQuestion
 from pytest_extract.extraction.llm_judge import MOST_CHARACTERS, MOST_ROWS, LlmJudge
 from tests.extraction.judge.questions import align, data_of
-from tests.llm_server import MODEL, answer, llm_server, truncated
+from tests.llm_server import MODEL, answer, llm_server, server_error, truncated
 
 __all__ = ["llm_server"]
 
@@ -110,6 +111,27 @@ def test_sides_of_unlike_length(judge, llm_server, height, width):
     (got,) = judge([question])
     assert ids_of(question, got) == {(row["id"], row["id"]) for row in gold[:width]}
     assert max(len(item["extracted"]) for item in asked_rows(llm_server)) <= MOST_ROWS
+
+
+def test_a_long_side_and_an_empty_one_are_no_question_to_a_model(judge, llm_server):
+    rows = rows_of(60)
+    missed, spurious = judge([align(rows, []), align([], rows)])
+    assert (missed.pairs, len(missed.missed), spurious.pairs, len(spurious.spurious)) == ((), 60, (), 60)
+    assert llm_server.requests == []
+
+
+def test_long_lists_are_asked_beside_each_other(llm_server):
+    both = {name: threading.Event() for name in ("a", "b")}
+
+    def when_both_are_asked(body):
+        (item,) = data_of(body).values()
+        both[item["gold"][0]["list"]].set()
+        return by_identity(body) if all(asked.wait(20) for asked in both.values()) else server_error()
+
+    llm_server.otherwise = when_both_are_asked
+    questions = [align(rows := [{"list": name, **row} for row in rows_of(60)], rows) for name in both]
+    judge = LlmJudge(MODEL, slots=threading.BoundedSemaphore(50), retry=Retry(attempts=1))
+    assert [len(got.pairs) for got in judge(questions)] == [60, 60]
 
 
 def test_values_without_a_letter_in_common_are_asked_too(llm_server):

@@ -58,7 +58,7 @@ def compiled_modules():
 
 @pytest.fixture
 def waited(monkeypatch):
-    """Set once somebody waits for what another is making (`sharing.making`)."""
+    """Set once somebody waits for what another is making (`files.making`)."""
     event = threading.Event()
     monkeypatch.setattr(time, "sleep", lambda _seconds: event.set())
     return event

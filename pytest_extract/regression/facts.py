@@ -454,13 +454,13 @@ class Effect:
 class BrokenRuns:
     """Cases in which a run broke before and now, and the test that there are more of them now.
 
-    `kinds`: what broke now. `p`: permutation test of the runs within cases.
+    `names`: the cases that broke now. `kinds`: what broke. `p`: permutation test of the runs within cases.
     """
 
     variant: str
     cases: int
     cases_before: int
-    cases_after: int
+    names: tuple[str, ...]
     p: float
     kinds: tuple[tuple[str, int], ...]
 
@@ -562,7 +562,7 @@ def _count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
         variant=variant.label,
         cases=len(rows),
         cases_before=sum(any(runs.before) for _, runs in rows),
-        cases_after=sum(any(runs.after) for _, runs in rows),
+        names=tuple(row.case for row, runs in rows if any(runs.after)),
         p=p_of_rise([runs for _, runs in rows]),
         kinds=tuple(kinds.most_common()),
     )

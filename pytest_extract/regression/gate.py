@@ -410,8 +410,10 @@ def advice_texts(facts: Facts, *, undecided: bool, confirm: bool = True) -> list
             plan = plan_variant(variant, facts.tests, facts.rules, most=MOST_CONFIRMED)
             if isinstance(plan, VariantPlan):
                 found.append(_of(label, _confirm_text(plan, variant.cost_usd)))
-    if undecided and any(each.p <= facts.rules.alpha for each in facts.broken):
-        found.append("to see if it is an outage, run the cases that broke again: pytest --lf")
+    for each in facts.broken:
+        if undecided and each.p <= facts.rules.alpha:
+            again = f"to see if it is an outage, run {_names(each.names)} again: pytest --lf"
+            found.append(_of(each.variant, again))
     return found
 
 
@@ -569,7 +571,7 @@ def _build_notes(variant: VariantComparison) -> list[str]:
 def broken_text(found: BrokenRuns) -> str:
     """Return `5 of 50 cases broke, 0 before (5 BadRequestError)`."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in found.kinds)
-    text = f"{found.cases_after} of {_count(found.cases, 'case')} broke, {found.cases_before} before"
+    text = f"{len(found.names)} of {_count(found.cases, 'case')} broke, {found.cases_before} before"
     return _of(found.variant, text + (f" ({kinds})" if kinds else ""))
 
 

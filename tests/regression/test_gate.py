@@ -495,7 +495,7 @@ def test_a_rise_of_broken_runs_is_tested_and_named_by_kind():
         "5 of 50 cases broke, 0 before (5 BadRequestError): more than chance gives (p = 0.031); "
         "an outage, or the change itself"
     )
-    assert found.advice[0] == "to see if it is an outage, run the cases that broke again: pytest --lf"
+    assert found.advice[0] == "to see if it is an outage, run c0, c1, c2, c3, c4 again: pytest --lf"
     assert verdict([*refused, *suite(50, GOOD)[5:]], [*refused, *suite(50, GOOD)[5:]]).broken[0].p == 1.0
 
 

@@ -12,10 +12,19 @@ import pytest
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
 from pytest_extract.core.results import JudgeAnswer
+from pytest_extract.documents import Document
 from pytest_extract.extraction.caching_judge import AnswerCache, answer_files
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.extraction.litellm import LitellmExtractor
-from pytest_extract.extraction.recordings import Recordings, key_of, recording_files, text_part
+from pytest_extract.extraction.recordings import (
+    CaseInputs,
+    Recordings,
+    key_of,
+    read_recording,
+    recording_files,
+    text_part,
+)
+from tests.cpu_time import cpu_seconds
 from tests.extraction.judge.questions import equal
 
 CASES = """
@@ -152,6 +161,21 @@ def test_what_changed_is_said_and_removed(project, capsys, file, old, new, case,
     command(project, "prune")
     assert names(project) == [f"cases-all-{'two' if case == 'one' else 'one'}"]
     assert not (project / "rec" / f"cases-all-{case}").exists()
+
+
+def test_recordings_of_a_case_file_that_is_gone_take_linear_time(project):
+    record(project, *keys(project))
+    (case, _) = load_cases(project / "cases" / "all.extract.yaml").cases
+    (project / "cases" / "all.extract.yaml").rename(project / "cases" / "new.extract.yaml")
+    gone = read_recording(next((project / "rec").glob("*one/*.json")))
+
+    def seconds(count):
+        other = dataclasses.replace(case, path=project / "b.extract.yaml", document=Document(text="other"))
+        known = CaseInputs([dataclasses.replace(other, id=f"{n}") for n in range(count)], project)
+        assert known.why_unused(gone) == "its case is gone"
+        return cpu_seconds(lambda: [known.why_unused(gone) for _ in range(count)])
+
+    assert seconds(2_000) < 30 * seconds(200)
 
 
 def test_a_changed_schema_makes_unused_but_not_its_annotations_for_the_built_in_extractor(project, capsys):

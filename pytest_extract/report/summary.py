@@ -291,25 +291,24 @@ class RunTotals:
         if result.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
             self.reasons[str(result.outcome)][_why(result)] += 1
         self.reasons[_CHANGED].update({text for attempt in result.attempts for text in attempt.adjustments})
-        name = result.nodeid.rpartition("::")[2]
         for head, text in _remarks(result):
             if text:
-                self.remarks[head][name] = text
+                self.remarks[head][result.nodeid] = text
         for attempt in result.attempts:
             if attempt.score is not None:
-                self._add_score(attempt.score, name)
+                self._add_score(attempt.score, result.nodeid)
             if attempt.latency_s:
                 self.slowest = heapq.nlargest(SLOWEST, [*self.slowest, (attempt.latency_s, result.nodeid)])
         self.repeated = self.repeated or len(result.attempts) > 1
 
-    def _add_score(self, score: ScoreRecord, name: str) -> None:
+    def _add_score(self, score: ScoreRecord, nodeid: str) -> None:
         """Count the failure, the rules and the mistakes of an output of a case."""
         if score.failure is not None:
             self.unusable[score.failure.kind] += 1
         for rule in score.rules:
             self.rules[rule.name][rule.status] += 1
             if rule.status not in _KEPT:
-                self.rule_cases[rule.name][name] = None
+                self.rule_cases[rule.name][nodeid] = None
         if score.mistakes:
             from pytest_extract.core.mistakes.output import NamingLimit  # most outputs are right
 
@@ -475,12 +474,16 @@ def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most:
     return [line(Span("worst fields", "head")), *replace(table, notes=notes).lines(width)]
 
 
+def _case_name(nodeid: str) -> str:
+    return nodeid.rpartition("::")[2]
+
+
 def remark_lines(remarks: Mapping[str, Mapping[str, str]], *, width: int, verbosity: int = 0) -> list[Line]:
     """Name the cases with something to know beside their numbers: the first of each kind, with -v all."""
     lines = []
     for head in _REMARKS:
         if cases := remarks.get(head):
-            names = [f"{name} ({text})" for name, text in cases.items()]
+            names = [f"{_case_name(nodeid)} ({text})" for nodeid, text in cases.items()]
             hint = " (-v shows all)" if verbosity < 1 and len(names) > _MOST_CASES else ""
             named = listed(names, len(names) if verbosity > 0 else _MOST_CASES)
             text = f"{head}, in {plural(len(names), 'case')}: {named}{hint}"
@@ -540,7 +543,7 @@ def rule_lines(totals: RunTotals, *, width: int, verbosity: int = 0) -> list[Lin
     lines = prose(head, "bad" if bad else "good", indent=0, width=width)
     for name, counts in bad.items():
         text = ", ".join(f"{word} {counts[status]:,}" for status, word in _RULE_WORDS.items() if counts[status])
-        where = f" ({listed([*cases], _MOST_CASES)})" if (cases := totals.rule_cases[name]) else ""
+        where = f" ({listed([*map(_case_name, cases)], _MOST_CASES)})" if (cases := totals.rule_cases[name]) else ""
         lines += prose(f"{name}: {text} of {plural(counts.total(), 'output')}{where}", "warn", indent=2, width=width)
     return lines
 

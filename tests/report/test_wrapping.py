@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_extract.core.case_result import Attempt, Outcome
 from pytest_extract.report.html.page import page
 from pytest_extract.report.lines import text_of
@@ -28,6 +30,13 @@ def test_they_are_named_with_their_kinds():
         "not bare JSON, in 2 cases: fenced (fenced), prose (surrounded by prose)"
     )
     assert not any("JSON" in text_of(line) for line in remark_lines(totals_of(found[:1]).remarks, width=100))
+
+
+def test_cases_of_one_id_in_two_files_are_two():
+    fenced = list(results())[1]
+    twin = replace(fenced, file="other.extract.yaml", nodeid=f"other.extract.yaml::{fenced.case_id}")
+    lines = [text_of(line) for line in remark_lines(totals_of([fenced, twin]).remarks, width=100)]
+    assert lines[-1] == "not bare JSON, in 2 cases: fenced (fenced), fenced (fenced)"
 
 
 def test_each_report_says_so():

@@ -99,4 +99,4 @@ def test_a_recording_depends_on_the_text_that_the_hook_gives(pytester: pytest.Py
     assert len([*pytester.path.rglob("extract-recordings/*/*.json")]) == 2
     (pytester.path / "name.txt").write_text("three", encoding="utf-8")
     result = pytester.runpytest("--extract-record=none")
-    result.stdout.fnmatch_lines(["*the text that pytest_extract_document gives changed*"])
+    result.stdout.fnmatch_lines(["*recorded for text from pytest_extract_document *, now *"])

@@ -201,7 +201,7 @@ def test_twenty_fields_by_keyboard_alone(browser, served: ReviewServer, tmp_path
 
     browser.get(served.address)
     decided(0)
-    assert browser.execute_script("return document.querySelector('mark').textContent") == "new f0"
+    until(browser, lambda: browser.execute_script("return document.querySelector('mark')?.textContent") == "new f0")
     keys = {0: "2a", 1: "k", 2: "x", 3: "d"}
     for number in range(FIELDS):
         if number == 4:

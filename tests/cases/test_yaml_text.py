@@ -164,7 +164,7 @@ def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, step
         ("a: 1\n---\nb: 2\n", (2, 1), "second YAML document"),
         ("? [a]\n: b\n", (1, 3), "a key must be a text"),
         ("&a 1: &b {}\n*b : 2\n", (2, 1), "a key must be a text"),
-        ("[" * 100_000, (1, 1001), "nested deeper"),  # where libyaml stops
+        ("[" * 900, (1, MAX_DEPTH + 1), "nested deeper"),  # beyond 1,000, some versions of libyaml stop before us
         ("- " * 100_000, (1, 2 * MAX_DEPTH + 1), "nested deeper"),
         ("{a: " * 100_000, (1, 4 * MAX_DEPTH + 1), "nested deeper"),
     ],

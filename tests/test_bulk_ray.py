@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_extract import Extensions, compile_schema
-from pytest_extract.bulk import BulkScorer, result_schema, score_records
+from pytest_extract.bulk import BulkScorer, score_records
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.results import ResultsReader
 from tests.bulk_metrics import dies_once
@@ -75,4 +75,3 @@ def test_a_dataset_is_written_as_parquet_and_read_back(cluster, tmp_path):
     found = [result for path in sorted((tmp_path / "results").iterdir()) for result in ResultsReader(path)]
     assert sorted(each.case_id for each in found) == sorted(str(row["id"]) for row in rows)
     assert {each.case_id: each for each in found} == {each.case_id: each for each in score_records(SCORER, rows)}
-    assert result_schema().metadata

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +39,7 @@ from pytest_extract.core.values import (
     value_at,
 )
 from pytest_extract.errors import ExtractError
-from pytest_extract.files import write_bytes_atomic
+from pytest_extract.files import end_alike, write_bytes_atomic
 from pytest_extract.golds.changes import (
     MovedRow,
     follow_row,
@@ -205,8 +204,7 @@ def _cases_of(result: CaseResult, cases: Iterable[Case], root: Path) -> list[Cas
     """Return the case of a result among those of its id; none, or several, where it cannot be told."""
     same = {_file_text(case.path): case for case in cases}
     exact = same.get(_file_text(root / result.file))
-    end = "/" + re.sub(r"^(\.\./)+|^/", "", result.file)
-    return [exact] if exact is not None else [case for file, case in same.items() if file.endswith(end)]
+    return [exact] if exact is not None else [case for file, case in same.items() if end_alike(file, result.file)]
 
 
 def _file_text(path: Path) -> str:

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.stats import Runs
 from pytest_extract.core.values import MISSING, Json, Missing, at_or_below, places_around
+from pytest_extract.files import end_alike
 from pytest_extract.regression.snapshots import STRUCTURAL_GATES, CaseState, Snapshot
 
 Verdicts: TypeAlias = tuple[bool, ...]
@@ -447,16 +448,11 @@ def cases_of_variants(
         for case, state in now.items():
             names[state.case_id].append(case)
         renamed = {
-            next((name for name in names[state.case_id] if _ends_alike(case, name)), case): state
+            next((name for name in names[state.case_id] if end_alike(case, name)), case): state
             for case, state in was.items()
         }
         was = renamed if len(renamed) == len(was) else was
     return was, now
-
-
-def _ends_alike(one: str, other: str) -> bool:
-    short, long = sorted(("/" + case.lstrip("./") for case in (one, other)), key=len)
-    return long.endswith(short)
 
 
 def compare_variants(

@@ -275,6 +275,14 @@ def test_runs_from_different_folders_pair_by_id():
     assert [str(row.kind) for row in variant.cases] == ["fell", "unchanged"]
 
 
+def test_a_folder_may_begin_with_a_dot_where_runs_are_from_different_folders():
+    (variant,) = compare(
+        snapshot([result("a", {"n": True}, file="/one/.cases/x.extract.yaml")]),
+        snapshot([result("a", {"n": False}, file=".cases/x.extract.yaml")]),
+    ).variants
+    assert [str(row.kind) for row in variant.cases] == ["fell"]
+
+
 def test_the_same_set_up_is_only_claimed_where_the_extractor_is_known():
     one = result("a", {"n": True})
     known = replace(one, digests=one.digests | {"extractor": "7" * 64})

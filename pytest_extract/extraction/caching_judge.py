@@ -40,8 +40,10 @@ from pytest_extract.core.results import Alignment, Answer, JudgeAnswer, Question
 from pytest_extract.core.values import Json, canonical_json, short_repr, text_digest
 from pytest_extract.errors import CaseFileError, CaseFileErrors, ConfigError, NotWritten, StoreError, nearest
 from pytest_extract.extraction.judges import (
+    PROMPT_VERSIONS,
     Ask,
     Decision,
+    LlmJudge,
     UnansweredQuestion,
     ask_exact,
     ask_fuzzy,
@@ -49,7 +51,6 @@ from pytest_extract.extraction.judges import (
     identity_of,
     user_judge,
 )
-from pytest_extract.extraction.llm_judge import PROMPT_VERSIONS, LlmJudge
 from pytest_extract.files import making, read_regular_text, write_atomic, write_once
 from pytest_extract.redact import TALLY, current
 

@@ -23,7 +23,7 @@ from pytest_extract.core.results import Failure
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import NotWritten, StoreError, nearest
 from pytest_extract.extraction.call import Extraction, recorded_params, usage_of
-from pytest_extract.extraction.prompt import readable_json, schema_for_model
+from pytest_extract.extraction.litellm import readable_json, schema_for_model
 from pytest_extract.files import display_path, making, read_regular_text, write_atomic
 from pytest_extract.redact import Owned, clean_message, current, withheld, without_credentials
 

@@ -296,7 +296,7 @@ def _mistakes_of_calls(items: Sequence[ExtractItem], settings: Settings) -> Iter
     for prompt, has_question in prompts:
         if prompt is None:
             continue
-        from pytest_extract.extraction.prompt import prompt_mistakes
+        from pytest_extract.extraction.litellm import prompt_mistakes
 
         for mistake in prompt_mistakes(prompt.text, has_question=has_question):
             yield f"{prompt.path}:{mistake}"

@@ -648,8 +648,7 @@ class Judges:
 
     def digest(self, item: ExtractItem) -> str:
         """Return the digest of who decides a case's semantic comparisons: another judge makes it another question."""
-        from pytest_extract.extraction.judges import identity_of
-        from pytest_extract.extraction.llm_judge import PROMPT_VERSIONS
+        from pytest_extract.extraction.judges import PROMPT_VERSIONS, identity_of
 
         identity: Json = [self._settings.judge]
         if self._settings.judge == "llm":

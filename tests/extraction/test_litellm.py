@@ -14,8 +14,7 @@ from pytest_extract.errors import ConfigError, SchemaError
 from pytest_extract.extraction.caching_judge import build_judge
 from pytest_extract.extraction.call import call_extractor
 from pytest_extract.extraction.completions import LlmError, Retry
-from pytest_extract.extraction.litellm import LitellmExtractor
-from pytest_extract.extraction.prompt import messages, schema_for_model
+from pytest_extract.extraction.litellm import LitellmExtractor, messages, schema_for_model
 from tests.llm_server import (
     MODEL,
     answer,

@@ -12,8 +12,14 @@ import pytest
 from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.extraction.caching_judge import build_judge
 from pytest_extract.extraction.completions import Retry
-from pytest_extract.extraction.judges import UnansweredQuestion
-from pytest_extract.extraction.llm_judge import LlmJudge, batch_of, judge_messages, quoted, read_answers
+from pytest_extract.extraction.judges import (
+    LlmJudge,
+    UnansweredQuestion,
+    batch_of,
+    judge_messages,
+    quoted,
+    read_answers,
+)
 from tests.extraction.judge.questions import align, asked_of, by_rule, data_of, entry_for, equal
 from tests.llm_server import (
     MODEL,

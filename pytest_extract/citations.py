@@ -11,8 +11,8 @@ from pytest_extract.core.measures.fields import CitationCounts
 from pytest_extract.core.results import Citation, Corners, FieldResult, is_covered
 from pytest_extract.core.values import MISSING, Json, usual
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.documents.base import box_around
 from pytest_extract.documents.evidence import Box, TextLocation, find_boxes, find_evidence
+from pytest_extract.documents.pdf import box_around
 
 __all__ = (
     "CitationCheck",

@@ -18,9 +18,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.results import FailureKind
-from pytest_extract.documents import Document, DocumentError, media_type_of
+from pytest_extract.documents import (
+    SHOWN_ELEMENTS,
+    Document,
+    DocumentError,
+    decode,
+    html_outline,
+    html_text,
+    html_with,
+    media_type_of,
+)
 from pytest_extract.documents.pdf import PageImage, pdf_images, pdf_pages
-from pytest_extract.documents.text import SHOWN_ELEMENTS, decode, html_outline, html_text, html_with
 from tests.cpu_time import cpu_seconds
 from tests.small_pdf import pdf_of, small_pdf
 

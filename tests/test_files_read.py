@@ -14,8 +14,7 @@ from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
 from pytest_extract.cli.compare import read_side
-from pytest_extract.documents import Document
-from pytest_extract.documents.base import DocumentError
+from pytest_extract.documents import Document, DocumentError
 from pytest_extract.errors import StoreError
 from pytest_extract.extraction.recordings import read_recording
 from pytest_extract.files import read_regular, read_regular_text

@@ -191,7 +191,7 @@ def _rewritten(document: Document, new: Mapping[TextLocation, str]) -> bytes:
         if not edits or place.start >= edits[-1][1]:
             edits.append((place.start, place.end, other))
     if document.media_type in _HTML:
-        from pytest_extract.documents.text import html_with
+        from pytest_extract.documents import html_with
 
         found = html_with(document.source_text, text, edits)
         if found is None:

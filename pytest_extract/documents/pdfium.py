@@ -1,23 +1,24 @@
-"""Reads and alters PDFs through pypdfium2, for `pdf`, in the process with limits that it starts.
+"""Reads and alters PDFs through pypdfium2: the program that `pdf` runs for each question, within limits.
 
-Each function raises DocumentError.
+It imports nothing of the package, so that it starts quickly. Question and answer are a line of JSON each, with bytes
+behind it. Each function for one raises Unreadable.
 """
 
 from __future__ import annotations
 
 import ctypes
 import io
+import json
 import math
+import os
 import re
+import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-from pytest_extract.core.results import FailureKind
-from pytest_extract.documents.base import Box, DocumentError, box_around
 
 if TYPE_CHECKING:
     from pypdfium2 import PdfDocument
@@ -30,47 +31,114 @@ MOST_PIXELS_A_WIDTH: Final = 3_000
 """Pixels of an image for each of its wanted width; a page of more is rendered smaller."""
 MOST_SIDE: Final = 16_000
 """Pixels of a side of an image; WebP holds little more."""
-_SETTINGS: Final[dict[str, dict[str, Any]]] = {"PNG": {}, "WEBP": {"quality": 45, "method": 0}}
+_SETTINGS: Final[dict[str, dict[str, Any]]] = {
+    "PNG": {}, "WEBP": {"quality": 45, "method": 0}, "JPEG": {"quality": 75}
+}  # fmt: skip
 
 Answer: TypeAlias = tuple[Any, bytes]
 """An answer as JSON, and bytes beside it."""
+Box: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right and bottom on a page as it is shown, as shares of its width and height."""
 
 
-def read_pages(data: bytes, name: str, *, max_pages: int, max_text: int) -> Answer:
+class Unreadable(Exception):
+    """What is wrong with a PDF, or with what is asked of it; `kind` is a `FailureKind`."""
+
+    def __init__(self, message: str, kind: str = "extractor_error") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def answer() -> None:
+    """Answer the question of the standard input. Exits with another status than 0 where memory is short."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints is no answer
+    question = json.loads(sys.stdin.buffer.readline())
+    _limit(question["seconds"], question["memory"])
+    blob = b""
+    try:
+        found, blob = globals()[question["what"]](sys.stdin.buffer.read(), **question["arguments"])
+        head = {"answer": found}
+    except Unreadable as error:
+        head = {"error": str(error), "kind": error.kind}
+    except MemoryError:
+        os._exit(1)
+    except Exception as error:  # noqa: BLE001 - of libraries, about a file that anybody may have made
+        head = {"error": f"is not a readable PDF: {type(error).__name__}: {error}", "kind": "extractor_error"}
+    answers.write(json.dumps(head).encode("ascii") + b"\n" + blob)
+    answers.close()
+    os._exit(0)  # PDFium has nothing to save, and may fail at the end on what it could read
+
+
+def _limit(seconds: int, memory: int) -> None:
+    """Limit this process from now on."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    limits = (
+        (resource.RLIMIT_CPU, seconds + 1),
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_CORE, 0),  # a PDF that ends this process leaves no file behind
+    )
+    for kind, wanted in limits:
+        most = resource.getrlimit(kind)[1]
+        soft = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        with suppress(OSError, ValueError):  # a system that does not know this limit
+            resource.setrlimit(kind, (soft, most))
+
+
+def read_pages(data: bytes, *, max_pages: int, max_text: int) -> Answer:
     """Return the text of each page."""
-    with open_pdf(data, name) as document:
-        return _pages(document, name, max_pages, max_text), b""
+    pages: list[str] = []
+    length = 0
+    with open_pdf(data) as document:
+        if len(document) > max_pages:
+            message = f"the PDF has {len(document)} pages, more than the {max_pages} that are read"
+            raise Unreadable(message, "page_limit")
+        for page in document:
+            pages.append(text_of_page(page.get_textpage()))
+            page.close()
+            length += len(pages[-1])
+            if length > max_text:
+                raise Unreadable(f"the text of page {len(pages)} passes {max_text} characters", "page_limit")
+    return pages, b""
 
 
-def read_sizes(data: bytes, name: str) -> Answer:
+def read_sizes(data: bytes) -> Answer:
     """Return width and height of each page."""
-    with open_pdf(data, name) as document:
+    with open_pdf(data) as document:
         return [document[index].get_size() for index in range(len(document))], b""
 
 
-def read_images(data: bytes, name: str, *, pages: Sequence[int], form: str, width: int, most_bytes: int) -> Answer:
+def read_images(data: bytes, *, pages: Sequence[int], form: str, width: int, most_bytes: int) -> Answer:
     """Render pages as long as there is room: size in bytes, width and height of each, and their bytes."""
-    try:
-        import PIL.Image  # noqa: F401  # pypdfium2 makes images by it
-    except ImportError:
-        raise DocumentError("pages as images need Pillow; install it: pip install 'pytest-extract[pdf]'") from None
     sizes: list[tuple[int, int, int]] = []
     images: list[bytes] = []
-    with open_pdf(data, name) as document:
+    with open_pdf(data) as document:
         for number in pages:
             if not 0 <= number < len(document):
-                raise DocumentError(f"{name}: the PDF has no page {number + 1}, its last is {len(document)}")
+                raise Unreadable(f"the PDF has no page {number + 1}, its last is {len(document)}")
             page = document[number]
-            image = page.render(scale=_scale(page.get_size(), width)).to_pil().convert("RGB")
+            image, size = _picture(page, _scale(page.get_size(), width), form)
             page.close()
-            file = io.BytesIO()
-            image.save(file, form, **_SETTINGS[form])
-            most_bytes -= len(file.getvalue())
+            most_bytes -= len(image)
             if most_bytes < 0:
                 break
-            images.append(file.getvalue())
-            sizes.append((len(images[-1]), *image.size))
+            images.append(image)
+            sizes.append((len(image), *size))
     return sizes, b"".join(images)
+
+
+def _picture(page: Any, scale: float, form: str) -> tuple[bytes, tuple[int, int]]:
+    """Render a page; return the file and its size in pixels."""
+    try:
+        image = page.render(scale=scale).to_pil().convert("RGB")
+    except ImportError:
+        raise Unreadable("pages as images need Pillow; install it: pip install 'pytest-extract[pdf]'") from None
+    file = io.BytesIO()
+    image.save(file, form, **_SETTINGS[form])
+    return file.getvalue(), image.size
 
 
 def _scale(size: tuple[float, float], width: int) -> float:
@@ -81,26 +149,26 @@ def _scale(size: tuple[float, float], width: int) -> float:
 
 
 @contextmanager
-def open_pdf(data: bytes, name: str) -> Iterator[PdfDocument]:
-    """Open a PDF. Raises DocumentError for one that cannot be read, or that is locked."""
+def open_pdf(data: bytes) -> Iterator[PdfDocument]:
+    """Open a PDF. Raises Unreadable for one that cannot be read, or that is locked."""
     import pypdfium2
 
-    _check_streams(data, name)
+    _check_streams(data)
     try:
         document = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
-            raise DocumentError(f"{name}: the PDF is locked by a password") from error
-        raise DocumentError(f"{name}: is not a readable PDF: {error}") from error
+            raise Unreadable("the PDF is locked by a password") from error
+        raise Unreadable(f"is not a readable PDF: {error}") from error
     try:
         yield document
     except pypdfium2.PdfiumError as error:
-        raise DocumentError(f"{name}: is not a readable PDF: {error}") from error
+        raise Unreadable(f"is not a readable PDF: {error}") from error
     finally:
         document.close()
 
 
-def _check_streams(data: bytes, name: str) -> None:
+def _check_streams(data: bytes) -> None:
     """Refuse a file of which a stream unpacks to far more than it should hold."""
     for stream in _STREAM.finditer(data):
         if b"FlateDecode" not in stream[1] or b"/Image" in stream[1]:
@@ -112,25 +180,8 @@ def _check_streams(data: bytes, name: str) -> None:
             continue  # PDFium reads what it can of a damaged stream
         if len(unpacked) == MAX_STREAM:
             size = f"{MAX_STREAM // 1024 // 1024} MB"
-            message = f"{name}: a stream of the PDF unpacks to more than the {size} that are read"
-            raise DocumentError(message, kind=FailureKind.PAGE_LIMIT)
-
-
-def _pages(document: PdfDocument, name: str, max_pages: int, max_text: int) -> tuple[str, ...]:
-    count = len(document)
-    if count > max_pages:
-        message = f"{name}: the PDF has {count} pages, more than the {max_pages} that are read"
-        raise DocumentError(message, kind=FailureKind.PAGE_LIMIT)
-    pages: list[str] = []
-    length = 0
-    for page in document:
-        pages.append(text_of_page(page.get_textpage()))
-        page.close()
-        length += len(pages[-1])
-        if length > max_text:
-            message = f"{name}: the text of page {len(pages)} passes {max_text} characters"
-            raise DocumentError(message, kind=FailureKind.PAGE_LIMIT)
-    return tuple(pages)
+            message = f"a stream of the PDF unpacks to more than the {size} that are read"
+            raise Unreadable(message, "page_limit")
 
 
 def text_of_page(text: Any) -> str:
@@ -139,13 +190,13 @@ def text_of_page(text: Any) -> str:
     return read.replace("\r\n", "\n").replace(_LINE_END_HYPHEN, "-")
 
 
-def read_boxes(data: bytes, name: str, *, spans: Sequence[tuple[int, int, int]]) -> Answer:
+def read_boxes(data: bytes, *, spans: Sequence[tuple[int, int, int]]) -> Answer:
     """Return the boxes of each part of the text, given as page (from 0), start and end in the text of `read_pages`."""
     by_page: dict[int, list[int]] = defaultdict(list)
     for index, (page, _, _) in enumerate(spans):
         by_page[page].append(index)
     found: list[tuple[Box, ...]] = [()] * len(spans)
-    with open_pdf(data, name) as document:
+    with open_pdf(data) as document:
         for number, indices in by_page.items():
             if not 0 <= number < len(document):
                 continue
@@ -181,14 +232,21 @@ def _boxes(page: Any, text: Any, start: int, end: int) -> tuple[Box, ...]:
     for index in range(text.count_rects(start, end - start)):
         box = _shown(page, text.get_rect(index))
         if boxes and _is_same_line(boxes[-1], box):
-            box = box_around((boxes.pop(), box))
+            box = _box_around(boxes.pop(), box)
         boxes.append(box)
     return tuple(boxes)
 
 
 def _is_same_line(one: Box, other: Box) -> bool:
-    shared = min(one.bottom, other.bottom) - max(one.top, other.top)
-    return shared > min(one.bottom - one.top, other.bottom - other.top) / 2
+    shared = min(one[3], other[3]) - max(one[1], other[1])
+    return shared > min(one[3] - one[1], other[3] - other[1]) / 2
+
+
+def _box_around(*corners: Sequence[float]) -> Box:
+    """Return the smallest box that holds points, or boxes."""
+    across = [side for each in corners for side in each[::2]]
+    down = [side for each in corners for side in each[1::2]]
+    return min(across), min(down), max(across), max(down)
 
 
 _PRECISION: Final = 1_000_000
@@ -205,8 +263,7 @@ def _shown(page: Any, rectangle: tuple[float, float, float, float]) -> Box:
         across, down = ctypes.c_int(), ctypes.c_int()
         raw.FPDF_PageToDevice(page.raw, 0, 0, _PRECISION, _PRECISION, 0, x, y, across, down)
         corners.append((min(max(across.value / _PRECISION, 0), 1), min(max(down.value / _PRECISION, 0), 1)))
-    (one, other), (third, fourth) = corners
-    return Box(min(one, third), min(other, fourth), max(one, third), max(other, fourth))
+    return _box_around(*corners)
 
 
 _MARGIN: Final = 2.0
@@ -217,28 +274,26 @@ _NEW_ID: Final = re.compile(rb"<[0-9A-F]{32}>(?=\]>>\s+startxref\s+\d+\s+%%EOF\s
 _NO_ID: Final = b"<" + b"0" * 32 + b">"
 
 
-def write_pages(data: bytes, name: str, *, order: Sequence[int]) -> Answer:
+def write_pages(data: bytes, *, order: Sequence[int]) -> Answer:
     """Put the pages into another order."""
     import pypdfium2
 
-    with open_pdf(data, name) as document:
+    with open_pdf(data) as document:
         new = pypdfium2.PdfDocument.new()
         new.import_pages(document, pages=list(order))
         return None, _saved(new)
 
 
-def write_scan(data: bytes, name: str, *, dpi: int) -> Answer:
+def write_scan(data: bytes, *, dpi: int) -> Answer:
     """Make each page a picture."""
     import pypdfium2
 
-    with open_pdf(data, name) as document:
+    with open_pdf(data) as document:
         new = pypdfium2.PdfDocument.new()
         for page in document:
             wide, high = page.get_size()
-            file = io.BytesIO()
-            page.render(scale=dpi / 72).to_pil().convert("RGB").save(file, "JPEG", quality=75)
             image = pypdfium2.PdfImage.new(new)
-            image.load_jpeg(file)
+            image.load_jpeg(io.BytesIO(_picture(page, dpi / 72, "JPEG")[0]))
             image.set_matrix(pypdfium2.PdfMatrix().scale(wide, high))
             picture = new.new_page(wide, high)
             picture.insert_obj(image)
@@ -247,7 +302,7 @@ def write_scan(data: bytes, name: str, *, dpi: int) -> Answer:
         return None, _saved(new)
 
 
-def write_without(data: bytes, name: str, *, spans: Sequence[tuple[int, int, int]]) -> Answer:
+def write_without(data: bytes, *, spans: Sequence[tuple[int, int, int]]) -> Answer:
     """Take parts of the text away, given as page (from 0), start and end in the text of `read_pages`.
 
     A text object that holds such a part is replaced by objects for what is left of it, in the same font and place.
@@ -256,15 +311,15 @@ def write_without(data: bytes, name: str, *, spans: Sequence[tuple[int, int, int
     by_page: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for number, start, end in spans:
         by_page[number].append((start, end))
-    with open_pdf(data, name) as document:
+    with open_pdf(data) as document:
         for number, parts in by_page.items():
             page = document[number]
-            _take_away(document, page, parts, name)
+            _take_away(document, page, parts)
             page.close()
         return None, _saved(document)
 
 
-def _take_away(document: PdfDocument, page: Any, parts: Sequence[tuple[int, int]], name: str) -> None:
+def _take_away(document: PdfDocument, page: Any, parts: Sequence[tuple[int, int]]) -> None:
     from pypdfium2 import raw
 
     text = page.get_textpage()
@@ -284,7 +339,7 @@ def _take_away(document: PdfDocument, page: Any, parts: Sequence[tuple[int, int]
     boxes = [box for at in taken if (box := text.get_charbox(at)) is not None]
     for held, _ in gone:
         if not raw.FPDFPage_RemoveObject(page.raw, held):
-            raise DocumentError(f"{name}: the text stands in a part of the PDF that cannot be changed")
+            raise Unreadable("the text stands in a part of the PDF that cannot be changed")
         raw.FPDFPageObj_Destroy(held)
     for new in left:
         raw.FPDFPage_InsertObject(page.raw, new)
@@ -335,3 +390,8 @@ def _saved(document: PdfDocument) -> bytes:
     data = _NEW_DATE.sub(_NO_DATE, file.getvalue())
     given = _NEW_ID.search(data)
     return data if given is None else data.replace(given[0], _NO_ID)  # a new document has it twice
+
+
+if __name__ == "__main__":
+    sys.path += sys.argv[1:]
+    answer()

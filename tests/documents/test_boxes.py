@@ -117,7 +117,7 @@ def test_the_text_of_a_pdf_is_read_once_and_kept_by_digest(stored, pdf, monkeypa
     pages = document.pages
     (file,) = stored.iterdir()
     assert file.name.startswith(document.sha256)
-    monkeypatch.setattr("pytest_extract.documents.pdf.pdf_pages", lambda *_, **__: ("read anew",))
+    monkeypatch.setattr("pytest_extract.documents.pdf_pages", lambda *_, **__: ("read anew",))
     assert Document(document.path).pages == pages
     with monkeypatch.context() as read_only:
         read_only.setattr(os, "utime", unwritable)
@@ -131,7 +131,7 @@ def test_another_version_of_the_reader_reads_again(stored, pdf, monkeypatch):
     document = pdf("Total 5")
     assert document.text.strip() == "Total 5"
     monkeypatch.setattr("pytest_extract.documents.pdf.reader_version", lambda: "99.0")
-    monkeypatch.setattr("pytest_extract.documents.pdf.pdf_pages", lambda *_, **__: ("read anew",))
+    monkeypatch.setattr("pytest_extract.documents.pdf_pages", lambda *_, **__: ("read anew",))
     assert Document(document.path).pages == ("read anew",)
 
 
@@ -152,4 +152,4 @@ def test_texts_that_were_not_used_for_longest_are_removed(tmp_path, monkeypatch)
         os.utime(tmp_path / f"{number}.json", (number, number))
     stored_pages("new", lambda: ("page",))
     use_text_store(None)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["2.json", "3.json", f"new-{pdf_module.VERSION}.json"]
+    assert sorted(path.name.partition("-")[0] for path in tmp_path.iterdir()) == ["2.json", "3.json", "new"]

@@ -336,6 +336,6 @@ def test_the_text_of_a_pdf_is_kept_between_runs(pytester, monkeypatch):
     )
     place = "*gold at line 1, column 7; extracted stands nowhere in the document*"
     pytester.runpytest("-v").stdout.fnmatch_lines([place])
-    monkeypatch.setattr("pytest_extract.documents.pdf.pdf_pages", lambda *_, **__: ("another text",))
+    monkeypatch.setattr("pytest_extract.documents.pdf_pages", lambda *_, **__: ("another text",))
     pytester.runpytest("-v").stdout.fnmatch_lines([place])
     pytester.runpytest("-v", "--cache-clear").stdout.no_fnmatch_line(place)

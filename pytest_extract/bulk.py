@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from pytest_extract.cases.patterns import unknown_field, without_score
+from pytest_extract.cases.schemas import unknown_field, without_score
 from pytest_extract.core import arguments
 from pytest_extract.core.arguments import NotJson, json_argument, plain_json
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from pytest_extract.cases.cache import ANNOTATION_PREFIXES, compile_structure, without_annotations
+from pytest_extract.cases.schemas import ANNOTATION_PREFIXES, compile_structure, without_annotations
 from pytest_extract.core.arguments import json_argument, schema_argument
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.measures import measures_of_system

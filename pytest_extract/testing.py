@@ -85,7 +85,7 @@ class Gold:
 
     def _misnamed(self) -> Iterator[str]:
         """Tell fields that nothing can be held against: a bound on them would pass whatever is extracted."""
-        from pytest_extract.cases.patterns import declared, unknown_field, without_absence, without_score
+        from pytest_extract.cases.schemas import declared, unknown_field, without_absence, without_score
 
         program, options = self._scorer.program, self._options
         accept, absent = options.accept or {}, options.absent or {}
@@ -101,7 +101,7 @@ class Gold:
 
     def _unsound(self, schema: Json) -> Iterator[str]:
         """Tell what would fail whatever is extracted: a schema that is none, a gold that breaks it."""
-        from pytest_extract.cases.cache import dangling
+        from pytest_extract.cases.schemas import dangling
         from pytest_extract.core.validate import Validator
 
         validator = Validator(schema)

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from pytest_extract import Citation, ConfigError, Document, score
-from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.citations import CitationCheck, box_overlap, check_citation, check_citations
 from pytest_extract.documents import Box
 from pytest_extract.documents.evidence import find_boxes, find_evidence

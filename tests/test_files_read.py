@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pytest_extract import files
-from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.cli import main
 from pytest_extract.cli.compare import read_side
 from pytest_extract.documents import Document, DocumentError

@@ -13,7 +13,6 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from pytest_extract.cases.cache import SchemaCache, SchemaPlace, mistakes_around, wrapped_schema
 from pytest_extract.cases.keys import (
     DOCUMENT_FORMS,
     FILE_KEYS,
@@ -26,8 +25,18 @@ from pytest_extract.cases.keys import (
     merge_defaults,
 )
 from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Thresholds
-from pytest_extract.cases.patterns import has_value, is_skipped, unknown_field, without_absence, without_score
 from pytest_extract.cases.review_file import review_name
+from pytest_extract.cases.schemas import (
+    SchemaCache,
+    SchemaPlace,
+    has_value,
+    is_skipped,
+    mistakes_around,
+    unknown_field,
+    without_absence,
+    without_score,
+    wrapped_schema,
+)
 from pytest_extract.cases.sources import (
     Mistake,
     ParsedFile,

@@ -176,8 +176,8 @@ def cases_at(tree: GitTree, files: Iterable[Path], view: Path, *, documents: Ite
     A file that the revision does not have, or a case with a mistake, gives no case; the mistake is in `unread`.
     `documents`: of today's cases. Those that git does not keep get a placeholder in the view, so that cases load.
     """
-    from pytest_extract.cases.cache import SchemaCache, compile_structure
     from pytest_extract.cases.load import load_cases
+    from pytest_extract.cases.schemas import SchemaCache, compile_structure
 
     for document in documents:
         name = tree.name(document)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
+from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.cli.files import (
     found_case_files,
     load_extensions,

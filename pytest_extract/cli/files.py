@@ -12,7 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_extract.cases.cache import embedded_schema, wrapped_schema
+from pytest_extract.cases.schemas import embedded_schema, wrapped_schema
 from pytest_extract.cases.sources import path_and_pointer, pointer_advice, pointer_steps, read_json_lines, read_value
 from pytest_extract.core.arguments import class_schema
 from pytest_extract.core.extensions import Extensions
@@ -22,8 +22,8 @@ from pytest_extract.files import own_place, write_atomic
 from pytest_extract.report.lines import Line, printed, safe_controls, text_of
 
 if TYPE_CHECKING:
-    from pytest_extract.cases.cache import SchemaCache
     from pytest_extract.cases.model import Case
+    from pytest_extract.cases.schemas import SchemaCache
     from pytest_extract.results import ResultsReader
 
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv"})

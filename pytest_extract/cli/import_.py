@@ -73,8 +73,8 @@ def _show_replaced(where: str, old: Json, new: Json | Missing) -> None:
 def _score_responses(made: Imported, folder: Path) -> None:
     """Write the results of the published responses, under the ids that their cases have in a pytest run from here."""
     from pytest_extract.bulk import BulkScorer, score_records
-    from pytest_extract.cases.cache import SchemaCache
     from pytest_extract.cases.load import load_cases
+    from pytest_extract.cases.schemas import SchemaCache
     from pytest_extract.core.scorer import compile_schema
     from pytest_extract.importers.sob import RESPONSES_FILE
     from pytest_extract.results import write_results

@@ -6,7 +6,7 @@ import argparse
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_extract.cases.cache import SchemaCache, compile_structure
+from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.cli.files import found_case_files, load_all_cases, print_note, print_text
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.caching_judge import answer_files, idle_days

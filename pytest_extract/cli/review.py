@@ -7,9 +7,9 @@ import getpass
 import subprocess
 from pathlib import Path
 
-from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.edit import read_gold
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.cli.files import found_case_files, print_note, print_text, refuse_options
 from pytest_extract.core.values import MISSING, Json
 from pytest_extract.errors import ConfigError, ExtractError

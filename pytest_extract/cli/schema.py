@@ -9,9 +9,9 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from pytest_extract.cases.cache import without_annotations
 from pytest_extract.cases.edit import with_value, write_text
 from pytest_extract.cases.keys import case_file_schema
+from pytest_extract.cases.schemas import without_annotations
 from pytest_extract.cases.sources import path_and_pointer, pointer_steps, reached, read_source
 from pytest_extract.cli.files import print_text, read_records, read_schema, refuse_options, schema_of_class, write_json
 from pytest_extract.core.values import Json, canonical_json

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_extract.cases.cache import wrapped_schema
 from pytest_extract.cases.edit import new_text
+from pytest_extract.cases.schemas import wrapped_schema
 from pytest_extract.cases.sources import read_value
 from pytest_extract.core.metrics.dates import read_iso
 from pytest_extract.core.schema.source import SchemaSource

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import pytest
 
-from pytest_extract.cases.cache import SchemaCache
+from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.core.case_result import Variant
 from pytest_extract.core.compile.bind import JudgeMode
 from pytest_extract.core.extensions import Extensions

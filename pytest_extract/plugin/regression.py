@@ -17,9 +17,9 @@ from typing import Final, Literal, NamedTuple
 import pytest
 from _pytest.runner import runtestprotocol
 
-from pytest_extract.cases.cache import SchemaCache, compile_structure
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
+from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.cases.cache import SchemaCache, dangling, embedded_schema
+from pytest_extract.cases.schemas import SchemaCache, dangling, embedded_schema
 from pytest_extract.core.scorer import compile_schema
 
 FILE = {

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.edit import update_gold, with_value
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.cases.sources import parse_source
 from pytest_extract.errors import CaseFileError, StoreError
 from tests.cpu_time import cpu_seconds

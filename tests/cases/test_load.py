@@ -13,10 +13,10 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.keys import case_keys
 from pytest_extract.cases.load import case_name, load_cases
 from pytest_extract.cases.model import KnownFailure, Mark, Repeat
+from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import CaseFileError
 from tests.strategies import json_values
@@ -193,7 +193,7 @@ def test_a_schema_inside_a_file_may_refer_to_the_rest_of_it(folder):
 
 def test_the_fields_that_cases_name_are_looked_up_once_for_all_of_them(folder, monkeypatch):
     looked_up = []
-    monkeypatch.setattr("pytest_extract.cases.cache.declared", lambda name, _: looked_up.append(name) or True)
+    monkeypatch.setattr("pytest_extract.cases.schemas.declared", lambda name, _: looked_up.append(name) or True)
     monkeypatch.setattr("pytest_extract.cases.load.unknown_field", None)
     defaults = "defaults: {schema: invoice.schema.json, gold: acme.gold.json, thresholds: {fields: {total: 1}}}\n"
     cases = _load(folder, defaults + "cases:\n" + "- {text: x, accept: {vendor.name: [A]}}\n" * 3)

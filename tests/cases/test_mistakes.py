@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.edit import read_gold, update_gold
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.schemas import SchemaCache
 
 SCHEMA = {
     "type": "object",

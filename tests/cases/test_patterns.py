@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.cases.patterns import declared, has_value, is_skipped, unknown_field, without_score
+from pytest_extract.cases.schemas import declared, has_value, is_skipped, unknown_field, without_score
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import ANY_KEY, parse_field, path_text, usual
 

@@ -7,8 +7,8 @@ import json
 import jsonschema
 from jsonschema_specifications import REGISTRY
 
-from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.schemas import SchemaCache
 from tests.shared_data import jsonl, shared
 
 

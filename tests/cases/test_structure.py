@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pytest_extract.cases.cache import SchemaCache, compile_structure, without_annotations
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.schemas import SchemaCache, compile_structure, without_annotations
 from tests.core.test_complexity import nested
 
 SCHEMA = {

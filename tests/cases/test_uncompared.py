@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import LoadedFile, load_cases
+from pytest_extract.cases.schemas import SchemaCache
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
 MOST = {"name": "Ada", "pages": [{"n": 1}, {"n": 2}]}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_extract.cases.cache import SchemaCache
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.cli import main
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.extraction.call import Extraction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.cases.cache import wrapped_schema
+from pytest_extract.cases.schemas import wrapped_schema
 from pytest_extract.core.validate import Validator
 from pytest_extract.schema_tools.resolve import as_json_schema, is_gemini
 

@@ -405,8 +405,7 @@ class Requirements:
 
 def thresholds_of(given: Mapping[str, Any] | None) -> Thresholds:
     """Read the `thresholds` of a case, given as an argument; ConfigError with all mistakes in it."""
-    from pytest_extract.cases.keys import LIMITS, bounded_measures, checked_argument
-    from pytest_extract.cases.model import Thresholds
+    from pytest_extract.cases.model import LIMITS, Thresholds, bounded_measures, checked_argument
 
     clean = checked_argument("thresholds", given)
     measures = bounded_measures(clean)

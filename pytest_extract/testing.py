@@ -64,7 +64,7 @@ class Gold:
         thresholds: Mapping[str, Any] | None = None,
         **keywords: Unpack[Keywords],
     ) -> None:
-        from pytest_extract.cases.keys import checked_argument
+        from pytest_extract.cases.model import checked_argument
         from pytest_extract.core.arguments import json_argument
         from pytest_extract.core.gates import GateConfig
         from pytest_extract.core.options import split_keywords

@@ -7,7 +7,7 @@ from importlib import resources
 
 import pytest
 
-from pytest_extract.cases.keys import case_file_schema
+from pytest_extract.cases.model import case_file_schema
 from pytest_extract.core.measures import MEASURES
 from pytest_extract.docs.__main__ import PAGES, page_text
 from pytest_extract.plugin.options import OPTIONS

@@ -13,19 +13,23 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from pytest_extract.cases.keys import (
+from pytest_extract.cases.edit import review_name
+from pytest_extract.cases.model import (
     DOCUMENT_FORMS,
     FILE_KEYS,
+    NOTHING,
+    Case,
     CaseSettings,
     CheckedKeys,
+    KnownFailure,
+    Modality,
+    Thresholds,
     bounded_measures,
     case_keys,
     check_keys,
     checked_value,
     merge_defaults,
 )
-from pytest_extract.cases.model import NOTHING, Case, KnownFailure, Modality, Thresholds
-from pytest_extract.cases.review_file import review_name
 from pytest_extract.cases.schemas import (
     SchemaCache,
     SchemaPlace,

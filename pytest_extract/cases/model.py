@@ -1,18 +1,36 @@
-"""What a case is, once everything about it has been read and checked: frozen, and without a trace of YAML."""
+"""What a case is: the keys that a file may have, checked, and the frozen `Case` that they make.
+
+`case.schema.json` describes the keys; here values are checked by it and mistakes get their words. A schema's `title` is
+the noun phrase of a message ("must be a number from 0 to 1"), its `description` the text of the manual. Keys are merged
+with the defaults that cases share. Nothing here reads a document or knows the schema of a case.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+import json
+import math
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
+from functools import cache
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
+from pytest_extract.cases.sources import Mistake, SourceFile, Steps, reached
+from pytest_extract.core import arguments
 from pytest_extract.core.case_result import Origin
-from pytest_extract.core.values import Json, Step
+from pytest_extract.core.validate import Validator
+from pytest_extract.core.values import Json, Step, json_type, path_text, short_repr, usual, with_article
+from pytest_extract.errors import ConfigError, closest, nearest
 
 if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
     from pytest_extract.core.auto_accept import AutoAccept
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.options import ScoreOptions
@@ -21,6 +39,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
     from pytest_extract.core.uncompared import Uncompared
     from pytest_extract.documents import Document
+
 
 Modality: TypeAlias = Literal["text", "image", "audio"]
 Absence: TypeAlias = Literal["must", "either"]
@@ -95,7 +114,7 @@ class Case:
     `gold_path`, `gold_steps`, `gold_line`: the file that holds the gold, the place of the value in it (`()`: all of
     it), and the line at which its JSON text begins (other than 1 only in a dataset).
     `gold_is_missing`: the file is to be written by this run (`--extract-update-gold=new`); `gold` is null.
-    `draft`: the gold's review says that nobody has reviewed it (`review_file`).
+    `draft`: the gold's review says that nobody has reviewed it (`edit.GoldReview`).
     `schema` is the JSON Schema as written, `scorer` its compiled form, shared by all cases that name the same one.
     `accept`, `absent`, `overrides` and the thresholds' fields are keyed by field pattern or concrete path.
     `max_output_bytes`: the longest output that is read; None: that of the option, or the default.
@@ -160,3 +179,439 @@ class Case:
             confidence=self.confidence,
             max_output_bytes=self.max_output_bytes,
         )
+
+
+_SHARE: Final = "#/$defs/share"
+EDITOR_SCHEMA: Final = "extract.schema.json"
+"""File beside case files that holds their JSON Schema."""
+
+
+def case_file_schema() -> str:
+    """Return the text of the JSON Schema of the case file, which is a file of the package."""
+    return files("pytest_extract.cases").joinpath("case.schema.json").read_text(encoding="utf-8")
+
+
+def editor_line(case_file: str, schema: str = EDITOR_SCHEMA) -> str:
+    """Return the comment by which an editor's YAML support finds the schema; both paths are relative to one folder."""
+    place = PurePosixPath(os.path.relpath(schema, os.path.dirname(case_file) or "."))  # noqa: PTH120 - both relative
+    return f"# yaml-language-server: $schema={place}\n"
+
+
+def renewed_schema() -> str:
+    """Return the text of the JSON Schema with the measures that thresholds can bound, as their table has them."""
+    from pytest_extract.core.measures import MEASURES
+
+    schema = json.loads(case_file_schema())
+    thresholds = schema["$defs"]["thresholds"]
+    others = {name: part for name, part in thresholds["properties"].items() if part.get("$ref") != _SHARE}
+    measures = {name: {"description": measure.doc, "$ref": _SHARE} for name, measure in MEASURES.items()}
+    thresholds["properties"] = measures | others
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+MERGED: Final = frozenset(("tags", "accept", "absent", "auto_accept", "gates", "thresholds", "overrides"))
+"""Keys that a case and its defaults share key by key, the case winning; every other key is replaced as a whole."""
+FILE_KEYS: Final = ("cases", "defaults", "dataset")
+"""Keys that a file may have beside a case's, or instead."""
+LIMITS: Final = ("max_cost_usd", "max_latency_s")
+
+
+class KeyMistake(NamedTuple):
+    """What is wrong below a key and what would be right; `on_key`: in the key at `steps`, not in its value."""
+
+    steps: Steps
+    message: str
+    on_key: bool = False
+
+    def text(self, at: Steps = ()) -> str:
+        """Return the message with the place it is about, as the file writes it."""
+        return self.message if self.on_key else f"`{path_text(self.steps[len(at) :])}` {self.message}"
+
+
+@cache
+def _definitions() -> Mapping[str, Any]:
+    return MappingProxyType(json.loads(case_file_schema())["$defs"])
+
+
+@cache
+def case_keys() -> tuple[str, ...]:
+    """Return every key of a case, the keys that are needed most often first."""
+    return tuple(_definitions()["case"]["properties"])
+
+
+@cache
+def _schema_of(key: str) -> Json:
+    definitions = _definitions()
+    return {"$ref": f"#/$defs/{key}", "$defs": {name: definitions[name] for name in definitions if name != "case"}}
+
+
+@cache
+def _validator_of(key: str) -> Validator:
+    return Validator(_schema_of(key))
+
+
+def checked_value(key: str, value: Json, at: Steps) -> tuple[Any, tuple[KeyMistake, ...]]:
+    """Return the value of a key as `Case` has it, and no mistake, or None and every mistake, placed below `at`."""
+    is_fit = _UNREAD.get(key, _validator_of(key).is_valid)
+    if not is_fit(value):
+        from jsonschema import Draft202012Validator
+
+        errors = Draft202012Validator(_schema_of(key)).iter_errors(value)
+        return None, tuple(told for error in errors for told in _told(error, at))
+    try:
+        return _MADE[key](value) if key in _MADE else value, ()
+    except _WrongError as error:
+        return None, (KeyMistake((*at, *error.steps), str(error)),)
+
+
+def checked_argument(name: str, value: Any) -> Any:
+    """Check an argument that is a key of cases, and return it as `Case` has it; ConfigError with all mistakes in it."""
+    clean, mistakes = checked_value(name, dict(arguments.mapping(name, value)), (name,))
+    if mistakes:
+        raise ConfigError("\n".join(f"{'.'.join(map(str, told.steps))}: {told.message}" for told in mistakes))
+    return clean
+
+
+def bounded_measures(thresholds: Mapping[str, Any]) -> dict[str, float]:
+    """Return the measures that `thresholds` bound, those of the project among them, with their bounds."""
+    bounds = {name: bound for name, bound in thresholds.items() if name not in ("fields", "measures", *LIMITS)}
+    return bounds | dict(thresholds.get("measures", {}))
+
+
+# --- words of what the schema refuses
+
+
+def _told(error: ValidationError, at: Steps) -> Iterator[KeyMistake]:
+    """Word one error of jsonschema; of alternatives, the one that the value's type fits speaks."""
+    here = (*at, *error.absolute_path)
+    schema: Any = error.schema
+    value: Any = error.instance
+    match error.validator:
+        case "additionalProperties" if error.validator_value is False:
+            for key in value.keys() - schema["properties"].keys():
+                message = f"{_name(here)} has no key {key!r}{nearest(key, schema['properties'])}"
+                yield KeyMistake((*here, key), message, on_key=True)
+        case "required":
+            for key in schema["required"]:
+                if key not in value:
+                    meaning = schema["properties"][key].get("description")
+                    yield KeyMistake(here, f"needs `{key}`: {meaning}" if meaning else f"needs `{key}`")
+        case "anyOf":
+            branches: dict[object, list[ValidationError]] = {}
+            for inner in error.context or ():
+                branches.setdefault(inner.relative_schema_path[0], []).append(inner)
+            fitting = [
+                errors
+                for errors in branches.values()
+                if not any(inner.validator in {"type", "enum"} and not inner.relative_path for inner in errors)
+            ]
+            if len(fitting) == 1:
+                for inner in fitting[0]:
+                    yield from _told(inner, at)
+            else:
+                yield KeyMistake(here, f"must be {_phrase(schema)}, not {_value_text(value)}")
+        case _:
+            yield KeyMistake(here, f"must be {_phrase(schema)}, not {_value_text(value)}{_hint(schema, value)}")
+
+
+def _name(steps: Steps) -> str:
+    return path_text(steps) if isinstance(steps[-1], int) else str(steps[-1])
+
+
+def _phrase(schema: Mapping[str, Any]) -> str:
+    """Say in a noun phrase what a schema wants."""
+    if "title" in schema:
+        return str(schema["title"])
+    if "$ref" in schema:
+        return _phrase(_definitions()[schema["$ref"].removeprefix("#/$defs/")])
+    if "enum" in schema:
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    if "anyOf" in schema:
+        return " or ".join(map(_phrase, schema["anyOf"]))
+    if "properties" in schema:
+        return f"a mapping with {', '.join(schema['properties'])}"
+    types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    return " or ".join(_TYPES[name] for name in types)
+
+
+_TYPES: Final = {
+    "string": "a text", "boolean": "true or false", "integer": "a whole number", "number": "a number",
+    "array": "a list", "object": "a mapping",
+}  # fmt: skip
+
+
+def _value_text(value: Json) -> str:
+    """Return a value for a message: as JSON if it is a short scalar, else its type."""
+    if value in ([], {}):
+        return "an empty one"
+    if isinstance(value, (dict, list)):
+        return with_article(json_type(value))
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    return short_repr(value)
+
+
+def _hint(schema: Mapping[str, Any], value: Json) -> str:
+    if "enum" in schema:
+        return closest(value, schema["enum"])
+    return "; put it in quotes" if schema.get("type") == "string" and isinstance(value, int | float) else ""
+
+
+# --- what the schema cannot say, and the values as `Case` has them
+
+
+class _WrongError(Exception):
+    """A value that its schema takes and that is wrong all the same; `steps`: where in it."""
+
+    def __init__(self, message: str, *steps: str | int) -> None:
+        super().__init__(message)
+        self.steps = steps
+
+
+def _is_path_or(*types: type) -> Callable[[Json], bool]:
+    def fits(value: Json) -> bool:
+        return isinstance(value, types) or (isinstance(value, str) and bool(value.strip()) and "\0" not in value)
+
+    return fits
+
+
+_UNREAD: Final[Mapping[str, Callable[[Json], bool]]] = MappingProxyType(
+    {"schema": _is_path_or(dict, bool), "gold": _is_path_or(dict, list, int, float, type(None))}
+)
+"""Keys whose values may be large, hostile or hold what JSON cannot: only their type is looked at here."""
+
+
+def _id(value: str | int) -> str:
+    text = str(int(value)) if not isinstance(value, str) else value
+    if not text.isprintable():
+        raise _WrongError(f"must be {_phrase(_definitions()['id'])}, not {_value_text(text)}")
+    return text
+
+
+_LONGEST_MARK: Final = 10_000
+
+
+def parse_mark(text: str) -> Mark:
+    """Parse `slow` or `xfail(reason='scanned upside down')`, without evaluating it; ValueError with what is wrong."""
+    try:
+        name, args, kwargs = _literal_call(text.strip())
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        example = "a name, or a call with literal arguments such as \"xfail(reason='…')\""
+        raise ValueError(f"{text!r:.80} is no mark; expected {example}") from None
+    if name == "parametrize":
+        raise ValueError("`parametrize` makes no cases: write them under `cases:` or in a `dataset:`")
+    return Mark(name=name, args=args, kwargs=MappingProxyType(kwargs))
+
+
+def _literal_call(text: str) -> tuple[str, tuple[Json, ...], dict[str, Json]]:
+    if text.isidentifier():
+        return text, (), {}
+    if len(text) > _LONGEST_MARK:
+        raise ValueError("too long")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about an escape such as "\d" in a reason
+        call = ast.parse(text, mode="eval").body
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+        raise TypeError("no call")
+    kwargs = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg}
+    if len(kwargs) < len(call.keywords):
+        raise ValueError("`**` has no name")
+    return call.func.id, tuple(map(ast.literal_eval, call.args)), kwargs
+
+
+def _marks(value: str | list[str]) -> tuple[Mark, ...]:
+    marks: list[Mark] = []
+    for index, text in enumerate([value] if isinstance(value, str) else value):
+        try:
+            marks.append(parse_mark(text))
+        except ValueError as error:
+            raise _WrongError(str(error), *(() if text is value else (index,))) from None
+    return tuple(marks)
+
+
+def _repeat(value: Json) -> Repeat:
+    asked: dict[str, Any] = value if isinstance(value, dict) else {"of": value}
+    repeat = Repeat(of=int(asked["of"]), passes=int(asked.get("pass", asked["of"])))
+    if repeat.passes > repeat.of:
+        raise _WrongError(f"cannot be more than `of`: {repeat.passes} of {repeat.of}", "pass")
+    return repeat
+
+
+def _known_failures(value: list[dict[str, str]]) -> tuple[KnownFailure, ...]:
+    known: list[KnownFailure] = []
+    for index, entry in enumerate(value):
+        try:
+            until = {"until": date.fromisoformat(entry["until"])} if "until" in entry else {}
+        except ValueError:
+            wanted = f"must be a day written YYYY-MM-DD, not {_value_text(entry['until'])}"
+            raise _WrongError(wanted, index, "until") from None
+        known.append(KnownFailure(**{**entry, **until}))  # type: ignore[arg-type]
+    return tuple(known)
+
+
+def _tags(value: dict[str, Json]) -> dict[str, str]:
+    return {name: tag if isinstance(tag, str) else str(tag).lower() for name, tag in value.items()}
+
+
+def _numbers(value: Json) -> Json:
+    """Return a mapping with its numbers as floats, at any depth; none of them infinite or no number."""
+    if isinstance(value, dict):
+        return {key: _numbers(part) for key, part in value.items()}
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    if not math.isfinite(value):
+        raise _WrongError(f"must hold numbers that JSON can write, not {value}")
+    return float(value)
+
+
+def _auto_accept(value: dict[str, Json]) -> Json:
+    if not value.keys() & {"confidence", "fields"}:
+        raise _WrongError("needs `confidence`, the lowest with which a value is accepted, or `fields`")
+    return _numbers(value)
+
+
+def _confidence(value: Json) -> Any:
+    from pytest_extract.core.output_shape import OutputShape  # few cases name one
+
+    try:
+        return OutputShape.from_json(value)
+    except ConfigError as error:
+        raise _WrongError(str(error)) from None
+
+
+def _evidence(value: dict[str, list[dict[str, Any]]]) -> Any:
+    from pytest_extract.core.results import Citation
+
+    def place(given: dict[str, Any], *steps: str | int) -> Citation:
+        if "box" not in given:
+            return Citation(page=given["page"])
+        left, top, right, bottom = given["box"]
+        if left >= right or top >= bottom:
+            raise _WrongError(
+                f"must be left, top, right and bottom, each side before the other, not {given['box']}", *steps
+            )
+        return Citation(page=given["page"], box=(left, top, right, bottom))
+
+    return {
+        usual(name): tuple(place(given, name, index, "box") for index, given in enumerate(places))
+        for name, places in value.items()
+    }
+
+
+def _listed(value: Json) -> tuple[Json, ...]:
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+_MADE: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
+    {
+        "id": _id,
+        "documents": _listed,
+        "thresholds": _numbers,
+        "accept": lambda value: {field: tuple(values) for field, values in value.items()},
+        "marks": _marks,
+        "known_failures": _known_failures,
+        "repeat": _repeat,
+        "tags": _tags,
+        "origin": Origin,
+        "gates": _numbers,
+        "max_output_bytes": int,
+        "confidence": _confidence,
+        "evidence": _evidence,
+        "auto_accept": _auto_accept,
+    }
+)
+
+
+DOCUMENT_FORMS: Final = ("document", "documents", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedKeys:
+    """A checked mapping of case keys.
+
+    `clean` holds the usable values by key, `invalid` the keys with a mistake. `broken`: the mapping as a whole has one
+    (an unknown key, a duplicate key). Its paths resolve from the folder of `source`.
+    """
+
+    source: SourceFile
+    steps: Steps
+    raw: Mapping[str, Json]
+    clean: Mapping[str, Any]
+    invalid: frozenset[str]
+    broken: bool
+
+
+def check_keys(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mistakes: list[Mistake]) -> CheckedKeys:
+    """Check every key of the mapping at `steps` of a source, and add mistakes to the list."""
+    clean: dict[str, Any] = {}
+    broken = False
+    for key, value in raw.items():
+        if key not in case_keys():
+            mistakes.append(Mistake(source, (*steps, key), _unknown_key_message(key, steps), on_key=True))
+            broken = True
+            continue
+        result, wrong = checked_value(key, value, (*steps, key))
+        mistakes += [Mistake(source, told.steps, told.text(steps), told.on_key) for told in wrong]
+        if not wrong:
+            clean[key] = result
+    invalid = {key for key in raw if key not in clean}
+    for problem in source.parsed.problems:
+        if problem.steps[: len(steps)] == steps and len(problem.steps) > len(steps):
+            invalid.add(str(problem.steps[len(steps)]))
+        elif steps[: len(problem.steps)] == problem.steps:
+            broken = True
+    return CheckedKeys(source, steps, raw, clean, frozenset(invalid), broken)
+
+
+def _unknown_key_message(key: str, steps: Steps) -> str:
+    if key in FILE_KEYS:
+        return f"`{key}` belongs at the top of the file"
+    return f"unknown key {key!r}{nearest(key, (*case_keys(), *(() if steps else FILE_KEYS)))}"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSettings:
+    """The keys of a case merged with its defaults."""
+
+    own: CheckedKeys
+    defaults: CheckedKeys | None
+    values: Mapping[str, Any]
+    invalid: frozenset[str]
+
+    def layer_of(self, key: str, *below: str | int) -> CheckedKeys:
+        """Return the layer, own keys or defaults, that holds the value of a key, or of a place below it."""
+        if self.defaults is None:
+            return self.own
+        try:
+            reached(self.own.raw, (key, *below))
+        except (LookupError, TypeError):
+            return self.defaults
+        return self.own
+
+
+def merge_defaults(own: CheckedKeys, defaults: CheckedKeys | None) -> CaseSettings:
+    """Merge a case's keys with its defaults, its own first: the mappings of MERGED key by key, all others as a whole.
+
+    A case with a document of one form drops those of the defaults.
+    """
+    if defaults is None:
+        return CaseSettings(own, None, own.clean, own.invalid)
+    values = {**defaults.clean, **own.clean}
+    for key in MERGED & own.clean.keys() & defaults.clean.keys():
+        values[key] = _merge_mappings(defaults.clean[key], own.clean[key])
+    inherited = {key for key in defaults.invalid if key not in own.raw or key in MERGED}
+    if any(form in own.raw for form in DOCUMENT_FORMS):
+        for form in DOCUMENT_FORMS:
+            if form not in own.raw:
+                values.pop(form, None)
+                inherited.discard(form)
+    return CaseSettings(own, defaults, values, own.invalid | inherited)
+
+
+def _merge_mappings(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    both = {**under, **over}
+    for key, value in over.items():
+        beneath = under.get(key)
+        if isinstance(value, dict) and isinstance(beneath, dict):
+            both[key] = _merge_mappings(beneath, value)
+    return both

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 from urllib.parse import unquote
 
+from pytest_extract.cases.edit import REVIEWED, GoldReview, read_reviews, review_path
 from pytest_extract.cases.model import Prompt
-from pytest_extract.cases.review_file import REVIEWED, GoldReview, read_reviews, review_path
 from pytest_extract.cases.sources import (
     Mistake,
     SourceFile,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pytest_extract.cases.review_file import (
+from pytest_extract.cases.edit import (
     REVIEW_SUFFIX,
     REVIEWED,
     WHOLE_FILE,

@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from pytest_extract.cases.keys import EDITOR_SCHEMA, case_file_schema, editor_line
 from pytest_extract.cases.load import SUFFIXES, case_name, matched_documents
+from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema, editor_line
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
 from pytest_extract.cases.sources import path_and_pointer
 from pytest_extract.cli.files import (

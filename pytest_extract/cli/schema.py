@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pytest_extract.cases.edit import with_value, write_text
-from pytest_extract.cases.keys import case_file_schema
+from pytest_extract.cases.model import case_file_schema
 from pytest_extract.cases.schemas import without_annotations
 from pytest_extract.cases.sources import path_and_pointer, pointer_steps, reached, read_source
 from pytest_extract.cli.files import print_text, read_records, read_schema, refuse_options, schema_of_class, write_json

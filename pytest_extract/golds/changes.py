@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pytest_extract.cases.edit import change_keys
-from pytest_extract.cases.model import Case
-from pytest_extract.cases.review_file import (
+from pytest_extract.cases.edit import (
     REVIEWED,
     GoldReview,
+    change_keys,
     change_reviews,
     read_reviews,
     review_name,
     review_path,
 )
+from pytest_extract.cases.model import Case
 from pytest_extract.cases.sources import Steps
 from pytest_extract.core.case_result import Attempt
 from pytest_extract.core.output_shape import unwrap

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from pytest_extract.cases.review_file import Candidate, OpenField
+from pytest_extract.cases.edit import Candidate, OpenField
 from pytest_extract.cases.sources import Steps
 from pytest_extract.core.results import STRUCTURE, FieldResult
 from pytest_extract.core.score import Score

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.cases.edit import gold_source
-from pytest_extract.cases.keys import EDITOR_SCHEMA
-from pytest_extract.cases.model import Case
+from pytest_extract.cases.model import EDITOR_SCHEMA, Case
 from pytest_extract.cases.schemas import declared, has_value, is_skipped, values_at
 from pytest_extract.cases.sources import Mistake, Steps, errors_of
 from pytest_extract.core.compile.nodes import Array

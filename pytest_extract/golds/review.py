@@ -13,16 +13,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import BinaryIO, Final, Literal, TypeAlias
 
-from pytest_extract.cases.edit import add_accepted, read_gold, update_gold
-from pytest_extract.cases.model import Case
-from pytest_extract.cases.review_file import (
+from pytest_extract.cases.edit import (
     Candidate,
     FieldDecision,
     GoldReview,
     OpenField,
+    add_accepted,
     change_reviews,
+    read_gold,
     review_path,
+    update_gold,
 )
+from pytest_extract.cases.model import Case
 from pytest_extract.cases.sources import Steps
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.results import Status, is_covered

@@ -21,8 +21,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_extract.cases.edit import read_gold
-from pytest_extract.cases.review_file import Candidate
+from pytest_extract.cases.edit import Candidate, read_gold
 from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.values import MISSING, Json, path_text
 from pytest_extract.documents import Document, DocumentError

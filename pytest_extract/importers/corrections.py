@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_extract.cases.keys import checked_value
+from pytest_extract.cases.model import checked_value
 from pytest_extract.cases.schemas import SchemaCache, unknown_field
 from pytest_extract.cases.sources import SourceFile, is_file, path_and_pointer, pointer_advice, sound_value
 from pytest_extract.core.case_result import Origin

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.cases.keys import EDITOR_SCHEMA, case_file_schema, editor_line
+from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema, editor_line
 from pytest_extract.cases.sources import read_json_lines, read_value
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import Uncompared, find_uncompared

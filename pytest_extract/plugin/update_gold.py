@@ -11,9 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.cases.edit import gold_lines_of, update_gold
+from pytest_extract.cases.edit import GoldReview, gold_lines_of, review_name, update_gold, write_review
 from pytest_extract.cases.model import Case
-from pytest_extract.cases.review_file import GoldReview, review_name, write_review
 from pytest_extract.cases.sources import Steps
 from pytest_extract.core.case_result import Breach, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, Gates, ScoreRecord, is_covered

@@ -7,8 +7,8 @@ import json
 import jsonschema
 import pytest
 
-from pytest_extract.cases.keys import FILE_KEYS, LIMITS, case_file_schema, case_keys, renewed_schema
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.model import FILE_KEYS, LIMITS, case_file_schema, case_keys, renewed_schema
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.core.gates import COVERAGE_MODES, MODALITIES
 from pytest_extract.core.measures import MEASURES

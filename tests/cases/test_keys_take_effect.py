@@ -14,9 +14,8 @@ from functools import partial
 import pytest
 
 from pytest_extract import Extensions, compile_schema, extend
-from pytest_extract.cases.keys import case_file_schema
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cases.model import Case
+from pytest_extract.cases.model import Case, case_file_schema
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.measures import MEASURES

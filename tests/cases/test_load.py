@@ -13,9 +13,8 @@ import yaml
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.cases.keys import case_keys
 from pytest_extract.cases.load import case_name, load_cases
-from pytest_extract.cases.model import KnownFailure, Mark, Repeat
+from pytest_extract.cases.model import KnownFailure, Mark, Repeat, case_keys
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import CaseFileError

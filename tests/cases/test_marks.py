@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.cases.keys import parse_mark
-from pytest_extract.cases.model import Mark
+from pytest_extract.cases.model import Mark, parse_mark
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from pytest_extract.cases.keys import case_file_schema
 from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.model import case_file_schema
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.cli import main
 

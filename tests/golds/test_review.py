@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_extract.cases.edit import Candidate, GoldReview, OpenField, read_reviews, review_path, write_review
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cases.review_file import Candidate, GoldReview, OpenField, read_reviews, review_path, write_review
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.cli import main
 from pytest_extract.core.values import MISSING

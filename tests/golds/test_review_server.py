@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_extract.cases.edit import Candidate, GoldReview, OpenField, read_reviews, write_review
 from pytest_extract.cases.load import load_cases
-from pytest_extract.cases.review_file import Candidate, GoldReview, OpenField, read_reviews, write_review
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.golds.review import Reviewer, open_items
 from pytest_extract.golds.review_server import ReviewServer

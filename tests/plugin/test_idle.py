@@ -60,7 +60,7 @@ def test_a_run_of_a_case_loads_no_model_and_no_array_library(tmp_path: Path) -> 
 
 
 MAY_LOAD = """
-cases cases.keys cases.load cases.model cases.review_file cases.schemas cases.sources
+cases cases.edit cases.load cases.model cases.schemas cases.sources
 documents documents.pdf
 collector errors
 extraction extraction.call extraction.provider_errors

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_extract import compile_schema
-from pytest_extract.cases.keys import case_file_schema
+from pytest_extract.cases.model import case_file_schema
 from pytest_extract.core.aggregate.run import CaseMeasures, measure_means
 from pytest_extract.core.auto_accept import AcceptedCounts
 from pytest_extract.core.measures import MEASURES, PUBLISHED_NAMES, ROWS, SCORE_MEASURES, measures_of_system

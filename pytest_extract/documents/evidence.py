@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from itertools import accumulate, islice
+from itertools import accumulate, chain, islice
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.dates import MONTHS, full_year, make_date
@@ -61,6 +61,8 @@ _GOES_ON: Final = re.compile(rf"(?<=\d)[.,]?\d|(?<={_BOUND})(?!\d){_BOUND}")
 """The same, but for the number of a footnote or an affiliation behind a word: "Jane Doe1"."""
 Span: TypeAlias = tuple[int, int]
 """Offsets in the text of all pages."""
+Notation: TypeAlias = tuple[int, int, Iterable[str]]
+"""A number or a date in a text: its offsets, and the keys of what it can mean: `1234.5`, `2024-03-15`, `2024-03`."""
 
 
 class MatchLevel(StrEnum):
@@ -168,16 +170,13 @@ class _TextIndex:
         return _letters_of(self.folded.text)
 
     @cached_property
-    def _numbers(self) -> dict[str, list[Notation]]:
-        return _by_key(numbers_in(self._text))
+    def _notations(self) -> dict[str, list[Span]]:
+        """The places of numbers and dates by what they can mean."""
+        return _by_key(chain(numbers_in(self._text), dates_in(self._text)))
 
     @cached_property
-    def _table_units(self) -> dict[str, list[Notation]]:
+    def _table_units(self) -> dict[str, list[Span]]:
         return _by_key(table_units_in(self._text))
-
-    @cached_property
-    def _dates(self) -> dict[str, list[Notation]]:
-        return _by_key(dates_in(self._text))
 
     def location(self, span: Span, value: Json, similarity: float = 1.0) -> TextLocation:
         """Return the place of a part of the text, which ends with its page."""
@@ -207,17 +206,15 @@ class _TextIndex:
             wanted = _folded_text(value).text.strip()
             return self._find_text(value, wanted) if wanted and len(value) <= LONGEST_SEARCHED else None
         key = number_key(value)
-        if key is None:
-            return None
-        return [each.span for each in self._numbers.get(key) or self._in_table_units(key)]
+        return None if key is None else self._notations.get(key) or self._in_table_units(key)
 
-    def _in_table_units(self, key: str) -> list[Notation]:
+    def _in_table_units(self, key: str) -> list[Span]:
         """Return the places of a number in a document that says "in thousands" or "in millions" of its tables."""
         return [
             place
             for unit in sorted(self._table_units)
-            if len((less := scaled(key, 1 - len(unit))).replace(".", "").strip("0")) > 2  # fewer digits are everywhere
-            for place in self._numbers.get(less, ())
+            if len((less := plain_number(key, 1 - len(unit))).replace(".", "").strip("0")) > 2  # fewer are everywhere
+            for place in self._notations.get(less, ())
         ] + self._table_units.get(key, [])
 
     def _find_text(self, value: str, wanted: str) -> list[Span]:
@@ -225,10 +222,10 @@ class _TextIndex:
         # Where the value itself stands, texts in another case or with other quotes are others.
         found = {span for span in occurrences if self._is_exact(span, value)} or {*occurrences}
         days = date_keys(value)
-        found |= {each.span for key in days for each in self._dates.get(key, ())}
+        found |= {span for day in days for span in self._notations.get(day, ())}
         if not found:
             keys = [] if days else _keys_of(value)
-            found |= {each.span for key in keys for each in self._numbers.get(key, ())}
+            found = {span for key in keys for span in self._notations.get(key, ())}
             found = found or {*self._spelled(wanted, is_number=bool(keys))}
         widest: list[Span] = []
         for span in sorted(found, key=lambda span: (span[0], -span[1])):
@@ -270,13 +267,24 @@ class _TextIndex:
     def nearest(self, value: Json) -> tuple[Span, float] | None:
         """Return the part of the text that is most similar to a text or a number, with its similarity."""
         key = number_key(value)
-        keys = [key] if key is not None else _keys_of(value) if isinstance(value, str) else []
+        keys = [key] if key is not None else (date_keys(value) or _keys_of(value)) if isinstance(value, str) else []
         if keys:
-            return _nearest_notation(keys, self._numbers)
-        if not isinstance(value, str):
-            return None
-        days = date_keys(value)
-        return _nearest_notation(days, self._dates) if days else self._nearest_text(_folded_text(value).text.strip())
+            return self._nearest_notation(keys)
+        return self._nearest_text(_folded_text(value).text.strip()) if isinstance(value, str) else None
+
+    def _nearest_notation(self, keys: Iterable[str]) -> tuple[Span, float] | None:
+        from rapidfuzz import process
+        from rapidfuzz.distance import OSA
+
+        similar = []
+        for key in keys:
+            of_its_kind = [other for other in self._notations if ("-" in other) == ("-" in key)]
+            for other, similarity, _ in process.extract(
+                key, of_its_kind, scorer=OSA.normalized_similarity, score_cutoff=SIMILAR_FROM, limit=1
+            ):
+                span = self._notations[other][0]
+                similar.append((similarity, -span[0], span))
+        return (max(similar)[2], min(max(similar)[0], 0.99)) if similar else None
 
     def _nearest_text(self, wanted: str) -> tuple[Span, float] | None:
         from rapidfuzz import fuzz
@@ -307,41 +315,28 @@ class _TextIndex:
         return start + len(part) - len(part.lstrip()), end - len(part) + len(part.rstrip())
 
 
-def _nearest_notation(keys: Iterable[str], notations: dict[str, list[Notation]]) -> tuple[Span, float] | None:
-    from rapidfuzz import process
-    from rapidfuzz.distance import OSA
-
-    similar = [
-        (similarity, -notations[other][0].start, notations[other][0].span)
-        for key in keys
-        for other, similarity, _ in process.extract(
-            key, notations.keys(), scorer=OSA.normalized_similarity, score_cutoff=SIMILAR_FROM, limit=1
-        )
-    ]
-    return (max(similar)[2], min(max(similar)[0], 0.99)) if similar else None
-
-
-def _by_key(notations: Iterable[Notation]) -> dict[str, list[Notation]]:
-    found: dict[str, list[Notation]] = defaultdict(list)
-    for notation in notations:
-        for key in notation.keys:
+def _by_key(notations: Iterable[Notation]) -> dict[str, list[Span]]:
+    found: dict[str, list[Span]] = defaultdict(list)
+    for start, end, keys in notations:
+        for key in keys:
             if len(found[key]) < MOST_MATCHES:
-                found[key].append(notation)
+                found[key].append((start, end))
     return dict(found)
 
 
 def _keys_of(value: str) -> list[str]:
     """Return the keys of a text that is one number, with a currency, a unit or a scale at most; [] for others."""
-    notations = [*numbers_in(value)] if len(value) <= 60 else []
+    notations = [*numbers_in(value)] if len(value) <= LONGEST_NOTATION else []
     if not notations:
         return []
-    whole = [each for each in notations if each.end - each.start == max(n.end - n.start for n in notations)]
-    before, after = value[: whole[0].start].strip(_AROUND), value[whole[0].end :].strip(_AROUND_END)
-    if any(character.isdecimal() for character in before + after):
+    width = max(end - start for start, end, _ in notations)
+    whole = [each for each in notations if each[1] - each[0] == width]
+    before, after = value[: whole[0][0]].strip(_AROUND), value[whole[0][1] :].strip(_AROUND_END)
+    if any(map(str.isdecimal, before + after)):
         return []
     if not (_says_nothing(before) or currency_of(before, "")) or not (_says_nothing(after) or _is_unit(after)):
         return []
-    return [key for each in whole for key in each.keys]
+    return [key for _, _, keys in whole for key in keys]
 
 
 _AROUND: Final = " \t\n\u00a0+-\u2212\u2013()\u00b1~"
@@ -364,19 +359,17 @@ def _same_digits(value: str, text: str) -> bool:
 
     Digits may be grouped otherwise where that is the same number ("1,200"), or no number at all (`LEAST_IDENTIFIER`).
     """
-    groups = [*re.finditer(r"\d+", value)], [*re.finditer(r"\d+", text)]
-    at = [0, 0]
-    while at[0] < len(groups[0]):
-        lengths = [len(groups[side][at[side]][0]) for side in (0, 1)]
-        split = int(lengths[0] > lengths[1])
-        whole, first = groups[1 - split][at[1 - split]][0], at[split]
-        while lengths[split] < len(whole):
-            at[split] += 1
-            lengths[split] += len(groups[split][at[split]][0])
-        grouped = (value, text)[split][groups[split][first].start() : groups[split][at[split]].end()]
-        if lengths[split] > len(whole) or (grouped != whole and not _is_regrouped(whole, grouped)):
+    texts = value, text
+    groups = [[*re.finditer(r"\d+", each)] for each in texts]
+    ends = [[*accumulate(len(group[0]) for group in each)] for each in groups]
+    first = [0, 0]
+    for end in sorted({*ends[0]} & {*ends[1]}):  # where a group ends in both
+        last = [ends[side].index(end, first[side]) for side in (0, 1)]
+        parts = [texts[side][groups[side][first[side]].start() : groups[side][last[side]].end()] for side in (0, 1)]
+        whole, grouped = sorted(parts, key=len)
+        if not whole.isdecimal() or (whole != grouped and not _is_regrouped(whole, grouped)):
             return False
-        at = [at[0] + 1, at[1] + 1]
+        first = [each + 1 for each in last]
     return True
 
 
@@ -454,11 +447,11 @@ def _letters_of(text: str) -> _DerivedText:
 
 # --- numbers and dates in a text, in whatever notation, each with the values that it can mean
 
-_SEPARATORS: Final = {"\uff0c": ",", "\uff0e": ".", "\u066c": ",", "\u066b": "."}
+_SEPARATORS: Final = str.maketrans("\uff0c\uff0e\u066c\u066b", ",.,.")
 """Separators of other scripts."""
-_NUMBER: Final = re.compile(
-    rf"(?<!\d)(?:(?<![^\s($€£¥+\-\u2212\u2013])[.,])?\d+(?:[.,'\u2019\u00a0\u202f\u2009{''.join(_SEPARATORS)}]\d+)*"
-)
+_NUMBER: Final = re.compile(r"(?<!\d)(?:(?<![^\s($€£¥+\-\u2212\u2013])[.,])?\d+(?:[.,'\u2019\u00a0\u202f\u2009]\d+)*")
+_GROUPED: Final = re.compile(r"\d+|\d{1,3}(\D)\d{3}(?:\1\d{3})*|\d+(?:,\d\d)+,\d{3}")
+"""A whole number: without separators, in thousands, or as in India."""
 _SPACED: Final = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0]\d{3})+(?:[.,]\d+)?(?![\d])")
 _SCALES: Final = {
     "thousand": 3, "k": 3, "tsd": 3, "mille": 3,
@@ -472,6 +465,8 @@ _SCALE: Final = re.compile(
 _EXACT: Final = Context(prec=200)
 LONGEST_NUMBER: Final = 40
 """Digits of the longest number that is looked for."""
+LONGEST_NOTATION: Final = 60
+"""Characters of the longest text that can be a number or a date."""
 _MONTH: Final = "|".join(sorted(MONTHS, key=len, reverse=True))
 _YEAR: Final = rf"\d{{4}}(?!\d)|\d\d(?!\d|[.,:]\d|\s?[ap]\.?m\b|[\s-]{{1,3}}(?:{_MONTH})(?![^\W\d_]))"
 """Two digits are a year beside a month in words, unless a time or another date begins with them."""
@@ -487,38 +482,24 @@ _DATE: Final = re.compile(
 )
 
 
-class Notation(NamedTuple):
-    """A number or a date in a text: its offsets, and the keys of what it can mean."""
-
-    start: int
-    end: int
-    keys: tuple[str, ...]
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """The offsets."""
-        return self.start, self.end
-
-
 def numbers_in(text: str) -> Iterator[Notation]:
     """Yield the numbers of a text; "1.234" can mean 1234 as well as 1.234, and "5 %" 5 as well as 0.05."""
+    text = text.translate(_SEPARATORS)
     for found in _NUMBER.finditer(text):
         if found.end() - found.start() > LONGEST_NUMBER:
             continue
-        keys = _readings(_in_ascii(found[0]))
+        keys = _readings(found[0])
         if not keys:  # a date or a section's number: each of its parts is a number
-            for each in re.finditer(r"\d+", found[0]):
-                start = found.start() + each.start()
-                yield Notation(start, start + len(each[0]), (_key(_in_ascii(each[0])),))
+            for part in re.finditer(r"\d+", found[0]):
+                yield found.start() + part.start(), found.start() + part.end(), (plain_number(part[0]),)
             continue
+        yield *found.span(), keys
         scale = _SCALE.match(text, found.end())
-        yield Notation(*found.span(), keys)
         if scale is not None:
             power = _SCALES[scale[1].lower()]
-            yield Notation(found.start(), scale.end(), tuple(scaled(key, power) for key in keys))
+            yield found.start(), scale.end(), [plain_number(key, power) for key in keys]
     for found in _SPACED.finditer(text):
-        number = re.sub(r"[^\d.]", "", _in_ascii(found[0]).replace(",", "."))
-        yield Notation(*found.span(), (_key(number),))
+        yield *found.span(), (plain_number(re.sub(r"\s", "", found[0]).replace(",", ".")),)
 
 
 _TABLE_UNITS: Final = {"thousands": 3, "millions": 6, "billions": 9, "tsd": 3, "mio": 6, "mrd": 9, "000": 3, "000s": 3}
@@ -531,100 +512,66 @@ _TABLE_UNIT: Final = re.compile(
 def table_units_in(text: str) -> Iterator[Notation]:
     """Yield the places that say in which unit tables are ("in millions"), with the unit as a number."""
     for found in _TABLE_UNIT.finditer(text):
-        yield Notation(*found.span("unit"), (scaled("1", _TABLE_UNITS[found["unit"].lower()]),))
+        yield *found.span("unit"), (plain_number("1", _TABLE_UNITS[found["unit"].lower()]),)
 
 
 def _readings(token: str) -> tuple[str, ...]:
     """Return what digits with separators can mean; nothing if they are no number."""
     if token[0] in ".,":
-        return (_key(f"0.{token[1:]}"),) if token[1:].isdecimal() else ()
-    separators = [each for each in token if not each.isdecimal()]
-    if not separators:
-        return (_key(token),)
-    groups = re.split(r"\D", token)
-    *before, last = separators
-    grouped = all(len(group) == 3 for group in groups[1:]) and len(groups[0]) <= 3 and len(set(separators)) == 1
-    indian = (
-        len(groups) > 2 and len(groups[-1]) == 3 and all(len(g) == 2 for g in groups[1:-1]) and {*separators} == {","}
-    )
-    keys = [_key("".join(groups))] if grouped or indian else []
-    inner = all(len(group) == 3 for group in groups[1:-1]) and len(set(before)) < 2 and last not in before
-    inner = inner or (all(len(group) == 2 for group in groups[1:-2]) and len(groups) > 3 and len(groups[-2]) == 3)
-    if inner and last in ".," and not (keys and groups[-1] == "000"):  # nobody writes 17 as 17,000
-        keys.append(_key(f"{''.join(groups[:-1])}.{groups[-1]}"))
+        return (plain_number(f"0.{token[1:]}"),) if token[1:].isdecimal() else ()
+    keys = [plain_number(_digits(token))] if _GROUPED.fullmatch(token) else []
+    decimal = re.fullmatch(r"(.+)([.,])(\d+)", token)
+    if decimal is not None and not (keys and decimal[3] == "000"):  # nobody writes 17 as 17,000
+        whole, point, part = decimal.groups()
+        if point not in whole and _GROUPED.fullmatch(whole):
+            keys.append(plain_number(f"{_digits(whole)}.{part}"))
     return tuple(dict.fromkeys(keys))
 
 
-def _in_ascii(token: str) -> str:
-    """Return digits and separators of any script as those of ASCII."""
-    if token.isascii():
-        return token
-    return "".join(str(int(each)) if each.isdecimal() else _SEPARATORS.get(each, each) for each in token)
+def _digits(text: str) -> str:
+    return re.sub(r"\D", "", text)
 
 
-def _key(number: str) -> str:
-    """Return the one spelling of a decimal number: without zeros that say nothing."""
-    whole, _, part = number.partition(".")
-    whole, part = whole.lstrip("0") or "0", part.rstrip("0")
-    return f"{whole}.{part}" if part else whole
-
-
-def scaled(key: str, power: int) -> str:
-    """Return the key of a number times a power of ten."""
-    return _key(f"{Decimal(key).scaleb(power, _EXACT):f}")
+def plain_number(number: str, power: int = 0) -> str:
+    """Return the one spelling of a number times a power of ten: its key, without sign and zeros that say nothing."""
+    return f"{abs(Decimal(number)).scaleb(power, _EXACT).normalize(_EXACT):f}"
 
 
 def number_key(value: Json) -> str | None:
-    """Return the key of a number, without its sign; None for a value that is none, or too long."""
+    """Return the key of a number; None for a value that is none, or too long."""
     if not is_number(value) or (isinstance(value, int) and value.bit_length() > LONGEST_NUMBER * 4):
         return None
-    text = f"{Decimal(repr(value)):f}".removeprefix("-")
-    return _key(text) if text[0].isdecimal() and len(text) <= 2 * LONGEST_NUMBER else None
+    key = plain_number(repr(value))
+    return key if key[0].isdecimal() and len(key) <= 2 * LONGEST_NUMBER else None
 
 
 def dates_in(text: str) -> Iterator[Notation]:
     """Yield the dates of a text: numeric ones in any order of day and month, and ones with the month as a word."""
     for found in _DATE.finditer(text):
-        keys = tuple(dict.fromkeys(_date_keys(found)))
-        if keys:
-            yield Notation(*found.span(), keys)
+        yield *found.span(), _date_keys(found)
 
 
-def _date_keys(found: re.Match[str]) -> Iterator[str]:
-    if (numeric := found["numeric"]) is not None:
-        one, other, year = map(int, re.split(r"[-/.]", numeric))
-        yield from _day_key(year, other, one)
-        yield from _day_key(year, one, other)
+def _date_keys(found: re.Match[str]) -> list[str]:
+    if found["numeric"] is not None:
+        one, other, year = map(int, re.split(r"[-/.]", found["numeric"]))
+        days = [[year, other, one], [year, one, other]]
     elif (whole := found["iso"] or found["han"]) is not None:
-        parts = [int(part) for part in re.findall(r"\d+", whole)]
-        if len(parts) > 1 or found["iso"]:
-            yield from _day_key(*parts)
-    elif found["month3"] is not None:
-        yield from _day_key(int(found["year3"]), MONTHS[found["month3"].lower()])
+        days = [[int(part) for part in re.findall(r"\d+", whole)]]
     else:
-        suffix = "" if found["month"] is not None else "2"
-        year_text, month_text, day_text = (found[f"{name}{suffix}"] for name in ("year", "month", "day"))
-        yield from _day_key(int(year_text), MONTHS[month_text.lower()], int(day_text))
+        month, day = found["month"] or found["month2"] or found["month3"], found["day"] or found["day2"]
+        year = int(found["year"] or found["year2"] or found["year3"])
+        days = [[year, MONTHS[month.lower()], *([] if day is None else [int(day)])]]
+    made = (make_date(full_year(year) if year < 100 else year, *rest) for year, *rest in days if rest)
+    return list(dict.fromkeys(date.text for date in made if date is not None))
 
 
-def _day_key(year: int, month: int, day: int | None = None) -> Iterator[str]:
-    found = make_date(full_year(year) if year < 100 else year, month, day)
-    if found is not None:
-        yield found.text
-
-
-def date_keys(text: str) -> tuple[str, ...]:
-    """Return what a text can mean that is a date and nothing else, as `2024-03-15` or `2024-03`; () for others."""
+def date_keys(text: str) -> list[str]:
+    """Return what a text can mean that is a date and nothing else, as `2024-03-15` or `2024-03`; [] for others."""
     text = text.strip()
-    if len(text) > 60:
-        return ()
-    found = _DATE.match(text)
-    if found is None:
-        return ()
-    rest = text[found.end() :]
-    if rest and not re.fullmatch(r"[T ]\d\d?:\d\d.{0,20}", rest):
-        return ()
-    return tuple(dict.fromkeys(_date_keys(found)))
+    found = _DATE.match(text) if len(text) <= LONGEST_NOTATION else None
+    if found is None or not re.fullmatch(r"(?:[T ]\d\d?:\d\d.{0,20})?", text[found.end() :]):
+        return []
+    return _date_keys(found)
 
 
 # --- lines that look like the rows of a list, and that none of its rows is read from

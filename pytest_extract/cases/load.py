@@ -43,21 +43,20 @@ from pytest_extract.cases.schemas import (
 )
 from pytest_extract.cases.sources import (
     Mistake,
-    ParsedFile,
     SourceFile,
     Steps,
+    TextTarget,
     errors_of,
     is_file,
     mistake_in,
     no_file,
-    parse_source,
     path_and_pointer,
     path_from,
     pointer_advice,
     pointer_steps,
     reached,
-    read_lines,
     read_source,
+    source_lines,
 )
 from pytest_extract.core.auto_accept import AutoAccept
 from pytest_extract.core.case_result import Origin
@@ -236,9 +235,10 @@ class _Loader:
         if not isinstance(cases, list) or not cases:
             self._tell(source, ("cases",), "`cases` must be a list with at least one case")
             return
-        lines = source.parsed.rows.get("cases") or [1] * len(cases)  # an alias has no lines of its own
-        for index, (raw, line) in enumerate(zip(cases, lines, strict=True)):
-            yield from self._case(source, ("cases", index), raw, defaults, f"{self._name}-{index + 1}", line)
+        targets = [TextTarget(("cases", index)) for index in range(len(cases))]
+        places = source.places(targets)
+        for number, (raw, target) in enumerate(zip(cases, targets, strict=True), start=1):
+            yield from self._case(source, target.steps, raw, defaults, f"{self._name}-{number}", places[target].line)
 
     def _dataset(self, source: SourceFile, value: Json, defaults: CheckedKeys | None) -> Iterator[Case]:
         if not isinstance(value, str) or not value.strip():
@@ -247,29 +247,19 @@ class _Loader:
         path = path_from(source.folder, value)
         is_empty = True
         try:
-            for number, line in read_lines(Path(path)):
+            for number, line in source_lines(Path(path)):
+                is_empty = False
                 if isinstance(line, CaseFileError):
                     self.mistakes.append(mistake_in(line))
-                elif line.strip():
-                    yield from self._record(Path(path), line, number, defaults)
                 else:
-                    continue
-                is_empty = False
+                    self.mistakes += line.mistakes
+                    yield from self._case(line, (), line.value, defaults, f"{self._name}-{number}", number)
         except CaseFileError as error:
             self._tell_unread(error, source, "dataset", path)
             return
         if is_empty:
             message = f"`dataset`: {path} has no line; a dataset is JSONL with at least one case, an object a line"
             self._tell(source, ("dataset",), message)
-
-    def _record(self, path: Path, line: str, number: int, defaults: CheckedKeys | None) -> Iterator[Case]:
-        try:
-            source = parse_source(path, line, "json", number)
-        except CaseFileError as error:
-            self.mistakes.append(mistake_in(error))
-            return
-        self.mistakes += source.mistakes
-        yield from self._case(source, (), source.value, defaults, f"{self._name}-{number}", number)
 
     def _case(
         self, source: SourceFile, steps: Steps, raw: Json, defaults: CheckedKeys | None, name: str, line: int
@@ -576,7 +566,7 @@ class CaseBuilder:
         if self._cache.updates_golds == "new" and not _URL.match(value) and "#/" not in value:
             path = Path(self._place("gold", value))
             if not path.exists():
-                return _Gold(None, SourceFile(path, "", "json", ParsedFile(None)), (), is_missing=True)
+                return _Gold(None, SourceFile(path), (), is_missing=True)
         part = self._part_of_file("gold")
         return None if part is None else _Gold(reached(part[0].value, part[2]), part[0], part[2])
 

@@ -555,7 +555,7 @@ def check_keys(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mistak
         if not wrong:
             clean[key] = result
     invalid = {key for key in raw if key not in clean}
-    for problem in source.parsed.problems:
+    for problem in source.problems:
         if problem.steps[: len(steps)] == steps and len(problem.steps) > len(steps):
             invalid.add(str(problem.steps[len(steps)]))
         elif steps[: len(problem.steps)] == problem.steps:

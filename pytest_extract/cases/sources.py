@@ -18,12 +18,11 @@ import math
 import os
 import re
 import sys
-import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -75,25 +74,8 @@ class TextProblem(NamedTuple):
     place: SourcePosition
 
 
-class TextError(Exception):
-    """A text that cannot be read at all: what is wrong, and where (None: the text as a whole)."""
-
-    def __init__(self, message: str, place: SourcePosition | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.place = place
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedFile:
-    """A text's value, and its mistakes; an invalid part is None in `value`.
-
-    `rows`: line of each item of a list that is a value of the root mapping, by its key (`cases:` needs it).
-    """
-
-    value: Json
-    problems: tuple[TextProblem, ...] = ()
-    rows: dict[Step, list[int]] = field(default_factory=dict)
+Parsed: TypeAlias = tuple[Json, list[TextProblem]]
+"""The value of a text, in which an invalid part is None, and its mistakes."""
 
 
 class Lines:
@@ -130,8 +112,7 @@ def parse_json_number(text: str) -> Json:
     return value
 
 
-def read_json(text: str, first_line: int = 1) -> ParsedFile:
-    """Read one JSON document that begins at line `first_line` of its file; TextError where there is no reading on."""
+def _read_json(path: Path, text: str, first_line: int) -> Parsed:
     spoilt: list[str] = []  # what the second pass will place
 
     def number(word: str) -> Json:
@@ -157,13 +138,13 @@ def read_json(text: str, first_line: int = 1) -> ParsedFile:
         if comma is not None and comma.end() > error.pos:
             error = json.JSONDecodeError("a comma before the end", text, comma.start())
         comment = "; JSON has no comments" if error.doc.startswith(("//", "/*"), error.pos) else ""
-        place = SourcePosition(error.lineno + first_line - 1, error.colno)
-        raise TextError(f"not JSON: {error.msg}{comment}", place) from None
+        line = error.lineno + first_line - 1
+        raise CaseFileError(f"not JSON: {error.msg}{comment}", path=path, line=line, column=error.colno) from None
     except RecursionError:
-        raise TextError(_TOO_DEEP) from None
+        raise CaseFileError(_TOO_DEEP, path=path, line=first_line) from None
     if too_deep(value):
-        raise TextError(_TOO_DEEP)
-    return ParsedFile(value, tuple(_json_problems(text, first_line)) if spoilt else ())
+        raise CaseFileError(_TOO_DEEP, path=path, line=first_line)
+    return value, list(_json_problems(text, first_line)) if spoilt else []
 
 
 def _json_problems(text: str, first_line: int) -> Iterator[TextProblem]:
@@ -251,16 +232,6 @@ _TEXT_TAGS: Final = (None, "!", "tag:yaml.org,2002:str")
 _UNFINISHED: Final = object()
 
 
-def read_yaml(text: str) -> ParsedFile:
-    """Read one YAML document; an empty text is null. Raises TextError where there is no reading on."""
-    try:
-        return _YamlReader(text).read()
-    except pyyaml().YAMLError as error:
-        raise _yaml_error(error, text) from None
-    except UnicodeEncodeError as error:
-        raise TextError("a lone surrogate is no character", Lines(text).place(error.start)) from None
-
-
 def pyyaml() -> Any:
     """Return PyYAML as libyaml's parser knows it: its events and errors are of these classes.
 
@@ -279,52 +250,64 @@ def _events_of(text: str) -> Iterator[Any]:
     yield from iter(loader.get_event, None)
 
 
-def _yaml_error(error: Any, text: str) -> TextError:
-    lines = Lines(text)
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    if mark is None:  # a ReaderError
-        place = lines.place(max(text.find(chr(error.character)), 0))
-        return TextError(f"not YAML: the character U+{error.character:04X} must be escaped", place)
-    if "nesting depth" in str(error.problem):  # a limit of libyaml's, which looks ahead of what is read here
-        return TextError(_TOO_DEEP, lines.place(mark.index))
-    words = (str(part) for part in (error.problem, error.context) if part)
-    return TextError(f"not YAML: {' '.join(words)}", lines.place(mark.index))
-
-
 class _YamlReader:
     """Builds the value of one text from its events."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._text = text
         self._lines = Lines(text)
         self._problems: list[TextProblem] = []
-        self._rows: dict[Step, list[int]] = {}
-        self._path: list[Step] = []
+        self._steps: list[Step] = []
         self._anchors: dict[str, Any] = {}
         self._aliased = 0
         self._names = pyyaml().events
         self._events = _events_of(text)
 
-    def read(self) -> ParsedFile:
+    def read(self) -> Parsed:
+        """Return the value of the one document, null for an empty text."""
         value, documents = None, 0
-        for event in self._events:
-            if isinstance(event, self._names.NodeEvent):
-                value = self._value(event)
-            elif isinstance(event, self._names.DocumentStartEvent):
-                documents += 1
-                if documents > 1:
-                    raise TextError("a second YAML document begins; expected one a file", self._place(event))
-        return ParsedFile(value, tuple(self._problems), self._rows)
+        try:
+            for event in self._events:
+                if isinstance(event, self._names.NodeEvent):
+                    value = self._value(event)
+                elif isinstance(event, self._names.DocumentStartEvent):
+                    documents += 1
+                    if documents > 1:
+                        raise self._error("a second YAML document begins; expected one a file", event)
+        except pyyaml().YAMLError as error:
+            raise self._error_of_parser(error) from None
+        except UnicodeEncodeError as error:
+            raise self._error_at("a lone surrogate is no character", error.start) from None
+        return value, self._problems
+
+    def _error_at(self, message: str, offset: int) -> CaseFileError:
+        line, column = self._lines.place(offset)
+        return CaseFileError(message, path=self._path, line=line, column=column)
+
+    def _error(self, message: str, event: Any) -> CaseFileError:
+        return self._error_at(message, event.start_mark.index)
+
+    def _error_of_parser(self, error: Any) -> CaseFileError:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        if mark is None:  # a ReaderError
+            place = max(self._text.find(chr(error.character)), 0)
+            return self._error_at(f"not YAML: the character U+{error.character:04X} must be escaped", place)
+        if "nesting depth" in str(error.problem):  # a limit of libyaml's, which looks ahead of what is read here
+            return self._error_at(_TOO_DEEP, mark.index)
+        words = (str(part) for part in (error.problem, error.context) if part)
+        return self._error_at(f"not YAML: {' '.join(words)}", mark.index)
 
     def _value(self, event: Any) -> Json:
         """Return the value that begins with an event; one method, as each level of a file takes a frame of Python's."""
-        names, path, value = self._names, self._path, None
+        names, steps, value = self._names, self._steps, None
         if isinstance(event, names.AliasEvent):
             return self._alias(event)
         if isinstance(event, names.ScalarEvent):
             value = self._scalar(event)
         else:
-            if len(path) >= MAX_DEPTH:
-                raise TextError(_TOO_DEEP, self._place(event))
+            if len(steps) >= MAX_DEPTH:
+                raise self._error(_TOO_DEEP, event)
             if event.tag not in (None, "!"):
                 self._tell(f"the tag {event.tag!r} is no JSON type; leave it out", event)
             if event.anchor is not None:
@@ -333,21 +316,16 @@ class _YamlReader:
         if isinstance(value, dict):
             while not isinstance(inner := next(self._events), names.MappingEndEvent):
                 key = self._key(inner, value)
-                path.append(key)
+                steps.append(key)
                 part = self._value(next(self._events))
-                path.pop()
+                steps.pop()
                 if key != "<<" or not inner.implicit[0]:
                     value[key] = part
         elif isinstance(value, list):
-            lines: list[int] = []
             while not isinstance(inner := next(self._events), names.SequenceEndEvent):
-                if len(path) == 1:
-                    lines.append(self._place(inner).line)
-                path.append(len(value))
+                steps.append(len(value))
                 value.append(self._value(inner))
-                path.pop()
-            if len(path) == 1:
-                self._rows[path[0]] = lines
+                steps.pop()
         if event.anchor is not None:
             self._anchors[event.anchor] = value
         return value
@@ -355,7 +333,7 @@ class _YamlReader:
     def _key(self, event: Any, mapping: dict[str, Json]) -> str:
         key = self._alias(event) if isinstance(event, self._names.AliasEvent) else getattr(event, "value", None)
         if not isinstance(key, str):
-            raise TextError("a key must be a text", self._place(event))
+            raise self._error("a key must be a text", event)
         if key == "<<" and event.implicit[0]:
             self._tell("merge keys (`<<`) are no part of YAML 1.2; put what cases share under `defaults:`", event)
         elif key in mapping:
@@ -389,26 +367,24 @@ class _YamlReader:
         elif value is _UNFINISHED:
             self._tell(f"the alias *{event.anchor} stands inside its own anchor", event)
         else:
-            return self._copied(value, event, len(self._path))
+            return self._copied(value, event, len(self._steps))
         return None
 
     def _copied(self, value: Json, event: Any, depth: int) -> Json:
         self._aliased += 1
         if self._aliased > MAX_ALIASED:
-            raise TextError(f"the aliases stand for more than {MAX_ALIASED} values", self._place(event))
+            raise self._error(f"the aliases stand for more than {MAX_ALIASED} values", event)
         if depth > MAX_DEPTH:
-            raise TextError(_TOO_DEEP, self._place(event))
+            raise self._error(_TOO_DEEP, event)
         if isinstance(value, dict):
             return {key: self._copied(part, event, depth + 1) for key, part in value.items()}
         if isinstance(value, list):
             return [self._copied(part, event, depth + 1) for part in value]
         return value
 
-    def _place(self, event: Any) -> SourcePosition:
-        return self._lines.place(event.start_mark.index)
-
     def _tell(self, message: str, event: Any) -> None:
-        self._problems.append(TextProblem(tuple(self._path), message, self._place(event)))
+        place = self._lines.place(event.start_mark.index)
+        self._problems.append(TextProblem(tuple(self._steps), message, place))
 
 
 # --- files
@@ -419,20 +395,16 @@ class SourceFile:
     """A text that was read; `first_line` is other than 1 for a line of a JSONL file."""
 
     path: Path
-    text: str
-    language: Literal["json", "yaml"]
-    parsed: ParsedFile
+    text: str = ""
+    language: Literal["json", "yaml"] = "json"
+    value: Json = None
+    problems: Sequence[TextProblem] = ()
     first_line: int = 1
-
-    @property
-    def value(self) -> Json:
-        """The JSON value of the text."""
-        return self.parsed.value
 
     @property
     def mistakes(self) -> list[Mistake]:
         """What is wrong in the text by itself: parts that are no JSON values."""
-        return [Mistake(self, each.steps, each.message, place=each.place) for each in self.parsed.problems]
+        return [Mistake(self, each.steps, each.message, place=each.place) for each in self.problems]
 
     @property
     def folder(self) -> str:
@@ -470,8 +442,7 @@ class Mistake:
 
 def mistake_in(error: CaseFileError) -> Mistake:
     """Carry over a mistake that a file's reader placed itself."""
-    source = SourceFile(error.path, "", "json", ParsedFile(None))
-    return Mistake(source, (), error.message, place=SourcePosition(error.line or 1, error.column or 1))
+    return Mistake(SourceFile(error.path), (), error.message, place=SourcePosition(error.line or 1, error.column or 1))
 
 
 def errors_of(mistakes: Iterable[Mistake], first: Path) -> tuple[CaseFileError, ...]:
@@ -524,20 +495,9 @@ def no_file(key: str, path: Path) -> str:
     gone = next((part for part in reversed(path.parents) if not os.path.isdir(part)), path)  # noqa: PTH112 - as above
     names: list[str] = []
     with suppress(OSError, ValueError):
-        names = [name for name in os.listdir(gone.parent) if name != gone.name]  # noqa: PTH208
-    hint = closest(gone.name, names)
-    if _composed(repr(gone.name)) in _composed(hint):  # an accent may be a character of its own, and looks the same
-        hint = hint.encode("ascii", "backslashreplace").decode()
-    if gone != path:
-        hint = f": there is no folder {gone}{hint}"
-    elif os.path.islink(path):  # noqa: PTH114 - as above
-        hint = f": the link leads nowhere{hint}"
-    slashes = "; write folders with `/`" if "\\" in path.name else ""
-    return f"`{key}`: no file {path}{slashes}{hint}"
-
-
-def _composed(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
+        names = [name for name in os.listdir(gone.parent) if name != gone.name]  # noqa: PTH208 - as above
+    why = f": there is no folder {gone}" if gone != path else ": the link leads nowhere" if os.path.islink(path) else ""  # noqa: PTH114 - as above
+    return f"`{key}`: no file {path}{why}{closest(gone.name, names)}"
 
 
 def reached(value: Json, steps: Steps) -> Json:
@@ -585,16 +545,20 @@ def read_text(path: Path, most: int = MOST_BYTES, *, streams: bool = False) -> s
     return _decoded(path, _read_bytes(path, most, streams=streams))
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, str | CaseFileError]]:
-    """Yield the number and text of each line, or what is wrong with its bytes; raises CaseFileError for no file."""
+def source_lines(path: Path) -> Iterator[tuple[int, SourceFile | CaseFileError]]:
+    """Yield number and content of each line of a JSONL file that is not blank, or why there is none.
+
+    Raises CaseFileError for no file.
+    """
     data = _read_bytes(path, MOST_BULK_BYTES)
     if data.startswith(_UTF_16):
         data = _decoded(path, data).encode()
     for number, line in enumerate(data.split(b"\n"), start=1):
-        try:
-            yield number, _decoded(path, line, number)
-        except CaseFileError as error:
-            yield number, error
+        if line.strip():
+            try:
+                yield number, parse_source(path, _decoded(path, line, number), "json", number)
+            except CaseFileError as error:
+                yield number, error
 
 
 def _read_bytes(path: Path, most: int, *, streams: bool = False) -> bytes:
@@ -630,12 +594,8 @@ def language_of(path: Path) -> Literal["json", "yaml"]:
 
 def parse_source(path: Path, text: str, language: Literal["json", "yaml"], first_line: int = 1) -> SourceFile:
     """Parse the text of `path`; raises CaseFileError if it cannot be read to its end."""
-    try:
-        parsed = read_yaml(text) if language == "yaml" else read_json(text, first_line)
-    except TextError as error:
-        line, column = error.place or (first_line, None)
-        raise CaseFileError(error.message, path=path, line=line, column=column) from None
-    return SourceFile(path, text, language, parsed, first_line)
+    value, problems = _YamlReader(path, text).read() if language == "yaml" else _read_json(path, text, first_line)
+    return SourceFile(path, text, language, value, problems, first_line)
 
 
 def read_value(path: Path) -> Json:
@@ -643,16 +603,16 @@ def read_value(path: Path) -> Json:
     return sound_value(read_source(path))
 
 
-def read_json_lines(path: Path, text: str | None = None) -> Iterator[tuple[int, Json]]:
-    """Yield line number and value of each line of a JSONL file that is not blank; raises CaseFileError."""
-    lines = (read_text(path, MOST_BULK_BYTES) if text is None else text).split("\n")
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            yield number, sound_value(parse_source(path, line, "json", number))
+def read_json_lines(path: Path) -> Iterator[tuple[int, Json]]:
+    """Yield number and value of each line of a JSONL file that is not blank; raises CaseFileError."""
+    for number, source in source_lines(path):
+        if isinstance(source, CaseFileError):
+            raise source
+        yield number, sound_value(source)
 
 
 def sound_value(source: SourceFile) -> Json:
     """Return the value of a text in which nothing is wrong; raises CaseFileError."""
-    for problem in source.parsed.problems:
+    for problem in source.problems:
         raise CaseFileError(problem.message, path=source.path, line=problem.place.line, column=problem.place.column)
     return source.value

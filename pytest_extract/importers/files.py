@@ -153,9 +153,9 @@ def one_line(text: str, width: int = 160) -> str:
     return flat if len(flat) <= width else f"{flat[: width - 1]}…"
 
 
-def json_objects(path: Path, text: str | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line number, object) of a JSONL file; raises CaseFileError with the line for anything else."""
-    for number, value in read_json_lines(path, text):
+    for number, value in read_json_lines(path):
         if not isinstance(value, dict):
             raise CaseFileError("a record is a JSON object", path=path, line=number)
         yield number, value

@@ -187,7 +187,7 @@ def read_sob_results(path: Path, *, modality: str | None = None) -> list[SobRun]
     """
     text = _text(path)
     if ".jsonl" in path.suffixes:
-        return _runs_of_rows(path, json_objects(path, text), modality or published_modality(path))
+        return _runs_of_rows(path, json_objects(path), modality or published_modality(path))
     value = sound_value(parse_source(path, text, "json"))
     parts = value if isinstance(value, dict) else {}
     if isinstance(parts.get("columns"), dict):

@@ -11,14 +11,17 @@ from hypothesis import strategies as st
 
 from pytest_extract.cases.sources import (
     SourcePosition,
-    TextError,
     TextTarget,
     parse_source,
     pointer_steps,
-    read_json,
 )
 from pytest_extract.core.values import MAX_DEPTH
+from pytest_extract.errors import CaseFileError
 from tests.strategies import json_values
+
+
+def read_json(text, first_line=1):
+    return parse_source(Path("a.json"), text, "json", first_line)
 
 
 @given(json_values)
@@ -66,21 +69,21 @@ def test_a_mistake_that_leaves_the_rest_readable_names_what_it_spoils(text, step
     ],
 )
 def test_a_text_that_cannot_be_read_says_where(text, place):
-    with pytest.raises(TextError) as caught:
+    with pytest.raises(CaseFileError) as caught:
         read_json(text)
-    assert caught.value.place == SourcePosition(*place)
+    assert (caught.value.line, caught.value.column) == place
 
 
 @pytest.mark.parametrize("text", ['{"a": "x,}",\n"b": [1, 2 ],\n }', '{"a": "x,}",\n"b": [1, 2],]'])
 def test_a_comma_before_the_end_is_told_at_its_place(text):
-    with pytest.raises(TextError, match="not JSON: a comma before the end") as caught:
+    with pytest.raises(CaseFileError, match="not JSON: a comma before the end") as caught:
         read_json(text)
-    assert caught.value.place == SourcePosition(2, text.rfind(",") - text.find("\n"))
+    assert (caught.value.line, caught.value.column) == (2, text.rfind(",") - text.find("\n"))
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a": ' * 100_000, "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1)])
 def test_a_text_that_is_nested_too_deep_is_told(text):
-    with pytest.raises(TextError, match="nested deeper than 200 levels"):
+    with pytest.raises(CaseFileError, match="nested deeper than 200 levels"):
         read_json(text)
 
 
@@ -95,9 +98,9 @@ def test_many_brackets_side_by_side_are_not_deep():
 
 
 def test_lines_count_from_where_the_text_begins():
-    with pytest.raises(TextError) as caught:
+    with pytest.raises(CaseFileError) as caught:
         read_json('{"a" 1}', first_line=7)
-    assert caught.value.place == SourcePosition(7, 6)
+    assert (caught.value.line, caught.value.column) == (7, 6)
     assert read_json('{"a": 1, "a": 1}', first_line=7).problems[0].place == SourcePosition(7, 10)
 
 

@@ -431,24 +431,14 @@ def test_json_is_a_case_file_too(folder):
 @pytest.mark.parametrize(
     ("real", "written", "words"),
     [
-        ("docs/a.txt", "docs\\a.txt", "write folders with `/`"),
         ("Bill.txt", "BILL.TXT", "did you mean 'Bill.txt'?"),
         ("Docs/bill.txt", "docs/bill.txt", "docs; did you mean 'Docs'?"),
         ("docs/Bill.txt", "docs/bill.txt", "did you mean 'Bill.txt'?"),
-        (
-            "re\u0301sume\u0301.txt",
-            "r\u00e9sum\u00e9.txt",
-            "did you mean 're\\u0301sume\\u0301.txt'?",
-        ),
-        (
-            "r\u00e9sum\u00e9.txt",
-            "re\u0301sume\u0301.txt",
-            "did you mean 'r\\xe9sum\\xe9.txt'?",
-        ),
+        ("re\u0301sume\u0301.txt", "r\u00e9sum\u00e9.txt", "did you mean 're\u0301sume\u0301.txt'?"),
         ("Invoice.txt", "Invioce.txt", "did you mean 'Invoice.txt'?"),
         ("b.txt", "gone/b.txt", "there is no folder"),
         ("b.txt", "b.txt/c.txt", "there is no folder"),
-        ("docs-a.txt", "docs\\a.txt", "write folders with `/`; did you mean 'docs-a.txt'?"),
+        ("docs-a.txt", "docs\\a.txt", "did you mean 'docs-a.txt'?"),
     ],
 )
 @pytest.mark.parametrize("key", ["document", "gold", "schema", "defaults"])

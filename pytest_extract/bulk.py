@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from pytest_extract.cases.schemas import unknown_field, without_score
+from pytest_extract.cases.schemas import field_problem
 from pytest_extract.core import arguments
 from pytest_extract.core.arguments import NotJson, json_argument, plain_json
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
@@ -196,7 +196,7 @@ class BulkScorer:
     def _check_fields(self, scorer: Scorer) -> None:
         """Refuse bounds on fields that have no score: they would pass whatever is extracted."""
         for place in self._bounds.thresholds.fields:
-            problem = unknown_field(place, scorer.program, None) or without_score(place, scorer.program)
+            problem = field_problem(place, scorer.program, None, bounded=True)
             if problem is not None:
                 raise ConfigError(f"thresholds.fields: {problem}")
 

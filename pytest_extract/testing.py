@@ -85,17 +85,13 @@ class Gold:
 
     def _misnamed(self) -> Iterator[str]:
         """Tell fields that nothing can be held against: a bound on them would pass whatever is extracted."""
-        from pytest_extract.cases.schemas import declared, unknown_field, without_absence, without_score
+        from pytest_extract.cases.schemas import field_problem
 
-        program, options = self._scorer.program, self._options
-        accept, absent = options.accept or {}, options.absent or {}
-        for field in (*accept, *absent, *self._thresholds.fields):
-            problem = unknown_field(field, program, self.value)
-            if problem is None and declared(field, program):
-                if field in self._thresholds.fields:
-                    problem = without_score(field, program)
-                elif absent.get(field) == "either":
-                    problem = without_absence(field, program)
+        absent, bounded = self._options.absent or {}, self._thresholds.fields
+        for field in (*(self._options.accept or {}), *absent, *bounded):
+            problem = field_problem(
+                field, self._scorer.program, self.value, bounded=field in bounded, absence=absent.get(field)
+            )
             if problem is not None:
                 yield problem
 

@@ -33,12 +33,9 @@ from pytest_extract.cases.model import (
 from pytest_extract.cases.schemas import (
     SchemaCache,
     SchemaPlace,
-    has_value,
-    is_skipped,
+    field_problem,
     mistakes_around,
-    unknown_field,
-    without_absence,
-    without_score,
+    values_at,
     wrapped_schema,
 )
 from pytest_extract.cases.sources import (
@@ -606,17 +603,12 @@ class CaseBuilder:
 
     def _check_fields(self, scorer: Scorer, gold: Json) -> None:
         scored = not self._cache.structure_only
-        program = scorer.program
-        for layer in (self._settings.defaults, self._settings.own):
-            if layer is None:
-                continue
+        absent = self._values.get("absent", {})
+        for layer in filter(None, (self._settings.defaults, self._settings.own)):
             for field, steps in named_fields(layer.raw):
                 bounded = scored and steps[0] == "thresholds"
-                if self._cache.is_sound(field, scorer, bounded=bounded):
-                    continue
-                problem = unknown_field(field, program, gold)
-                if problem is None and bounded:
-                    problem = without_score(field, program)
+                absence = absent.get(field) if scored and steps[0] == "absent" else None
+                problem = field_problem(field, scorer.program, gold, bounded=bounded, absence=absence)
                 if problem is not None:
                     self._tell(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")
             thresholds = layer.clean.get("thresholds", {})
@@ -625,21 +617,6 @@ class CaseBuilder:
                     known = nearest(name, scorer.measures) or "; `@extend.measure()` in a conftest.py makes one"
                     steps = (*layer.steps, "thresholds", "measures", name)
                     self._tell(layer.source, steps, f"no measure of the project is called {name!r}{known}", on_key=True)
-        if scored and len(self._mistakes) == self._begin:
-            self._check_absent(scorer, gold)
-
-    def _check_absent(self, scorer: Scorer, gold: Json) -> None:
-        """Add a mistake for each rule of absence that changes nothing, or that the gold contradicts."""
-        for field, rule in self._values.get("absent", {}).items():
-            problem = None
-            if rule == "either":
-                problem = without_absence(field, scorer.program)
-            elif is_skipped(field, scorer.program):
-                problem = f"{field!r} is skipped: nobody would see whether it stays empty"
-            elif has_value(gold, field):
-                problem = f"{field!r} must stay empty, but the gold has a value there"
-            if problem is not None:
-                self._tell_of_key(problem, "absent", field, on_key=True)
 
     def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
         problems = self._cache.validator(schema).problems
@@ -689,18 +666,10 @@ class CaseBuilder:
             self._tell(gold.source, (*gold.steps, *error.path), message)
 
 
-_KEYS: Final = object()
-_ITEMS: Final = object()
-_NAMES_OF_FIELDS: Final[tuple[tuple[Any, ...], ...]] = (
-    ("thresholds", "fields", _KEYS),
-    ("gates", "grounded", "fields", _ITEMS),
-    ("auto_accept", "fields", _KEYS),
-    ("accept", _KEYS),
-    ("absent", _KEYS),
-    ("evidence", _KEYS),
-    ("known_failures", _ITEMS, "path"),
-)
-"""Where the keys of a case name fields of the schema: in the keys of a mapping, or in texts of a list."""
+_NAMES_OF_FIELDS: Final = ("thresholds.fields.*", "auto_accept.fields.*", "accept.*", "absent.*", "evidence.*")
+"""Where the keys of a mapping in a case name fields of the schema."""
+_FIELDS: Final = ("gates.grounded.fields[]", "known_failures[].path")
+"""Where texts of a list do."""
 
 
 def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
@@ -708,21 +677,11 @@ def named_fields(raw: Mapping[str, Json]) -> Iterator[tuple[str, Steps]]:
 
     The values are raw, so that a name is checked even if its value is invalid.
     """
-
-    def names(value: Json, way: tuple[Any, ...], at: Steps) -> Iterator[tuple[str, Steps]]:
-        if not way:
-            if isinstance(value, str):
-                yield value, at
-        elif way[0] is _ITEMS:
-            for index, item in enumerate(value if isinstance(value, list) else ()):
-                yield from names(item, way[1:], (*at, index))
-        elif way[0] is _KEYS:
-            yield from ((name, (*at, name)) for name in (value if isinstance(value, dict) else ()))
-        elif isinstance(value, dict) and way[0] in value:
-            yield from names(value[way[0]], way[1:], (*at, way[0]))
-
+    keys = dict(raw)
     for way in _NAMES_OF_FIELDS:
-        yield from names(raw, way, ())
+        yield from ((str(steps[-1]), steps) for steps, _ in values_at(keys, way))
+    for way in _FIELDS:
+        yield from ((value, steps) for steps, value in values_at(keys, way) if isinstance(value, str))
 
 
 def modality_of(media_type: str) -> Modality:

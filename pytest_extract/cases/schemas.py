@@ -85,10 +85,25 @@ def is_skipped(text: str, program: Program) -> bool:
     return all(isinstance(plan, Skip) or (isinstance(plan, Leaf) and plan.skipped) for plan in plans)
 
 
-def without_absence(text: str, program: Program) -> str | None:
-    """Say why a declared field has no absence of its own that a case may leave open; None when it has."""
+def field_problem(
+    text: str, program: Program, gold: Json, *, bounded: bool = False, absence: str | None = None
+) -> str | None:
+    """Say what is wrong with a field that a case names; None where nothing is.
+
+    `bounded`: its score is held against a threshold. `absence`: what is asked of it, which nobody would see held where
+    it is skipped, and which a value of the gold contradicts.
+    """
+    problem = unknown_field(text, program, gold)
+    if problem is not None or not declared(text, program):
+        return problem
+    if bounded:
+        return without_score(text, program)
+    if absence == "must" and is_skipped(text, program):
+        return f"{text!r} is skipped: nobody would see whether it stays empty"
+    if absence == "must" and has_value(gold, text):
+        return f"{text!r} must stay empty, but the gold has a value there"
     plans = list(nodes_at(program.root, parse_field(text) or ()))
-    if plans and all(isinstance(plan, Object) and not plan.checks for plan in plans):
+    if absence == "either" and plans and all(isinstance(plan, Object) and not plan.checks for plan in plans):
         return f"{text!r} is an object, of which only the fields are compared: name them, as {_inside(text, program)}"
     return None
 
@@ -96,7 +111,7 @@ def without_absence(text: str, program: Program) -> str | None:
 def without_score(text: str, program: Program) -> str | None:
     """Say why a field that the schema declares never has a score of its own to be bounded; None when it has one."""
     plans = list(nodes_at(program.root, parse_field(text) or ()))
-    if any(map(_scored, plans)) or not declared(text, program):
+    if any(map(_scored, plans)):
         return None
     if all(isinstance(plan, Skip) for plan in plans):  # none where it is inside of what is skipped
         return f"{text!r} is skipped: it has no score to bound"
@@ -458,15 +473,6 @@ class SchemaCache:
             how.pop("rules", None)
         compiled = partial(self._compile, schema.value, as_published=False, **how)
         return self._once(compiled, "scorer", schema.sha256, canonical_json(how))
-
-    def is_sound(self, name: str, scorer: Scorer, *, bounded: bool) -> bool:
-        """Whether the schema alone allows to name a field; `bounded`: to hold its score against a threshold."""
-        program = scorer.program
-
-        def sound() -> bool:
-            return declared(name, program) and not (bounded and without_score(name, program))
-
-        return self._once(sound, "field", program, name, bounded)
 
 
 def _compiler() -> Callable[..., Scorer]:

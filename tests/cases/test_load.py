@@ -190,16 +190,6 @@ def test_a_schema_inside_a_file_may_refer_to_the_rest_of_it(folder):
     assert case.scorer.score(case.gold, {"n": 3}).measures["perfect"] == 1
 
 
-def test_the_fields_that_cases_name_are_looked_up_once_for_all_of_them(folder, monkeypatch):
-    looked_up = []
-    monkeypatch.setattr("pytest_extract.cases.schemas.declared", lambda name, _: looked_up.append(name) or True)
-    monkeypatch.setattr("pytest_extract.cases.load.unknown_field", None)
-    defaults = "defaults: {schema: invoice.schema.json, gold: acme.gold.json, thresholds: {fields: {total: 1}}}\n"
-    cases = _load(folder, defaults + "cases:\n" + "- {text: x, accept: {vendor.name: [A]}}\n" * 3)
-    assert len(cases) == 3
-    assert looked_up == ["total", "vendor.name"]
-
-
 def test_a_mistake_in_what_a_schema_refers_to_is_placed_where_it_stands(folder):
     (folder / "api.yaml").write_text(
         "Money:\n  type: numbr\nInvoice: {properties: {n: {$ref: '#/Money'}}}\n", encoding="utf-8"

@@ -15,7 +15,7 @@ from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.values import Json, Missing, path_text
 from pytest_extract.errors import ConfigError
 from pytest_extract.golds.changes import changed_leaves
-from pytest_extract.importers.files import Imported, ImportFolder
+from pytest_extract.importers import Imported, ImportFolder
 from pytest_extract.report.lines import plural, safe_prose
 from pytest_extract.report.values import first_difference, show
 
@@ -96,9 +96,10 @@ def _score_responses(made: Imported, folder: Path) -> None:
 
 
 def _import_dataset(args: argparse.Namespace) -> Imported:
-    """Call the dataset's importer: that of `llama-extract-bench` is `extract_bench.import_llama_extract_bench`."""
+    """Call the dataset's importer: that of `llama-extract-bench` is `datasets.import_llama_extract_bench`."""
     name = args.dataset.replace("-", "_")
-    importer: Any = importlib.import_module(f"pytest_extract.importers.{name.removeprefix('llama_')}")
+    module = name if name in {"sob", "corrections"} else "datasets"
+    importer: Any = importlib.import_module(f"pytest_extract.importers.{module}")
     target = ImportFolder(folder=args.target, force=args.force, show_replaced=_show_replaced)
     options = {"extract-bench": {"copy": args.copy}, "sob": {"modality": args.modality}}.get(args.dataset, {})
     made: Imported = getattr(importer, f"import_{name}")(args.source, target, **options)

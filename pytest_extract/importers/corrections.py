@@ -16,7 +16,7 @@ from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, ROOT, FieldPath, Json, Step, copied, iter_leaves, value_at
 from pytest_extract.errors import CaseFileError, CaseFileErrors, SchemaError, nearest
-from pytest_extract.importers.files import (
+from pytest_extract.importers import (
     Imported,
     ImportFolder,
     Record,

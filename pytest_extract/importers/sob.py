@@ -31,7 +31,7 @@ from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular
-from pytest_extract.importers.files import (
+from pytest_extract.importers import (
     Imported,
     ImportFolder,
     Record,

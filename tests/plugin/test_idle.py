@@ -67,7 +67,7 @@ extraction extraction.call extraction.provider_errors
 files lazy
 plugin plugin.collect plugin.extraction plugin.finish plugin.hookspecs plugin.items plugin.options plugin.project
 plugin.run_results plugin.session plugin.terminal
-redact redact.formats
+redact
 changed changed.inputs
 report report.findings report.formats report.lines report.summary report.values
 results run_case

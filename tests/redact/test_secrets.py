@@ -13,8 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import redact as module
-from pytest_extract.redact import NOTHING_KNOWN, Secrets, find_secrets_of_process, held_by, withheld
-from pytest_extract.redact.formats import FORMATS, OF_MESSAGES, looks_random
+from pytest_extract.redact import (
+    FORMATS,
+    NOTHING_KNOWN,
+    OF_MESSAGES,
+    Secrets,
+    find_secrets_of_process,
+    held_by,
+    looks_random,
+    withheld,
+)
 from tests.redact.corpus import FORMS, IN_MESSAGES, LEGAL, SECRETS, made
 from tests.strategies import json_values
 

@@ -1,13 +1,16 @@
-"""The two datasets that are called ExtractBench.
+"""The two datasets that are called ExtractBench, and DeepJSONEval.
 
 ExtractBench (arXiv 2602.12247): folders with `*-schema.json` beside `pdf+gold/`, which holds `NAME.pdf` and
 `NAME.gold.json`. The ExtractBench of run-llama (arXiv 2607.29677): a `NAME.test.json` beside each document.
+DeepJSONEval: JSONL or .xlsx of `id, schema, text, json, category, true_depth`; `schema` and `json` hold JSON.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -19,12 +22,14 @@ from pytest_extract.core.metrics.dates import read_iso
 from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import FieldPath, Json, iter_leaves, pattern_of, value_at
 from pytest_extract.errors import CaseFileError, ConfigError
-from pytest_extract.importers.files import (
+from pytest_extract.files import MOST_BULK_BYTES
+from pytest_extract.importers import (
     Imported,
     ImportFolder,
     Record,
     checked,
     head_of,
+    json_objects,
     plain_id,
     write_dataset,
 )
@@ -107,7 +112,6 @@ def _schema_in(folder: Path) -> tuple[Path, str, Json]:
     return files[0], f"#/{inner}", SchemaSource(value).at(f"/{inner}")
 
 
-NAME: Final = "llama-extract-bench"
 _SUFFIX: Final = ".test.json"
 _DOCUMENTS: Final = (".pdf", ".docx", ".png", ".jpg", ".jpeg", ".jfif")
 """Of the documents beside a file, the first of these is meant."""
@@ -124,7 +128,9 @@ def import_llama_extract_bench(source: Path, target: ImportFolder) -> Imported:
         raise ConfigError(f"{source}: no NAME{_SUFFIX} beside a document is there")
     found = [_record(path, source, target.folder) for path in files]
     records, lenient = [record for record, _ in found], sum(normalizers for _, normalizers in found)
-    made = write_dataset(target, NAME, records, heading=("ExtractBench of run-llama: its value F1 is the measure f1",))
+    made = write_dataset(
+        target, "llama-extract-bench", records, heading=("ExtractBench of run-llama: its value F1 is the measure f1",)
+    )
     if not lenient:
         return made
     told = f"{lenient} fields have normalizers (case, punctuation, telephone numbers), which are not imported"
@@ -209,3 +215,63 @@ def _places(rule: Mapping[str, Any]) -> list[Json]:
         if place not in places:
             places.append(place)
     return places
+
+
+_NEEDED: Final = ("schema", "text", "json")
+
+
+def import_deepjsoneval(source: Path, target: ImportFolder) -> Imported:
+    """Write one dataset, a case a row of JSONL or .xlsx; raises CaseFileError with the row that cannot be used."""
+    rows = workbook_rows(source) if source.suffix.lower() == ".xlsx" else json_objects(source)
+    records = [_deepjsoneval_record(source, number, row) for number, row in rows]
+    return write_dataset(
+        target, "deepjsoneval", records, heading=("DeepJSONEval: its measures are syntax, key_match and strict",)
+    )
+
+
+def _deepjsoneval_record(path: Path, number: int, row: dict[str, Any]) -> Record:
+    for key in _NEEDED:
+        if not isinstance(row.get(key), str):
+            raise CaseFileError(f"a row of DeepJSONEval has the text {key!r}", path=path, line=number)
+    schema, gold = (_inner(path, number, key, row[key]) for key in ("schema", "json"))
+    tags = {key: str(row[key]) for key in ("category", "true_depth") if row.get(key) is not None}
+    keys: dict[str, Json] = {
+        "id": plain_id(str(row.get("id", number))), "text": row["text"], "schema": schema, "gold": gold, "tags": tags,
+    }  # fmt: skip
+    return checked(keys, schema, gold)
+
+
+def _inner(path: Path, number: int, key: str, text: str) -> Json:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CaseFileError(f"{key!r} holds no JSON text: {error}", path=path, line=number) from error
+
+
+def workbook_rows(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
+    """Yield (row number, values by column name) of the first sheet of an .xlsx file, whose first row names the columns.
+
+    Raises CaseFileError for a file that is none, ConfigError without openpyxl (extra `xlsx`).
+    """
+    try:
+        from openpyxl import load_workbook
+        from openpyxl.utils.exceptions import InvalidFileException
+    except ImportError:
+        raise ConfigError(f"{path}: an .xlsx file needs openpyxl: pip install 'pytest-extract[xlsx]'") from None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+        if size > MOST_BULK_BYTES:
+            raise CaseFileError(f"the workbook unpacks to {size:,} bytes, more than {MOST_BULK_BYTES:,}", path=path)
+        book = load_workbook(path, read_only=True, data_only=True)
+        try:
+            rows = enumerate(book.worksheets[0].iter_rows(values_only=True), start=1)
+            _, names = next(rows, (1, ()))
+            for number, cells in rows:
+                values = {str(name): cell for name, cell in zip(names, cells, strict=False) if name is not None}
+                if any(cell is not None for cell in values.values()):
+                    yield number, values
+        finally:
+            book.close()
+    except (zipfile.BadZipFile, InvalidFileException, KeyError, IndexError, OSError) as error:
+        raise CaseFileError(f"is no workbook that can be read: {error}", path=path) from error

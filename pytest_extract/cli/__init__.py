@@ -29,23 +29,23 @@ class Command(NamedTuple):
 _SECTIONS: Final[Mapping[str, Mapping[str, Command]]] = MappingProxyType(
     {
         "cases and golds": {
-            "init": Command("init", "write a first case, its schema and an extractor"),
-            "import": Command("import_", "make case files from a published dataset"),
-            "draft": Command("init", "draft the golds that are not there from models or extractors"),
-            "review": Command("review", "decide what is open in golds, or what fails in a run, on a page or here"),
-            "agree": Command("agree", "measure how far two sets of golds agree, or the judge with people"),
+            "init": Command("suites", "write a first case, its schema and an extractor"),
+            "import": Command("suites", "make case files from a published dataset"),
+            "draft": Command("suites", "draft the golds that are not there from models or extractors"),
+            "review": Command("golds", "decide what is open in golds, or what fails in a run, on a page or here"),
+            "agree": Command("golds", "measure how far two sets of golds agree, or the judge with people"),
             "check": Command("check", "check case files, their schemas and golds, without extracting"),
-            "recordings": Command("recordings", "list recordings, or remove those that no case can use any more"),
+            "recordings": Command("check", "list recordings, or remove those that no case can use any more"),
         },
         "scores": {
             "score": Command("score", "score one output against its gold, as one system or as several side by side"),
-            "explain": Command("explain", "list metrics and transforms, or explain one with worked numbers"),
+            "explain": Command("score", "list metrics and transforms, or explain one with worked numbers"),
         },
         "runs": {
             "report": Command("report", "report on a run: measures, fields, the published systems' numbers"),
             "compare": Command("compare", "compare two results files: PASS (0), WORSE (1), UNDECIDED (3)"),
             "merge": Command("report", "join the results files of a run that was cut into shards"),
-            "bisect": Command("bisect", "find the hunk of a prompt or schema by which a field fell"),
+            "bisect": Command("compare", "find the hunk of a prompt or schema by which a field fell"),
             "leaderboard": Command("report", "rank the models and prompts of results files"),
         },
         "schemas": {

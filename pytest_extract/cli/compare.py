@@ -1,25 +1,53 @@
-"""`pytest-extract compare A B`: tests whether run B is worse than run A, a results file or a baseline."""
+"""`pytest-extract compare A B` and `bisect BASE..HEAD`: whether a run is worse, and by which change."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import io
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatch
+from math import fsum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.cli.files import note_torn, print_lines, terminal_width, write_json
+from pytest_extract.changed.git_tree import (
+    GitTree,
+    Hunk,
+    Search,
+    hunks_between,
+    is_output,
+    is_searched,
+    open_tree,
+    with_hunks,
+)
+from pytest_extract.cli.files import note_torn, print_lines, print_note, print_text, terminal_width, write_json
 from pytest_extract.core.aggregate.slices import slice_name
+from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.result_json import to_json
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import ConfigError, StoreError, nearest
 from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
 from pytest_extract.regression.baseline import Baseline, Resolution, load_baseline, resolutions
-from pytest_extract.regression.gate import GateDecision, evaluate_gate, exit_status, resolution_text
+from pytest_extract.regression.compare import compare, gate_label
+from pytest_extract.regression.facts import Subject, run_tests
+from pytest_extract.regression.gate import (
+    EXIT_PASS,
+    EXIT_UNDECIDED,
+    GateDecision,
+    evaluate_gate,
+    exit_status,
+    resolution_text,
+)
 from pytest_extract.regression.rules import Rules, read_rule
-from pytest_extract.regression.snapshots import Snapshot, snapshot
+from pytest_extract.regression.snapshots import STRUCTURAL_GATES, Snapshot, snapshot
 from pytest_extract.report.gate import gate_lines
-from pytest_extract.report.lines import line, safe_prose
-from pytest_extract.results import ResultsReader
+from pytest_extract.report.lines import line, percent, plural, safe_prose
+from pytest_extract.results import ResultsReader, read_results
 
 FORMAT: Final = 4
 """Version of the JSON."""
@@ -136,3 +164,183 @@ def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) ->
         **to_json(judged),
         "shows": [to_json(each) for each in shown],
     }
+
+
+_MOST_FIELDS: Final = 5
+_RECORDINGS: Final = "extract-recordings"
+_SHOWN_ERROR: Final = 2_000
+
+
+def bisect_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument("revisions", metavar="BASE..HEAD", help="two git revisions; HEAD may be left out")
+    parser.add_argument("paths", nargs="*", default=[], metavar="PATH", help="cases to run (default: all)")
+    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="search these files only")
+    parser.add_argument("--repeat", type=int, metavar="N", help="run each case N times")
+    parser.add_argument("--recordings", type=Path, metavar="DIR", help=f"keep outputs there (default: {_RECORDINGS})")
+    parser.add_argument("--dry-run", action="store_true", help="say what it would take, and call nothing")
+    parser.add_argument("--pytest", action="append", default=[], metavar="ARG", help="a further argument for pytest")
+
+
+def run_bisect(args: argparse.Namespace) -> int:
+    """Find the hunk of a prompt or schema file by which a field fell.
+
+    The hunks between two revisions are applied in halves, to the cases that fell, with the code of HEAD. Outputs are
+    recorded, so that a second search pays nothing twice. The repository and its files are not touched. Exit status: 0
+    each fall has its hunks, or nothing fell; 3 falls that may be noise; 2 usage.
+    """
+    base, dots, head = args.revisions.partition("..")
+    if not dots or not base or head.startswith("."):
+        raise ConfigError(f"{args.revisions}: name two revisions as BASE..HEAD")
+    before, after = (open_tree(Path.cwd(), ref) for ref in (base, head or "HEAD"))
+    texts = {
+        name: (before.text(name), after.text(name))
+        for name in sorted(before.files.keys() & after.files.keys())
+        if is_searched(name) and before.files[name] != after.files[name]
+    }
+    changed = {name: pair for name, pair in texts.items() if not any(map(is_output, pair))}
+    searched = [name for name in changed if not args.only or any(fnmatch(name, pattern) for pattern in args.only)]
+    hunks = [hunk for name in searched for hunk in hunks_between(name, *changed[name])]
+    if not hunks:
+        raise ConfigError(f"no prompt or schema file of both differs between {before.ref} and {after.ref}")
+    files = ", ".join(f"{name} ({count})" for name, count in Counter(hunk.file for hunk in hunks).items())
+    print_text(f"{plural(len(hunks), 'hunk')} in {safe_prose(files)}")
+    with tempfile.TemporaryDirectory(prefix="pytest-extract-bisect-") as folder:
+        runs = _Runs(Path(folder), {name: old for name, (old, _) in changed.items()}, after, args)
+        if args.dry_run:
+            runs.run(hunks, args.paths, "--extract-dry-run")
+            most = Search(hunks, lambda _: {}).most_runs(1) - 2
+            print_text(f"two runs of all cases, then at most {most} runs of those that fell for each field")
+            return EXIT_PASS
+        first, last = (runs.run(some, args.paths) for some in ((), hunks))
+        fallen, doubtful = _fallen(first, last)
+        if fallen:
+            return _print_causes(runs, hunks, fallen, first, last)
+    if doubtful:
+        advice = "noise cannot be told apart; more cases or --repeat show more"
+        print_text(f"{', '.join(doubtful)} may have fallen: {advice}")
+        return EXIT_UNDECIDED
+    print_text("no field fell beyond noise")
+    return EXIT_PASS
+
+
+def _fallen(first: Sequence[CaseResult], last: Sequence[CaseResult]) -> tuple[list[str], list[str]]:
+    """Return the fields that fell beyond noise, those that fell most first, and those that may have."""
+    tests = run_tests(compare(snapshot(first), snapshot(last)), Rules()).results
+    fields = sorted((each for each in tests if each.subject is Subject.PATTERN), key=lambda each: -each.drop)
+    return [each.name for each in fields if each.significant], [each.name for each in fields if each.doubtful]
+
+
+def _print_causes(
+    runs: _Runs, hunks: Sequence[Hunk], fallen: Sequence[str], first: Sequence[CaseResult], last: Sequence[CaseResult]
+) -> int:
+    before = {each.nodeid: _rates([each], fallen) for each in first}
+
+    def fell(case: CaseResult) -> bool:
+        now, then = _rates([case], fallen), before.get(case.nodeid, {})
+        return any(now.get(field, 0.0) < then.get(field, 0.0) for field in fallen)
+
+    nodeids = [case.nodeid for case in last if fell(case)]
+    known = {frozenset[Hunk](): first, frozenset(hunks): last}
+
+    def measure(some: frozenset[Hunk]) -> Mapping[str, float]:
+        try:
+            results = known[some] if some in known else runs.run(some, nodeids)
+        except ConfigError:
+            print_note("bisect", f"{plural(len(some), 'hunk')} cannot run without others: larger sets decide")
+            return {}
+        return _rates([each for each in results if each.nodeid in nodeids], fallen)
+
+    search = Search(hunks, measure)
+    print_text(f"{plural(len(nodeids), 'case')} fell; at most {search.most_runs(len(fallen)) - 2} runs of them follow")
+    for field in fallen[:_MOST_FIELDS]:
+        causes = search.causes(field)
+        old, new = search.rates(()).get(field, 0.0), search.rates(causes).get(field, 0.0)
+        rest = search.rates(set(hunks) - set(causes)).get(field)
+        others = "the rest changes nothing" if rest == old else f"the rest: {100 * ((rest or 0.0) - old):+.1f} points"
+        if rest is None:
+            others = "the rest cannot run without it"
+        change = f"{100 * (new - old):+.1f} points ({percent(old)} to {percent(new)} in these cases)"
+        print_text(f"{safe_prose(field)} falls by {safe_prose(' and '.join(map(str, causes)))}: {change}; {others}")
+    if len(fallen) > _MOST_FIELDS:
+        print_text(f"and {plural(len(fallen) - _MOST_FIELDS, 'more field')} fell; run it again when these are mended")
+    print_text(f"{search.runs} sets of hunks measured")
+    return EXIT_PASS
+
+
+def _rates(results: Sequence[CaseResult], fields: Iterable[str]) -> dict[str, float]:
+    """Return the share of each field that is right; an output that could not be read has none right."""
+    scores = [score for result in results for score in result.scores]
+    found: dict[str, float] = {}
+    for field in fields:
+        shares = []
+        for score in scores:
+            leaves = [leaf.passed for leaf in (*score.leaves, *score.fields) if leaf.pattern == field]
+            leaves += [getattr(score.gates, name).passed for name in STRUCTURAL_GATES if gate_label(name) == field]
+            if leaves or not score.readable:
+                shares.append(sum(leaves) / len(leaves) if leaves else 0.0)
+        if shares:
+            found[field] = fsum(shares) / len(shares)
+    return found
+
+
+class _Runs:
+    """Runs of pytest on a copy of HEAD that has some of the hunks."""
+
+    def __init__(self, folder: Path, old: Mapping[str, str], after: GitTree, args: argparse.Namespace) -> None:
+        self._folder = folder / "tree"
+        self._results = folder / "results.jsonl"
+        self._old = old
+        self._root = after.root.resolve()
+        self._where = self._folder / Path.cwd().resolve().relative_to(self._root)
+        self._recordings = (args.recordings or Path(_RECORDINGS)).resolve()
+        self._options = ["--extract-record=once", *args.pytest]
+        self._options += [f"--extract-repeat={args.repeat}"] if args.repeat is not None else []
+        with tarfile.open(fileobj=io.BytesIO(after.archive())) as archive:
+            archive.extractall(self._folder, filter="data")
+
+    def run(self, hunks: Iterable[Hunk], cases: Sequence[str], *options: str) -> list[CaseResult]:
+        """Run cases, paths or node ids; raises ConfigError with what pytest said where no case has a result."""
+        content = {
+            name: with_hunks(old, [each for each in hunks if each.file == name]) for name, old in self._old.items()
+        }
+        for name, text in content.items():
+            path = self._folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        # What an extractor reads by itself is no part of a recording's key: each set has recordings of its own.
+        recordings = self._recordings / "bisect" / text_digest(canonical_json(content))[:16]
+        given = [f"--extract-recordings={recordings}", *self._options, *options, *map(self._argument, cases)]
+        results = self._run(given, is_dry="--extract-dry-run" in options)
+        if any(attempt.other_code for result in results for attempt in result.attempts):
+            results = self._run([*given, "--extract-record=all"])
+        broken = sum(not result.scores for result in results)
+        if broken:
+            print_note("bisect", f"{plural(broken, 'case')} of {len(results):,} have no result in this run")
+        return results
+
+    def _run(self, given: Sequence[str], *, is_dry: bool = False) -> list[CaseResult]:
+        self._results.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "pytest", "-q", "--tb=line", "-p", "no:cacheprovider", "--extract-gate=none"]
+        command += [f"--extract-report={self._results}", *given]
+        done = subprocess.run(command, cwd=self._where, capture_output=True, text=True, check=False)  # noqa: S603 - our own interpreter
+        if is_dry:
+            print_text(done.stdout.strip())
+            return []
+        results = list(read_results(self._results).results) if self._results.exists() else []
+        if not any(result.scores for result in results):
+            raise ConfigError(f"pytest gave no result:\n{done.stdout[-_SHOWN_ERROR:]}{done.stderr[-_SHOWN_ERROR:]}")
+        return results
+
+    def _argument(self, case: str) -> str:
+        """Return a node id as an argument from the folder where pytest runs; node ids begin at its root."""
+        file, colons, name = case.partition("::")
+        if Path(file).is_absolute():
+            place = Path(file).resolve()
+            if not place.is_relative_to(self._root):
+                raise ConfigError(f"{file}: not in the repository {self._root}; name cases that are")
+            return f"{self._folder / place.relative_to(self._root)}{colons}{name}"
+        for folder in (self._where, *self._where.parents):
+            if (folder / file).exists() or folder == self._folder:
+                return str(folder / case)
+        return case

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from pytest_extract.cases.model import case_file_schema, renewed_schema
-from pytest_extract.cli.explain import metrics_manual
+from pytest_extract.cli.score import metrics_manual
 from pytest_extract.core.measures import MEASURES, Measure
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS

@@ -265,7 +265,7 @@ def _earlier_report_lines(settings: Settings) -> list[Line]:
 
 def _review(config: pytest.Config, run_results: RunResults, session: pytest.Session) -> None:
     """`--extract-update-gold=review`: ask for each failing value; the run is red whatever is decided."""
-    from pytest_extract.cli.review import ask_in_terminal, user_name
+    from pytest_extract.cli.golds import ask_in_terminal, user_name
     from pytest_extract.golds.review import Reviewer, failing_items, merged_items
 
     notes: list[str] = []

@@ -38,8 +38,8 @@ from pytest_extract.documents import MEDIA_TYPES
 from pytest_extract.errors import CaseFileError, ConfigError, StoreError
 from pytest_extract.files import write_atomic
 from pytest_extract.golds.changes import changed_leaves
-from pytest_extract.importers import Imported, ImportFolder
-from pytest_extract.report.lines import plural, safe_prose
+from pytest_extract.importers import Imported, Record
+from pytest_extract.report.lines import listed, plural, safe_prose
 from pytest_extract.report.values import first_difference, show
 
 _CASE: Final = """\
@@ -323,8 +323,16 @@ def _schema_file(given: str, suite: Path) -> str:
     return str(path)
 
 
-DATASETS = ("extract-bench", "llama-extract-bench", "deepjsoneval", "sob", "corrections")
+DATASETS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "extract-bench": ("datasets", ("target", "copy")),
+    "llama-extract-bench": ("datasets", ("target",)),
+    "deepjsoneval": ("datasets", ()),
+    "sob": ("sob", ("modality",)),
+    "corrections": ("corrections", ("target",)),
+}
+"""Layout -> the module that has its importer, and what that takes beside the source."""
 _WIDTH = 200
+_MOST_NAMED = 5
 
 
 def import_arguments(parser: argparse.ArgumentParser) -> None:
@@ -345,24 +353,35 @@ def run_import(args: argparse.Namespace) -> int:
     """
     if not args.source.exists():
         raise ConfigError(f"{args.source} is not there")
-    if args.dataset != "extract-bench":
-        refuse_options(args, f"for {args.dataset}, only for extract-bench", "copy")
-    if args.dataset != "sob":
-        refuse_options(args, f"for {args.dataset}, only for sob", "modality")
-    made = _import_dataset(args)
+    module, takes = DATASETS[args.dataset]
+    refuse_options(args, f"for {args.dataset}", *({"copy", "modality"} - {*takes}))
+    importer: Any = importlib.import_module(f"pytest_extract.importers.{module}")
+    make = getattr(importer, f"import_{args.dataset.replace('-', '_')}")
+    made: Imported = make(args.source, **{name: getattr(args, name) for name in takes})
+    names = [*made.texts, *made.copies, *([importer.RESPONSES_FILE] if args.dataset == "sob" else [])]
+    there = [str(args.target / name) for name in names if (args.target / name).exists()]
+    if there and not args.force:
+        advice = "nothing was written; --force writes over them, and shows which golds change"
+        raise StoreError(f"already there: {listed(there, _MOST_NAMED)}; {advice}")
+    for where, old, new in made.replaced_golds(args.target):
+        _show_replaced(where, old, new)
+    made.write(args.target)
     for note in made.notes:
         print_note("import", note)
-    files = ", ".join(str(path) for path in made.files if path.suffix == ".yaml")
-    print_text(f"{plural(len(made.records), 'case')} in {files}")
-    for count, what in (
-        (made.broken, "golds that break their own schema, so that the schema gates of their cases are off"),
-        (made.uncompared, "golds with values that are compared with nothing, as told above"),
-        (made.judged, f"cases with fields that only a judge can compare ({GIVE_A_JUDGE})"),
+    files = [args.target / name for name in made.texts if name.endswith(".yaml")]
+    print_text(f"{plural(len(made.records), 'case')} in {', '.join(map(str, files))}")
+    broken = "golds that break their own schema, so that the schema gates of their cases are off"
+    uncompared = "golds with values that are compared with nothing, as told above"
+    judged = f"cases with fields that only a judge can compare ({GIVE_A_JUDGE})"
+    for what, has in (
+        (broken, [each.problem is not None for each in made.records]),
+        (uncompared, [each.uncompared is not None for each in made.records]),
+        (judged, [each.judged for each in made.records]),
     ):
-        if count:
-            print_text(f"{what}: {count:,}")
-    if made.responses:
-        _score_responses(made, args.target)
+        if any(has):
+            print_text(f"{what}: {sum(has):,}")
+    if any(each.responses for each in made.records):
+        _score_responses(made.records, files[0], args.target / importer.RESPONSES_FILE)
     return 0
 
 
@@ -374,37 +393,28 @@ def _show_replaced(where: str, old: Json, new: Json | Missing) -> None:
         print_text(f"{safe_prose(where)}: {safe_prose(path_text(steps))}: {values}")
 
 
-def _score_responses(made: Imported, folder: Path) -> None:
+def _score_responses(records: Sequence[Record], file: Path, target: Path) -> None:
     """Write the results of the published responses, under the ids that their cases have in a pytest run from here."""
     from pytest_extract.bulk import BulkScorer, score_records
-    from pytest_extract.cases.schemas import SchemaCache
     from pytest_extract.cases.load import load_cases
+    from pytest_extract.cases.schemas import SchemaCache
     from pytest_extract.core.scorer import compile_schema
-    from pytest_extract.importers.sob import RESPONSES_FILE
     from pytest_extract.results import write_results
 
+    here, file = Path.cwd().resolve(), file.resolve()
+    name = (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
+    documents = {case.id: case.document.sha256 for case in load_cases(file, SchemaCache(compile_schema)).cases}
     results: list[CaseResult] = []
-    here = Path.cwd().resolve()
-    for each in made.responses:
-        file = each.file.resolve()
-        name = (file.relative_to(here) if file.is_relative_to(here) else file).as_posix()
-        documents = {case.id: case.document.sha256 for case in load_cases(file, SchemaCache(compile_schema)).cases}
-        results += (
-            replace(result, digests={"document": documents[result.case_id]})
-            for result in score_records(BulkScorer(name=name, gates=each.gates), each.records)
-        )
-    write_results(folder / RESPONSES_FILE, results)
+    for gates in (None, {"schema": False}):
+        rows = [
+            {"modality": each.keys["modality"], "gold": json.dumps(each.keys["gold"]), **response}
+            for each in records
+            if each.keys.get("gates") == gates
+            for response in each.responses
+        ]
+        scored = score_records(BulkScorer(name=name, gates=gates), rows)
+        results += (replace(result, digests={"document": documents[result.case_id]}) for result in scored)
+    write_results(target, results)
     models = len({result.variant for result in results})
-    ranked = f"pytest-extract leaderboard {folder / RESPONSES_FILE}"
+    ranked = f"pytest-extract leaderboard {target}"
     print_text(f"{plural(len(results), 'response')} of {plural(models, 'model')} scored; rank them: {ranked}")
-
-
-def _import_dataset(args: argparse.Namespace) -> Imported:
-    """Call the dataset's importer: that of `llama-extract-bench` is `datasets.import_llama_extract_bench`."""
-    name = args.dataset.replace("-", "_")
-    module = name if name in {"sob", "corrections"} else "datasets"
-    importer: Any = importlib.import_module(f"pytest_extract.importers.{module}")
-    target = ImportFolder(folder=args.target, force=args.force, show_replaced=_show_replaced)
-    options = {"extract-bench": {"copy": args.copy}, "sob": {"modality": args.modality}}.get(args.dataset, {})
-    made: Imported = getattr(importer, f"import_{name}")(args.source, target, **options)
-    return made

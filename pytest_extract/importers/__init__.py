@@ -6,11 +6,12 @@ A dataset has one case a line, a case file says why a gate is off.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import IO, Any, Final, NamedTuple
 
 from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema, editor_line
 from pytest_extract.cases.sources import read_json_lines, read_value
@@ -18,19 +19,11 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.uncompared import Uncompared, find_uncompared
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing, canonical_json, text_digest
-from pytest_extract.errors import CaseFileError, ConfigError, SchemaError, StoreError
+from pytest_extract.errors import CaseFileError, ConfigError, SchemaError
 from pytest_extract.files import write_atomic, write_bytes_atomic
 
-_MOST_NAMED: Final = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Responses:
-    """What models answered to cases of a file that have the same gates, as records that `bulk` scores under them."""
-
-    file: Path
-    gates: Mapping[str, Json] | None
-    records: tuple[Mapping[str, Json], ...]
+GOLD_SUFFIX: Final = ".gold.json"
+"""How the files of golds end that are copied."""
 
 
 class Record(NamedTuple):
@@ -49,80 +42,44 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What an import made: files and cases; `notes` for the user, one a gold with values that no comparison reaches.
+    """What an import makes: cases, and texts and copied files by their names below a folder; nothing is written yet."""
 
-    `responses`: what models answered, where the dataset has that.
-    """
+    records: Sequence[Record]
+    texts: Mapping[str, str]
+    copies: Mapping[str, Path] = field(default_factory=dict)
+    notes: Sequence[str] = ()
 
-    files: tuple[Path, ...]
-    records: tuple[Record, ...]
-    notes: tuple[str, ...] = ()
-    responses: tuple[Responses, ...] = ()
+    def replaced_golds(self, folder: Path) -> Iterator[tuple[str, Json, Json | Missing]]:
+        """Yield each gold there that another replaces: its place, its value, the new one (MISSING: no such case)."""
+        pairs: list[tuple[str, Json, Json | Missing]] = []
+        golds = {one.keys["id"]: one.keys["gold"] for one in self.records}
+        for dataset in (folder / name for name in self.texts if name.endswith(".jsonl")):
+            for _, row in json_objects(dataset) if dataset.exists() else ():
+                gold, name = row.get("gold"), row.get("id")
+                if isinstance(gold, str) and (folder / gold).is_file():
+                    gold = read_value(folder / gold)
+                pairs.append((f"{dataset}: {name}", gold, golds.get(name, MISSING)))
+        for name, file in self.copies.items():
+            if name.endswith(GOLD_SUFFIX) and (folder / name).exists():
+                pairs.append((str(folder / name), read_value(folder / name), read_value(file)))
+        yield from (each for each in pairs if each[2] is MISSING or canonical_json(each[1]) != canonical_json(each[2]))
 
-    @property
-    def broken(self) -> int:
-        """How many golds break their own schema."""
-        return sum(record.problem is not None for record in self.records)
-
-    @property
-    def uncompared(self) -> int:
-        """How many golds hold values that no comparison reaches."""
-        return sum(record.uncompared is not None for record in self.records)
-
-    @property
-    def judged(self) -> int:
-        """How many cases have fields that only a judge can compare."""
-        return sum(record.judged for record in self.records)
-
-
-@dataclass(slots=True, kw_only=True)
-class ImportFolder:
-    """The folder that an import writes to. It overwrites no file unless `force` is set.
-
-    `show_replaced` is called with every gold that is about to be replaced by another value: where it stands, its value
-    now, and the new value (MISSING: the case is gone).
-    """
-
-    folder: Path
-    show_replaced: Callable[[str, Json, Json | Missing], None]
-    force: bool = False
-    written: list[Path] = field(default_factory=list)
-
-    def check(self, names: Iterable[str]) -> None:
-        """Raise StoreError when one of the files is there already."""
-        there = [str(self.folder / name) for name in names if (self.folder / name).exists()]
-        if there and not self.force:
-            more = f" and {len(there) - _MOST_NAMED} more" if len(there) > _MOST_NAMED else ""
-            raise StoreError(
-                f"already there: {', '.join(there[:_MOST_NAMED])}{more}; nothing was written; --force writes over "
-                "them, and shows which golds change"
-            )
-
-    def replace_gold(self, where: str, old: Json, new: Json | Missing) -> None:
-        """Show a gold that is about to be replaced, if its value changes."""
-        if new is MISSING or canonical_json(old) != canonical_json(new):
-            self.show_replaced(where, old, new)
-
-    def write(self, name: str, text: str) -> None:
-        """Write a file below the folder, whole or not at all; raises StoreError.
-
-        A case file gets the line by which editors find the schema of case files, which is written as well.
-        """
-        path = self.folder / name
-        if name.endswith(".extract.yaml"):
-            text = editor_line(name) + text
-            write_atomic(self.folder / EDITOR_SCHEMA, case_file_schema())
-        write_atomic(path, text)
-        self.written.append(path)
-
-    def copy(self, name: str, file: Path) -> None:
-        """Copy a file below the folder; raises StoreError."""
-        write_bytes_atomic(self.folder / name, lambda there: there.write(file.read_bytes()))
+    def write(self, folder: Path) -> None:
+        """Write each file below the folder, whole or not at all, and the schema of case files for editors."""
+        for name, file in self.copies.items():
+            write_bytes_atomic(folder / name, partial(_copy, file))
+        for name, text in self.texts.items():
+            is_case_file = name.endswith(".extract.yaml")
+            if is_case_file:
+                write_atomic(folder / EDITOR_SCHEMA, case_file_schema())
+            write_atomic(folder / name, (editor_line(name) if is_case_file else "") + text)
 
 
-def checked(
-    keys: Mapping[str, Json], schema: Json, gold: Json, responses: tuple[Mapping[str, Json], ...] = ()
-) -> Record:
+def _copy(file: Path, there: IO[bytes]) -> None:
+    there.write(file.read_bytes())
+
+
+def checked(keys: Mapping[str, Json], schema: Json, gold: Json) -> Record:
     """Make a case of a gold that is held against its schema; `keys` get what lets a gold with something wrong pass.
 
     A schema that cannot be compiled is told by `check`.
@@ -142,7 +99,7 @@ def checked(
         keys = {**keys, "gates": {"schema": False}}
     if uncompared is not None and uncompared.is_most:
         keys = {**keys, "uncompared": "allow"}
-    return Record(keys, problem, uncompared, judged, responses)
+    return Record(keys, problem, uncompared, judged)
 
 
 def plain_id(name: str) -> str:
@@ -164,51 +121,24 @@ def json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, value
 
 
-def write_dataset(target: ImportFolder, name: str, records: Sequence[Record], *, heading: Sequence[str]) -> Imported:
-    """Write `NAME.extract.yaml` with its dataset."""
+def as_dataset(name: str, records: Sequence[Record], *, heading: Sequence[str], notes: Sequence[str] = ()) -> Imported:
+    """Return `NAME.extract.yaml` with its dataset `NAME.jsonl`, where a text names a file, so a text gold gets one."""
     if not records:
         raise ConfigError("there is no record to import")
-    dataset, case_file = f"{name}.jsonl", f"{name}.extract.yaml"
-    target.check((dataset, case_file))
-    golds = {one.keys["id"]: one.keys["gold"] for one in records}
-    for identity, old in list(_golds_there(target.folder / dataset)):
-        target.replace_gold(f"{target.folder / dataset}: {identity}", old, golds.get(identity, MISSING))
-    lines = [json.dumps(_line(target, name, one), ensure_ascii=True) for one in records]
-    target.write(dataset, "\n".join(lines) + "\n")
-    target.write(case_file, f"{head_of(heading, records)}dataset: {json.dumps(dataset)}\n")
-    responses: list[Responses] = []
-    for gates in (None, {"schema": False}):
-        some = [one for one in records if one.keys.get("gates") == gates]
-        answered = tuple({**_columns(one.keys), **response} for one in some for response in one.responses)
-        if answered:
-            responses.append(Responses(file=target.folder / case_file, gates=gates, records=answered))
-    notes = tuple(f"{one.keys['id']}: {one.uncompared}" for one in records if one.uncompared is not None)
-    return Imported(files=tuple(target.written), records=tuple(records), notes=notes, responses=tuple(responses))
-
-
-def _columns(keys: Mapping[str, Json]) -> dict[str, Json]:
-    """Return what `bulk` reads of a case beside an answer."""
-    case = {name: keys[name] for name in ("id", "modality", "tags") if name in keys}
-    return case | {name: json.dumps(keys[name]) for name in ("schema", "gold")}
-
-
-def _golds_there(path: Path) -> Iterator[tuple[Json, Json]]:
-    """Yield id and gold of the cases of a dataset that is there; a text names a file, as in every dataset."""
-    for _, row in json_objects(path) if path.exists() else ():
-        gold = row.get("gold")
-        file = path.parent / gold if isinstance(gold, str) else None
-        yield row.get("id"), read_value(file) if file is not None and file.is_file() else gold
-
-
-def _line(target: ImportFolder, name: str, record: Record) -> dict[str, Json]:
-    """Return the keys of a case; a gold that is a text itself goes to a file, as a text here names one."""
-    keys = dict(record.keys)
-    if isinstance(keys["gold"], str):
-        digest = text_digest(keys["gold"])
-        place = f"{name}-golds/{digest[:16]}.json"
-        target.write(place, json.dumps(keys["gold"]) + "\n")
-        keys["gold"] = place
-    return keys
+    texts: dict[str, str] = {}
+    lines: list[str] = []
+    for one in records:
+        keys = dict(one.keys)
+        if isinstance(gold := keys["gold"], str):
+            keys["gold"] = f"{name}-golds/{text_digest(gold)[:16]}.json"
+            texts[keys["gold"]] = f"{json.dumps(gold)}\n"
+        lines.append(f"{json.dumps(keys)}\n")
+    texts |= {
+        f"{name}.jsonl": "".join(lines),
+        f"{name}.extract.yaml": f'{head_of(heading, records)}dataset: "{name}.jsonl"\n',
+    }
+    told = [f"{one.keys['id']}: {one.uncompared}" for one in records if one.uncompared is not None]
+    return Imported(records=records, texts=texts, notes=(*notes, *told))
 
 
 def head_of(heading: Sequence[str], records: Sequence[Record]) -> str:

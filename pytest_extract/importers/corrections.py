@@ -16,22 +16,14 @@ from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, ROOT, FieldPath, Json, Step, copied, iter_leaves, value_at
 from pytest_extract.errors import CaseFileError, CaseFileErrors, SchemaError, nearest
-from pytest_extract.importers import (
-    Imported,
-    ImportFolder,
-    Record,
-    checked,
-    json_objects,
-    plain_id,
-    write_dataset,
-)
+from pytest_extract.importers import Imported, Record, as_dataset, checked, json_objects, plain_id
 
 NAME: Final = "corrections"
 KEYS: Final = ("id", "document", "text", "schema", "output", "corrected", "corrections", "by", "at", "tags", "question")
 _MOST_NAMED: Final = 5
 
 
-def import_corrections(source: Path, target: ImportFolder) -> Imported:
+def import_corrections(source: Path, target: Path) -> Imported:
     """Write one dataset, a case a correction, each with `origin: correction`.
 
     A line has `document` (a path from the file) or `text`; `schema` (a path from the file, which may end in `#` and a
@@ -42,7 +34,7 @@ def import_corrections(source: Path, target: ImportFolder) -> Imported:
     records: list[Record] = []
     mistakes: list[CaseFileError] = []
     cache = SchemaCache()
-    root = os.path.relpath(source.parent.resolve(), target.folder.resolve())
+    root = os.path.relpath(source.parent.resolve(), target.resolve())
     lines: dict[Json, int] = {}
     for number, row in json_objects(source):
         try:
@@ -57,7 +49,7 @@ def import_corrections(source: Path, target: ImportFolder) -> Imported:
     if mistakes:
         raise CaseFileErrors(mistakes)
     heading = ("What people corrected in production; regression tests, which stay out of headline rates",)
-    return write_dataset(target, NAME, records, heading=heading)
+    return as_dataset(NAME, records, heading=heading)
 
 
 def _path_from(root: str, given: str) -> str:

@@ -11,7 +11,6 @@ import json
 import os
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,22 +22,12 @@ from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import FieldPath, Json, iter_leaves, pattern_of, value_at
 from pytest_extract.errors import CaseFileError, ConfigError
 from pytest_extract.files import MOST_BULK_BYTES
-from pytest_extract.importers import (
-    Imported,
-    ImportFolder,
-    Record,
-    checked,
-    head_of,
-    json_objects,
-    plain_id,
-    write_dataset,
-)
+from pytest_extract.importers import GOLD_SUFFIX, Imported, Record, as_dataset, checked, head_of, json_objects, plain_id
 
 GOLDS: Final = "pdf+gold"
-SUFFIX: Final = ".gold.json"
 
 
-def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = False) -> Imported:
+def import_extract_bench(source: Path, target: Path, *, copy: bool = False) -> Imported:
     """Write one case file a schema, `FOLDER/FOLDER.extract.yaml`, with a case a document.
 
     Files are named where they stand, relative to the case file, or with `copy` copied beside it. Raises ConfigError
@@ -55,13 +44,13 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
         inside, name = path.relative_to(source), path.resolve().name
         schema_file, pointer, schema = _schema_in(path)
         used = [schema_file]
-        beside = (target.folder / inside).resolve()
+        beside = (target / inside).resolve()
         # the dataset has a folder a domain above those of the schemas: `finance` of `finance/10kq`
         tags = {"domain": inside.parent.name or source.resolve().name, "schema": name}
         defaults = {"schema": _named(schema_file, beside, copy=copy) + pointer, "tags": tags}
         found: list[Record] = []
-        for gold in sorted((path / GOLDS).glob(f"*{SUFFIX}")):
-            stem = gold.name.removesuffix(SUFFIX)
+        for gold in sorted((path / GOLDS).glob(f"*{GOLD_SUFFIX}")):
+            stem = gold.name.removesuffix(GOLD_SUFFIX)
             document = gold.with_name(f"{stem}.pdf")
             if not document.is_file():
                 notes.append(f"{gold}: left out, {document.name} is not there")
@@ -79,25 +68,11 @@ def import_extract_bench(source: Path, target: ImportFolder, *, copy: bool = Fal
             texts[(inside / f"{name}.extract.yaml").as_posix()] = head + new_text(suite, is_yaml=True)
             records += found
             copies |= {(inside / file.name).as_posix(): file for file in used if copy}
-    target.check([*texts, *copies])
-    _copy(copies, target)
-    for case_file, text in texts.items():
-        target.write(case_file, text)
-    return Imported(files=tuple(target.written), records=tuple(records), notes=tuple(notes))
+    return Imported(records=records, texts=texts, copies=copies, notes=notes)
 
 
 def _named(file: Path, beside: Path, *, copy: bool) -> str:
     return file.name if copy else Path(os.path.relpath(file.resolve(), beside)).as_posix()
-
-
-def _copy(files: Mapping[str, Path], target: ImportFolder) -> None:
-    """Copy files by their names in the target, once each gold that this replaces is shown."""
-    for name, file in files.items():
-        there = target.folder / name
-        if name.endswith(SUFFIX) and there.exists():
-            target.replace_gold(str(there), read_value(there), read_value(file))
-    for name, file in files.items():
-        target.copy(name, file)
 
 
 def _schema_in(folder: Path) -> tuple[Path, str, Json]:
@@ -117,7 +92,7 @@ _DOCUMENTS: Final = (".pdf", ".docx", ".png", ".jpg", ".jpeg", ".jfif")
 """Of the documents beside a file, the first of these is meant."""
 
 
-def import_llama_extract_bench(source: Path, target: ImportFolder) -> Imported:
+def import_llama_extract_bench(source: Path, target: Path) -> Imported:
     """Write one dataset, a case a document, that names document and schema where they stand.
 
     Null is a value there, so a key that is left out is wrong; dates agree in any usual format. Further readings of a
@@ -126,15 +101,11 @@ def import_llama_extract_bench(source: Path, target: ImportFolder) -> Imported:
     files = sorted(source.rglob(f"*{_SUFFIX}"))
     if not files:
         raise ConfigError(f"{source}: no NAME{_SUFFIX} beside a document is there")
-    found = [_record(path, source, target.folder) for path in files]
+    found = [_record(path, source, target) for path in files]
     records, lenient = [record for record, _ in found], sum(normalizers for _, normalizers in found)
-    made = write_dataset(
-        target, "llama-extract-bench", records, heading=("ExtractBench of run-llama: its value F1 is the measure f1",)
-    )
-    if not lenient:
-        return made
+    heading = ["ExtractBench of run-llama: its value F1 is the measure f1"]
     told = f"{lenient} fields have normalizers (case, punctuation, telephone numbers), which are not imported"
-    return replace(made, notes=(*made.notes, told))
+    return as_dataset("llama-extract-bench", records, heading=heading, notes=[told] if lenient else ())
 
 
 def _record(path: Path, source: Path, folder: Path) -> tuple[Record, int]:
@@ -220,13 +191,12 @@ def _places(rule: Mapping[str, Any]) -> list[Json]:
 _NEEDED: Final = ("schema", "text", "json")
 
 
-def import_deepjsoneval(source: Path, target: ImportFolder) -> Imported:
+def import_deepjsoneval(source: Path) -> Imported:
     """Write one dataset, a case a row of JSONL or .xlsx; raises CaseFileError with the row that cannot be used."""
     rows = workbook_rows(source) if source.suffix.lower() == ".xlsx" else json_objects(source)
     records = [_deepjsoneval_record(source, number, row) for number, row in rows]
-    return write_dataset(
-        target, "deepjsoneval", records, heading=("DeepJSONEval: its measures are syntax, key_match and strict",)
-    )
+    heading = ["DeepJSONEval: its measures are syntax, key_match and strict"]
+    return as_dataset("deepjsoneval", records, heading=heading)
 
 
 def _deepjsoneval_record(path: Path, number: int, row: dict[str, Any]) -> Record:

@@ -307,22 +307,17 @@ class SobTables:
 def sob_tables(runs: Sequence[SobRun], *, samples: int | None = None) -> SobTables:
     """Compute the tables; a later run of the same model and modality replaces an earlier one.
 
-    `samples`: resamples of the intervals; by default what each file says, else SOB's 1,000.
+    `samples`: resamples of the intervals; by default SOB's 1,000.
     """
     models: dict[str, dict[str, Mapping[str, float] | None]] = {}
     summaries: dict[tuple[str, str], tuple[SobSummary, SobSummary]] = {}
     for run in runs:
-        means = run.means
-        if means is not None:
-            summaries.pop((run.modality, run.model), None)
-        else:
-            count = samples or run.samples or SAMPLES
-            plain, weighted = run.summaries or (
-                sob_summary(run.rows, samples=count),
-                sob_summary(run.rows, run.weights, samples=count),
-            )
-            summaries[run.modality, run.model] = plain, weighted
-            means = {name: weighted.metrics[name].mean for name in SOB_METRICS}
+        plain, weighted = run.summaries or (
+            sob_summary(run.rows, samples=samples or SAMPLES),
+            sob_summary(run.rows, run.weights, samples=samples or SAMPLES),
+        )
+        summaries[run.modality, run.model] = plain, weighted
+        means = {name: weighted.metrics[name].mean for name in SOB_METRICS}
         models.setdefault(run.model, {})[run.modality] = means
     return SobTables(board=leaderboard(models), summaries=summaries)
 

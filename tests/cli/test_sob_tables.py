@@ -8,8 +8,8 @@ import json
 import pytest
 
 from pytest_extract.cli import main
-from pytest_extract.core.aggregate.published import CATEGORIES, SOB_METRICS
-from pytest_extract.importers.sob import published_modality
+from pytest_extract.core.aggregate.published import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS
+from pytest_extract.importers.sob import WEIGHT, published_modality
 from tests.shared_data import ROOT, shared
 
 SMALL = sorted(path.name for path in (ROOT / "vectors/sob_aggregate").glob("[ai]*.json.gz"))
@@ -20,24 +20,41 @@ def printed(capsys, *args):
     return capsys.readouterr().out
 
 
-def test_the_published_leaderboard(capsys, monkeypatch):
+def rows_of(path, tmp_path):
+    """Write the columns of a vector as the rows that `evaluate.py` writes; return their file."""
+    vector = json.loads(gzip.decompress(path.read_bytes()))
+    names, columns = vector["columns"].keys(), vector["columns"].values()
+    rows = [
+        {"model_id": vector["model"], **dict(zip(names, cells, strict=True))} for cells in zip(*columns, strict=True)
+    ]
+    file = tmp_path / f"{vector['modality']}__{vector['model']}.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return file
+
+
+def test_the_published_leaderboard(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "120")
-    path = shared("vectors/sob_aggregate/leaderboard.json")
-    published = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    found = json.loads(printed(capsys, path, "--json"))["leaderboard"]
+    vector = json.loads(shared("vectors/sob_aggregate/leaderboard.json").read_text(encoding="utf-8"))
+    published, path = vector["rows"], []
+    for modality in MODALITY_WEIGHTS:
+        path.append(tmp_path / f"{modality}.jsonl")
+        means = ((model, found.get(modality)) for model, found in vector["models"].items())
+        rows = [{"model_id": model, WEIGHT: 1.0, **each} for model, each in means if each is not None]
+        path[-1].write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    found = json.loads(printed(capsys, *path, "--samples", "10", "--json"))["leaderboard"]
     assert [row["model"] for row in found] == [row["model_dir"] for row in published]
     for row, expected in zip(found, published, strict=True):
         for name, value in row.items():
             if isinstance(value, float):
                 assert value == pytest.approx(expected[name], abs=1e-9)
-    rows = [line.split() for line in printed(capsys, path).splitlines()]
+    rows = [line.split() for line in printed(capsys, *path, "--samples", "10").splitlines()]
     assert ["1", "openai-gpt-5-4", "0.8702", "0.7977"] in [row[:4] for row in rows]
 
 
 @pytest.mark.skipif(not SMALL, reason="shared data not here")
-def test_the_published_metrics_and_categories(capsys):
+def test_the_published_metrics_and_categories(capsys, tmp_path):
     paths = [shared(f"vectors/sob_aggregate/{name}") for name in SMALL]
-    found = json.loads(printed(capsys, *paths, "--json"))["summaries"]
+    found = json.loads(printed(capsys, *(rows_of(path, tmp_path) for path in paths), "--json"))["summaries"]
     assert len(found) == len(SMALL)
     by_name = {(each["modality"], each["model"]): each for each in found}
     for path in paths:
@@ -63,7 +80,7 @@ def test_a_published_summary_is_read_as_the_rows_that_it_is_of(tmp_path, capsys)
     assert {name: published["overall_weighted"][name] for name in ("n", "metrics", "category_scores")} == {
         name: summary["overall_weighted"][name] for name in ("n", "metrics", "category_scores")
     }
-    (ours,) = json.loads(printed(capsys, source, "--json"))["leaderboard"]
+    (ours,) = json.loads(printed(capsys, rows_of(source, tmp_path), "--json"))["leaderboard"]
     assert found["leaderboard"][0]["overall"] == pytest.approx(ours["overall"], abs=1e-9)
 
 
@@ -91,16 +108,6 @@ def test_rows_as_the_published_program_writes_them(rows, capsys):
     assert "audio, a: 2 records" in printed(capsys, rows, "--modality", "audio")
 
 
-def test_means_of_a_model_replace_its_rows_in_all_tables(rows, tmp_path, capsys):
-    means = tmp_path / "means.json"
-    means.write_text(json.dumps({"models": {"a": {"image": dict.fromkeys(SOB_METRICS, 1.0)}}}), encoding="utf-8")
-    found = json.loads(printed(capsys, rows, means, "--json", "--samples", "50"))
-    assert [one["model"] for one in found["leaderboard"]] == ["a", "b"]
-    assert [one["model"] for one in found["summaries"]] == ["b"]
-    found = json.loads(printed(capsys, means, rows, "--json", "--samples", "50"))
-    assert {one["model"] for one in found["summaries"]} == {"a", "b"}
-
-
 @pytest.mark.parametrize(
     ("path", "modality"),
     [
@@ -108,7 +115,7 @@ def test_means_of_a_model_replace_its_rows_in_all_tables(rows, tmp_path, capsys)
         ("data/images_responses/response_Qwen3.5-audio-35B_image.jsonl", "image"),
         ("data/audio_responses/response_gpt-4o.jsonl", "audio"),
         ("data/text_responses/response_audio-model.jsonl", "text"),
-        ("audio__model.json.gz", "audio"),
+        ("audio__model.json", "audio"),
         ("textual.jsonl", "text"),
         ("imagery/rows.jsonl", "text"),
     ],
@@ -132,11 +139,8 @@ def test_published_rows_count_for_the_modality_of_their_folder(rows, tmp_path, c
         ("x.jsonl", "{", "x.jsonl:1:2: not JSON"),
         ("x.jsonl", "1", "x.jsonl:1: a record is a JSON object"),
         ("x.jsonl", "", "no result in"),
-        ("x.json", "{}", "JSONL, or an object with `columns`, `summary` or `models`"),
-        ("x.json", '{"columns": {}}', "`columns` must have lists of one length"),
+        ("x.json", "{}", "x.json: a result file of SOB is JSONL with a row a record, or its `eval_summary.json`"),
         ("x.json", '{"summary": {}}', "'overall.metrics.json_parse_success.mean' must be a number, not None"),
-        ("x.json", '{"models": {"m": {"video": {}}}}', "'m': 'video' is none of text, image, audio"),
-        ("x.json.gz", "no gzip", "cannot be read"),
     ],
 )
 def test_what_is_no_result_of_sob_is_an_error(tmp_path, capsys, name, text, message):
@@ -144,16 +148,3 @@ def test_what_is_no_result_of_sob_is_an_error(tmp_path, capsys, name, text, mess
     path.write_text(text, encoding="utf-8")
     assert main(["leaderboard", "--as", "sob", str(path)]) == 2
     assert message in capsys.readouterr().err
-
-
-def test_a_compressed_file_is_read_to_its_end(tmp_path, capsys):
-    row = {**dict.fromkeys(SOB_METRICS, 1.0), "difficulty_weight": 1.0}
-    parts = [gzip.compress(json.dumps({**row, "model_id": model}).encode() + b"\n") for model in ("one", "two")]
-    path = tmp_path / "text.jsonl.gz"
-    path.write_bytes(b"".join(parts))
-    out = printed(capsys, path, "--samples", "10")
-    assert "one" in out
-    assert "two" in out
-    path.write_bytes(b"".join(parts)[:-9])
-    assert main(["leaderboard", "--as", "sob", str(path)]) == 2
-    assert "cannot be read" in capsys.readouterr().err

@@ -104,7 +104,7 @@ def _without_nulls(schema: Json, pointer: str, *, keep: bool) -> Json:
         return node
     merged = _over(branch, parent)
     allowed = parent.get("type", "null")  # a type beside `anyOf` decides on null as well
-    return _with_null(merged) if "null" in allowed else merged
+    return with_null(merged) if "null" in allowed else merged
 
 
 def _over(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Json]:
@@ -253,13 +253,13 @@ def as_json_schema(schema: Json, pointer: str = "") -> Json:
 
 def _nullable(schema: dict[str, Json]) -> dict[str, Json]:
     if isinstance(schema.get("type"), str | list) and _BEYOND_TYPES.isdisjoint(schema):
-        return _with_null(schema)
+        return with_null(schema)
     outside = {name: value for name, value in schema.items() if name in _OF_ROOT}
     inside = {name: value for name, value in schema.items() if name not in _OF_ROOT}
     return {**outside, "anyOf": [inside, {"type": "null"}]}
 
 
-def _with_null(schema: dict[str, Json]) -> dict[str, Json]:
+def with_null(schema: dict[str, Json]) -> dict[str, Json]:
     """Return a schema that names its types, with null as one of them."""
     types = schema["type"]
     made = {**schema, "type": list(dict.fromkeys([*([types] if isinstance(types, str) else types), "null"]))}

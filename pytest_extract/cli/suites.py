@@ -11,11 +11,11 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.cases.load import SUFFIXES, case_name, matched_documents
 from pytest_extract.cases.model import EDITOR_SCHEMA, case_file_schema, editor_line
@@ -35,7 +35,7 @@ from pytest_extract.core.gates import MODALITIES
 from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.values import Json, Missing, path_text
 from pytest_extract.documents import MEDIA_TYPES
-from pytest_extract.errors import CaseFileError, ConfigError, StoreError
+from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import write_atomic
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.importers import Imported, Record
@@ -90,12 +90,6 @@ def extractor(extract_model, extract_mode):
 
     return extract
 '''
-FILES: Final = {
-    "cases/first.extract.yaml": editor_line("first.extract.yaml") + _CASE,
-    "cases/first.schema.json": _SCHEMA,
-    "cases/conftest.py": _CONFTEST,
-    f"cases/{EDITOR_SCHEMA}": case_file_schema(),
-}
 _SUITE: Final = """\
 # A case for each document. All keys: pytest-extract schema print
 documents: {documents}
@@ -103,18 +97,7 @@ schema: {schema}
 gold: "golds/{{path}}.json"
 thresholds: {{pass_rate: 1.0}}
 """
-_CASES: Final = """\
-# A case for each document, named by its path, as some have the same name. All keys: pytest-extract schema print
-defaults:
-  schema: {schema}
-  thresholds: {{pass_rate: 1.0}}
-cases:
-"""
-_DOCUMENT: Final = """\
-  - document: {document}
-    id: {id}
-    gold: {gold}
-"""
+_MOST_NAMED: Final = 5
 _DRAFT_SCHEMA: Final = """\
 {
   "type": "object",
@@ -123,7 +106,11 @@ _DRAFT_SCHEMA: Final = """\
   }
 }
 """
-_NOT_DOCUMENTS: Final = frozenset({".json", ".jsonl", ".yaml", ".yml", ".log"})
+_DOCUMENTS: Final = MEDIA_TYPES.keys() - {".json", ".jsonl", ".yaml", ".yml", ".log"}
+"""How files end that are taken for documents where a folder holds them."""
+
+Pattern: TypeAlias = tuple[Path, str]
+"""A folder, and the pattern of documents in it."""
 
 
 def init_arguments(parser: argparse.ArgumentParser) -> None:
@@ -151,90 +138,72 @@ def run_init(args: argparse.Namespace) -> int:
         return 0
     if len(args.paths) > 1 or args.schema or args.suite:
         raise ConfigError("no document is there: give files, or folders that hold documents")
-    folder = args.paths[0] if args.paths else Path()
-    _write({folder / name: text for name, text in FILES.items()})
-    print_text(f"now run: pytest {shlex.quote(str(folder / 'cases'))}")
+    folder = (args.paths[0] if args.paths else Path()) / "cases"
+    _write(folder / "first.extract.yaml", _CASE, {"first.schema.json": _SCHEMA, "conftest.py": _CONFTEST})
+    print_text(f"now run: pytest {shlex.quote(str(folder))}")
     return 0
 
 
-def _write(texts: Mapping[Path, str]) -> None:
-    there = [str(path) for path in texts if path.exists() and path.name != EDITOR_SCHEMA]
+def _write(suite: Path, text: str, others: Mapping[str, str]) -> None:
+    """Write a case file, others beside it, and the schema of case files for editors; raises StoreError."""
+    texts = {suite: editor_line(suite.name) + text, **{suite.parent / name: other for name, other in others.items()}}
+    there = [str(path) for path in texts if path.exists()]
     if there:
         raise StoreError(f"already there: {', '.join(there)}; nothing was written")
-    for path, text in texts.items():
-        write_atomic(path, text)
+    for path, content in {**texts, suite.parent / EDITOR_SCHEMA: case_file_schema()}.items():
+        write_atomic(path, content)
         print_text(f"wrote {path}")
 
 
-def document_patterns(paths: Sequence[Path]) -> list[Path]:
+def document_patterns(paths: Sequence[Path]) -> list[Pattern]:
     """Return the paths that are documents, and a pattern for each kind of document below the folders."""
-    found: list[Path] = []
+    found: list[Pattern] = []
     for path in paths:
         if path.is_file():
-            found.append(path)
+            found.append((path.parent, glob.escape(path.name)))
         elif path.is_dir() and path.resolve() != Path.cwd() and not any(path.rglob("*.extract.y*ml")):
-            with suppress(CaseFileError):  # no file is there
-                kinds = {Path(each.file).suffix for each in matched_documents(path, ["**/*"])}
-                documents = sorted(kind for kind in kinds if kind.lower() in MEDIA_TYPES.keys() - _NOT_DOCUMENTS)
-                found += [path / "**" / f"*{kind}" for kind in documents]
+            kinds = {file.suffix for file in path.rglob("*") if file.suffix.lower() in _DOCUMENTS and file.is_file()}
+            found += [(path, f"**/*{kind}") for kind in sorted(kinds)]
         elif not path.exists() and path.suffix.lower() in MEDIA_TYPES:
             raise ConfigError(f"{path} is not there")
     return found
 
 
-def _home(pattern: Path) -> Path:
-    """Return the folder of a document, or that below which a pattern looks for some."""
-    return pattern.parent if pattern.is_file() else pattern.parents[1]
-
-
-def _pattern(pattern: Path, folder: Path) -> str:
-    """Return a document or pattern as a case file in `folder` writes it: only wildcards are any."""
-    inside = pattern.relative_to(_home(pattern)).as_posix()
-    return f"{glob.escape(_relative(_home(pattern), folder))}/{glob.escape(inside) if pattern.is_file() else inside}"
-
-
-def suite_path(patterns: Sequence[Path]) -> Path:
+def suite_path(patterns: Sequence[Pattern]) -> Path:
     """Return the case file that a suite of documents has by default: named after the folder of the first."""
-    name = re.sub(r"[^\w.-]", "-", _home(patterns[0]).resolve().name).strip("-.") or "documents"
+    name = re.sub(r"[^\w.-]", "-", patterns[0][0].resolve().name).strip("-.") or "documents"
     return Path("cases") / f"{name}.extract.yaml"
 
 
-def write_suite(patterns: Sequence[Path], suite: Path, schema: str | None) -> Path | None:
+def write_suite(patterns: Sequence[Pattern], suite: Path, schema: str | None) -> Path | None:
     """Write a suite with a case for each document; return the schema that is left to write, None where there is one.
 
     Raises ConfigError for names that cannot be used, StoreError where a file is there.
     """
     if not suite.name.endswith(SUFFIXES):
         raise ConfigError(f"--suite {suite}: the name of a case file ends in {' or '.join(SUFFIXES)}")
-    texts = {}
-    if schema is not None:
+    named, others = f"{case_name(suite)}.schema.json", {}
+    if schema is None:
+        others[named] = _DRAFT_SCHEMA
+    else:
         read_schema(schema)
         file, pointer = path_and_pointer(schema)
-        named = _relative(file, suite.parent) + (f"#{pointer}" if pointer else "")
-    else:
-        named = f"{case_name(suite)}.schema.json"
-        texts[suite.parent / named] = _DRAFT_SCHEMA
-    found = [*matched_documents(Path(), [_pattern(each, Path()) for each in patterns])]
-    if len({each.path for each in found}) == len(found):
-        documents = _yaml([_pattern(each, suite.parent) for each in patterns])
-        text = _SUITE.format(schema=_yaml(named), documents=documents)
-    else:
-        top = os.path.commonpath([Path(each.file).resolve().parent for each in found])
-        text = _CASES.format(schema=_yaml(named))
-        for each in found:
-            name = _relative(Path(each.file).resolve(), top)
-            document = _relative(each.file, suite.parent)
-            text += _DOCUMENT.format(document=_yaml(document), id=_yaml(name), gold=_yaml(f"golds/{name}.json"))
-    _write({suite: editor_line(suite.name) + text, **texts, suite.parent / EDITOR_SCHEMA: case_file_schema()})
-    return next(iter(texts), None)
+        named = _relative(Path(file), suite.parent) + (f"#{pointer}" if pointer else "")
+    here = [f"{glob.escape(str(folder))}/{pattern}" for folder, pattern in patterns]
+    cases = Counter(each.path for each in matched_documents(Path(), here))
+    if shared := [name for name, documents in cases.items() if documents > 1]:
+        advice = "name the folder above them, or rename one"
+        raise ConfigError(f"several documents would be the case {listed(shared, _MOST_NAMED)}: {advice}")
+    documents = [f"{glob.escape(_relative(folder, suite.parent))}/{pattern}" for folder, pattern in patterns]
+    text = _SUITE.format(
+        documents=json.dumps(documents, ensure_ascii=False), schema=json.dumps(named, ensure_ascii=False)
+    )
+    _write(suite, text, others)
+    return suite.parent / named if others else None
 
 
-def _relative(path: str | Path, folder: str | Path) -> str:
+def _relative(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(path, folder)).as_posix()
-
-
-def _yaml(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 PLUGIN = "pytest_extract.plugin.named_extractors"
@@ -332,7 +301,6 @@ DATASETS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 """Layout -> the module that has its importer, and what that takes beside the source."""
 _WIDTH = 200
-_MOST_NAMED = 5
 
 
 def import_arguments(parser: argparse.ArgumentParser) -> None:

@@ -305,7 +305,7 @@ _WIDTH = 200
 
 def import_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
-    parser.add_argument("dataset", choices=DATASETS, help="layout of SRC")
+    parser.add_argument("dataset", choices=tuple(DATASETS), help="layout of SRC")
     parser.add_argument("source", type=Path, metavar="SRC", help="folder, JSONL file or .xlsx of the dataset")
     parser.add_argument("target", type=Path, metavar="DEST", help="folder for the case files")
     parser.add_argument("--copy", action="store_true", help="extract-bench: copy documents, schemas and golds there")

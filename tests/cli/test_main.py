@@ -24,8 +24,9 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    listed = [line[2:20].rstrip() for line in text.splitlines() if line.startswith("  ") and line[2] != "-"]
-    assert [name for name in listed if name in COMMANDS] == list(COMMANDS)
+    listed = [line.split()[0] for line in text.splitlines() if line.startswith("    ")]
+    names = dict.fromkeys(name.partition(" ")[0] for name in COMMANDS)
+    assert [name for name in listed if name in names] == list(names)
 
 
 def test_the_bare_command_and_a_bare_group_print_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,7 +34,8 @@ def test_the_bare_command_and_a_bare_group_print_help(capsys: pytest.CaptureFixt
     assert "  leaderboard " in capsys.readouterr().out
     assert main(["schema"]) == 0
     text = capsys.readouterr().out
-    assert {name for name in COMMANDS if f"  {name} " in text} == {n for n in COMMANDS if n.startswith("schema ")}
+    inside = {name.partition(" ")[2] for name in COMMANDS if name.startswith("schema ")}
+    assert {line.split()[0] for line in text.splitlines() if line.startswith("    ")} >= inside
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,16 +73,16 @@ def test_help_says_where_the_manual_is(capsys: pytest.CaptureFixture[str], monke
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["scor"], "no command 'scor'; did you mean 'score'?", id="nearest"),
+        pytest.param(["scor"], "invalid choice: 'scor' (choose from ", id="unknown"),
         pytest.param(["merge"], "required: SHARD.jsonl", id="arguments-missing"),
         pytest.param(
             ["score", "s", "g", "o", "--jugde=llm"],
-            "unrecognized arguments: --jugde=llm; did you mean '--judge'?",
+            "score: error: unrecognized arguments: --jugde=llm",
             id="option",
         ),
         pytest.param(["schema", "print", "more"], "schema print: error: unrecognized arguments: more", id="too-many"),
-        pytest.param(["schema", "infr"], "no command 'schema infr'; did you mean 'schema infer'?", id="in-a-group"),
-        pytest.param(["schema", "s.json"], "no command 'schema s.json'; ", id="no-command-of-the-group"),
+        pytest.param(["schema", "infr"], "invalid choice: 'infr' (choose from ", id="in-a-group"),
+        pytest.param(["schema", "s.json"], "invalid choice: 's.json' (choose from ", id="no-command-of-the-group"),
         pytest.param(["--print-completion", "dash"], "'dash' is none of bash, zsh, ", id="shell"),
         pytest.param(["--jsno"], "pytest-extract: error: unrecognized arguments: --jsno", id="option-without-command"),
     ],

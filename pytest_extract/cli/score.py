@@ -3,46 +3,40 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import json
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.cases.sources import read_text, read_value
 from pytest_extract.cli.files import load_extensions, print_note, print_text, read_schema, refuse_options, write_json
-from pytest_extract.core.metrics import JUDGED
+from pytest_extract.core.extensions import Extension, Extensions
+from pytest_extract.core.metrics import JUDGED, METRICS, PRESETS, bind_metric
+from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
 from pytest_extract.core.options import ScoreOptions
 from pytest_extract.core.output_shape import unwrap
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import SchemaFit
-from pytest_extract.core.results import Judge, RuleStatus
+from pytest_extract.core.post_processors import POST_PROCESSORS
+from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
-from pytest_extract.errors import ConfigError
+from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.files import MOST_BULK_BYTES
-from pytest_extract.report.lines import safe, safe_prose, score_number, shorten
+from pytest_extract.report.lines import safe, safe_prose, shorten
 from pytest_extract.report.values import show
 from pytest_extract.run_case import rule_text
 from pytest_extract.systems import ENGINES, SYSTEMS, SystemColumn, compare_systems
 
-if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.published import ContentCoverage
-import json
-import sys
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeAlias
-
-from pytest_extract.core.extensions import Extension, Extensions
-from pytest_extract.core.metrics import METRICS, PRESETS, bind_metric
-from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
-from pytest_extract.core.post_processors import POST_PROCESSORS
-from pytest_extract.core.transforms import TRANSFORMS
-from pytest_extract.errors import nearest
-
 _MOST_ROWS: Final = 40
+_PATH_WIDTH: Final = 44
+_NO_MODEL: Final = "semantic fields were decided without a model: --judge "
 
 
 def score_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,77 +65,62 @@ def run_score(args: argparse.Namespace) -> int:
         refuse_options(args, "without --judge=llm", "judge-model")
     if args.document_report or args.as_ is not None:
         refuse_options(args, "with --document-report or --as, which list no leaves", "all")
+    if args.judge == "llm" and args.judge_model is None:
+        raise ConfigError("--judge llm needs --judge-model PROVIDER/NAME; --judge exact and fuzzy need no model")
     schema, gold = read_schema(args.schema), read_value(args.gold)
-    gates = {"schema": False} if args.no_schema_gate else None
-    options: dict[str, Any] = {"judge": _judge_of(args), "modality": args.modality, "gates": gates}
+    options: dict[str, Any] = {"modality": args.modality, "gates": {"schema": False} if args.no_schema_gate else None}
+    if args.judge == "llm":
+        from pytest_extract.extraction.caching_judge import build_judge
+
+        options["judge"] = build_judge("llm", model=args.judge_model)
     compiling: dict[str, Any] = {"judge_mode": args.judge, "extensions": load_extensions(args.extensions)}
     text = read_text(args.output, MOST_BULK_BYTES, streams=True)
     parsed = parse_output(text, repair=args.repair, fits=SchemaFit(schema, Validator(schema).is_valid))
-    extracted = _bare_value(parsed.value, args.confidence)
-    shown: Json
-    if args.document_report:
-        from pytest_extract.core.aggregate.published import content_coverage
-
-        scorer = compile_schema(schema, semantics="extract-bench", **compiling)
-        score = scorer.score(gold, extracted, failure=parsed.failure, **options)
-        shown = _document_report(score, content_coverage(schema, gold, extracted))
-    elif args.as_ is None:
-        score = compile_schema(schema, **compiling).score_text(
-            gold, text, repair=args.repair, confidence=args.confidence, **options
-        )
-        shown = score.to_dict() if args.json else _score_lines(score, args)
+    notes = [str(note) for note in parsed.notes]
+    lines: list[str] = []
+    record: Json
+    if args.as_ is None and not args.document_report:
+        scorer = compile_schema(schema, **compiling)
+        score = scorer.score_text(gold, text, repair=args.repair, confidence=args.confidence, **options)
+        record, lines = score.to_dict(), _score_lines(score, args)
     else:
-        columns = compare_systems(
-            schema, gold, extracted, _selected_systems(args), failure=parsed.failure, text=text, **options, **compiling
-        )
-        by_system: Json = {column.system: asdict(column) for column in columns}
-        shown = by_system if args.json else _column_lines(columns, args.judge)
-    one_system = args.as_ is None and not args.document_report
-    for note in (*parsed.notes, *([] if parsed.failure is None or one_system else [parsed.failure])):
-        print_note("score", f"{args.output}: {safe(str(note))}")
+        notes += [] if parsed.failure is None else [str(parsed.failure)]
+        extracted = parsed.value
+        if args.confidence is not None and extracted is not MISSING:
+            extracted = unwrap(extracted, ScoreOptions(confidence=args.confidence).confidence).value  # type: ignore[arg-type]
+        if args.document_report:
+            scorer = compile_schema(schema, semantics="extract-bench", **compiling)
+            score = scorer.score(gold, extracted, failure=parsed.failure, **options)
+            record = _document_report(score, schema, gold, extracted)
+        else:
+            names = SYSTEMS if args.as_ == "all" else dict.fromkeys(name.strip() for name in args.as_.split(","))
+            columns = compare_systems(
+                schema, gold, extracted, [*names], failure=parsed.failure, text=text, **options, **compiling
+            )
+            record = {column.system: asdict(column) for column in columns}
+            lines = _column_lines(columns, args.judge)
+    for note in notes:
+        print_note("score", f"{args.output}: {safe(note)}")
     if args.json or args.document_report:
-        write_json(shown)
+        write_json(record)
     else:
-        print_text("\n".join(shown))
+        print_text("\n".join(lines))
     return 0
 
 
-def _document_report(score: Score, coverage: ContentCoverage) -> Json:
-    from pytest_extract.systems import extract_bench_report
+def _document_report(score: Score, schema: Json, gold: Json, extracted: Json | Missing) -> Json:
+    from pytest_extract.core.aggregate.published import content_coverage, extract_bench_report
 
-    report = extract_bench_report(score.to_dict()["fields"], coverage)
+    report = extract_bench_report(score.to_dict()["fields"], content_coverage(schema, gold, extracted))
     record = asdict(report)
     record["confusion"] |= {name: getattr(report.confusion, name) for name in ("precision", "recall", "f1")}
     return {**record, "failed": report.failed, "pass_rate": report.pass_rate}
 
 
-def _bare_value(value: Json | Missing, shape: str | None) -> Json | Missing:
-    if shape is None or value is MISSING:
-        return value
-    return unwrap(value, ScoreOptions(confidence=shape).confidence).value  # type: ignore[arg-type]
-
-
-def _selected_systems(args: argparse.Namespace) -> list[str]:
-    named = [name.strip() for name in args.as_.split(",") if name.strip()]
-    if not named:
-        raise ConfigError(f"--as names no system; known: {', '.join(SYSTEMS)}, or `all`")
-    return list(SYSTEMS) if named == ["all"] else list(dict.fromkeys(named))
-
-
-def _judge_of(args: argparse.Namespace) -> Judge | None:
-    if args.judge != "llm":
-        return None
-    if args.judge_model is None:
-        raise ConfigError("--judge llm needs --judge-model PROVIDER/NAME; --judge exact and fuzzy need no model")
-    from pytest_extract.extraction.caching_judge import build_judge
-
-    return build_judge("llm", model=args.judge_model)
-
-
 def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
     lines = [f"semantics {score.semantics}"]
     if args.judge != "llm" and any(result.metric in JUDGED for result in (*score.fields, *score.leaves)):
-        lines.append(_no_model_note(args.judge))
+        lines.append(f"{_NO_MODEL}{args.judge}")
     if score.failure is not None:
         lines.append(f"failure  {safe(str(score.failure))}")
     gates = (score.gates.parse, score.gates.root, score.gates.schema, score.gates.coverage)
@@ -151,32 +130,13 @@ def _score_lines(score: Score, args: argparse.Namespace) -> list[str]:
     if score.failure is not None and score.unread is None:
         measures = ", ".join(f"{name} {value:.6g}" for name, value in score.ungated.items())
         lines.append(f"without the schema gate: {measures}")
-    most = None if args.all else _MOST_ROWS
-    arrays = [array for array in score.arrays if array.f1 < 1.0]
-    lines += [f"{len(arrays)} of {len(score.arrays)} arrays are not right"] if score.arrays else []
-    for array in arrays[:most]:
-        rows = f"{len(array.pairs)} rows paired, {len(array.missing)} missing, {len(array.extra)} extra"
-        rates = (f"{name} {score_number(getattr(array, name))}" for name in ("precision", "recall", "f1"))
-        lines.append(f"  {_padded(str(array.path))}  {rows}; by pair scores: {'  '.join(rates)}")
     wrong = [leaf for leaf in score.leaves if not leaf.passed]
     lines.append(f"{len(wrong)} of {len(score.leaves)} leaves are not right")
-    for leaf in wrong[:most]:
+    for leaf in wrong[: None if args.all else _MOST_ROWS]:
+        path = shorten(safe(str(leaf.path)), _PATH_WIDTH)
         values = f"gold {show(leaf.gold, 40)}  extracted {show(leaf.extracted, 40)}"
-        lines.append(f"  {_padded(str(leaf.path))}  {leaf.metric:<18} {leaf.status:<13} {values}")
+        lines.append(f"  {path:<{_PATH_WIDTH}}  {leaf.metric:<18} {leaf.status:<13} {values}")
     return lines
-
-
-_PATH_WIDTH: Final = 44
-
-
-def _padded(path: str) -> str:
-    """Return a path as a column of its own."""
-    return f"{shorten(safe(path), _PATH_WIDTH):<{_PATH_WIDTH}}"
-
-
-def _no_model_note(judge: str) -> str:
-    """Explain who decided the semantic fields."""
-    return f"semantic fields were decided without a model: --judge {judge}"
 
 
 def _column_lines(columns: Sequence[SystemColumn], judge: str) -> list[str]:
@@ -189,7 +149,7 @@ def _column_lines(columns: Sequence[SystemColumn], judge: str) -> list[str]:
             lines.append(f"  published protocol on the raw text: {numbers} ({raw.note})")
         lines += [f"  ({safe_prose(note)})" for note in column.notes]
     if any(column.system in ENGINES for column in columns) and judge != "llm":
-        lines.append(_no_model_note(judge))
+        lines.append(f"{_NO_MODEL}{judge}")
     return lines
 
 
@@ -236,8 +196,8 @@ def run_explain(args: argparse.Namespace) -> int:
         lines = metrics_manual(args.names or [*METRICS, *TRANSFORMS])
     else:
         tables = _extension_tables(load_extensions(args.extensions) or Extensions())
-        names = list(args.names) or ([name for table in tables.values() for name in table] if args.all else [])
-        lines = metrics_reference(names, tables) if names else metrics_overview(tables)
+        names = args.names or [name for table in tables.values() for name in table if args.all]
+        lines = _sections(_named_specs(names, tables)) if names else _overview(tables)
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 
@@ -253,53 +213,45 @@ def _extension_tables(own: Extensions) -> Tables:
     }
 
 
-def metrics_overview(tables: Tables) -> Iterator[str]:
+def _overview(tables: Tables) -> Iterator[str]:
     """Yield one line for each: its name and the first sentence of its explanation."""
     for kind, table in tables.items():
-        if not table:
-            continue
-        yield f"{kind}s (explained by: pytest-extract explain NAME)"
+        yield from (f"{kind}s (explained by: pytest-extract explain NAME)",) if table else ()
         for name, spec in table.items():
             first = spec.doc.partition(". ")[0].removesuffix(".")
             yield f"  {name:<24} {textwrap.shorten(f'{first}.', 90, placeholder=' ...')}"
 
 
-def metrics_reference(names: Iterable[str], tables: Tables) -> Iterator[str]:
-    """Yield the explanation of each: what it does, its parameters, all worked numbers."""
-    for spec in _named_specs(names, tables):
-        yield from _section(spec, (), None)
-
-
 def metrics_manual(names: Iterable[str]) -> Iterator[str]:
-    """Yield the same as a page of the manual (Markdown)."""
-    yield from _MANUAL.split("\n")
+    """Yield the explanation of metrics and transforms as a page of the manual (Markdown)."""
     specs = [*_named_specs(names, {"metric": METRICS, "transform": TRANSFORMS})]
-    before: list[Extension] = []
+    yield from _MANUAL.split("\n")
     for title, kind in (("Metrics", MetricSpec), ("Transforms", TransformSpec)):
         found = [spec for spec in specs if isinstance(spec, kind)]
         yield from (f"## {title}", "") if found else ()
-        for spec in found:
-            yield from _section(spec, before, _MOST_EXAMPLES)
-            before.append(spec)
+        yield from _sections(found, _MOST_EXAMPLES)
 
 
-def _section(spec: Extension, before: Iterable[Extension], most: int | None) -> Iterator[str]:
-    """Yield what one does, its parameters unless they stand `before` already, and worked numbers as doctests."""
-    yield from (f"### `{spec.name}`", "", spec.doc, "")
-    same = next((each.name for each in before if each.params == spec.params), None)
-    if spec.params and same is not None:
-        yield from (f"Parameters as of `{same}`.", "")
-    elif spec.params:
-        yield from (*map(_parameter, spec.params), "")
-    if PRESETS.get(spec.name, ("", {}))[1]:
-        yield from (f"As a preset: `{json.dumps(dict(PRESETS[spec.name][1]))}`.", "")
-    if examples := [*_worked(spec, most)]:
-        yield from ("```python", *examples, "", "```", "")
+def _sections(specs: Iterable[Extension], most: int | None = None) -> Iterator[str]:
+    """Yield what each does, its parameters, and at most some of its worked numbers as doctests."""
+    shown: list[Extension] = []
+    for spec in specs:
+        same = next((each.name for each in shown if each.params == spec.params), None) if most is not None else None
+        yield from (f"### `{spec.name}`", "", spec.doc, "")
+        if spec.params and same is not None:
+            yield from (f"Parameters as of `{same}`.", "")
+        elif spec.params:
+            yield from (*map(_parameter, spec.params), "")
+            shown.append(spec)
+        if PRESETS.get(spec.name, ("", {}))[1]:
+            yield from (f"As a preset: `{json.dumps(dict(PRESETS[spec.name][1]))}`.", "")
+        if examples := [*_worked(spec, most)]:
+            yield from ("```python", *examples, "", "```", "")
 
 
 def _parameter(param: Param) -> str:
-    how = " (required)" if param.required else f" (default {json.dumps(param.default, ensure_ascii=False)})"
-    return f"- `{param.name}`{how if param.required or param.default is not None else ''}: {param.doc}"
+    default = f" (default {json.dumps(param.default, ensure_ascii=False)})" if param.default is not None else ""
+    return f"- `{param.name}`{' (required)' if param.required else default}: {param.doc}"
 
 
 def _named_specs(names: Iterable[str], tables: Tables) -> Iterator[Extension]:

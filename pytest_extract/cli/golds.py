@@ -9,18 +9,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pytest_extract.cases.schemas import SchemaCache
-from pytest_extract.cases.load import load_cases
-from pytest_extract.cases.edit import read_gold
 from pytest_extract.cases.edit import (
     REVIEW_SUFFIX,
     REVIEWED,
     WHOLE_FILE,
     GoldReview,
+    read_gold,
     read_reviews,
     review_path,
     write_review,
 )
+from pytest_extract.cases.load import load_cases
+from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.cases.sources import read_value
 from pytest_extract.cli.files import found_case_files, print_note, print_text, read_schema, refuse_options, write_json
 from pytest_extract.core.scorer import compile_schema

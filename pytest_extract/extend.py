@@ -28,8 +28,20 @@ from pytest_extract.core.extensions import (
     Transformed,
 )
 from pytest_extract.core.measures import MEASURES
-from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, Param, TransformSpec
-from pytest_extract.core.metrics.params import Check, any_list, any_text, boolean, choice, integer, list_of, number
+from pytest_extract.core.metrics.base import (
+    BoundMetric,
+    Check,
+    MetricSpec,
+    Param,
+    TransformSpec,
+    any_list,
+    any_text,
+    boolean,
+    choice,
+    integer,
+    list_of,
+    number,
+)
 from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError

@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from pytest_extract.core.extensions import PostSpec, Transformed
-from pytest_extract.core.metrics.base import Param
-from pytest_extract.core.metrics.params import any_list, boolean
+from pytest_extract.core.metrics.base import Param, any_list, boolean
 from pytest_extract.core.results import COUNTED, SCORED, STRUCTURE, FieldResult, Status
 from pytest_extract.core.values import MISSING, Json
 

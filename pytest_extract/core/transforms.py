@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from pytest_extract.core.arguments import json_argument
+from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import Param, Params, TransformSpec, checked_params, with_defaults
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import ConfigError, nearest

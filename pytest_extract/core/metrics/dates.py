@@ -13,8 +13,8 @@ from datetime import date, datetime, timedelta
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read, reading_metric
 from pytest_extract.core.values import Json

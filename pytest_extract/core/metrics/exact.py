@@ -9,8 +9,8 @@ from posixpath import commonprefix
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
+from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.values import Json
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
+from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics import params as check
 from pytest_extract.core.metrics.base import (
     BoundMetric,
     Compare,

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.metrics import METRICS, bind_metric, compare_values, params
-from pytest_extract.core.metrics.base import Param, check_params, with_defaults
+from pytest_extract.core.metrics import METRICS, bind_metric, compare_values
+from pytest_extract.core.metrics.base import Param, boolean, check_params, with_defaults
 from pytest_extract.errors import ConfigError
 
 
@@ -71,7 +71,7 @@ def test_what_the_published_systems_take_is_taken(metric, given):
 
 
 def test_null_is_the_default():
-    known = [Param(name="a", check=params.boolean, default=True, doc="x")]
+    known = [Param(name="a", check=boolean, default=True, doc="x")]
     assert with_defaults({"a": None}, known) == {"a": True}
     assert with_defaults({"a": False}, known) == {"a": False}
 

@@ -39,7 +39,7 @@ RINGS = (
 """Top-level modules and packages, lowest ring first; a ring may use its own members and all rings before it."""
 
 CORE_RINGS = (
-    ("arguments", "values", "regex"),
+    ("arguments", "values"),
     ("results", "auto_accept", "case_result", "result_json"),
     ("metrics", "transforms"),
     ("extensions", "post_processors", "semantics", "schema"),

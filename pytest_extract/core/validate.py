@@ -15,9 +15,18 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from pytest_extract.core.parse.text import too_deep
-from pytest_extract.core.regex import compile_regex, without_surrogates
 from pytest_extract.core.schema.source import map_parts, too_many_looks
-from pytest_extract.core.values import MAX_DEPTH, FieldPath, Json, canonical_json, json_type, value_at, with_article
+from pytest_extract.core.values import (
+    MAX_DEPTH,
+    FieldPath,
+    Json,
+    canonical_json,
+    compile_regex,
+    json_type,
+    value_at,
+    with_article,
+    without_surrogates,
+)
 from pytest_extract.errors import nearest
 
 _DRAFTS: Final = {

@@ -1,8 +1,9 @@
-"""JSON values, the value of a missing key, places inside a document, and the patterns of places.
+"""JSON values, the value of a missing key, places inside a document, the patterns of places, and of texts.
 
 A place is a tuple of steps (a key or an index); its text is made last, so a key with a dot or a bracket in it stays
 what it is. A pattern, `items[].price`, is the text of a place in a schema, as results, thresholds and overrides write
-it.
+it. The patterns of texts are regular expressions as JSON Schema has them (ECMA-262, flag `u`), matched by jsonschema-rs
+in bounded steps.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
@@ -369,3 +371,35 @@ def usual(text: str) -> str:
     """Return a field's path in the spelling of results; a text that is no path stays as it is."""
     steps = parse_field(text)
     return text if steps is None else path_text(steps)
+
+
+class Regex:
+    """A compiled expression; raises ValueError that says what is wrong with it, after "the pattern ..."."""
+
+    def __init__(self, pattern: str) -> None:
+        import jsonschema_rs
+
+        self.pattern = pattern
+        try:
+            self._compiled = jsonschema_rs.Draft202012Validator({"pattern": pattern})
+        except (ValueError, TypeError):
+            try:
+                re.compile(pattern)
+            except (re.error, RecursionError, OverflowError) as problem:
+                raise ValueError(f"is no regular expression: {problem}") from None
+            raise ValueError("is no regular expression as in JavaScript (ECMA-262)") from None
+
+    def search(self, text: str) -> bool:
+        """Whether some part of the text matches."""
+        return self._compiled.is_valid(without_surrogates(text))
+
+
+@lru_cache(maxsize=256)
+def compile_regex(pattern: str) -> Regex:
+    """Compile an expression of a schema; raises ValueError as `Regex` does."""
+    return Regex(pattern)
+
+
+def without_surrogates(text: str) -> str:
+    """Return a text with U+FFFD for each lone surrogate: JSON can hold them, jsonschema-rs does not take them."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

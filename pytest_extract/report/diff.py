@@ -9,7 +9,7 @@ from typing import Final
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
-from pytest_extract.core.mistakes.output import NamingLimit
+from pytest_extract.core.mistakes import NamingLimit
 from pytest_extract.core.results import WRONG, Citation, Failure, FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import MISSING, json_type, pattern_of, places_around

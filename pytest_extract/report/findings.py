@@ -51,7 +51,7 @@ class Split(NamedTuple):
 
 def split_known(score: ScoreRecord, known: Sequence[str]) -> Split:
     """Return all comparisons of a score: its leaf results, and field results without a leaf result below them."""
-    from pytest_extract.core.mistakes.output import compared_results
+    from pytest_extract.core.mistakes import compared_results
 
     results = compared_results(score.leaves, score.fields)
     if not known:

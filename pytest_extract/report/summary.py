@@ -33,7 +33,7 @@ from pytest_extract.report.lines import (
 )
 
 if TYPE_CHECKING:
-    from pytest_extract.core.mistakes.output import NamingLimit
+    from pytest_extract.core.mistakes import NamingLimit
 
 SLOWEST: Final = 3
 
@@ -310,7 +310,7 @@ class RunTotals:
             if rule.status not in _KEPT:
                 self.rule_cases[rule.name][nodeid] = None
         if score.mistakes:
-            from pytest_extract.core.mistakes.output import NamingLimit  # most outputs are right
+            from pytest_extract.core.mistakes import NamingLimit  # most outputs are right
 
             self.mistakes.update(mistake.kind.replace("_", " ") for mistake in score.mistakes)
             limit = NamingLimit.of(score)

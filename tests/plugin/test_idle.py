@@ -80,7 +80,6 @@ NEVER_OF_CORE = (
     "engine.pairing",
     "feedback",
     "mistakes.table",
-    "mistakes.rows",
     "mistakes.values",
     "output_shape",
 )

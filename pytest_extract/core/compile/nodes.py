@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.extensions import BatchMetric, PostSpec
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.tree import SchemaNode
 from pytest_extract.core.semantics import Semantics
-from pytest_extract.core.values import AnyKey, FieldStep, Json, Value, json_type
-
-if TYPE_CHECKING:
-    from pytest_extract.core.regex import Regex
-
+from pytest_extract.core.values import AnyKey, FieldStep, Json, Regex, Value, json_type
 
 Transform: TypeAlias = Callable[[Json], Json]
 """All transforms of a field in order; raises ValueError, saying why, where one does not apply."""

@@ -7,19 +7,19 @@ from types import MappingProxyType
 from typing import Final
 
 from pytest_extract.core.arguments import json_argument
-from pytest_extract.core.metrics import contacts, dates, exact, judged, numbers, quantity, texts
+from pytest_extract.core.metrics import contacts, dates, exact, numbers, quantity, texts
 from pytest_extract.core.metrics.base import BoundMetric, MetricSpec, SemanticsName, checked_params
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 
-_FAMILIES: Final = (exact, numbers, texts, dates, quantity, contacts, judged)
+_FAMILIES: Final = (exact, numbers, texts, dates, quantity, contacts)
 
 METRICS: Final[Mapping[str, MetricSpec]] = MappingProxyType(
     {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
 )
 """Every built-in metric."""
 
-JUDGED: Final = frozenset(spec.name for spec in judged.SPECS)
+JUDGED: Final = frozenset(spec.name for spec in exact.JUDGED_SPECS)
 """Metrics that a judge decides; under `--extract-judge=exact` and `fuzzy` the scorer does in its place."""
 
 _EXTRACT_BENCH = (

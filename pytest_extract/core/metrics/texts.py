@@ -23,8 +23,7 @@ from pytest_extract.core.metrics.base import (
     SemanticsName,
 )
 from pytest_extract.core.metrics.exact import MEASURES, bag_metric, differ, reading_metric
-from pytest_extract.core.regex import compile_regex
-from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.core.values import Json, canonical_json, compile_regex
 from pytest_extract.lazy import lazy_pattern
 
 Normal: TypeAlias = Callable[[Json], str | None]

@@ -5,25 +5,261 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
-from pytest_extract.core.mistakes.output import MOST_NAMED, ComparedOutput, FindsValue, compared_results
-from pytest_extract.core.results import NamedMistake
-from pytest_extract.core.values import FieldPath
+from pytest_extract.core.results import WRONG, ArrayResult, FieldResult, NamedMistake, ScoreRecord
+from pytest_extract.core.values import CONTAINERS, FieldPath, Json, Missing, Step, iter_leaves
 
-if TYPE_CHECKING:
-    from pytest_extract.core.mistakes.output import MistakeKind
+FindsValue: TypeAlias = Callable[[Json], bool | None]
+"""Whether a value stands in the document; None where that cannot be said (an image, a boolean)."""
+Steps: TypeAlias = tuple[Step, ...]
 
-__all__ = (
-    "MOST_NAMED",
-    "ComparedOutput",
-    "FindsValue",
-    "compared_results",
-    "mistakes_by_path",
-    "name_mistakes",
-)
+
+class ContainerPair(NamedTuple):
+    """Two objects or lists that belong together, and the paths of both."""
+
+    path: Steps
+    gold: Json
+    at: Steps
+    extracted: Json
+
+
+MOST_NAMED: Final = 1_000
+"""Failing results of one output whose mistakes are named."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedOutput:
+    """The results of one output, with both documents; `in_document` is None without a document.
+
+    `results` are the leaf results, and the field results without a leaf result below them. `arrays` say which rows of
+    lists belong together.
+    """
+
+    results: Sequence[FieldResult]
+    gold: Json
+    extracted: Json
+    arrays: Sequence[ArrayResult] = ()
+    in_document: FindsValue | None = None
+
+    @cached_property
+    def failing(self) -> tuple[FieldResult, ...]:
+        """The first `MOST_NAMED` results that are wrong, in the order of the document."""
+        return tuple(islice((result for result in self.results if result.status in WRONG), MOST_NAMED))
+
+    @cached_property
+    def _failing_below(self) -> Mapping[Steps, Sequence[FieldPath]]:
+        """Place -> paths of the failing results at it or inside it."""
+        return _by_place((tuple(result.path), result.path) for result in self.failing)
+
+    @cached_property
+    def _failing_from(self) -> Mapping[Steps, Sequence[FieldPath]]:
+        """Place of the output -> paths of the failing results whose value is from it or from inside it."""
+        return _by_place((tuple(result.matched), result.path) for result in self.failing if result.matched is not None)
+
+    @cached_property
+    def gold_places(self) -> Mapping[str, Sequence[FieldPath]]:
+        """Distinctive gold value (`value_key`) -> its paths."""
+        places: dict[str, list[FieldPath]] = defaultdict(list)
+        for path, value in iter_leaves(self.gold):
+            key = value_key(value)
+            if key:
+                places[key].append(path)
+        return places
+
+    @cached_property
+    def pairings(self) -> Mapping[Steps, ArrayResult]:
+        """Path of a list -> how its rows were paired."""
+        return {tuple(array.path): array for array in self.arrays}
+
+    @cached_property
+    def containers(self) -> Sequence[ContainerPair]:
+        """The objects and lists that belong together and have failing results inside, the root first."""
+        found: list[ContainerPair] = []
+        stack = [ContainerPair((), self.gold, (), self.extracted)]
+        while stack:
+            pair = stack.pop()
+            is_object = isinstance(pair.gold, dict) and isinstance(pair.extracted, dict)
+            is_list = isinstance(pair.gold, list) and isinstance(pair.extracted, list)
+            if pair.path in self._failing_below and (is_object or is_list):
+                found.append(pair)
+                stack += [each for each in reversed(self.members_of(pair)) if isinstance(each.gold, CONTAINERS)]
+        return found
+
+    def members_of(self, pair: ContainerPair) -> list[ContainerPair]:
+        """Return the values that belong together in two objects, or the rows in two lists.
+
+        Of lists of which nothing has paired a row, which may all have other keys, it is those at one position.
+        """
+        path, gold, at, extracted = pair
+        if isinstance(gold, dict):
+            return [
+                ContainerPair((*path, key), gold[key], (*at, key), extracted[key]) for key in gold if key in extracted
+            ]
+        by_position = [(i, i) for i in range(len(gold))] if len(gold) == len(extracted) else []
+        rows = self.rows_of(pair) or by_position
+        return [ContainerPair((*path, i), gold[i], (*at, j), extracted[j]) for i, j in rows]
+
+    def rows_of(self, pair: ContainerPair) -> list[tuple[int, int]]:
+        """Return the indices of the rows of two lists that belong together; by position if nothing has paired them."""
+        array = self.pairings.get(pair.path)
+        size, other = len(pair.gold), len(pair.extracted)
+        if array is None:
+            return [(index, index) for index in range(min(size, other))]
+        return [(i, j) for i, j in array.pairs if i < size and j < other]
+
+    def loose_rows(self, pair: ContainerPair) -> tuple[list[int], list[int]]:
+        """Return the gold rows of two lists without an extracted one, and the extracted rows without a gold one."""
+        rows = self.rows_of(pair)
+        paired, taken = {i for i, _ in rows}, {j for _, j in rows}
+        missing = [i for i in range(len(pair.gold)) if i not in paired]
+        return missing, [j for j in range(len(pair.extracted)) if j not in taken]
+
+    def failing_at(self, path: Steps) -> list[FieldPath]:
+        """Return the paths of the failing results at a path or inside it."""
+        return [*self._failing_below.get(path, ())]
+
+    def failing_from(self, at: Steps) -> list[FieldPath]:
+        """Return the paths of the failing results whose value is from a place of the output or inside it."""
+        return [*self._failing_from.get(at, ())]
+
+    def failing_around(self, path: Steps, at: Steps) -> list[FieldPath]:
+        """Return the paths of the failing results of two values: of a row, those of an invented one too."""
+        return [*self.failing_at(path), *self.failing_from(at)]
+
+
+def _by_place(results: Iterable[tuple[Steps, FieldPath]]) -> Mapping[Steps, Sequence[FieldPath]]:
+    """Return for every place the results at it or inside it."""
+    places: dict[Steps, list[FieldPath]] = defaultdict(list)
+    for place, path in results:
+        for size in range(len(place) + 1):
+            places[place[:size]].append(path)
+    return places
+
+
+def value_key(value: Json | Missing) -> str:
+    """Return a key that equal values share; "" for a value that occurs by chance (short, small, a boolean, null)."""
+    if isinstance(value, str):
+        text = " ".join(value.split())
+        return f"s{text}" if len(text) > 2 else ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ""
+    if isinstance(value, int):
+        return f"n{value}" if abs(value) >= 10 and value.bit_length() < 200 else ""
+    if value.is_integer() and abs(value) < 2**53:
+        return value_key(int(value))
+    return f"n{value!r}" if len(f"{value!r}".strip("-0.")) > 2 else ""
+
+
+def compared_results(leaves: Iterable[FieldResult], fields: Iterable[FieldResult]) -> list[FieldResult]:
+    """Return all comparisons of a score: its leaf results, and field results of which no leaf result tells.
+
+    These are field results without a leaf result below them, and wrong ones with none below them that is wrong, such as
+    those of lists with a row of nothing but nulls.
+    """
+    results, fields = [*leaves], [*fields]
+    sizes = {len(result.path) for result in fields}
+    shown = {leaf.path[:size] for leaf in results for size in sizes}
+    wrong = {leaf.path[:size] for leaf in results if leaf.status in WRONG for size in sizes}
+    return [
+        *results,
+        *(result for result in fields if result.path not in (wrong if result.status in WRONG else shown)),
+    ]
+
+
+class NamingLimit(NamedTuple):
+    """Outputs with more wrong values than mistakes are named for: how many, their wrong values, and those named."""
+
+    outputs: int
+    wrong: int
+    named: int
+
+    @classmethod
+    def of(cls, score: ScoreRecord) -> NamingLimit | None:
+        """Count one output; None if all of its wrong values are named, as far as a rule can."""
+        if not score.mistakes or len(score.leaves) + len(score.fields) <= MOST_NAMED:
+            return None
+        wrong = sum(result.status in WRONG for result in compared_results(score.leaves, score.fields))
+        return cls(1, wrong, MOST_NAMED) if wrong > MOST_NAMED else None
+
+    def __add__(self, other: tuple[int, ...]) -> NamingLimit:  # type: ignore[override]
+        """Add outputs up."""
+        return NamingLimit(*(one + more for one, more in zip(self, other, strict=True)))
+
+    def __str__(self) -> str:
+        where = "" if self.outputs == 1 else f" of {self.outputs:,} outputs"
+        return f"mistakes are named for the first {self.named:,} of {self.wrong:,} wrong values{where}"
+
+
+# --- kinds of mistakes
+
+Side = TypeVar("Side")
+CompareValues: TypeAlias = Callable[[Json, Json], str]
+"""What went wrong between a gold and an extracted value, in words; "" if it is not this kind of mistake."""
+Found: TypeAlias = tuple[Iterable[FieldPath], str]
+"""The paths of wrong results, and what went wrong at all of them."""
+FindMistakes: TypeAlias = Callable[[ComparedOutput], Iterator[Found]]
+"""Mistakes of one kind that only the whole output or the document shows: rows, keys, values of other fields."""
+
+
+class MistakeExample(NamedTuple):
+    """A gold and an extracted value (of a kind with `find`: whole documents), what is said of them, and the document.
+
+    `document` is the text of the document, where the kind asks it.
+    """
+
+    gold: Json
+    extracted: Json
+    text: str
+    document: str = ""
+
+
+class MistakeKind(NamedTuple):
+    """One kind of mistake: a small rule that names it, without a model, and never changes a score.
+
+    `name` is what results, filters and counts call it; `doc` says in a sentence what it is. A kind has either `compare`
+    (two values tell it) or `find` (the whole output tells it).
+    """
+
+    name: str
+    doc: str
+    example: MistakeExample
+    compare: CompareValues | None = None
+    find: FindMistakes | None = None
+
+
+def values_kind(*example: Json) -> Callable[[CompareValues], MistakeKind]:
+    """Make a kind of mistake of a rule for two values: the rule's name and docstring, and an example."""
+    return lambda rule: MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), compare=rule)
+
+
+def read_values_kind(
+    read: Callable[[Json, Json], tuple[Side, Side] | None], *example: Json
+) -> Callable[[Callable[[Side, Side], str]], MistakeKind]:
+    """As `values_kind`, of a rule for what `read` makes of both values; it says nothing where that is None."""
+
+    def kind(rule: Callable[[Side, Side], str]) -> MistakeKind:
+        def compare(gold: Json, extracted: Json) -> str:
+            sides = read(gold, extracted)
+            return "" if sides is None else rule(*sides)
+
+        return MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), compare=compare)
+
+    return kind
+
+
+def output_kind(*example: Json) -> Callable[[FindMistakes], MistakeKind]:
+    """Make a kind of mistake of a rule for the whole output: the rule's name and docstring, and an example."""
+    return lambda rule: MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), find=rule)
+
+
+# --- naming
 
 
 def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:

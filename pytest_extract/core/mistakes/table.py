@@ -1,20 +1,416 @@
-"""The table of the kinds of mistakes, in the order in which they are tried."""
+"""The table of the kinds of mistakes, and those that only the whole output shows: in keys, rows, and other values."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, combinations
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
-from pytest_extract.core.mistakes import rows, values
-from pytest_extract.core.mistakes.output import MistakeKind
+from pytest_extract.core.metrics.equality import fold, same
+from pytest_extract.core.mistakes import (
+    ComparedOutput,
+    ContainerPair,
+    Found,
+    MistakeKind,
+    Steps,
+    output_kind,
+    value_key,
+    values,
+)
+from pytest_extract.core.mistakes.values import is_power_of_ten, read_amount
+from pytest_extract.core.parse.answers import IN_RESPONSE, is_response
+from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, canonical_json, path_text
+
+MOST_ROWS: Final = 5_000
+"""Lists with more rows are not searched for mistakes of rows."""
+Keys: TypeAlias = tuple[str, ...]
+_MOST_PLACES: Final = 3
+"""Places of the gold with one value, such as a unit, above which it occurs elsewhere by chance."""
+_BOLT: Final = {"name": "Bolt"}
+_NUT: Final = {"name": "Nut"}
+
+
+def _is_full(value: Json) -> bool:
+    return value is not MISSING and value is not None and value not in ("", [], {})
+
+
+def _is_absent(value: Json) -> bool:
+    return value is MISSING or value is None
+
+
+def _grouped(found: Iterable[tuple[Steps, str, Sequence[FieldPath]]]) -> Iterator[Found]:
+    """Put together what went wrong at one place in several rows."""
+    groups: dict[tuple[Steps, str], list[Sequence[FieldPath]]] = defaultdict(list)
+    for place, text, paths in found:
+        groups[tuple(step if isinstance(step, str) else "[]" for step in place), text].append(paths)
+    for (_, text), each in groups.items():
+        yield chain.from_iterable(each), f"{text} in {len(each):,} rows" if len(each) > 1 else text
+
+
+# --- keys
+
+
+@output_kind(
+    {"vendor": "ACME", "total": 12.5},
+    {"result": {"vendor": "ACME", "total": 12.5}},
+    "all of it stands under the key `result`",
+)
+def wrapped(output: ComparedOutput) -> Iterator[Found]:
+    """Value under another key, in a list or as JSON in a text, or without the object around it."""
+    text = _wrapping(output.gold, output.extracted)
+    if is_response(output.extracted) and not is_response(output.gold):
+        text = f"it is a response as a client gives it; return {IN_RESPONSE}"
+    if text:
+        yield (result.path for result in output.failing), text
+        return
+    pairs = (each for pair in output.containers for each in (pair, *output.members_of(pair)))
+    yield from _grouped(
+        (path, text, output.failing_around(path, at))
+        for path, gold, at, extracted in pairs
+        if (text := _wrapping(gold, extracted))
+    )
+
+
+def _wrapping(gold: Json, extracted: Json) -> str:
+    """Say under which keys or in which text a value stands, or which object around it is missing."""
+    if _alike(gold, extracted):
+        return ""
+    for keys, in_text, inner in _nested(extracted):
+        is_value = keys and not isinstance(gold, CONTAINERS) and _is_full(gold) and same(gold, inner)
+        if is_value or (_alike(gold, inner) and not (isinstance(gold, dict) and keys and keys[0] in gold)):
+            under = f" under the key `{'.'.join(keys)}`" if keys else "" if in_text else " in a list of one"
+            return f"all of it stands{' as JSON in a text' * in_text}{under}"
+    for keys, in_text, inner in _nested(gold, members=1):
+        if keys and not in_text and isinstance(extracted, CONTAINERS) and _alike(extracted, inner):
+            return f"the object `{'.'.join(keys)}` around it is missing"
+    return ""
+
+
+def _alike(gold: Json, found: Json) -> bool:
+    """Whether two objects share keys or a value, or two lists have such objects, or none, for rows."""
+    if isinstance(gold, list) and isinstance(found, list):
+        return not gold or not found or not isinstance(gold[0], CONTAINERS) or _alike(gold[0], found[0])
+    if not isinstance(gold, dict) or not isinstance(found, dict):
+        return False
+    shared = gold.keys() & found.keys()
+    halves = len(shared) * 2 >= len(gold) and len(shared) > (len(gold) > 1)
+    return halves or any(same(gold[key], found[key]) for key in shared)
+
+
+def _nested(value: Json, members: int = 3) -> Iterator[tuple[tuple[str, ...], bool, Json]]:
+    """Yield what stands under keys of objects with few members, in lists of one and as JSON in texts.
+
+    Each is yielded with its keys, and whether it stands in a text; four levels deep, the outer ones first.
+    """
+    level: list[tuple[tuple[str, ...], bool, Json]] = [((), False, value)]
+    for _ in range(4):
+        below: list[tuple[tuple[str, ...], bool, Json]] = []
+        for keys, in_text, each in level:
+            if isinstance(each, str) and each.lstrip().startswith(("{", "[", "```")):
+                inner = parse_output(each).value
+                below += [(keys, True, inner)] if isinstance(inner, CONTAINERS) else []
+            elif isinstance(each, list) and len(each) == 1:
+                below.append((keys, in_text, each[0]))
+            elif isinstance(each, dict) and len(each) <= members:
+                below += [((*keys, key), in_text, member) for key, member in each.items()]
+        yield from below
+        level = below
+
+
+@output_kind(
+    {"vendor": {"name": "ACME"}, "total": 12.5},
+    {"vendor_name": "ACME", "total": 12.5},
+    "the key `vendor.name` is written `vendor_name`",
+)
+def renamed_key(output: ComparedOutput) -> Iterator[Found]:
+    """Key written otherwise, in another case, or one level higher or deeper."""
+
+    def renamed() -> Iterator[tuple[Steps, str, Sequence[FieldPath]]]:
+        for path, gold, at, extracted in output.containers:
+            if not isinstance(gold, dict):
+                continue
+            missing = _with_members({key: value for key, value in gold.items() if key not in extracted})
+            extra = _with_members({key: value for key, value in extracted.items() if key not in gold})
+            if len(missing) * len(extra) > MOST_ROWS:
+                continue
+            for old, new in _new_names(missing, extra).items():
+                paths = [*output.failing_at((*path, *old)), *output.failing_at((*path, new[0]))]
+                paths += output.failing_from((*at, *new))
+                names = ".".join(old), ".".join(new)
+                how = "in another case," if names[0].lower() == names[1].lower() else "written"
+                yield path, f"the key `{names[0]}` is {how} `{names[1]}`", paths
+
+    yield from _grouped(renamed())
+
+
+def _with_members(values: dict[str, Json]) -> dict[Keys, Json]:
+    """Return the values that are full by their keys, and after all of them the members of those that are objects."""
+    found: dict[Keys, Json] = {(key,): value for key, value in values.items() if _is_full(value)}
+    for key, whole in values.items():
+        if isinstance(whole, dict):
+            found |= {(key, inner): value for inner, value in whole.items() if _is_full(value)}
+    return found
+
+
+def _new_names(missing: dict[Keys, Json], extra: dict[Keys, Json]) -> dict[Keys, Keys]:
+    """Return keys with their new ones: those of the same letters, or the only ones with the same distinctive value."""
+    found: dict[Keys, Keys] = {}
+    for key, value in missing.items():
+        left = [  # neither what is taken nor what is around or inside it; not from one level below to another
+            other
+            for other in extra
+            if len(key) + len(other) < 4
+            and not any(other[:1] == new or other == new[: len(other)] for new in found.values())
+        ]
+        new = [other for other in left if _letters(other) == _letters(key)]
+        if not new and (value_key(value) or isinstance(value, CONTAINERS)):
+            equal = [other for other in left if same(value, extra[other])]
+            new = equal if len(equal) == 1 else []
+        if new and key[:1] not in found:
+            found[key] = new[0]
+    return found
+
+
+def _letters(key: tuple[str, ...]) -> str:
+    return re.sub(r"[\W_]", "", "".join(key)).lower()
+
+
+@output_kind(
+    {"ship_to": "Berlin", "bill_to": "Paris"},
+    {"ship_to": "Paris", "bill_to": "Berlin"},
+    "`ship_to` and `bill_to` were swapped",
+)
+def swapped_fields(output: ComparedOutput) -> Iterator[Found]:
+    """Two fields, or two columns of a table, with the value of each other."""
+
+    def swapped() -> Iterator[tuple[Steps, str, Sequence[FieldPath]]]:
+        for path, gold, _, extracted in output.containers:
+            keys = [*gold] if isinstance(gold, dict) else []
+            differing = [key for key in keys if key in extracted and not same(gold[key], extracted[key])]
+            for one, other in combinations(differing[:50], 2):
+                crosswise = same(gold[one], extracted[other]) and same(gold[other], extracted[one])
+                if crosswise and not isinstance(gold[one], bool):
+                    paths = [*output.failing_at((*path, one)), *output.failing_at((*path, other))]
+                    yield path, f"`{one}` and `{other}` were swapped", paths
+
+    yield from _grouped(swapped())
+
+
+# --- rows
+
+
+def _lists(output: ComparedOutput) -> Iterator[tuple[ContainerPair, list[int], list[int]]]:
+    """Yield the lists, each with its rows without an extracted one, and without a gold one."""
+    for pair in output.containers:
+        if isinstance(pair.gold, list) and max(len(pair.gold), len(pair.extracted)) <= MOST_ROWS:
+            yield pair, *output.loose_rows(pair)
+
+
+def _moved_rows(output: ComparedOutput, pair: ContainerPair) -> Iterator[Found]:
+    """Find up to three rows missing or invented in a list compared by position, so that the rows after them fail."""
+    count = abs(len(pair.gold) - len(pair.extracted))
+    if not 0 < count <= 3 or any(i != j for i, j in output.rows_of(pair)):
+        return
+    short, long = ([canonical_json(row) for row in side] for side in sorted((pair.gold, pair.extracted), key=len))
+    at = next((i for i, (a, b) in enumerate(zip(long, short, strict=False)) if a != b), len(short))
+    if at < len(short) and long[at + count :] == short[at:]:
+        where = f"row {at} is" if count == 1 else f"rows {at} to {at + count - 1} are"
+        lost = len(pair.gold) > len(pair.extracted)
+        what = "missing; the rows after stand earlier" if lost else "invented; the rows after stand later"
+        yield output.failing_at(pair.path), f"{where} {what}"
+
+
+@output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT]}, "row 1 is missing")
+def missing_row(output: ComparedOutput) -> Iterator[Found]:
+    """Row missing, or the list ends too early."""
+    for pair, missing, extra in _lists(output):
+        path, gold, _, extracted = pair
+        if len(gold) > len(extracted):
+            yield from _moved_rows(output, pair)
+        if len(missing) > 1 and not extra and extracted and missing[0] == len(gold) - len(missing):
+            failing = (each for i in missing for each in output.failing_at((*path, i)))
+            yield failing, f"the list ends after {len(extracted):,} of {len(gold):,} rows"
+        for i in missing:
+            yield output.failing_at((*path, i)), f"row {i} is missing"
+
+
+_TOTAL: Final = re.compile(
+    r"(?:sub|grand)?-?\s?total\b|sum(?:me|a)?\b|zwischensumme|gesamt|totale?\b|合计|总计", re.IGNORECASE
+)
+
+
+@output_kind(
+    {"items": [_BOLT, _NUT]},
+    {"items": [_BOLT, _NUT, {"name": "Total"}]},
+    "row 2 is a total of the table",
+)
+def invented_row(output: ComparedOutput) -> Iterator[Found]:
+    """Row that the gold does not have, such as the total of a table."""
+    for pair, _, extra in _lists(output):
+        path, gold, at, extracted = pair
+        if len(extracted) > len(gold):
+            yield from _moved_rows(output, pair)
+        for j in extra:
+            row, texts = extracted[j], _texts_in(extracted[j])
+            what = "is not in the gold"
+            if isinstance(row, dict) and not any(map(_is_full, row.values())):
+                what = "is empty"
+            elif any(map(_TOTAL.match, texts)):
+                what = "is a total of the table"
+            own = [each for each in output.failing_at(path) if each == path]  # of nulls, the list alone is wrong
+            yield output.failing_from((*at, j)) or own, f"row {j} {what}"
+
+
+@output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT, _NUT, _BOLT]}, "row 2 is a copy of row 0")
+def duplicated_row(output: ComparedOutput) -> Iterator[Found]:
+    """Row that stands twice."""
+    for (_, _, at, extracted), _, extra in _lists(output):
+        seen: dict[str, list[int]] = defaultdict(list)
+        for j, row in enumerate(extracted if extra else ()):
+            seen[canonical_json(row)].append(j)
+        for j in extra:
+            twins = [other for other in seen[canonical_json(extracted[j])] if other != j]
+            if twins and _is_full(extracted[j]):
+                yield output.failing_from((*at, j)), f"row {j} is a copy of row {twins[0]}"
+
+
+@output_kind(
+    {"items": [_BOLT, _NUT]},
+    {"items": [{"name": "Bolt Nut"}]},
+    "rows 0 and 1 were merged into one",
+)
+def merged_rows(output: ComparedOutput) -> Iterator[Found]:
+    """Rows merged into one, or one split into several."""
+    for pair, missing, extra in _lists(output):
+        path, gold, at, extracted = pair
+        pairs = output.rows_of(pair)
+        for i, parts in _made_of(gold, extracted, extra, dict(pairs)):
+            rows = [each for j in parts for each in output.failing_from((*at, j))]
+            yield [*output.failing_at((*path, i)), *rows], f"row {i} was split into rows {_listed(parts)}"
+        for j, parts in _made_of(extracted, gold, missing, {j: i for i, j in pairs}):
+            rows = [each for i in parts for each in output.failing_at((*path, i))]
+            yield [*rows, *output.failing_from((*at, j))], f"rows {_listed(parts)} were merged into one"
+
+
+def _made_of(
+    rows: Sequence[Json], others: Sequence[Json], loose: Sequence[int], partners: dict[int, int]
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield the rows that are made of two or more other rows: of those without a partner, and of its own partner."""
+    if not loose or len(loose) * len(rows) > MOST_ROWS:
+        return
+    texts = [_texts_in(row) for row in others]
+    for index, row in enumerate(rows):
+        parts = _rows_inside(_texts_in(row), {i: texts[i] for i in {*loose, partners.get(index, loose[0])}})
+        if parts:
+            yield index, parts
+
+
+def _texts_in(row: Json) -> list[str]:
+    values = row.values() if isinstance(row, dict) else [row]
+    return [text for value in values if isinstance(value, str) and len(text := fold(value)) > 1]
+
+
+def _rows_inside(texts: Sequence[str], rows: dict[int, list[str]]) -> list[int]:
+    """Return the rows, two or more, of whose texts one text is made, and of little else."""
+    for text in texts:
+        inside = {index: [part for part in row if part != text and part in text] for index, row in rows.items()}
+        parts = {index: max(map(len, found)) for index, found in inside.items() if found}
+        if len(parts) > 1 and sum(parts.values()) * 5 >= len(re.sub(r"\W", "", text)) * 4:
+            return sorted(parts)
+    return []
+
+
+def _listed(indices: Sequence[int]) -> str:
+    return f"{', '.join(map(str, indices[:-1]))} and {indices[-1]}"
+
+
+# --- values of other places
+
+
+@output_kind({"total": 1190, "net": 1000}, {"total": 1000, "net": 1000}, "the value of `net`")
+def other_value(output: ComparedOutput) -> Iterator[Found]:
+    """Value of another field, of another row, or from another place of the document."""
+    for result in output.failing:
+        key = value_key(result.extracted)
+        if not key or _is_part(result.gold, result.extracted):
+            continue
+        places = [place for place in output.gold_places.get(key, ()) if place != result.path]
+        if 0 < len(places) <= _MOST_PLACES:
+            nearest = min(places, key=partial(_steps_apart, result.path))
+            yield (result.path,), f"the value of `{path_text(nearest)}`"
+        elif _is_absent(result.gold) or is_power_of_ten(result.gold, result.extracted):
+            continue  # a table in thousands has both
+        elif _stands(output, result.extracted) and _stands(output, result.gold):
+            yield (result.path,), "another value of the document"
+
+
+def _steps_apart(own: FieldPath, place: FieldPath) -> tuple[int, int]:
+    return sum(one != other for one, other in zip(own, place, strict=False)), len(place)
+
+
+def _is_part(gold: Json, extracted: Json) -> bool:
+    """Whether one value is a part of the other, so that both may stand at one place of the document."""
+    amounts = read_amount(gold), read_amount(extracted)
+    if amounts[0] is not None and amounts[1] is not None:
+        return abs(amounts[0].value) == abs(amounts[1].value)
+    if not isinstance(gold, str) or not isinstance(extracted, str):
+        return False
+    one, other = (re.sub(r"[\W_]|\b0+", "", text).lower() for text in (gold, extracted))
+    return one in other or other in one
+
+
+def _stands(output: ComparedOutput, value: Json) -> bool | None:
+    return None if output.in_document is None or isinstance(value, CONTAINERS) else output.in_document(value)
+
+
+@output_kind(
+    {"name": "ACME", "total": 5},
+    {"name": "Globex Corporation", "total": 5},
+    "not found in the document; the gold's value is",
+    "ACME, total 5",
+)
+def not_in_document(output: ComparedOutput) -> Iterator[Found]:
+    """Value that is not found in the document."""
+    for result in output.failing:
+        if _is_absent(result.extracted) or _stands(output, result.extracted) is not False:
+            continue
+        if _is_absent(result.gold):
+            yield (result.path,), "not found in the document; the gold has no value"
+        elif _stands(output, result.gold):
+            yield (result.path,), "not found in the document; the gold's value is"
+
+
+@output_kind({"vendor": "ACME", "total": 5}, {"total": 5}, "nothing was extracted")
+def missing(output: ComparedOutput) -> Iterator[Found]:
+    """Nothing extracted where the gold has a value."""
+    for result in output.failing:
+        if _is_absent(result.extracted) and not _is_absent(result.gold):
+            where = "; the gold's value is not found in the document" if _stands(output, result.gold) is False else ""
+            yield (result.path,), f"nothing was extracted{where}"
+
+
+@output_kind({"vendor": None, "total": 5}, {"vendor": "ACME", "total": 5}, "the gold has no value")
+def invented(output: ComparedOutput) -> Iterator[Found]:
+    """Value extracted where the gold has none."""
+    for result in output.failing:
+        if _is_absent(result.gold) and not _is_absent(result.extracted):
+            where = "; it is found in the document" if _stands(output, result.extracted) else ""
+            yield (result.path,), f"the gold has no value{where}"
+
+
+# --- the table
 
 _KINDS: Final = (
     # Several fields at once: what they have in common says more than each.
-    rows.wrapped,
-    rows.renamed_key,
-    rows.swapped_fields,
-    rows.merged_rows,
+    wrapped,
+    renamed_key,
+    swapped_fields,
+    merged_rows,
     # The same value in another form.
     values.placeholder,
     values.wrong_type,
@@ -28,11 +424,11 @@ _KINDS: Final = (
     values.markup,
     values.marks,
     # Rows of one side that belong to none of the other.
-    rows.duplicated_row,
-    rows.missing_row,
-    rows.invented_row,
+    duplicated_row,
+    missing_row,
+    invented_row,
     # Another value: the gold and the document are asked before the characters, which are alike by chance.
-    rows.other_value,
+    other_value,
     values.sign,
     values.percent_or_fraction,
     values.power_of_ten,
@@ -41,9 +437,9 @@ _KINDS: Final = (
     values.word_order,
     values.truncated,
     values.affix,
-    rows.not_in_document,
-    rows.missing,
-    rows.invented,
+    not_in_document,
+    missing,
+    invented,
 )
 MISTAKE_KINDS: Final[Mapping[str, MistakeKind]] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Name -> kind. A failing field gets the name of the first kind that explains it."""

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.schema.annotations import RULES_KEYWORD, Annotation, Dialect, parse_annotation
 from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape
-from pytest_extract.core.values import Json, json_type
+from pytest_extract.core.values import Json, Regex, compile_regex, json_type
 from pytest_extract.errors import SchemaError
-
-if TYPE_CHECKING:
-    from pytest_extract.core.regex import Regex
 
 _TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
 _OBJECT_KEYWORDS: Final = frozenset({"properties", "patternProperties", "additionalProperties"})
@@ -276,8 +273,6 @@ def _json_types(layers: tuple[RefLayer, ...], values: tuple[Json, ...] | None) -
 
 
 def _patterns(layers: tuple[RefLayer, ...]) -> Iterator[tuple[Regex, Key]]:
-    from pytest_extract.core.regex import compile_regex  # few schemas have patterns
-
     for text, key in _named(layers, "patternProperties").items():
         with suppress(ValueError):  # its keys are undeclared, and the schema gate reports why
             yield compile_regex(text), key

@@ -16,12 +16,13 @@ from pytest_extract import compile_schema
 from pytest_extract.core.mistakes import (
     MOST_NAMED,
     ComparedOutput,
+    MistakeKind,
+    compared_results,
     mistakes_by_path,
     name_mistakes,
-    rows,
+    table,
     values,
 )
-from pytest_extract.core.mistakes.output import MistakeKind, compared_results
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS
 from pytest_extract.core.parse.answers import IN_RESPONSE
 from pytest_extract.core.values import copied
@@ -56,7 +57,7 @@ def test_the_example_of_a_kind_has_its_name_and_text(kind):
 
 
 def test_every_kind_of_a_family_has_its_place_in_the_table():
-    written = [kind for family in (rows, values) for kind in vars(family).values()]
+    written = [kind for family in (table, values) for kind in vars(family).values()]
     assert {kind.name for kind in written if isinstance(kind, MistakeKind)} == set(MISTAKE_KINDS)
 
 

@@ -13,7 +13,7 @@ from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.fields import field_measures
 from pytest_extract.core.measures.published import document_measures
 from pytest_extract.core.metrics.equality import short
-from pytest_extract.core.mistakes import compared_results, mistakes_by_path
+from pytest_extract.core.mistakes import ComparedOutput, compared_results, mistakes_by_path
 from pytest_extract.core.results import (
     WRONG,
     ArrayResult,
@@ -182,7 +182,7 @@ class Score:
             return ()
         if not any(one.status in WRONG for one in chain(self.leaves, self.fields)):
             return ()
-        from pytest_extract.core.mistakes import ComparedOutput, compared_results, name_mistakes
+        from pytest_extract.core.mistakes.table import name_mistakes
 
         output = ComparedOutput(
             results=compared_results(self.leaves, self.fields),

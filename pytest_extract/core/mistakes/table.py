@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain, combinations
 from types import MappingProxyType
@@ -24,6 +25,7 @@ from pytest_extract.core.mistakes import (
 from pytest_extract.core.mistakes.values import is_power_of_ten, read_amount
 from pytest_extract.core.parse.answers import IN_RESPONSE, is_response
 from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, canonical_json, path_text
 
 MOST_ROWS: Final = 5_000
@@ -443,3 +445,34 @@ _KINDS: Final = (
 )
 MISTAKE_KINDS: Final[Mapping[str, MistakeKind]] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Name -> kind. A failing field gets the name of the first kind that explains it."""
+
+
+def name_mistakes(output: ComparedOutput) -> tuple[NamedMistake, ...]:
+    """Name what went wrong at the failing results, in the order of the table; each result has one name at most.
+
+    Without `output.in_document`, the kinds that ask the document find nothing. Of more than `MOST_NAMED` failing
+    results, the first are named.
+    """
+    named: dict[FieldPath, NamedMistake] = {}
+    found: list[NamedMistake] = []
+
+    def found_by(kind: MistakeKind) -> Iterator[tuple[Iterable[FieldPath], str]]:
+        if kind.find is not None:
+            yield from kind.find(output)
+        elif kind.compare is not None:
+            for result in output.failing:
+                text = "" if result.path in named else kind.compare(result.gold, result.extracted)
+                if text:
+                    yield (result.path,), text
+
+    failing = len({result.path for result in output.failing})
+    for kind in MISTAKE_KINDS.values():
+        if len(named) == failing:
+            break
+        with suppress(RecursionError):  # documents nested a thousand levels deep have no names for their mistakes
+            for paths, text in found_by(kind):
+                new = tuple(dict.fromkeys(path for path in paths if path not in named))
+                if new:
+                    found.append(NamedMistake(kind.name, new, text))
+                    named.update(dict.fromkeys(new, found[-1]))
+    return tuple(found)

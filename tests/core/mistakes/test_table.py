@@ -19,11 +19,10 @@ from pytest_extract.core.mistakes import (
     MistakeKind,
     compared_results,
     mistakes_by_path,
-    name_mistakes,
     table,
     values,
 )
-from pytest_extract.core.mistakes.table import MISTAKE_KINDS
+from pytest_extract.core.mistakes.table import MISTAKE_KINDS, name_mistakes
 from pytest_extract.core.parse.answers import IN_RESPONSE
 from pytest_extract.core.values import copied
 from pytest_extract.schema_tools.golds import infer_schema

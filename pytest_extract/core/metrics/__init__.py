@@ -15,11 +15,13 @@ from pytest_extract.errors import ConfigError, nearest
 _FAMILIES: Final = (exact, numbers, texts, dates, quantity, contacts)
 
 METRICS: Final[Mapping[str, MetricSpec]] = MappingProxyType(
-    {spec.name: spec for family in _FAMILIES for spec in family.SPECS}
+    {row.name: row for family in _FAMILIES for row in vars(family).values() if isinstance(row, MetricSpec)}
 )
 """Every built-in metric."""
 
-JUDGED: Final = frozenset(spec.name for spec in exact.JUDGED_SPECS)
+JUDGED: Final = frozenset(
+    row.name for row in METRICS.values() if any(param.name == "pass_threshold" for param in row.params)
+)
 """Metrics that a judge decides; under `--extract-judge=exact` and `fuzzy` the scorer does in its place."""
 
 _EXTRACT_BENCH = (

@@ -119,6 +119,18 @@ class MetricSpec(Spec):
         return replace(made, name=self.name, params=made.params or params)
 
 
+def metric_row(
+    name: str, *examples: Example, params: tuple[Param, ...] = ()
+) -> Callable[[Callable[[Params, SemanticsName], BoundMetric]], MetricSpec]:
+    """Make a row of the metric table of the function that binds the metric, and of its docstring."""
+
+    def row(make: Callable[[Params, SemanticsName], BoundMetric]) -> MetricSpec:
+        doc = " ".join((make.__doc__ or "").split())
+        return MetricSpec(name=name, make=make, doc=doc, params=params, examples=examples)
+
+    return row
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformSpec(Spec):
     """One row of the transform table. The made function raises ValueError, saying why, where it does not apply.
@@ -243,6 +255,21 @@ def one_or_list(item: Check) -> Check:
     """Check for one item or a list of them."""
     many = list_of(item)
     return lambda value: many(value) if isinstance(value, list) else item(value)
+
+
+def taken_by(read: Callable[[str], object], what: str) -> Check:
+    """Check for a text that a function takes; the ValueError that it raises for others says what is wrong."""
+
+    def check(value: Json) -> str | None:
+        if not isinstance(value, str) or not value:
+            return f"must be {what}"
+        try:
+            read(value)
+        except ValueError as problem:
+            return str(problem)
+        return None
+
+    return check
 
 
 def as_list(value: Json) -> list[Json]:

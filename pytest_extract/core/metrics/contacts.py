@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
+from pytest_extract.core.metrics.base import BoundMetric, Example, Param, Params, SemanticsName, metric_row
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
@@ -36,37 +36,12 @@ def _normalised(kind: str, normal: Normal) -> BoundMetric:
 
 # --- telephone
 
-_LABEL = lazy_pattern(
-    r"(?:tele(?:fon|phone|fax)|téléphone|tel|tél|tlf|phone|ph|fax|mobile|mobil|mob|cell|handy|gsm|office|work|home|[tfmp])\b"
-    r"[.:]*\s*",
+_PHONE = lazy_pattern(
+    r"(?:(?:tele(?:fon|phone|fax)|téléphone|tel|tél|tlf|phone|ph|fax|mobile|mobil|mob|cell|handy|gsm|office|work|home|[tfmp])\b"
+    r"[.:]*\s*)?(?P<main>\(?\+?[\d\s().\-/\u2010-\u2013]+)"
+    r"(?:[\s,]*(?:;ext=|ext\.?|extension|x|durchwahl|#)\s*(?P<extension>\d{1,8}))?",
     re.IGNORECASE,
 )
-_EXTENSION = lazy_pattern(r"[\s,]*(?:;ext=|ext\.?|extension|x|durchwahl|#)\s*(\d{1,8})$", re.IGNORECASE)
-_PHONE = lazy_pattern(r"\(?\+?[\d\s().\-/\u2010-\u2013]+")
-
-
-def _make_phone(params: Params, _semantics: SemanticsName) -> BoundMetric:
-    from phonenumbers import NumberParseException, PhoneNumberFormat, format_number, parse
-
-    country: str | None = params["country"]
-
-    def normal(text: str) -> str | None:
-        text = text[label.end() :] if (label := _LABEL.match(text)) else text
-        found = _EXTENSION.search(text)
-        extension = f" ext. {found[1]}" if found else ""
-        main = text[: found.start()] if found else text
-        digits = "".join(str(int(c)) for c in main if c.isdecimal())
-        if not _PHONE.fullmatch(main) or not 3 <= len(digits) <= 17:
-            return None
-        if country is None and digits.startswith("00"):
-            main = f"+{digits[2:]}"
-        try:
-            number = parse(main.lstrip("( "), country)
-        except NumberParseException:  # without a country, or one that has no such numbers
-            return digits + extension
-        return format_number(number, PhoneNumberFormat.E164) + extension
-
-    return _normalised("a telephone number", normal)
 
 
 def _check_country(value: Json) -> str | None:
@@ -75,6 +50,45 @@ def _check_country(value: Json) -> str | None:
     if isinstance(value, str) and value in SUPPORTED_REGIONS:
         return None
     return f"must be the ISO code of a country, such as 'DE'{nearest(value, SUPPORTED_REGIONS)}"
+
+
+@metric_row(
+    "phone",
+    Example("+49 (0)30 1234-56", "0049 30 123456", 1.0),
+    Example("030 123456", "+49 30 123456", 1.0, {"country": "DE"}),
+    Example("030 123456", "+49 30 123456", 0.0),
+    Example("(212) 555-0100 ext. 7", "+1 212 555 0100 x7", 1.0, {"country": "US"}),
+    params=(
+        Param(
+            name="country",
+            check=_check_country,
+            doc="ISO code of the country of numbers that name none, such as DE",
+        ),
+    ),
+)
+def _phone(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """Telephone numbers in one international form, whatever separates their digits and stands before them.
+
+    Their country is known by + or 00, or by the prefixes of a declared `country`; extensions count.
+    """
+    from phonenumbers import NumberParseException, PhoneNumberFormat, format_number, parse
+
+    country: str | None = params["country"]
+
+    def normal(text: str) -> str | None:
+        match = _PHONE.fullmatch(text)
+        digits = "".join(str(int(c)) for c in match["main"] if c.isdecimal()) if match else ""
+        if match is None or not 3 <= len(digits) <= 17:
+            return None
+        international = country is None and digits.startswith("00")
+        try:
+            number = parse(f"+{digits[2:]}" if international else match["main"].lstrip("( "), country)
+            found = format_number(number, PhoneNumberFormat.E164)
+        except NumberParseException:  # without a country, or one that has no such numbers
+            found = digits
+        return f"{found} ext. {match['extension']}" if match["extension"] else found
+
+    return _normalised("a telephone number", normal)
 
 
 # --- URL
@@ -122,7 +136,42 @@ def _segment(text: str) -> str:
         return text
 
 
-def _make_url(params: Params, _semantics: SemanticsName) -> BoundMetric:
+def _query(text: str, mode: str) -> str:
+    if not text or mode == "ignore":
+        return ""
+    pairs = parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
+    if mode == "no_tracking":
+        pairs = [(name, value) for name, value in pairs if not _TRACKING.fullmatch(name)]
+    if not pairs:
+        return ""
+    return "?" + urlencode(pairs if mode == "ordered" else sorted(pairs), errors="surrogatepass")
+
+
+@metric_row(
+    "url",
+    Example("https://Example.com:443/a/./b/", "example.com/a/b", 1.0),
+    Example("https://x.org/?a=1&b=2", "https://x.org?b=2&a=1", 1.0),
+    Example("https://x.org/?a=1&utm_source=mail", "https://x.org/?a=1", 1.0, {"query": "no_tracking"}),
+    Example("https://münchen.de", "https://xn--mnchen-3ya.de", 1.0),
+    Example("https://x.org/a", "http://x.org/a", 0.0, {"ignore_scheme": False}),
+    Example("https://www.x.org", "https://x.org", 1.0, {"ignore_www": True}),
+    params=(
+        check.switch("ignore_scheme", "whether http is https and none", default=True),
+        check.switch("ignore_www", "whether www.x.org is x.org"),
+        check.switch("ignore_fragment", "whether #part is left out", default=True),
+        check.any_of(
+            "query",
+            ("any_order", "ordered", "no_tracking", "ignore"),
+            "how ?a=1&b=2 counts: any_order, ordered, no_tracking (no utm_source or the like) or ignore",
+        ),
+    ),
+)
+def _url(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """URLs that mean the same.
+
+    Case of the host, its spelling (IDN), default port, escapes, dot segments and a slash at the end do not count; the
+    scheme and the fragment do only if asked for.
+    """
     any_scheme, any_www = bool(params["ignore_scheme"]), bool(params["ignore_www"])
     query, fragment = str(params["query"]), not params["ignore_fragment"]
 
@@ -146,82 +195,25 @@ def _make_url(params: Params, _semantics: SemanticsName) -> BoundMetric:
     return _normalised("a URL", normal)
 
 
-def _query(text: str, mode: str) -> str:
-    if not text or mode == "ignore":
-        return ""
-    pairs = parse_qsl(text, keep_blank_values=True, errors="surrogateescape")
-    if mode == "no_tracking":
-        pairs = [(name, value) for name, value in pairs if not _TRACKING.fullmatch(name)]
-    if not pairs:
-        return ""
-    return "?" + urlencode(pairs if mode == "ordered" else sorted(pairs), errors="surrogatepass")
-
-
 # --- e-mail
 
 _EMAIL = lazy_pattern(r"(?:e-?mail:\s*|mailto:)?([^@\s<>]+)@([^@\s<>]+)", re.IGNORECASE)
 
 
-def _email_normal(text: str) -> str | None:
-    if text.endswith(">"):
-        text = text[text.rfind("<") + 1 : -1]  # Jo Doe <jo@example.com>
-    match = _EMAIL.fullmatch(text.partition("?")[0])
-    host = None if match is None else _host(match[2])
-    return None if match is None or host is None else f"{match[1].casefold()}@{host}"
-
-
-SPECS = (
-    MetricSpec(
-        name="phone",
-        make=_make_phone,
-        doc="Telephone numbers in one international form, whatever separates their digits and stands before them: by + "
-        "or 00, or by the prefixes of a declared `country`; extensions count.",
-        params=(
-            Param(
-                name="country",
-                check=_check_country,
-                doc="ISO code of the country of numbers that name none, such as DE",
-            ),
-        ),
-        examples=(
-            Example("+49 (0)30 1234-56", "0049 30 123456", 1.0),
-            Example("030 123456", "+49 30 123456", 1.0, {"country": "DE"}),
-            Example("030 123456", "+49 30 123456", 0.0),
-            Example("(212) 555-0100 ext. 7", "+1 212 555 0100 x7", 1.0, {"country": "US"}),
-        ),
-    ),
-    MetricSpec(
-        name="url",
-        make=_make_url,
-        doc="URLs that mean the same: case of the host, its spelling (IDN), default port, escapes, dot segments and a "
-        "slash at the end do not count; the scheme and the fragment do only if asked for.",
-        params=(
-            check.switch("ignore_scheme", "whether http is https and none", default=True),
-            check.switch("ignore_www", "whether www.x.org is x.org"),
-            check.switch("ignore_fragment", "whether #part is left out", default=True),
-            check.any_of(
-                "query",
-                ("any_order", "ordered", "no_tracking", "ignore"),
-                "how ?a=1&b=2 counts: any_order, ordered, no_tracking (no utm_source or the like) or ignore",
-            ),
-        ),
-        examples=(
-            Example("https://Example.com:443/a/./b/", "example.com/a/b", 1.0),
-            Example("https://x.org/?a=1&b=2", "https://x.org?b=2&a=1", 1.0),
-            Example("https://x.org/?a=1&utm_source=mail", "https://x.org/?a=1", 1.0, {"query": "no_tracking"}),
-            Example("https://münchen.de", "https://xn--mnchen-3ya.de", 1.0),
-            Example("https://x.org/a", "http://x.org/a", 0.0, {"ignore_scheme": False}),
-            Example("https://www.x.org", "https://x.org", 1.0, {"ignore_www": True}),
-        ),
-    ),
-    MetricSpec(
-        name="email",
-        make=lambda _params, _semantics: _normalised("an e-mail address", _email_normal),
-        doc="E-mail addresses; case, a name before them (Jo <jo@x.org>) and the host's spelling do not count.",
-        examples=(
-            Example("Jo@Example.com", "mailto:jo@example.com", 1.0),
-            Example("Jo Doe <jo@a.com>", "jo@a.com", 1.0),
-            Example("jo@a.com", "jo@b.com", 0.0),
-        ),
-    ),
+@metric_row(
+    "email",
+    Example("Jo@Example.com", "mailto:jo@example.com", 1.0),
+    Example("Jo Doe <jo@a.com>", "jo@a.com", 1.0),
+    Example("jo@a.com", "jo@b.com", 0.0),
 )
+def _email(_params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """E-mail addresses; case, a name before them (Jo <jo@x.org>) and the host's spelling do not count."""
+
+    def normal(text: str) -> str | None:
+        if text.endswith(">"):
+            text = text[text.rfind("<") + 1 : -1]  # Jo Doe <jo@example.com>
+        match = _EMAIL.fullmatch(text.partition("?")[0])
+        host = None if match is None else _host(match[2])
+        return None if match is None or host is None else f"{match[1].casefold()}@{host}"
+
+    return _normalised("an e-mail address", normal)

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
+from pytest_extract.core.metrics.base import BoundMetric, Example, Param, Params, SemanticsName, metric_row
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read, reading_metric
 from pytest_extract.core.values import Json
 from pytest_extract.lazy import lazy_pattern
@@ -277,7 +277,42 @@ def date_reader(params: Params) -> Callable[[Json], PartialDate | None]:
     return read
 
 
-def _make_date(params: Params, _semantics: SemanticsName) -> BoundMetric:
+_WHEN: Final = ("strict", "gold", "either")
+
+
+@metric_row(
+    "date",
+    Example("2024-03-15", "15.03.2024", 1.0, {"order": "DMY"}),
+    Example("2024-03-15", "15.03.2024", 0.0),
+    Example("2024-03-04", "Mon, March 4th, 2024 5:30 PM", 1.0, {"order": "MDY"}),
+    Example("2024-03-04", "2024年3月4日", 1.0, {"order": "DMY"}),
+    Example("2024-03-15", "15/Mar/24", 1.0, {"formats": ["%Y-%m-%d", "%d/%b/%y"]}),
+    Example("2024-03", "2024-03-15", 0.0),
+    Example("2024-03", "2024-03-15", 1.0, {"partial": "gold"}),
+    Example("2024-03-15", "2024-03-17", 1.0, {"tolerance_days": 2}),
+    Example("2024-03-15T10:00:00Z", "2024-03-15T11:00+01:00", 1.0, {"time": True}),
+    Example("2024-03-15T10:00:00+01:00", "2024-03-15T10:00:00", 0.0, {"time": True}),
+    Example("2024-03-15T10:00:00", "2024-03-15T10:00:00Z", 1.0, {"time": True, "zone": "gold"}),
+    params=(
+        Param(
+            name="formats",
+            check=check.one_or_list(check.taken_by(compile_format, "a format such as '%d.%m.%Y'")),
+            doc="formats to read, as of strptime: %Y %y %m %d %B %b %H %M %S %z",
+        ),
+        Param(name="order", check=check.choice(("DMY", "MDY", "YMD")), doc="order of other dates: DMY, MDY or YMD"),
+        check.any_of("partial", _WHEN, "whether 2024-03 agrees with 2024-03-15: never, if gold is shorter, or always"),
+        check.switch("time", "whether the time of day counts"),
+        check.any_of("zone", _WHEN, "whether 10:00 agrees with 10:00 in any time zone: never, in gold, or always"),
+        Param(name="tolerance_days", check=check.integer(0), default=0, doc="days that full dates may differ"),
+    ),
+)
+def _date(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """The same day, month or year.
+
+    ISO 8601 is read unless `formats` are declared; other forms need a format or an order, and a year of two digits
+    a format with %y. Months and weekdays may be named in English, German, French, Spanish, Italian, Portuguese and
+    Dutch. What is no date (Q3 2024) is compared as text.
+    """
     read = date_reader(params)
     partial, times, days = params["partial"], bool(params["time"]), int(params["tolerance_days"])
     zone = params["zone"]
@@ -309,53 +344,3 @@ def _make_date(params: Params, _semantics: SemanticsName) -> BoundMetric:
     zones = 2 if times else 0  # the same moment may be another day elsewhere
     near = (lambda found: found.number, 0.0, days + zones) if partial == "strict" else None
     return reading_metric(read, agree, explain, near=near)
-
-
-def _check_format(value: Json) -> str | None:
-    if not isinstance(value, str) or not value:
-        return "must be a format such as '%d.%m.%Y'"
-    try:
-        compile_format(value)
-    except ValueError as problem:
-        return str(problem)
-    return None
-
-
-_WHEN: Final = ("strict", "gold", "either")
-
-SPECS = (
-    MetricSpec(
-        name="date",
-        make=_make_date,
-        doc="The same day, month or year. ISO 8601 is read unless `formats` are declared; other forms need a format or "
-        "an order, and a year of two digits a format with %y. Months and weekdays may be named in English, German, "
-        "French, Spanish, Italian, Portuguese and Dutch. What is no date (Q3 2024) is compared as text.",
-        params=(
-            Param(
-                name="formats",
-                check=check.one_or_list(_check_format),
-                doc="formats to read, as of strptime: %Y %y %m %d %B %b %H %M %S %z",
-            ),
-            Param(name="order", check=check.choice(("DMY", "MDY", "YMD")), doc="order of other dates: DMY, MDY or YMD"),
-            check.any_of(
-                "partial", _WHEN, "whether 2024-03 agrees with 2024-03-15: never, if gold is shorter, or always"
-            ),
-            check.switch("time", "whether the time of day counts"),
-            check.any_of("zone", _WHEN, "whether 10:00 agrees with 10:00 in any time zone: never, in gold, or always"),
-            Param(name="tolerance_days", check=check.integer(0), default=0, doc="days that full dates may differ"),
-        ),
-        examples=(
-            Example("2024-03-15", "15.03.2024", 1.0, {"order": "DMY"}),
-            Example("2024-03-15", "15.03.2024", 0.0),
-            Example("2024-03-04", "Mon, March 4th, 2024 5:30 PM", 1.0, {"order": "MDY"}),
-            Example("2024-03-04", "2024年3月4日", 1.0, {"order": "DMY"}),
-            Example("2024-03-15", "15/Mar/24", 1.0, {"formats": ["%Y-%m-%d", "%d/%b/%y"]}),
-            Example("2024-03", "2024-03-15", 0.0),
-            Example("2024-03", "2024-03-15", 1.0, {"partial": "gold"}),
-            Example("2024-03-15", "2024-03-17", 1.0, {"tolerance_days": 2}),
-            Example("2024-03-15T10:00:00Z", "2024-03-15T11:00+01:00", 1.0, {"time": True}),
-            Example("2024-03-15T10:00:00+01:00", "2024-03-15T10:00:00", 0.0, {"time": True}),
-            Example("2024-03-15T10:00:00", "2024-03-15T10:00:00Z", 1.0, {"time": True, "zone": "gold"}),
-        ),
-    ),
-)

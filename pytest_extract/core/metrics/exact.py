@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from posixpath import commonprefix
-from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
+from pytest_extract.core.metrics.base import BoundMetric, Example, Param, Params, SemanticsName, metric_row
 from pytest_extract.core.values import Json, canonical_json
 
 Key = Callable[[Json], Hashable]
@@ -20,7 +20,18 @@ Read = TypeVar("Read")
 _ROWS_AT_ONCE: Final = 64
 
 
-def equality_metric(key: Key, explain: Explain, *, reflexive: bool = True) -> BoundMetric:
+def differ(gold: Json, extracted: Json) -> str:
+    """Say how two values differ: by type, in case or white space only, or from which character on."""
+    if equality.a_type(gold) != equality.a_type(extracted):
+        return equality.types_differ(gold, extracted)
+    if not isinstance(gold, str) or not isinstance(extracted, str):
+        return "values differ"
+    if equality.fold_case(gold) == equality.fold_case(extracted):
+        return "texts differ only in case or white space"
+    return f"texts differ from character {len(commonprefix((gold, extracted))) + 1} on"
+
+
+def equality_metric(key: Key, explain: Explain = differ, *, reflexive: bool = True) -> BoundMetric:
     """Make the metric that gives 1.0 where both values have the same key."""
     return BoundMetric(
         compare=lambda gold, extracted: 1.0 if key(gold) == key(extracted) else 0.0,
@@ -79,6 +90,15 @@ def reading_metric(
         return scores
 
     return BoundMetric(compare=compare, threshold=threshold, reflexive=reflexive, explain=explain, matrix=matrix)
+
+
+def accepting_metric(key: Key, accepts: Callable[[Json], bool], explain: Callable[[Json], str]) -> BoundMetric:
+    """Make the metric that gives 1.0 where both values have the same key, or the extracted one is accepted anyway."""
+    return reading_metric(
+        lambda value: (key(value), accepts(value)),
+        lambda gold, extracted: gold[0] == extracted[0] or extracted[1],
+        lambda _gold, extracted: explain(extracted),
+    )
 
 
 def equal_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable]) -> Any:
@@ -181,21 +201,88 @@ def equality_of_read(read: Callable[[Json], Hashable | None], explain: Explain) 
     return equality_metric(key, explain)
 
 
-# --- reasons
+# --- equal values
 
 
-def differ(gold: Json, extracted: Json) -> str:
-    """Say how two values differ: by type, in case or white space only, or from which character on."""
-    if equality.a_type(gold) != equality.a_type(extracted):
-        return equality.types_differ(gold, extracted)
-    if not isinstance(gold, str) or not isinstance(extracted, str):
-        return "values differ"
-    if equality.fold_case(gold) == equality.fold_case(extracted):
-        return "texts differ only in case or white space"
-    return f"texts differ from character {len(commonprefix((gold, extracted))) + 1} on"
+@metric_row(
+    "text",
+    Example("Acme  GmbH\n", "Acme GmbH", 1.0),
+    Example("Acme", "ACME", 0.0),
+    Example("42", 42, 0.0),
+)
+def _text(_params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """Strings are equal after Unicode NFC with each run of white space as one space; case counts.
+
+    Any other value is compared as by `exact`, so 42 is not "42".
+    """
+    return equality_metric(equality.text_key)
 
 
-# --- lists of right values, or of scalars that are one value
+@metric_row(
+    "exact",
+    Example("a", "a ", 0.0),
+    Example(1, 1.0, 1.0),
+    Example(1, 1.0, 0.0, semantics="struct-extract-eval"),
+    Example([1], [True], 0.0),
+    Example([1], [True], 1.0, semantics="struct-extract-eval"),
+)
+def _exact(_params: Params, semantics: SemanticsName) -> BoundMetric:
+    """JSON equality: 1 is 1.0, true is never 1, the order of keys does not count.
+
+    Under the semantics struct-extract-eval as published: the same Python type and `==`, so 1 is not 1.0, but [1] is
+    [1.0].
+    """
+    return equality_metric(equality.typed_key if semantics == "struct-extract-eval" else equality.same_key)
+
+
+@metric_row(
+    "boolean",
+    Example(gold=True, extracted=True, score=1.0),
+    Example(gold=True, extracted=1, score=0.0),
+    Example(gold=False, extracted="false", score=0.0),
+)
+def _boolean(_params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """true is true and false is false; 1, "true" and "yes" are neither."""
+    return equality_metric(equality.text_key)
+
+
+@metric_row(
+    "string_exact",
+    Example(42, "42", 1.0),
+    Example(42, 42.0, 0.0),
+    Example("a b", "a  b", 0.0),
+)
+def _string_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """ExtractBench: equal as Python text (`str`), so 42 is "42" but not 42.0, and true is "True"."""
+    return equality_metric(equality.python_text)
+
+
+@metric_row(
+    "string_case_insensitive",
+    Example("Straße", "STRASSE", 1.0),
+    Example("a", "b", 0.0),
+)
+def _string_case_insensitive(_params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """ExtractBench: equal as Python text after casefold."""
+    return equality_metric(lambda value: equality.python_text(value).casefold())
+
+
+@metric_row(
+    "boolean_exact",
+    Example(gold=True, extracted=True, score=1.0),
+    Example(gold=True, extracted=1, score=0.0),
+    Example("yes", "no", 0.0),
+    Example("yes", "yes", 1.0),
+)
+def _boolean_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """ExtractBench: two booleans that are the same.
+
+    Two values that are no booleans are compared as text (published: any two of them pass).
+    """
+    return equality_metric(equality.text_key)
+
+
+# --- one of the right values
 
 
 def _item_key(params: Params) -> Callable[[Json], Hashable]:
@@ -203,7 +290,22 @@ def _item_key(params: Params) -> Callable[[Json], Hashable]:
     return lambda item: folded(item) if isinstance(item, str) else equality.same_key(item)
 
 
-def _make_oneof(params: Params, semantics: SemanticsName) -> BoundMetric:
+_VALUES = Param(name="values", check=check.any_list, required=True, doc="the list of right values")
+
+
+@metric_row(
+    "oneof",
+    Example("CVD", "PVD", 1.0, {"values": ["PVD", "Sputtering"]}),
+    Example("x", "x", 0.0, {"values": ["PVD"]}),
+    Example(gold=1, extracted=True, score=0.0, params={"values": [1]}),
+    Example(gold=1, extracted=True, score=1.0, params={"values": [1]}, semantics="struct-extract-eval"),
+    params=(_VALUES,),
+)
+def _oneof(params: Params, semantics: SemanticsName) -> BoundMetric:
+    """struct-extract-eval: the extracted value is one of `values`.
+
+    The gold is not looked at, as published; `oneof_with_gold` looks at it.
+    """
     values = params["values"]
     equal = equality.python_equal if semantics == "struct-extract-eval" else equality.same
 
@@ -216,42 +318,29 @@ def _make_oneof(params: Params, semantics: SemanticsName) -> BoundMetric:
     return BoundMetric(compare=compare, explain=explain, reflexive=False)
 
 
-def _make_oneof_with_gold(params: Params, _semantics: SemanticsName) -> BoundMetric:
+@metric_row(
+    "oneof_with_gold",
+    Example("USA", "usa", 1.0, {"values": ["United States", "U.S."]}),
+    Example("USA", "united states", 1.0, {"values": ["United States", "U.S."]}),
+    Example("USA", "Canada", 0.0, {"values": ["United States", "U.S."]}),
+    params=(_VALUES, check.switch("case_sensitive", "whether case counts")),
+)
+def _oneof_with_gold(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """The extracted value is the gold value or one of `values` (other right readings).
+
+    Strings are compared after NFC, white space folding and casefold.
+    """
     key = _item_key(params)
     accepted = {key(value) for value in params["values"]}
 
-    def compare(gold: Json, extracted: Json) -> float:
-        return 1.0 if key(extracted) in accepted or key(extracted) == key(gold) else 0.0
-
-    def explain(_gold: Json, extracted: Json) -> str:
-        return f"{equality.short(extracted)} is neither the gold value nor one of the {len(accepted)} others"
-
-    def matrix(gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
-        theirs = [*map(key, extracted)]
-        scores = equal_keys(map(key, gold), theirs)
-        scores[:, [other in accepted for other in theirs]] = 1.0
-        return scores
-
-    return BoundMetric(compare=compare, explain=explain, matrix=matrix)
+    return accepting_metric(
+        key,
+        lambda value: key(value) in accepted,
+        lambda value: f"{equality.short(value)} is neither the gold value nor one of the {len(accepted)} others",
+    )
 
 
-def _bag_metric(*, repeats: bool) -> Callable[[Params, SemanticsName], BoundMetric]:
-    def make(params: Params, _semantics: SemanticsName) -> BoundMetric:
-        key, measure, separator = _item_key(params), MEASURES[params["measure"]], params["separator"]
-
-        def read(value: Json) -> Counter[Hashable]:
-            if isinstance(value, str) and separator is not None:
-                value = [part for part in (item.strip() for item in value.split(separator)) if part]
-            items = value if isinstance(value, list) else [] if value is None else [value]
-            keys = [*map(key, items)]
-            return Counter(keys if repeats else set(keys))
-
-        return bag_metric(read, measure, float(params["threshold"]))
-
-    return make
-
-
-_VALUES = Param(name="values", check=check.any_list, required=True, doc="the list of right values")
+# --- lists of scalars that are one value
 
 _OF_SETS = (
     check.threshold(1.0),
@@ -261,60 +350,48 @@ _OF_SETS = (
 )
 
 
+def _bag_of_items(params: Params, counted: Callable[[list[Hashable]], Iterable[Hashable]]) -> BoundMetric:
+    key, separator = _item_key(params), params["separator"]
+
+    def read(value: Json) -> Counter[Hashable]:
+        if isinstance(value, str) and separator is not None:
+            value = [part for part in map(str.strip, value.split(separator)) if part]
+        return Counter(counted([*map(key, check.as_list(value))]))
+
+    return bag_metric(read, MEASURES[params["measure"]], float(params["threshold"]))
+
+
+@metric_row(
+    "set",
+    Example(["a", "b"], ["b", "a", "a"], 1.0),
+    Example(["a", "b", "c"], ["a", "b"], 4 / 5),
+    Example(["a", "b", "c"], ["a", "b"], 2 / 3, {"measure": "jaccard"}),
+    Example("a; b", ["b", "a"], 1.0, {"separator": ";"}),
+    params=_OF_SETS,
+)
+def _set(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """Two lists of scalars as sets: neither order nor repeats count.
+
+    Strings are compared after NFC and white space folding, numbers by value; a single value counts as a list of one.
+    """
+    return _bag_of_items(params, set)
+
+
+@metric_row(
+    "multiset",
+    Example([1, 1, 2], [2, 1, 1.0], 1.0),
+    Example(["a", "a"], ["a"], 2 / 3),
+    params=_OF_SETS,
+)
+def _multiset(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """Two lists of scalars as multisets: order does not count, repeats do. Items as in `set`."""
+    return _bag_of_items(params, list)
+
+
 # --- what a judge decides where it is not equal without asking
 
 _PLACES = {"{gold}": "the gold value", "{predicted}": "the extracted value", "{structured_output_schema}": "the answer"}
-
-
-def plain_key(value: Json) -> Hashable:
-    """Return what needs no judge where it is the same: the text after NFC, casefold and white space folding."""
-    return equality.fold_case(_text_for_judge(value))
-
-
-def form_key(value: Json) -> Hashable:
-    """Return `plain_key` that leaves two Unicode forms of a text to the judge.
-
-    Under the semantics extract-bench: there the judge is asked for every pair, and the published numbers hold
-    judges that tell "e" + accent from "é". Case and white space no judge tells apart.
-    """
-    return " ".join(_text_for_judge(value).casefold().split())
-
-
-def semantic_key(value: Json) -> Hashable:
-    """Return `plain_key` of a text, and type and content of another value.
-
-    For `semantic`: struct-extract-eval's judge is asked about 1 and "1".
-    """
-    return ("text", plain_key(value)) if isinstance(value, str) else equality.typed_key(value)
-
-
-def _text_for_judge(value: Json) -> str:
-    return value if isinstance(value, str) else canonical_json(value)
-
-
-def _judged(
-    key: Key = plain_key, published: Key = form_key, *, aligns: bool = False
-) -> Callable[[Params, SemanticsName], BoundMetric]:
-    """Return what makes a metric that asks where keys differ; `published`: the key under extract-bench."""
-
-    def make(params: Params, semantics: SemanticsName) -> BoundMetric:
-        own = published if semantics == "extract-bench" else key
-        template = params.get("prompt_template") or ""
-        for place, words in _PLACES.items():  # the judge's prompt fills them
-            template = template.replace(place, words)
-        return BoundMetric(
-            compare=lambda gold, extracted: 1.0 if own(gold) == own(extracted) else 0.0,
-            params={name: value for name, value in params.items() if value is not None},
-            threshold=float(params["pass_threshold"]),
-            judged=True,
-            aligns=aligns,
-            instructions="\n".join(part for part in (template, params["additional_instructions"]) if part),
-            judge=params["judge"] or "",
-            options={name: params[name] for name in _OPTIONS if params.get(name) is not None},
-            key=own,
-        )
-
-    return make
+_OPTIONS = ("model", "temperature", "max_tokens")
 
 
 def _check_template(value: Json) -> str | None:
@@ -323,25 +400,19 @@ def _check_template(value: Json) -> str | None:
     return None
 
 
-_OPTIONS = ("model", "temperature", "max_tokens")
-_ADDITIONAL = Param(
-    name="additional_instructions", check=check.text, doc="what the judge is told about this field, in your words"
+_OF_JUDGES = (
+    Param(name="pass_threshold", check=check.numeric(0, 1), default=0.7, doc="lowest score of the judge that passes"),
+    Param(
+        name="additional_instructions", check=check.text, doc="what the judge is told about this field, in your words"
+    ),
+    Param(
+        name="judge",
+        check=check.text,
+        doc="name of a judge of the project's own (`extend.judge`) that decides this field",
+    ),
 )
-_JUDGE = Param(
-    name="judge", check=check.text, doc="name of a judge of the project's own (`extend.judge`) that decides this field"
-)
-
-
-def _pass_threshold(default: float) -> Param:
-    return Param(
-        name="pass_threshold", check=check.numeric(0, 1), default=default, doc="lowest score of the judge that passes"
-    )
-
-
 _EXTRACT_BENCH = (
-    _pass_threshold(0.7),
-    _ADDITIONAL,
-    _JUDGE,
+    *_OF_JUDGES,
     Param(
         name="prompt_template",
         check=_check_template,
@@ -351,165 +422,92 @@ _EXTRACT_BENCH = (
     Param(name="temperature", check=check.number(0), doc="temperature that it is asked with; without it, 0"),
     Param(name="max_tokens", check=check.integer(1), doc="longest answer, in tokens; it holds for a whole call"),
 )
-_SAME = (
+
+
+def _judged(params: Params, key: Key, *, aligns: bool = False) -> BoundMetric:
+    """Make a metric that asks where keys differ."""
+    template = params.get("prompt_template") or ""
+    for place, words in _PLACES.items():  # the judge's prompt fills them
+        template = template.replace(place, words)
+    return replace(
+        equality_metric(key),
+        explain=None,
+        params={name: value for name, value in params.items() if value is not None},
+        threshold=float(params["pass_threshold"]),
+        judged=True,
+        aligns=aligns,
+        instructions="\n".join(part for part in (template, params["additional_instructions"]) if part),
+        judge=params["judge"] or "",
+        options={name: params[name] for name in _OPTIONS if params.get(name) is not None},
+    )
+
+
+def _text_key(semantics: SemanticsName) -> Key:
+    """Return the key of what needs no judge: the text after NFC, casefold and white space folding.
+
+    Under the semantics extract-bench two Unicode forms of a text are left to the judge: there it is asked for every
+    pair, and the published numbers hold judges that tell "e" + accent from "é". Case and white space no judge tells
+    apart.
+    """
+
+    def key(value: Json) -> str:
+        text = value if isinstance(value, str) else canonical_json(value)
+        return " ".join(text.casefold().split()) if semantics == "extract-bench" else equality.fold_case(text)
+
+    return key
+
+
+@metric_row(
+    "string_semantic",
     Example("Acme  GmbH", "ACME GmbH", 1.0),
     Example(42, "42", 1.0),
     Example("Acme GmbH", "Acme", 0.0),
+    params=_EXTRACT_BENCH,
 )
+def _string_semantic(params: Params, semantics: SemanticsName) -> BoundMetric:
+    """ExtractBench: the judge says how far two values mean the same.
+
+    Equal after NFC, casefold and white space folding scores 1 without asking; the examples show this check, where 0
+    means that the judge is asked.
+    """
+    return _judged(params, _text_key(semantics))
 
 
-# --- rows
-
-
-def equal_by(
-    key: Key, published: Mapping[SemanticsName, Key] = MappingProxyType({}), explain: Explain = differ
-) -> Callable[[Params, SemanticsName], BoundMetric]:
-    """Return what makes an equality of a key; `published`: the key under some system's semantics."""
-    return lambda _params, semantics: equality_metric(published.get(semantics, key), explain)
-
-
-JUDGED_SPECS = (
-    MetricSpec(
-        name="string_semantic",
-        make=_judged(),
-        doc="ExtractBench: the judge says how far two values mean the same. Equal after NFC, casefold and white "
-        "space folding scores 1 without asking; the examples show this check, where 0 means that the judge is asked.",
-        params=_EXTRACT_BENCH,
-        examples=_SAME,
-    ),
-    MetricSpec(
-        name="string_llm",
-        make=_judged(),
-        doc="ExtractBench: as `string_semantic`, meant for `additional_instructions` or your own `prompt_template`.",
-        params=_EXTRACT_BENCH,
-        examples=_SAME,
-    ),
-    MetricSpec(
-        name="semantic",
-        make=_judged(semantic_key, semantic_key),
-        doc="struct-extract-eval: the judge says whether two values mean the same; passes at 1. Texts equal after NFC, "
-        "casefold and white space folding, and other values that are the same, score 1 without asking.",
-        params=(_pass_threshold(1.0), _ADDITIONAL, _JUDGE),
-        examples=(_SAME[0], _SAME[2], Example(1, "1", 0.0)),
-    ),
-    MetricSpec(
-        name="array_llm",
-        make=_judged(aligns=True),
-        doc="ExtractBench: the judge pairs the items of two lists. Lists that are equal are paired without asking.",
-        params=_EXTRACT_BENCH,
-        examples=(Example([{"a": 1}], [{"a": 1}], 1.0), Example([{"a": 1}], [{"a": 2}], 0.0)),
-    ),
+@metric_row(
+    "string_llm",
+    Example("Acme  GmbH", "ACME GmbH", 1.0),
+    Example(42, "42", 1.0),
+    Example("Acme GmbH", "Acme", 0.0),
+    params=_EXTRACT_BENCH,
 )
+def _string_llm(params: Params, semantics: SemanticsName) -> BoundMetric:
+    """ExtractBench: as `string_semantic`, meant for `additional_instructions` or your own `prompt_template`."""
+    return _judged(params, _text_key(semantics))
 
-SPECS = (
-    MetricSpec(
-        name="text",
-        make=equal_by(equality.text_key),
-        doc="Strings are equal after Unicode NFC with each run of white space as one space; case counts. "
-        'Any other value is compared as by `exact`, so 42 is not "42".',
-        examples=(
-            Example("Acme  GmbH\n", "Acme GmbH", 1.0),
-            Example("Acme", "ACME", 0.0),
-            Example("42", 42, 0.0),
-        ),
-    ),
-    MetricSpec(
-        name="exact",
-        make=equal_by(equality.same_key, {"struct-extract-eval": equality.typed_key}),
-        doc="JSON equality: 1 is 1.0, true is never 1, the order of keys does not count. Under the semantics "
-        "struct-extract-eval as published: the same Python type and `==`, so 1 is not 1.0, but [1] is [1.0].",
-        examples=(
-            Example("a", "a ", 0.0),
-            Example(1, 1.0, 1.0),
-            Example(1, 1.0, 0.0, semantics="struct-extract-eval"),
-            Example([1], [True], 0.0),
-            Example([1], [True], 1.0, semantics="struct-extract-eval"),
-        ),
-    ),
-    MetricSpec(
-        name="boolean",
-        make=equal_by(equality.text_key),
-        doc='true is true and false is false; 1, "true" and "yes" are neither.',
-        examples=(
-            Example(gold=True, extracted=True, score=1.0),
-            Example(gold=True, extracted=1, score=0.0),
-            Example(gold=False, extracted="false", score=0.0),
-        ),
-    ),
-    MetricSpec(
-        name="string_exact",
-        make=equal_by(equality.python_text),
-        doc='ExtractBench: equal as Python text (`str`), so 42 is "42" but not 42.0, and true is "True".',
-        examples=(Example(42, "42", 1.0), Example(42, 42.0, 0.0), Example("a b", "a  b", 0.0)),
-    ),
-    MetricSpec(
-        name="string_case_insensitive",
-        make=equal_by(lambda value: equality.python_text(value).casefold()),
-        doc="ExtractBench: equal as Python text after casefold.",
-        examples=(Example("Straße", "STRASSE", 1.0), Example("a", "b", 0.0)),
-    ),
-    MetricSpec(
-        name="boolean_exact",
-        make=equal_by(equality.text_key),
-        doc="ExtractBench: two booleans that are the same. Two values that are no booleans are compared as text "
-        "(published: any two of them pass).",
-        examples=(
-            Example(gold=True, extracted=True, score=1.0),
-            Example(gold=True, extracted=1, score=0.0),
-            Example("yes", "no", 0.0),
-            Example("yes", "yes", 1.0),
-        ),
-    ),
-    MetricSpec(
-        name="oneof",
-        make=_make_oneof,
-        doc="struct-extract-eval: the extracted value is one of `values`. The gold is not looked at, as published; "
-        "`oneof_with_gold` looks at it.",
-        params=(_VALUES,),
-        examples=(
-            Example("CVD", "PVD", 1.0, {"values": ["PVD", "Sputtering"]}),
-            Example("x", "x", 0.0, {"values": ["PVD"]}),
-            Example(gold=1, extracted=True, score=0.0, params={"values": [1]}),
-            Example(gold=1, extracted=True, score=1.0, params={"values": [1]}, semantics="struct-extract-eval"),
-        ),
-    ),
-    MetricSpec(
-        name="oneof_with_gold",
-        make=_make_oneof_with_gold,
-        doc="The extracted value is the gold value or one of `values` (other right readings); strings after NFC, "
-        "white space folding and casefold.",
-        params=(
-            _VALUES,
-            check.switch("case_sensitive", "whether case counts"),
-        ),
-        examples=(
-            Example("USA", "usa", 1.0, {"values": ["United States", "U.S."]}),
-            Example("USA", "united states", 1.0, {"values": ["United States", "U.S."]}),
-            Example("USA", "Canada", 0.0, {"values": ["United States", "U.S."]}),
-        ),
-    ),
-    MetricSpec(
-        name="set",
-        make=_bag_metric(repeats=False),
-        doc="Two lists of scalars as sets: neither order nor repeats count. Strings are compared after NFC and white "
-        "space folding, numbers by value; a single value counts as a list of one.",
-        params=_OF_SETS,
-        examples=(
-            Example(["a", "b"], ["b", "a", "a"], 1.0),
-            Example(["a", "b", "c"], ["a", "b"], 4 / 5),
-            Example(["a", "b", "c"], ["a", "b"], 2 / 3, {"measure": "jaccard"}),
-            Example("a; b", ["b", "a"], 1.0, {"separator": ";"}),
-        ),
-    ),
-    MetricSpec(
-        name="multiset",
-        make=_bag_metric(repeats=True),
-        doc="Two lists of scalars as multisets: order does not count, repeats do. Items as in `set`.",
-        params=_OF_SETS,
-        examples=(
-            Example([1, 1, 2], [2, 1, 1.0], 1.0),
-            Example(["a", "a"], ["a"], 2 / 3),
-        ),
-    ),
-    *JUDGED_SPECS,
+
+@metric_row(
+    "semantic",
+    Example("Acme  GmbH", "ACME GmbH", 1.0),
+    Example("Acme GmbH", "Acme", 0.0),
+    Example(1, "1", 0.0),
+    params=(replace(_OF_JUDGES[0], default=1.0), *_OF_JUDGES[1:]),
 )
+def _semantic(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """struct-extract-eval: the judge says whether two values mean the same; passes at 1.
+
+    Texts equal after NFC, casefold and white space folding, and other values that are the same, score 1 without asking.
+    """
+    return _judged(
+        params, lambda value: equality.fold_case(value) if isinstance(value, str) else equality.typed_key(value)
+    )
+
+
+@metric_row(
+    "array_llm",
+    Example([{"a": 1}], [{"a": 1}], 1.0),
+    Example([{"a": 1}], [{"a": 2}], 0.0),
+    params=_EXTRACT_BENCH,
+)
+def _array_llm(params: Params, semantics: SemanticsName) -> BoundMetric:
+    """ExtractBench: the judge pairs the items of two lists. Lists that are equal are paired without asking."""
+    return _judged(params, _text_key(semantics), aligns=True)

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
-from pytest_extract.core.metrics.exact import equal_by, equality_metric, equality_of_read, explain_read, reading_metric
+from pytest_extract.core.metrics.base import BoundMetric, Example, Param, Params, SemanticsName, metric_row
+from pytest_extract.core.metrics.exact import equality_metric, equality_of_read, explain_read, reading_metric
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest, nearest
 from pytest_extract.lazy import lazy_pattern
@@ -112,21 +112,38 @@ def error_text(error: float, sign: str = "") -> str:
 
 
 def _error(gold: Number, extracted: Number) -> str:
-    error = gap(gold, extracted)
     try:
-        off = f"off by {error_text(float(error))}"
-        ratio = float(error) / abs(gold) if gold else 0.0
+        error = float(gap(gold, extracted))
+        relative = f", relative error {error_text(error / abs(gold))}" if gold else ""
     except OverflowError:
         return "off by more than a float can hold"
-    if not gold:
-        return off
-    return f"{off}, relative error {ratio:,.0f}" if 1e3 <= ratio < 1e15 else f"{off}, relative error {ratio:.3g}"
+    return f"off by {error_text(error)}{relative}"
 
 
 # --- metrics
 
 
-def _make_number(params: Params, _semantics: SemanticsName) -> BoundMetric:
+@metric_row(
+    "number",
+    Example(0.3, 0.1 + 0.2, 1.0),
+    Example(100, 101, 0.0),
+    Example(4006381333931, 4006381330931, 0.0),
+    Example(100, 101, 1.0, {"rel": 0.01}),
+    Example(5, "5", 0.0),
+    params=(
+        Param(
+            name="rel",
+            check=check.number(0),
+            doc="relative tolerance; where none is named, 1e-9 for fractions and none between whole numbers",
+        ),
+        check.tolerance("abs", "absolute tolerance"),
+    ),
+)
+def _number(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """Two JSON numbers within a tolerance: |gold - extracted| <= max(rel * the larger magnitude, abs).
+
+    A text or a boolean is no number; two that are none are compared as text.
+    """
     rel = NOISE if params["rel"] is None else float(params["rel"])
     tolerance = float(params["abs"])
     of_fractions, absolute = exact(rel), exact(tolerance)
@@ -142,7 +159,28 @@ def _make_number(params: Params, _semantics: SemanticsName) -> BoundMetric:
     return reading_metric(json_number, within, explain_with(json_number), near=(float, rel, tolerance))
 
 
-def _make_number_exact(_params: Params, semantics: SemanticsName) -> BoundMetric:
+@metric_row(
+    "integer",
+    Example(42, 42.0, 1.0),
+    Example(42, 42.9, 0.0),
+    Example(gold=1, extracted=True, score=0.0),
+)
+def _integer(_params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """Numbers that are equal, however written: 42.0 is 42, 42.9 is not, true is not 1."""
+    return equality_metric(equality.text_key, explain_with(json_number))
+
+
+@metric_row(
+    "number_exact",
+    Example(1000, "1e3", 1.0),
+    Example(0.3, 0.30000000000000004, 0.0),
+    Example("abc", "xyz", 0.0),
+)
+def _number_exact(_params: Params, semantics: SemanticsName) -> BoundMetric:
+    """ExtractBench: equal as numbers, texts that are numbers included.
+
+    Two values that are no numbers (no booleans) are compared as text (published: any two of them pass).
+    """
     published = semantics == "extract-bench"
 
     def key(value: Json) -> Hashable:
@@ -157,7 +195,18 @@ def _make_number_exact(_params: Params, semantics: SemanticsName) -> BoundMetric
     return equality_metric(key, explain_with(python_float), reflexive=not published)
 
 
-def _make_number_tolerance(params: Params, semantics: SemanticsName) -> BoundMetric:
+@metric_row(
+    "number_tolerance",
+    Example(1.0, 1.001, 0.0),
+    Example(1.0, 1.001, 1.0, {"tolerance": 0.001}),
+    Example("33-37", "1-2", 0.0),
+    params=(Param(name="tolerance", check=check.numeric(0), default=1e-6, doc="largest difference that passes"),),
+)
+def _number_tolerance(params: Params, semantics: SemanticsName) -> BoundMetric:
+    """ExtractBench: equal as numbers within an absolute tolerance.
+
+    It is 1e-6, but 1e-3 as the preset "number_tolerance" and as the default of numbers, as published.
+    """
     published = semantics == "extract-bench"
     tolerance = float(params["tolerance"])
 
@@ -184,13 +233,28 @@ def _make_number_tolerance(params: Params, semantics: SemanticsName) -> BoundMet
     )
 
 
-def _integer_key(value: Json) -> Hashable:
-    number = python_integer(value)
-    if number is not None:
-        return number
-    other = python_float(value)
-    # two texts that are numbers but no integers ("42.5") agree as numbers
-    return ("text", equality.text_key(value) if other is None or equality.is_nan(other) else other)
+@metric_row(
+    "integer_exact",
+    Example(42, 42.0, 1.0),
+    Example(42, "42", 1.0),
+    Example(42.9, 42.1, 0.0),
+    Example(gold=1, extracted=True, score=0.0),
+)
+def _integer_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """ExtractBench: equal as whole numbers, texts like "7" included.
+
+    42.9 is not 42 (published: cut off), true is not 1, two values that are no integers are compared as text.
+    """
+
+    def key(value: Json) -> Hashable:
+        number = python_integer(value)
+        if number is not None:
+            return number
+        other = python_float(value)
+        # two texts that are numbers but no integers ("42.5") agree as numbers
+        return ("text", equality.text_key(value) if other is None or equality.is_nan(other) else other)
+
+    return equality_metric(key, explain_with(python_integer))
 
 
 def _check_tolerance(value: Json) -> str | None:
@@ -202,7 +266,21 @@ def _check_tolerance(value: Json) -> str | None:
     return None
 
 
-def _make_numeric(params: Params, semantics: SemanticsName) -> BoundMetric:
+@metric_row(
+    "numeric",
+    Example(100, 101, 1.0, {"tolerance": {"rel": 0.01}}),
+    Example(100, 101, 0.0, {"tolerance": {"rel": 0.01, "abs": 0.5}}),
+    Example(gold=1, extracted=True, score=0.0),
+    Example(gold=1, extracted=True, score=1.0, semantics="struct-extract-eval"),
+    Example("a", "a", 0.0, semantics="struct-extract-eval"),
+    params=(Param(name="tolerance", check=_check_tolerance, doc="`{rel: number, abs: number}`, either or both"),),
+)
+def _numeric(params: Params, semantics: SemanticsName) -> BoundMetric:
+    """struct-extract-eval: equal as numbers, texts included, within `tolerance: {rel, abs}`.
+
+    That is rel of |gold|, of 1 where gold is 0; both must hold. Only under its own semantics booleans are numbers, and
+    a text that is no number does not match even itself.
+    """
     published = semantics == "struct-extract-eval"
     bounds = {name: bound for name, bound in (params["tolerance"] or {}).items() if bound is not None}
     rel, tolerance = bounds.get("rel"), bounds.get("abs")
@@ -422,6 +500,10 @@ def decimal_text(value: Fraction) -> str:
 
 # --- numbers
 
+_TOLERANCES = (
+    check.tolerance("rel", "tolerance relative to |gold|"),
+    check.tolerance("abs", "absolute tolerance"),
+)
 _PERCENT = frozenset(("%", "percent", "per cent", "pct", "prozent", "pour cent", "por ciento", "per cento", "procent"))
 
 
@@ -443,7 +525,26 @@ def number_reader(params: Params) -> Callable[[Json], Fraction | None]:
     return read
 
 
-def _make_locale_number(params: Params, _semantics: SemanticsName) -> BoundMetric:
+@metric_row(
+    "locale_number",
+    Example(1234.5, "1.234,50", 1.0, {"locale": "de"}),
+    Example(1234.5, "1.234,50", 0.0),
+    Example(-1200, "(1,200)", 1.0),
+    Example(0.125, "12.5%", 1.0, {"percent": "fraction"}),
+    Example(1_200_000, "1.2 million", 1.0, {"scales": True}),
+    params=(
+        LOCALE,
+        *_TOLERANCES,
+        check.any_of("percent", ("number", "fraction"), "whether 12.5 % is the number 12.5 or the fraction 0.125"),
+        check.switch("scales", "whether words like million count"),
+    ),
+)
+def _locale_number(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """JSON numbers and numbers as texts of declared locales, exactly or within a tolerance.
+
+    Brackets and a minus at either end are negative; powers of ten (1.5 x 10⁶) count. What is no number there is
+    compared as text.
+    """
     read, rel, tolerance = number_reader(params), float(params["rel"]), float(params["abs"])
 
     explain = explain_read(read, f"a number in {params['locale']!r}", decimal_text)
@@ -571,7 +672,33 @@ def _scale_and_currency(after: str, styles: tuple[NumberStyle, ...], default: st
     return None, None
 
 
-def _make_money(params: Params, _semantics: SemanticsName) -> BoundMetric:
+def _check_currency(value: Json) -> str | None:
+    if isinstance(value, str) and value in CODES:
+        return None
+    return f"must be an ISO 4217 code such as 'EUR'{closest(value, CODES)}"
+
+
+@metric_row(
+    "money",
+    Example("1,234.50 EUR", "€1234.5", 1.0),
+    Example("EUR 5", "$5", 0.0),
+    Example(1234.5, "1.234,50 €", 1.0, {"locale": "de"}),
+    Example(5, "USD 5", 0.0, {"currency": "EUR"}),
+    Example("$1.2 million", "1,200,000", 1.0),
+    Example("250 k€", "250 000 EUR", 1.0, {"locale": "fr"}),
+    Example("$(1,234.50)", "-1234.5", 1.0),
+    params=(
+        LOCALE,
+        *_TOLERANCES,
+        Param(name="currency", check=_check_currency, doc="ISO code of amounts that name none"),
+        check.switch("require_currency", "whether an amount without currency differs from one with"),
+    ),
+)
+def _money(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """Numbers as of `locale_number` with a currency: the amounts are equal, and so are currencies that both name.
+
+    Symbols and ISO codes agree, words like million count; $ is USD unless `currency` is another dollar.
+    """
     read, strict = money_reader(params), bool(params["require_currency"])
     rel, tolerance = float(params["rel"]), float(params["abs"])
     admits = within(rel, tolerance)
@@ -585,134 +712,3 @@ def _make_money(params: Params, _semantics: SemanticsName) -> BoundMetric:
     if strict and not (rel or tolerance):
         return equality_of_read(read, explain)
     return reading_metric(read, agree, explain, near=(lambda money: float(money.amount), rel, tolerance))
-
-
-def _check_currency(value: Json) -> str | None:
-    if isinstance(value, str) and value in CODES:
-        return None
-    return f"must be an ISO 4217 code such as 'EUR'{closest(value, CODES)}"
-
-
-_TOLERANCES = (
-    check.tolerance("rel", "tolerance relative to |gold|"),
-    check.tolerance("abs", "absolute tolerance"),
-)
-
-
-SPECS = (
-    MetricSpec(
-        name="number",
-        make=_make_number,
-        doc="Two JSON numbers within a tolerance: |gold - extracted| <= max(rel * the larger magnitude, abs). "
-        "A text or a boolean is no number; two that are none are compared as text.",
-        params=(
-            Param(
-                name="rel",
-                check=check.number(0),
-                doc="relative tolerance; where none is named, 1e-9 for fractions and none between whole numbers",
-            ),
-            check.tolerance("abs", "absolute tolerance"),
-        ),
-        examples=(
-            Example(0.3, 0.1 + 0.2, 1.0),
-            Example(100, 101, 0.0),
-            Example(4006381333931, 4006381330931, 0.0),
-            Example(100, 101, 1.0, {"rel": 0.01}),
-            Example(5, "5", 0.0),
-        ),
-    ),
-    MetricSpec(
-        name="integer",
-        make=equal_by(equality.text_key, explain=explain_with(json_number)),
-        doc="Numbers that are equal, however written: 42.0 is 42, 42.9 is not, true is not 1.",
-        examples=(Example(42, 42.0, 1.0), Example(42, 42.9, 0.0), Example(gold=1, extracted=True, score=0.0)),
-    ),
-    MetricSpec(
-        name="number_exact",
-        make=_make_number_exact,
-        doc="ExtractBench: equal as numbers, texts that are numbers included. Two values that are no numbers "
-        "(no booleans) are compared as text (published: any two of them pass).",
-        examples=(Example(1000, "1e3", 1.0), Example(0.3, 0.30000000000000004, 0.0), Example("abc", "xyz", 0.0)),
-    ),
-    MetricSpec(
-        name="number_tolerance",
-        make=_make_number_tolerance,
-        doc="ExtractBench: equal as numbers within an absolute tolerance: 1e-6, but 1e-3 as the preset "
-        '"number_tolerance" and as the default of numbers, as published.',
-        params=(Param(name="tolerance", check=check.numeric(0), default=1e-6, doc="largest difference that passes"),),
-        examples=(
-            Example(1.0, 1.001, 0.0),
-            Example(1.0, 1.001, 1.0, {"tolerance": 0.001}),
-            Example("33-37", "1-2", 0.0),
-        ),
-    ),
-    MetricSpec(
-        name="integer_exact",
-        make=equal_by(_integer_key, explain=explain_with(python_integer)),
-        doc='ExtractBench: equal as whole numbers, texts like "7" included; 42.9 is not 42 (published: cut off), '
-        "true is not 1, two values that are no integers are compared as text.",
-        examples=(
-            Example(42, 42.0, 1.0),
-            Example(42, "42", 1.0),
-            Example(42.9, 42.1, 0.0),
-            Example(gold=1, extracted=True, score=0.0),
-        ),
-    ),
-    MetricSpec(
-        name="numeric",
-        make=_make_numeric,
-        doc="struct-extract-eval: equal as numbers, texts included, within `tolerance: {rel, abs}` (rel of |gold|, of "
-        "1 where gold is 0; both must hold). Only under its own semantics booleans are numbers, and a text that is no "
-        "number does not match even itself.",
-        params=(Param(name="tolerance", check=_check_tolerance, doc="`{rel: number, abs: number}`, either or both"),),
-        examples=(
-            Example(100, 101, 1.0, {"tolerance": {"rel": 0.01}}),
-            Example(100, 101, 0.0, {"tolerance": {"rel": 0.01, "abs": 0.5}}),
-            Example(gold=1, extracted=True, score=0.0),
-            Example(gold=1, extracted=True, score=1.0, semantics="struct-extract-eval"),
-            Example("a", "a", 0.0, semantics="struct-extract-eval"),
-        ),
-    ),
-    MetricSpec(
-        name="locale_number",
-        make=_make_locale_number,
-        doc="JSON numbers and numbers as texts of declared locales, exactly or within a tolerance. Brackets and a "
-        "minus at either end are negative; powers of ten (1.5 \u00d7 10⁶) count. What is no number there is "
-        "compared as text.",
-        params=(
-            LOCALE,
-            *_TOLERANCES,
-            check.any_of("percent", ("number", "fraction"), "whether 12.5 % is the number 12.5 or the fraction 0.125"),
-            check.switch("scales", "whether words like million count"),
-        ),
-        examples=(
-            Example(1234.5, "1.234,50", 1.0, {"locale": "de"}),
-            Example(1234.5, "1.234,50", 0.0),
-            Example(-1200, "(1,200)", 1.0),
-            Example(0.125, "12.5%", 1.0, {"percent": "fraction"}),
-            Example(1_200_000, "1.2 million", 1.0, {"scales": True}),
-        ),
-    ),
-    MetricSpec(
-        name="money",
-        make=_make_money,
-        doc="Numbers as of `locale_number` with a currency: the amounts are equal, and so are the currencies where "
-        "both sides name one. Symbols and ISO codes agree, words like million count; $ is USD unless `currency` is "
-        "another dollar.",
-        params=(
-            LOCALE,
-            *_TOLERANCES,
-            Param(name="currency", check=_check_currency, doc="ISO code of amounts that name none"),
-            check.switch("require_currency", "whether an amount without currency differs from one with"),
-        ),
-        examples=(
-            Example("1,234.50 EUR", "€1234.5", 1.0),
-            Example("EUR 5", "$5", 0.0),
-            Example(1234.5, "1.234,50 €", 1.0, {"locale": "de"}),
-            Example(5, "USD 5", 0.0, {"currency": "EUR"}),
-            Example("$1.2 million", "1,200,000", 1.0),
-            Example("250 k€", "250 000 EUR", 1.0, {"locale": "fr"}),
-            Example("$(1,234.50)", "-1234.5", 1.0),
-        ),
-    ),
-)

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
+from pytest_extract.core.metrics.base import BoundMetric, Example, Param, Params, SemanticsName, metric_row
 from pytest_extract.core.metrics.exact import explain_read, reading_metric
 from pytest_extract.core.metrics.numbers import (
     LOCALE,
@@ -333,7 +333,42 @@ class _QuantityReader:
         return None if low.after and self._unit(low.after) != unit else _in_base(low.value, high.value, unit)
 
 
-def _make_quantity(params: Params, _semantics: SemanticsName) -> BoundMetric:
+def _check_unit(value: Json) -> str | None:
+    known = isinstance(value, str) and value and read_unit(value)
+    return None if known else f"must be a known unit such as 'kg' or 'm/s'{closest(value, unit_names())}"
+
+
+@metric_row(
+    "quantity",
+    Example("5 kg", "5,000 g", 1.0),
+    Example("36 km/h", "10 m/s", 1.0),
+    Example("20 °C", "68 °F", 1.0),
+    Example("5.5 \u00d7 10⁹/L", "5,500 /µL", 1.0),
+    Example("3 years", "36 months", 1.0),
+    Example("10 mEq/L", "10.0 mEq/l", 1.0),
+    Example("3.5-5.0 mmol/L", "3.5 to 5 mmol/l", 1.0),
+    Example("< 0.5 ng/mL", "0.5 ng/mL", 0.0),
+    Example("5 kg", "5 m", 0.0),
+    Example("4006381333931 kWh", "4006381333932 kWh", 0.0),
+    Example(2.5, "2500 ml", 1.0, {"unit": "l"}),
+    Example("1 inch", "2.5 cm", 0.0),
+    Example("1 inch", "2.5 cm", 1.0, {"rel": 0.02}),
+    params=(
+        LOCALE,
+        Param(name="unit", check=_check_unit, doc="unit of values that name none"),
+        Param(
+            name="rel",
+            check=check.number(0),
+            doc="tolerance relative to |gold|; default 1e-9, and none between whole numbers",
+        ),
+    ),
+)
+def _quantity(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """Numbers, ranges (3.5-5.0 mmol/L), bounds (< 5 ng/ml) and sums (5 ft 11 in) with a unit: equal in base units.
+
+    Knows SI units with prefixes, imperial ones, temperatures, data sizes, percent, IU, months, years, their
+    products and quotients; any other word is a unit that agrees with itself only.
+    """
     read = _QuantityReader(styles_of(params["locale"]), read_unit(params["unit"] or ""))
     rel = NOISE if params["rel"] is None else float(params["rel"])
     of_fractions = within(rel, 0.0)
@@ -350,43 +385,3 @@ def _make_quantity(params: Params, _semantics: SemanticsName) -> BoundMetric:
 
     explain = explain_read(read, "a quantity")
     return reading_metric(read, agree, explain, near=(lambda quantity: float(quantity.value), rel, 0.0))
-
-
-def _check_unit(value: Json) -> str | None:
-    known = isinstance(value, str) and value and read_unit(value)
-    return None if known else f"must be a known unit such as 'kg' or 'm/s'{closest(value, unit_names())}"
-
-
-SPECS = (
-    MetricSpec(
-        name="quantity",
-        make=_make_quantity,
-        doc="Numbers, ranges (3.5-5.0 mmol/L), bounds (< 5 ng/ml) and sums (5 ft 11 in) with a unit: equal in base "
-        "units. Knows SI units with prefixes, imperial ones, temperatures, data sizes, percent, IU, months, years, "
-        "their products and quotients; any other word is a unit that agrees with itself only.",
-        params=(
-            LOCALE,
-            Param(name="unit", check=_check_unit, doc="unit of values that name none"),
-            Param(
-                name="rel",
-                check=check.number(0),
-                doc="tolerance relative to |gold|; default 1e-9, and none between whole numbers",
-            ),
-        ),
-        examples=(
-            Example("5 kg", "5,000 g", 1.0),
-            Example("36 km/h", "10 m/s", 1.0),
-            Example("20 °C", "68 °F", 1.0),
-            Example("5.5 \u00d7 10⁹/L", "5,500 /µL", 1.0),
-            Example("3 years", "36 months", 1.0),
-            Example("10 mEq/L", "10.0 mEq/l", 1.0),
-            Example("3.5-5.0 mmol/L", "3.5 to 5 mmol/l", 1.0),
-            Example("< 0.5 ng/mL", "0.5 ng/mL", 0.0),
-            Example("5 kg", "5 m", 0.0),
-            Example("4006381333931 kWh", "4006381333932 kWh", 0.0),
-            Example(2.5, "2500 ml", 1.0, {"unit": "l"}),
-            Example("1 inch", "2.5 cm", 0.0),
-            Example("1 inch", "2.5 cm", 1.0, {"rel": 0.02}),
-        ),
-    ),
-)

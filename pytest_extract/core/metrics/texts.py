@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final, Literal, TypeAlias
@@ -17,12 +17,12 @@ from pytest_extract.core.metrics.base import (
     Compare,
     Example,
     Matrix,
-    MetricSpec,
     Param,
     Params,
     SemanticsName,
+    metric_row,
 )
-from pytest_extract.core.metrics.exact import MEASURES, bag_metric, differ, reading_metric
+from pytest_extract.core.metrics.exact import MEASURES, accepting_metric, bag_metric, differ, reading_metric
 from pytest_extract.core.values import Json, canonical_json, compile_regex
 from pytest_extract.lazy import lazy_pattern
 
@@ -89,7 +89,25 @@ def _likeness(
     return replace(metric, matrix=text_matrix(normal, metric.compare, edits))
 
 
-def _make_fuzzy(params: Params, _semantics: SemanticsName) -> BoundMetric:
+@metric_row(
+    "fuzzy",
+    Example("kitten", "sitting", 1 - 3 / 7),
+    Example("ACME  GmbH", "acme gmbh", 1.0),
+    Example("John Doe", "Doe John", 1.0, {"ignore_order": True}),
+    Example("7", 7, 0.0),
+    params=(
+        check.threshold(0.8),
+        check.switch("case_sensitive", "whether case counts"),
+        check.switch("ignore_order", 'whether words are sorted first ("Doe John" is "John Doe")'),
+    ),
+)
+def _fuzzy(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """Normalised Levenshtein similarity of two strings, 1 - edits / length of the longer.
+
+    It is taken after NFC, white space folding and casefold, of other values by JSON equality. Two unlike texts of
+    100,000 characters take about a second, and the time grows with the square of their length; nearly equal ones take
+    milliseconds.
+    """
     folded = equality.folding(case_sensitive=params["case_sensitive"])
 
     def normal(value: Json) -> str | None:
@@ -101,10 +119,27 @@ def _make_fuzzy(params: Params, _semantics: SemanticsName) -> BoundMetric:
     return _likeness(normal, _similarity("Levenshtein"), float(params["threshold"]))
 
 
-def _make_string_fuzzy(params: Params, semantics: SemanticsName) -> BoundMetric:
+@metric_row(
+    "string_fuzzy",
+    Example("kitten", "sitting", 8 / 13, semantics="extract-bench"),
+    Example("kitten", "sitting", 1 - 3 / 7),
+    Example("ACME", "acme", 1.0),
+    Example("ACME", "acme", 0.0, {"case_sensitive": True}),
+    params=(
+        Param(name="threshold", check=check.numeric(0, 1), default=0.8, doc="lowest score that passes"),
+        check.switch("case_sensitive", "whether case counts"),
+    ),
+)
+def _string_fuzzy(params: Params, semantics: SemanticsName) -> BoundMetric:
+    """ExtractBench: likeness of the lower-cased Python texts.
+
+    Under the semantics extract-bench difflib's ratio with autojunk, as published; under others normalised
+    Levenshtein, which takes as long as `fuzzy`.
+    """
+
     def normal(value: Json) -> str:
         text = equality.python_text(value)
-        return text if params["case_sensitive"] else text.lower()  # published: any text, even "false", is true
+        return text if params["case_sensitive"] else text.lower()
 
     def difflib_ratio(one: str, other: str) -> float:
         return 1.0 if one == other else difflib.SequenceMatcher(None, one, other).ratio()
@@ -116,17 +151,31 @@ def _make_string_fuzzy(params: Params, semantics: SemanticsName) -> BoundMetric:
     return _likeness(normal, difflib_ratio, threshold, "Indel")
 
 
-def _boolean_or_text(value: Json) -> str | None:
-    return None if isinstance(value, bool | str) else "must be true or false"
-
-
 # --- words
 
 _PUNCTUATION = lazy_pattern(r"[^\w\s]")
 _ARTICLES = lazy_pattern(r"\b(a|an|the)\b")
 
 
-def _make_token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
+@metric_row(
+    "token_f1",
+    Example("The red house", "Red house!", 1.0),
+    Example("The red house", "a red, old house", 4 / 5),
+    Example(3, 3.0, 2 / 3),
+    Example("東京都", "東京", 4 / 5, {"unit": "character"}),
+    params=(
+        check.threshold(0.8),
+        check.switch("drop_articles", "whether a, an, the are left out", default=True),
+        check.any_of("unit", ("word", "character"), "what is counted: word or character"),
+    ),
+)
+def _token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """F1 of the two multisets of words, as SOB and SQuAD count them.
+
+    That is in lower case, punctuation to spaces, the words a, an, the dropped. `unit: character` counts characters
+    instead, for texts without spaces.
+    """
+
     def tokens(value: Json) -> Counter[str]:
         plain = value is None or isinstance(value, bool)
         text = unicodedata.normalize("NFC", canonical_json(value) if plain else equality.python_text(value))
@@ -137,7 +186,15 @@ def _make_token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
     return bag_metric(tokens, MEASURES["f1"], float(params["threshold"]))
 
 
-def _make_contains(params: Params, _semantics: SemanticsName) -> BoundMetric:
+@metric_row(
+    "contains",
+    Example("Acme", "ACME GmbH, Berlin", 1.0),
+    Example("Acme GmbH", "Acme", 0.0),
+    Example("", "anything", 0.0),
+    params=(check.switch("case_sensitive", "whether case counts"),),
+)
+def _contains(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """The extracted string contains the gold string, after NFC, white space folding and casefold."""
     folded = equality.folding(case_sensitive=params["case_sensitive"])
     return _text_metric(
         lambda value: folded(value) if isinstance(value, str) else None,
@@ -146,7 +203,24 @@ def _make_contains(params: Params, _semantics: SemanticsName) -> BoundMetric:
     )
 
 
-def _make_limited_text(params: Params, _semantics: SemanticsName) -> BoundMetric:
+@metric_row(
+    "limited_text",
+    Example("a summary", "another one", 1.0, {"max_length": 20}),
+    Example("a summary", "five words are too many", 3 / 5, {"max_length": 3, "unit": "words"}),
+    Example("a summary", "", 0.0, {"max_length": 20}),
+    params=(
+        Param(name="max_length", check=check.integer(1), required=True, doc="longest text that scores 1"),
+        Param(name="min_length", check=check.integer(0), default=1, doc="shortest text that scores 1"),
+        check.any_of("unit", ("characters", "words"), "what is counted: characters or words"),
+        check.threshold(1.0),
+    ),
+)
+def _limited_text(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """A free text of which only the length counts: 1 from `min_length` to `max_length`.
+
+    Beyond that it is the ratio of length and limit. A string equal to the gold always scores 1, a value of another type
+    0.
+    """
     low, high, unit = int(params["min_length"]), int(params["max_length"]), str(params["unit"])
 
     def length_of(text: str) -> int:
@@ -169,132 +243,31 @@ def _make_limited_text(params: Params, _semantics: SemanticsName) -> BoundMetric
 # --- patterns
 
 
-def _make_regex(params: Params, _semantics: SemanticsName) -> BoundMetric:
-    pattern = f"(?i:{params['pattern']})" if params["ignore_case"] else f"(?:{params['pattern']})"
-    compiled = compile_regex(pattern if params["search"] else f"^{pattern}$")
-
-    def read(value: Json) -> tuple[Hashable, bool]:
-        fits = isinstance(value, str) and len(value) <= LONGEST_TEXT and compiled.search(value)
-        return equality.text_key(value), fits
-
-    def agree(gold: tuple[Hashable, bool], extracted: tuple[Hashable, bool]) -> float:
-        return 1.0 if extracted[1] or gold[0] == extracted[0] else 0.0
-
-    def explain(_gold: Json, _extracted: Json) -> str:
-        return f"no string of at most {LONGEST_TEXT:,} characters that matches {params['pattern']}"
-
-    return reading_metric(read, agree, explain)
-
-
-def _check_pattern(value: Json) -> str | None:
-    if not isinstance(value, str) or not value:
-        return "must be a regular expression"
-    try:
-        compile_regex(value)
-    except ValueError as problem:
-        return str(problem)
-    return None
-
-
-SPECS = (
-    MetricSpec(
-        name="fuzzy",
-        make=_make_fuzzy,
-        doc="Normalised Levenshtein similarity of two strings, 1 - edits / length of the longer, after NFC, white "
-        "space folding and casefold; other values by JSON equality. Two unlike texts of 100,000 characters take "
-        "about a second, and the time grows with the square of their length; nearly equal ones take milliseconds.",
-        params=(
-            check.threshold(0.8),
-            check.switch("case_sensitive", "whether case counts"),
-            check.switch("ignore_order", 'whether words are sorted first ("Doe John" is "John Doe")'),
+@metric_row(
+    "regex",
+    Example("INV-0001", "INV-0417", 1.0, {"pattern": r"INV-\d{4}"}),
+    Example("INV-0001", "no. INV-0417", 0.0, {"pattern": r"INV-\d{4}"}),
+    Example("INV-0001", "no. inv-0417", 1.0, {"pattern": r"INV-\d{4}", "search": True, "ignore_case": True}),
+    params=(
+        Param(
+            name="pattern",
+            check=check.taken_by(compile_regex, "a regular expression"),
+            required=True,
+            doc="regular expression",
         ),
-        examples=(
-            Example("kitten", "sitting", 1 - 3 / 7),
-            Example("ACME  GmbH", "acme gmbh", 1.0),
-            Example("John Doe", "Doe John", 1.0, {"ignore_order": True}),
-            Example("7", 7, 0.0),
-        ),
-    ),
-    MetricSpec(
-        name="string_fuzzy",
-        make=_make_string_fuzzy,
-        doc="ExtractBench: likeness of the lower-cased Python texts. Under the semantics extract-bench difflib's ratio "
-        "with autojunk, as published; under others normalised Levenshtein, which takes as long as `fuzzy`.",
-        params=(
-            Param(name="threshold", check=check.numeric(0, 1), default=0.8, doc="lowest score that passes"),
-            Param(
-                name="case_sensitive",
-                check=_boolean_or_text,
-                default=False,
-                doc='whether case counts; a text that is not empty, even "false", counts as true, as published',
-            ),
-        ),
-        examples=(
-            Example("kitten", "sitting", 8 / 13, semantics="extract-bench"),
-            Example("kitten", "sitting", 1 - 3 / 7),
-            Example("ACME", "acme", 1.0),
-            Example("ACME", "acme", 0.0, {"case_sensitive": True}),
-        ),
-    ),
-    MetricSpec(
-        name="token_f1",
-        make=_make_token_f1,
-        doc="F1 of the two multisets of words, as SOB and SQuAD count them: lower case, punctuation to spaces, "
-        "the words a, an, the dropped. `unit: character` counts characters instead, for texts without spaces.",
-        params=(
-            check.threshold(0.8),
-            check.switch("drop_articles", "whether a, an, the are left out", default=True),
-            check.any_of("unit", ("word", "character"), "what is counted: word or character"),
-        ),
-        examples=(
-            Example("The red house", "Red house!", 1.0),
-            Example("The red house", "a red, old house", 4 / 5),
-            Example(3, 3.0, 2 / 3),
-            Example("東京都", "東京", 4 / 5, {"unit": "character"}),
-        ),
-    ),
-    MetricSpec(
-        name="contains",
-        make=_make_contains,
-        doc="The extracted string contains the gold string, after NFC, white space folding and casefold.",
-        params=(check.switch("case_sensitive", "whether case counts"),),
-        examples=(
-            Example("Acme", "ACME GmbH, Berlin", 1.0),
-            Example("Acme GmbH", "Acme", 0.0),
-            Example("", "anything", 0.0),
-        ),
-    ),
-    MetricSpec(
-        name="limited_text",
-        make=_make_limited_text,
-        doc="A free text of which only the length counts: 1 from `min_length` to `max_length`, beyond that the ratio "
-        "of length and limit. A string equal to the gold always scores 1, a value of another type 0.",
-        params=(
-            Param(name="max_length", check=check.integer(1), required=True, doc="longest text that scores 1"),
-            Param(name="min_length", check=check.integer(0), default=1, doc="shortest text that scores 1"),
-            check.any_of("unit", ("characters", "words"), "what is counted: characters or words"),
-            check.threshold(1.0),
-        ),
-        examples=(
-            Example("a summary", "another one", 1.0, {"max_length": 20}),
-            Example("a summary", "five words are too many", 3 / 5, {"max_length": 3, "unit": "words"}),
-            Example("a summary", "", 0.0, {"max_length": 20}),
-        ),
-    ),
-    MetricSpec(
-        name="regex",
-        make=_make_regex,
-        doc="The extracted string equals the gold or matches `pattern` as a whole, whatever the gold is. Syntax as of "
-        "JSON Schema's `pattern` (JavaScript's, with the flag `u`); no value can make it hang.",
-        params=(
-            Param(name="pattern", check=_check_pattern, required=True, doc="regular expression"),
-            check.switch("search", "whether a part that matches is enough"),
-            check.switch("ignore_case", "whether case is ignored"),
-        ),
-        examples=(
-            Example("INV-0001", "INV-0417", 1.0, {"pattern": r"INV-\d{4}"}),
-            Example("INV-0001", "no. INV-0417", 0.0, {"pattern": r"INV-\d{4}"}),
-            Example("INV-0001", "no. inv-0417", 1.0, {"pattern": r"INV-\d{4}", "search": True, "ignore_case": True}),
-        ),
+        check.switch("search", "whether a part that matches is enough"),
+        check.switch("ignore_case", "whether case is ignored"),
     ),
 )
+def _regex(params: Params, _semantics: SemanticsName) -> BoundMetric:
+    """The extracted string equals the gold or matches `pattern` as a whole, whatever the gold is.
+
+    Syntax as of JSON Schema's `pattern` (JavaScript's, with the flag `u`); no value can make it hang.
+    """
+    pattern = f"(?i:{params['pattern']})" if params["ignore_case"] else f"(?:{params['pattern']})"
+    compiled = compile_regex(pattern if params["search"] else f"^{pattern}$")
+    return accepting_metric(
+        equality.text_key,
+        lambda value: isinstance(value, str) and len(value) <= LONGEST_TEXT and compiled.search(value),
+        lambda _: f"no string of at most {LONGEST_TEXT:,} characters that matches {params['pattern']}",
+    )

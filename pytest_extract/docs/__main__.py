@@ -78,7 +78,7 @@ total | wrong_digits | the digits 0 and 9 were swapped
 
 Runs of cases look values up in the text of the document, so that a value that stands elsewhere is named before its
 characters are compared. Of more than 1,000 wrong values of one output the first 1,000 are named;
-`report --by mistake` counts the others as `(not named)`.
+the others are counted as `(not named)`.
 """
 
 

@@ -9,7 +9,6 @@ from typing import Final
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
-from pytest_extract.core.mistakes import NamingLimit
 from pytest_extract.core.results import WRONG, Citation, Failure, FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import MISSING, json_type, pattern_of, places_around
@@ -184,9 +183,6 @@ def score_lines(
     if options.brief:
         return _brief_lines(bad, score, options)
     lines += _finding_table(bad, options, places or {})
-    limit = NamingLimit.of(score)
-    if limit is not None:
-        lines += prose(str(limit), "dim", indent=2, width=options.width)
     return [*lines, *prose(counts_text(counted, excused, score, known), "dim", indent=2, width=options.width)]
 
 

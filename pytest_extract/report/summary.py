@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pytest_extract.core.aggregate.confidence import CONFIDENCE, AutoAcceptDecision, AutoAcceptTotals, Shown
 from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome, Spending, Variant
@@ -31,9 +31,6 @@ from pytest_extract.report.lines import (
     score_number,
     shorten,
 )
-
-if TYPE_CHECKING:
-    from pytest_extract.core.mistakes import NamingLimit
 
 SLOWEST: Final = 3
 
@@ -249,7 +246,6 @@ class RunTotals:
     rule_cases: dict[str, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
     auto_accept: AutoAcceptTotals = field(default_factory=AutoAcceptTotals)
     mistakes: Counter[str] = field(default_factory=Counter)
-    naming_limit: NamingLimit | None = None
     slowest: list[tuple[float, str]] = field(default_factory=list)
     repeated: bool = False
     apart: dict[Origin, Counter[Outcome]] = field(default_factory=lambda: defaultdict(Counter))
@@ -310,12 +306,9 @@ class RunTotals:
             if rule.status not in _KEPT:
                 self.rule_cases[rule.name][nodeid] = None
         if score.mistakes:
-            from pytest_extract.core.mistakes import NamingLimit  # most outputs are right
+            from pytest_extract.core.mistakes import mistake_kinds  # most outputs are right
 
-            self.mistakes.update(mistake.kind.replace("_", " ") for mistake in score.mistakes)
-            limit = NamingLimit.of(score)
-            if limit is not None:
-                self.naming_limit = limit if self.naming_limit is None else self.naming_limit + limit
+            self.mistakes.update(kind.replace("_", " ") for kind in mistake_kinds(score))
 
 
 _CHANGED: Final = "requests changed"
@@ -395,8 +388,7 @@ def summary_lines(
         if fields:
             most = None if verbosity >= 2 else WORST_FIELDS
             lines += _worst_field_lines(totals.fields, width, most=most, diffs=diffs)
-        limit = f"; {totals.naming_limit}" if totals.naming_limit is not None else ""
-        lines += _kinds_lines("kinds of mistakes", totals.mistakes, "plain", width, limit)
+        lines += _kinds_lines("kinds of mistakes", totals.mistakes, "plain", width)
     lines += failure_lines(totals, width=width)
     lines += _break_off_lines(results, width)
     lines += rule_lines(totals, width=width, verbosity=verbosity)
@@ -491,11 +483,11 @@ def remark_lines(remarks: Mapping[str, Mapping[str, str]], *, width: int, verbos
     return lines
 
 
-def _kinds_lines(head: str, kinds: Mapping[str, int], style: Style, width: int, note: str = "") -> list[Line]:
+def _kinds_lines(head: str, kinds: Mapping[str, int], style: Style, width: int) -> list[Line]:
     """Count things by kind, the most frequent first."""
     ordered = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
     named = listed([f"{count:,} {kind}" for kind, count in ordered], _MOST_KINDS, "kinds")
-    return prose(f"{head}: {named}{note}", style, indent=0, width=width) if kinds else []
+    return prose(f"{head}: {named}", style, indent=0, width=width) if kinds else []
 
 
 def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:

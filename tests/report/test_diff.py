@@ -548,11 +548,5 @@ def test_a_known_failure_is_no_failed_field() -> None:
 def test_more_wrong_values_than_are_named_are_counted() -> None:
     leaves = [leaf(f"rows[{index}]", index, 1000 * index) for index in range(1, 1202)]
     one = score(*leaves, mistakes=(named("power_of_ten", "1,000 times the gold", "rows[1]"),))
-    text = "mistakes are named for the first 1,000 of 1,201 wrong values"
-    assert text in squeezed(told(one))
-    assert text not in squeezed(told(score(*leaves[:1000], mistakes=one.mistakes)))
     lines = summary_lines([result(Attempt(index=0, outcome=Outcome.FAILED, score=one))] * 2, width=200)
-    assert (
-        "kinds of mistakes: 2 power of ten; mistakes are named for the first 2,000 of 2,402 wrong values of 2 outputs"
-        in [text_of(each) for each in lines]
-    )
+    assert "kinds of mistakes: 402 (not named), 2 power of ten" in [text_of(each) for each in lines]

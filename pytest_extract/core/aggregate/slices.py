@@ -16,14 +16,14 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise, repeat
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pytest_extract.core.aggregate.published import Rates, extract_bench_rates
 from pytest_extract.core.aggregate.run import case_rows
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures.fields import FieldCounts
-from pytest_extract.core.mistakes import NamingLimit
+from pytest_extract.core.mistakes import mistake_kinds
 from pytest_extract.core.results import DECLINED, FailureKind, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, Json, json_type, pattern_of
 
@@ -68,7 +68,6 @@ class Dimension:
 NO_OUTPUT: Final = "no output"
 PARSE_FAILURE: Final = "no JSON could be read"
 SCHEMA_FAILURE: Final = "schema violation"
-_UNNAMED: Final = "(not named)"
 _VALUE_FAILURES: Final[Mapping[Status, str]] = {
     Status.OMISSION: "missing value",
     Status.HALLUCINATION: "invented value",
@@ -98,14 +97,6 @@ def _failures_of(score: ScoreRecord) -> Iterator[str]:
     if score.failure is not None or not score.gates.structural:
         yield SCHEMA_FAILURE
     yield from filter(None, map(value_failure, score.leaves))
-
-
-def _mistakes_of(score: ScoreRecord) -> Iterator[str]:
-    """Yield the kind of each mistake of an output, and what stands for one of each that is not named."""
-    yield from (mistake.kind for mistake in score.mistakes)
-    limit = NamingLimit.of(score)
-    if limit is not None:
-        yield from repeat(_UNNAMED, limit.wrong - limit.named)
 
 
 _BOUNDS: Final = (10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
@@ -156,7 +147,7 @@ DIMENSIONS: Final[Mapping[str, Dimension]] = {
         Dimension(
             "failure", "how outputs and values fail", None, lambda _, leaf: value_failure(leaf) or "", _failures_of
         ),
-        Dimension("mistake", "the kind of mistake, as far as one is named", of_score=_mistakes_of),
+        Dimension("mistake", "the kind of mistake, as far as one is named", of_score=mistake_kinds),
         Dimension(
             "depth",
             "the levels of nesting of schema and gold",

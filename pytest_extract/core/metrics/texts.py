@@ -127,7 +127,12 @@ def _fuzzy(params: Params, _semantics: SemanticsName) -> BoundMetric:
     Example("ACME", "acme", 0.0, {"case_sensitive": True}),
     params=(
         Param(name="threshold", check=check.numeric(0, 1), default=0.8, doc="lowest score that passes"),
-        check.switch("case_sensitive", "whether case counts"),
+        Param(
+            name="case_sensitive",
+            check=lambda value: None if isinstance(value, bool | str) else "must be true or false",
+            default=False,
+            doc='whether case counts; a text that is not empty, even "false", counts as true, as published',
+        ),
     ),
 )
 def _string_fuzzy(params: Params, semantics: SemanticsName) -> BoundMetric:

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
-from typing import Final, NamedTuple, TypeAlias, TypeVar
+from itertools import islice, repeat
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.results import WRONG, ArrayResult, FieldResult, NamedMistake, ScoreRecord
 from pytest_extract.core.values import CONTAINERS, FieldPath, Json, Missing, Step, iter_leaves
@@ -21,12 +21,38 @@ Steps: TypeAlias = tuple[Step, ...]
 
 
 class ContainerPair(NamedTuple):
-    """Two objects or lists that belong together, and the paths of both."""
+    """Two objects or lists that belong together, and the paths of both.
+
+    `rows`: the indices of the rows of two lists that belong together; by position if nothing has paired them.
+    """
 
     path: Steps
     gold: Json
     at: Steps
     extracted: Json
+    rows: Sequence[tuple[int, int]] = ()
+
+    @property
+    def members(self) -> list[ContainerPair]:
+        """The values that belong together in two objects, or the rows in two lists.
+
+        Of lists of which nothing has paired a row, which may all have other keys, it is those at one position.
+        """
+        path, gold, at, extracted, rows = self
+        if isinstance(gold, dict):
+            steps: Iterable[tuple[Step, Step]] = ((key, key) for key in gold if key in extracted)
+        else:
+            steps = rows or (
+                zip(*map(range, map(len, (gold, extracted))), strict=True) if len(gold) == len(extracted) else ()
+            )
+        return [ContainerPair((*path, one), gold[one], (*at, other), extracted[other]) for one, other in steps]
+
+    @property
+    def loose(self) -> tuple[list[int], list[int]]:
+        """The gold rows of two lists without an extracted one, and the extracted rows without a gold one."""
+        paired, taken = {i for i, _ in self.rows}, {j for _, j in self.rows}
+        missing = [i for i in range(len(self.gold)) if i not in paired]
+        return missing, [j for j in range(len(self.extracted)) if j not in taken]
 
 
 MOST_NAMED: Final = 1_000
@@ -73,64 +99,31 @@ class ComparedOutput:
         return places
 
     @cached_property
-    def pairings(self) -> Mapping[Steps, ArrayResult]:
-        """Path of a list -> how its rows were paired."""
-        return {tuple(array.path): array for array in self.arrays}
-
-    @cached_property
     def containers(self) -> Sequence[ContainerPair]:
         """The objects and lists that belong together and have failing results inside, the root first."""
+        pairings = {tuple(array.path): array.pairs for array in self.arrays}
         found: list[ContainerPair] = []
         stack = [ContainerPair((), self.gold, (), self.extracted)]
         while stack:
             pair = stack.pop()
-            is_object = isinstance(pair.gold, dict) and isinstance(pair.extracted, dict)
-            is_list = isinstance(pair.gold, list) and isinstance(pair.extracted, list)
-            if pair.path in self._failing_below and (is_object or is_list):
-                found.append(pair)
-                stack += [each for each in reversed(self.members_of(pair)) if isinstance(each.gold, CONTAINERS)]
+            kinds = {type(pair.gold), type(pair.extracted)}
+            if pair.path not in self._failing_below or kinds not in ({dict}, {list}):
+                continue
+            if kinds == {list}:
+                size, other = len(pair.gold), len(pair.extracted)
+                rows = pairings.get(pair.path, [(index, index) for index in range(min(size, other))])
+                pair = pair._replace(rows=[(i, j) for i, j in rows if i < size and j < other])
+            found.append(pair)
+            stack += [each for each in reversed(pair.members) if isinstance(each.gold, CONTAINERS)]
         return found
 
-    def members_of(self, pair: ContainerPair) -> list[ContainerPair]:
-        """Return the values that belong together in two objects, or the rows in two lists.
-
-        Of lists of which nothing has paired a row, which may all have other keys, it is those at one position.
-        """
-        path, gold, at, extracted = pair
-        if isinstance(gold, dict):
-            return [
-                ContainerPair((*path, key), gold[key], (*at, key), extracted[key]) for key in gold if key in extracted
-            ]
-        by_position = [(i, i) for i in range(len(gold))] if len(gold) == len(extracted) else []
-        rows = self.rows_of(pair) or by_position
-        return [ContainerPair((*path, i), gold[i], (*at, j), extracted[j]) for i, j in rows]
-
-    def rows_of(self, pair: ContainerPair) -> list[tuple[int, int]]:
-        """Return the indices of the rows of two lists that belong together; by position if nothing has paired them."""
-        array = self.pairings.get(pair.path)
-        size, other = len(pair.gold), len(pair.extracted)
-        if array is None:
-            return [(index, index) for index in range(min(size, other))]
-        return [(i, j) for i, j in array.pairs if i < size and j < other]
-
-    def loose_rows(self, pair: ContainerPair) -> tuple[list[int], list[int]]:
-        """Return the gold rows of two lists without an extracted one, and the extracted rows without a gold one."""
-        rows = self.rows_of(pair)
-        paired, taken = {i for i, _ in rows}, {j for _, j in rows}
-        missing = [i for i in range(len(pair.gold)) if i not in paired]
-        return missing, [j for j in range(len(pair.extracted)) if j not in taken]
-
-    def failing_at(self, path: Steps) -> list[FieldPath]:
+    def failing_at(self, path: Steps) -> Sequence[FieldPath]:
         """Return the paths of the failing results at a path or inside it."""
-        return [*self._failing_below.get(path, ())]
+        return self._failing_below.get(path, ())
 
-    def failing_from(self, at: Steps) -> list[FieldPath]:
+    def failing_from(self, at: Steps) -> Sequence[FieldPath]:
         """Return the paths of the failing results whose value is from a place of the output or inside it."""
-        return [*self._failing_from.get(at, ())]
-
-    def failing_around(self, path: Steps, at: Steps) -> list[FieldPath]:
-        """Return the paths of the failing results of two values: of a row, those of an invented one too."""
-        return [*self.failing_at(path), *self.failing_from(at)]
+        return self._failing_from.get(at, ())
 
 
 def _by_place(results: Iterable[tuple[Steps, FieldPath]]) -> Mapping[Steps, Sequence[FieldPath]]:
@@ -172,33 +165,16 @@ def compared_results(leaves: Iterable[FieldResult], fields: Iterable[FieldResult
     ]
 
 
-class NamingLimit(NamedTuple):
-    """Outputs with more wrong values than mistakes are named for: how many, their wrong values, and those named."""
-
-    outputs: int
-    wrong: int
-    named: int
-
-    @classmethod
-    def of(cls, score: ScoreRecord) -> NamingLimit | None:
-        """Count one output; None if all of its wrong values are named, as far as a rule can."""
-        if not score.mistakes or len(score.leaves) + len(score.fields) <= MOST_NAMED:
-            return None
+def mistake_kinds(score: ScoreRecord) -> Iterator[str]:
+    """Yield the kind of each mistake of an output, and what stands for one of each that is not named."""
+    yield from (mistake.kind for mistake in score.mistakes)
+    if score.mistakes and len(score.leaves) + len(score.fields) > MOST_NAMED:
         wrong = sum(result.status in WRONG for result in compared_results(score.leaves, score.fields))
-        return cls(1, wrong, MOST_NAMED) if wrong > MOST_NAMED else None
-
-    def __add__(self, other: tuple[int, ...]) -> NamingLimit:  # type: ignore[override]
-        """Add outputs up."""
-        return NamingLimit(*(one + more for one, more in zip(self, other, strict=True)))
-
-    def __str__(self) -> str:
-        where = "" if self.outputs == 1 else f" of {self.outputs:,} outputs"
-        return f"mistakes are named for the first {self.named:,} of {self.wrong:,} wrong values{where}"
+        yield from repeat("(not named)", wrong - MOST_NAMED)
 
 
 # --- kinds of mistakes
 
-Side = TypeVar("Side")
 CompareValues: TypeAlias = Callable[[Json, Json], str]
 """What went wrong between a gold and an extracted value, in words; "" if it is not this kind of mistake."""
 Found: TypeAlias = tuple[Iterable[FieldPath], str]
@@ -233,19 +209,17 @@ class MistakeKind(NamedTuple):
     find: FindMistakes | None = None
 
 
-def values_kind(*example: Json) -> Callable[[CompareValues], MistakeKind]:
-    """Make a kind of mistake of a rule for two values: the rule's name and docstring, and an example."""
-    return lambda rule: MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), compare=rule)
+def values_kind(
+    *example: Json, read: Callable[[Json, Json], tuple[Any, Any] | None] | None = None
+) -> Callable[[Callable[[Any, Any], str]], MistakeKind]:
+    """Make a kind of mistake of a rule for two values: the rule's name and docstring, and an example.
 
+    `read`: the rule is for what this makes of both values; it says nothing where that is None.
+    """
 
-def read_values_kind(
-    read: Callable[[Json, Json], tuple[Side, Side] | None], *example: Json
-) -> Callable[[Callable[[Side, Side], str]], MistakeKind]:
-    """As `values_kind`, of a rule for what `read` makes of both values; it says nothing where that is None."""
-
-    def kind(rule: Callable[[Side, Side], str]) -> MistakeKind:
+    def kind(rule: Callable[[Any, Any], str]) -> MistakeKind:
         def compare(gold: Json, extracted: Json) -> str:
-            sides = read(gold, extracted)
+            sides = read(gold, extracted) if read else (gold, extracted)
             return "" if sides is None else rule(*sides)
 
         return MistakeKind(rule.__name__, rule.__doc__ or "", MistakeExample(*example), compare=compare)

@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import chain, combinations
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -70,10 +69,10 @@ def wrapped(output: ComparedOutput) -> Iterator[Found]:
     if text:
         yield (result.path for result in output.failing), text
         return
-    pairs = (each for pair in output.containers for each in (pair, *output.members_of(pair)))
+    pairs = (each for pair in output.containers for each in (pair, *pair.members))
     yield from _grouped(
-        (path, text, output.failing_around(path, at))
-        for path, gold, at, extracted in pairs
+        (path, text, [*output.failing_at(path), *output.failing_from(at)])
+        for path, gold, at, extracted, _ in pairs
         if (text := _wrapping(gold, extracted))
     )
 
@@ -104,24 +103,23 @@ def _alike(gold: Json, found: Json) -> bool:
     return halves or any(same(gold[key], found[key]) for key in shared)
 
 
-def _nested(value: Json, members: int = 3) -> Iterator[tuple[tuple[str, ...], bool, Json]]:
+def _nested(value: Json, members: int = 3, levels: int = 4) -> Iterator[tuple[Keys, bool, Json]]:
     """Yield what stands under keys of objects with few members, in lists of one and as JSON in texts.
 
-    Each is yielded with its keys, and whether it stands in a text; four levels deep, the outer ones first.
+    Each is yielded with its keys, and whether it stands in a text.
     """
-    level: list[tuple[tuple[str, ...], bool, Json]] = [((), False, value)]
-    for _ in range(4):
-        below: list[tuple[tuple[str, ...], bool, Json]] = []
-        for keys, in_text, each in level:
-            if isinstance(each, str) and each.lstrip().startswith(("{", "[", "```")):
-                inner = parse_output(each).value
-                below += [(keys, True, inner)] if isinstance(inner, CONTAINERS) else []
-            elif isinstance(each, list) and len(each) == 1:
-                below.append((keys, in_text, each[0]))
-            elif isinstance(each, dict) and len(each) <= members:
-                below += [((*keys, key), in_text, member) for key, member in each.items()]
-        yield from below
-        level = below
+    inside: list[tuple[Keys, bool, Json]] = []
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[", "```")):
+        inner = parse_output(value).value
+        inside = [((), True, inner)] if isinstance(inner, CONTAINERS) else []
+    elif isinstance(value, list) and len(value) == 1:
+        inside = [((), False, value[0])]
+    elif isinstance(value, dict) and len(value) <= members:
+        inside = [((key,), False, member) for key, member in value.items()]
+    yield from inside
+    for keys, in_text, inner in inside if levels > 1 else ():
+        for further, in_inner_text, each in _nested(inner, members, levels - 1):
+            yield (*keys, *further), in_text or in_inner_text, each
 
 
 @output_kind(
@@ -133,7 +131,7 @@ def renamed_key(output: ComparedOutput) -> Iterator[Found]:
     """Key written otherwise, in another case, or one level higher or deeper."""
 
     def renamed() -> Iterator[tuple[Steps, str, Sequence[FieldPath]]]:
-        for path, gold, at, extracted in output.containers:
+        for path, gold, at, extracted, _ in output.containers:
             if not isinstance(gold, dict):
                 continue
             missing = _with_members({key: value for key, value in gold.items() if key not in extracted})
@@ -191,7 +189,7 @@ def swapped_fields(output: ComparedOutput) -> Iterator[Found]:
     """Two fields, or two columns of a table, with the value of each other."""
 
     def swapped() -> Iterator[tuple[Steps, str, Sequence[FieldPath]]]:
-        for path, gold, _, extracted in output.containers:
+        for path, gold, _, extracted, _ in output.containers:
             keys = [*gold] if isinstance(gold, dict) else []
             differing = [key for key in keys if key in extracted and not same(gold[key], extracted[key])]
             for one, other in combinations(differing[:50], 2):
@@ -206,39 +204,23 @@ def swapped_fields(output: ComparedOutput) -> Iterator[Found]:
 # --- rows
 
 
-def _lists(output: ComparedOutput) -> Iterator[tuple[ContainerPair, list[int], list[int]]]:
-    """Yield the lists, each with its rows without an extracted one, and without a gold one."""
+def _lists(output: ComparedOutput) -> Iterator[ContainerPair]:
     for pair in output.containers:
         if isinstance(pair.gold, list) and max(len(pair.gold), len(pair.extracted)) <= MOST_ROWS:
-            yield pair, *output.loose_rows(pair)
-
-
-def _moved_rows(output: ComparedOutput, pair: ContainerPair) -> Iterator[Found]:
-    """Find up to three rows missing or invented in a list compared by position, so that the rows after them fail."""
-    count = abs(len(pair.gold) - len(pair.extracted))
-    if not 0 < count <= 3 or any(i != j for i, j in output.rows_of(pair)):
-        return
-    short, long = ([canonical_json(row) for row in side] for side in sorted((pair.gold, pair.extracted), key=len))
-    at = next((i for i, (a, b) in enumerate(zip(long, short, strict=False)) if a != b), len(short))
-    if at < len(short) and long[at + count :] == short[at:]:
-        where = f"row {at} is" if count == 1 else f"rows {at} to {at + count - 1} are"
-        lost = len(pair.gold) > len(pair.extracted)
-        what = "missing; the rows after stand earlier" if lost else "invented; the rows after stand later"
-        yield output.failing_at(pair.path), f"{where} {what}"
+            yield pair
 
 
 @output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT]}, "row 1 is missing")
 def missing_row(output: ComparedOutput) -> Iterator[Found]:
     """Row missing, or the list ends too early."""
-    for pair, missing, extra in _lists(output):
-        path, gold, _, extracted = pair
-        if len(gold) > len(extracted):
-            yield from _moved_rows(output, pair)
-        if len(missing) > 1 and not extra and extracted and missing[0] == len(gold) - len(missing):
-            failing = (each for i in missing for each in output.failing_at((*path, i)))
-            yield failing, f"the list ends after {len(extracted):,} of {len(gold):,} rows"
+    for pair in _lists(output):
+        missing, extra = pair.loose
+        first, size = len(pair.extracted), len(pair.gold)
+        if len(missing) > 1 and first and not extra and missing[0] == first:
+            failing = (each for i in missing for each in output.failing_at((*pair.path, i)))
+            yield failing, f"the list ends after {first:,} of {size:,} rows"
         for i in missing:
-            yield output.failing_at((*path, i)), f"row {i} is missing"
+            yield output.failing_at((*pair.path, i)), f"row {i} is missing"
 
 
 _TOTAL: Final = re.compile(
@@ -253,11 +235,9 @@ _TOTAL: Final = re.compile(
 )
 def invented_row(output: ComparedOutput) -> Iterator[Found]:
     """Row that the gold does not have, such as the total of a table."""
-    for pair, _, extra in _lists(output):
-        path, gold, at, extracted = pair
-        if len(extracted) > len(gold):
-            yield from _moved_rows(output, pair)
-        for j in extra:
+    for pair in _lists(output):
+        path, _, at, extracted, _ = pair
+        for j in pair.loose[1]:
             row, texts = extracted[j], _texts_in(extracted[j])
             what = "is not in the gold"
             if isinstance(row, dict) and not any(map(_is_full, row.values())):
@@ -271,7 +251,8 @@ def invented_row(output: ComparedOutput) -> Iterator[Found]:
 @output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT, _NUT, _BOLT]}, "row 2 is a copy of row 0")
 def duplicated_row(output: ComparedOutput) -> Iterator[Found]:
     """Row that stands twice."""
-    for (_, _, at, extracted), _, extra in _lists(output):
+    for pair in _lists(output):
+        at, extracted, extra = pair.at, pair.extracted, pair.loose[1]
         seen: dict[str, list[int]] = defaultdict(list)
         for j, row in enumerate(extracted if extra else ()):
             seen[canonical_json(row)].append(j)
@@ -288,9 +269,9 @@ def duplicated_row(output: ComparedOutput) -> Iterator[Found]:
 )
 def merged_rows(output: ComparedOutput) -> Iterator[Found]:
     """Rows merged into one, or one split into several."""
-    for pair, missing, extra in _lists(output):
-        path, gold, at, extracted = pair
-        pairs = output.rows_of(pair)
+    for pair in _lists(output):
+        path, gold, at, extracted, pairs = pair
+        missing, extra = pair.loose
         for i, parts in _made_of(gold, extracted, extra, dict(pairs)):
             rows = [each for j in parts for each in output.failing_from((*at, j))]
             yield [*output.failing_at((*path, i)), *rows], f"row {i} was split into rows {_listed(parts)}"
@@ -343,16 +324,11 @@ def other_value(output: ComparedOutput) -> Iterator[Found]:
             continue
         places = [place for place in output.gold_places.get(key, ()) if place != result.path]
         if 0 < len(places) <= _MOST_PLACES:
-            nearest = min(places, key=partial(_steps_apart, result.path))
-            yield (result.path,), f"the value of `{path_text(nearest)}`"
+            yield (result.path,), f"the value of `{path_text(places[0])}`"
         elif _is_absent(result.gold) or is_power_of_ten(result.gold, result.extracted):
             continue  # a table in thousands has both
         elif _stands(output, result.extracted) and _stands(output, result.gold):
             yield (result.path,), "another value of the document"
-
-
-def _steps_apart(own: FieldPath, place: FieldPath) -> tuple[int, int]:
-    return sum(one != other for one, other in zip(own, place, strict=False)), len(place)
 
 
 def _is_part(gold: Json, extracted: Json) -> bool:
@@ -432,7 +408,6 @@ _KINDS: Final = (
     # Another value: the gold and the document are asked before the characters, which are alike by chance.
     other_value,
     values.sign,
-    values.percent_or_fraction,
     values.power_of_ten,
     values.rounded,
     values.wrong_digits,

@@ -7,14 +7,15 @@ import math
 import re
 import unicodedata
 from fractions import Fraction
+from posixpath import commonprefix
 from typing import Final, NamedTuple
 
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import OSA
 
 from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
 from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.metrics.numbers import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
-from pytest_extract.core.mistakes import read_values_kind, values_kind
+from pytest_extract.core.mistakes import values_kind
 from pytest_extract.core.values import MISSING, Json, Missing, json_type, with_article
 
 # --- dates and times
@@ -128,11 +129,6 @@ class Amount(NamedTuple):
     around: str = ""
     scale: int = 1
 
-    @property
-    def is_percent(self) -> bool:
-        """Whether the number is followed by a sign or word for percent."""
-        return self.around.lower() in {"%", "percent", "per cent", "prozent"}
-
 
 def read_amount(value: Json, style: NumberStyle = _ENGLISH) -> Amount | None:
     """Read a JSON number, or a text that is one number with a unit, a currency or a scale; None for others."""
@@ -225,19 +221,7 @@ def decimal_separator(gold: Json, extracted: Json) -> str:
     return "the same number, written otherwise" if len(digits) == 1 and one & other else ""
 
 
-@read_values_kind(_amounts, 0.12, "12 %", "100 times the gold: a percentage where the gold has a fraction")
-def percent_or_fraction(gold: Amount, extracted: Amount) -> str:
-    """Percentage in place of a fraction, or the reverse."""
-    small, large = sorted((gold.value, extracted.value), key=abs)
-    written = gold.is_percent or extracted.is_percent
-    if large != small * 100 or (not written and not abs(small) <= 1 < abs(large) <= 100):
-        return ""
-    if large == extracted.value:
-        return "100 times the gold: a percentage where the gold has a fraction"
-    return "a hundredth of the gold: a fraction where the gold has a percentage"
-
-
-@read_values_kind(_amounts, -1250, 1250, "the minus was lost")
+@values_kind(-1250, 1250, "the minus was lost", read=_amounts)
 def sign(gold: Amount, extracted: Amount) -> str:
     """Minus lost or added."""
     if gold.value != -extracted.value:
@@ -245,7 +229,7 @@ def sign(gold: Amount, extracted: Amount) -> str:
     return "the minus was lost" if gold.value < 0 else "a minus was added"
 
 
-@read_values_kind(_amounts, 1234, 123400, "100 times the gold")
+@values_kind(1234, 123400, "100 times the gold", read=_amounts)
 def power_of_ten(gold: Amount, extracted: Amount) -> str:
     """Only a factor of 10, 100, 1,000 ... differs; a scale word was lost."""
     ratio = extracted.value / gold.value
@@ -259,23 +243,19 @@ def power_of_ten(gold: Amount, extracted: Amount) -> str:
 def rounded(gold: Json, extracted: Json) -> str:
     """Only digits at the end were rounded or cut, or added."""
     pair = _amounts(gold, extracted) if is_number(gold) and is_number(extracted) else None
-    if pair is None or max(abs(each.value) for each in pair) > 10**15:
+    if pair is None:
         return ""
     one, other = (each.value for each in pair)
-    return _coarsened(one, other) or ("more digits than the gold" if _coarsened(other, one) else "")
+    return "rounded" if _is_coarser(one, other) else "more digits than the gold" if _is_coarser(other, one) else ""
 
 
-def _coarsened(fine: Fraction, coarse: Fraction) -> str:
-    """Say how digits at the end of a number were lost, and no more than a twentieth of it; "" if they were not."""
-    apart = abs(fine - coarse)
+def _is_coarser(fine: Fraction, coarse: Fraction) -> bool:
+    """Whether digits at the end of a number were lost, and no more than a twentieth of it."""
     steps = (Fraction(10) ** power for power in range(6, -9, -1))
     step = next((each for each in steps if (coarse / each).denominator == 1), Fraction(0))
     is_digit = coarse.denominator == 1 and abs(coarse) < 10 * step  # alike by chance
-    if not 0 < apart <= min(step, abs(fine) / (100 if is_digit else 20)):
-        return ""
-    if apart * 2 <= step:
-        return "rounded"
-    return "cut after some decimals" if abs(fine) > abs(coarse) and step < 1 else ""
+    apart, is_cut = abs(fine - coarse), abs(fine) > abs(coarse) and step < 1
+    return 0 < apart <= min(step if is_cut else step / 2, abs(fine) / (100 if is_digit else 20))
 
 
 def _digits(value: Json) -> tuple[str, str]:
@@ -291,26 +271,23 @@ def _digits(value: Json) -> tuple[str, str]:
 
 @values_kind(1109, 1190, "the digits 0 and 9 were swapped")
 def wrong_digits(gold: Json, extracted: Json) -> str:
-    """Two digits swapped, one or two lost or added, or one misread."""
+    """Two digits swapped, or one lost, added or misread."""
     (one, around), (other, other_around) = _digits(gold), _digits(extracted)
     if one == other or around != other_around:
         return ""
     if one.lstrip("0") == other.lstrip("0"):
         return f"leading zeros were {'lost' if len(other) < len(one) else 'added'}"
-    differing = [at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
-    if len(one) == len(other) and len(differing) == 2:
-        first, second = differing
-        near = second == first + 1 or len(one) > 4  # farther apart, it is chance
-        if near and (one[first], one[second]) == (other[second], other[first]):
-            return f"the digits {one[first]} and {one[second]} were swapped"
     if max(len(each if isinstance(gold, str) else each.strip("0")) for each in (one, other)) < 3:
         return ""  # round numbers differ in one digit by chance
-    if len(one) == len(other) and len(differing) == 1:
-        return f"one digit differs: {other[differing[0]]} for {one[differing[0]]}"
-    count = len(other) - len(one)
-    if 1 <= abs(count) <= 2 and Levenshtein.distance(one, other) == abs(count):
-        return f"{'a digit was' if abs(count) == 1 else 'two digits were'} {'lost' if count < 0 else 'added'}"
-    return ""
+    if OSA.distance(one, other) != 1:
+        return ""
+    if len(one) != len(other):
+        return f"a digit was {'lost' if len(other) < len(one) else 'added'}"
+    differing = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+    right, wrong = differing[0]
+    if len(differing) == 2:
+        return f"the digits {right} and {wrong} were swapped"
+    return f"one digit differs: {wrong} for {right}"
 
 
 _WORDS_FOR_NOTHING: Final = (
@@ -376,14 +353,14 @@ _INVISIBLE: Final = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\u
 """Joiners, marks of direction, soft hyphens and the like."""
 
 
-@read_values_kind(_texts, "ACME Tools", "ACMETools", "only white space differs")
+@values_kind("ACME Tools", "ACMETools", "only white space differs", read=_texts)
 def white_space(gold: str, extracted: str) -> str:
     """White space lost or added."""
     one, other = ("".join(_INVISIBLE.sub("", text).split()) for text in (gold, extracted))
     return "only white space differs" if one == other else ""
 
 
-@read_values_kind(_texts, "ACME GmbH", "Acme GmbH", "only the case differs")
+@values_kind("ACME GmbH", "Acme GmbH", "only the case differs", read=_texts)
 def case(gold: str, extracted: str) -> str:
     """Only upper and lower case differ."""
     one, other = fold(gold), fold(extracted)
@@ -394,14 +371,7 @@ _MARKS: Final = str.maketrans(
     {
         **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"),
         **dict.fromkeys('\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4`\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb"', "'"),
-        "œ": "oe",
-        "æ": "ae",
-        "ß": "ss",
-        "ł": "l",
-        "ø": "o",
-        "đ": "d",
-        "ħ": "h",
-        "\u0131": "i",
+        **dict(zip("œæßłøđħ\u0131", ("oe", "ae", "ss", "l", "o", "d", "h", "i"), strict=True)),
     }
 )
 _TRANSLITERATED: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe"})
@@ -410,8 +380,8 @@ _OF_NUMBERS: Final = re.compile(r"(?<=\d)[.,'\u2019](?=\d)|(?<!\w)[-(\u2212](?=\
 
 
 def _without_marks(text: str) -> str:
-    """Return a text in lower case without diacritics, ligatures and forms of dashes and quotation marks."""
-    text = unicodedata.normalize("NFKD", text.lower().translate(_MARKS)).replace("''", "'")
+    """Return a text without diacritics, ligatures and forms of dashes and quotation marks."""
+    text = unicodedata.normalize("NFKD", text.translate(_MARKS)).replace("''", "'")
     return "".join(each for each in text if not unicodedata.combining(each))
 
 
@@ -420,22 +390,16 @@ def _is_said(character: str) -> bool:
     return character.isalnum() or character in "%#&/@" or unicodedata.category(character).startswith("S")
 
 
-@read_values_kind(_texts, "Müller", "Muller", "only diacritics, ligatures, dashes or quotation marks differ")
+@values_kind("Müller", "Muller", "only diacritics, ligatures, dashes or quotation marks differ", read=_texts)
 def marks(gold: str, extracted: str) -> str:
     """Only diacritics, dashes, quotation marks, ligatures or punctuation differ."""
-    one, other = fold(gold), fold(extracted)
-    if one == other:
-        return "the same characters are composed in another way"
-    if (
-        _without_marks(one) == _without_marks(other)
-        or one.lower().translate(_TRANSLITERATED) == other.lower()
-        or (other.lower().translate(_TRANSLITERATED) == one.lower())
-    ):
+    one, other = fold(gold).lower(), fold(extracted).lower()
+    letters = {other.translate(_TRANSLITERATED)} & {one} or {one.translate(_TRANSLITERATED)} & {other}
+    if letters or _without_marks(one) == _without_marks(other):
         return "only diacritics, ligatures, dashes or quotation marks differ"
-    said, other_said = ("".join(filter(_is_said, text)).lower() for text in (one, other))
-    if said and said == other_said and _OF_NUMBERS.findall(one) == _OF_NUMBERS.findall(other):
-        return "only punctuation differs"
-    return ""
+    said, other_said = ("".join(filter(_is_said, text)) for text in (one, other))
+    same_numbers = _OF_NUMBERS.findall(one) == _OF_NUMBERS.findall(other)
+    return "only punctuation differs" if said and said == other_said and same_numbers else ""
 
 
 _LONGEST_UNIT: Final = 3
@@ -444,23 +408,21 @@ _MARKDOWN: Final = re.compile(
     r"(?:\*\*|__|~~|`|^#{1,6}\s|^>\s|^[-*]\s|(?<!\d)\*|\*(?!\d)|\[(?=[^\]]*\]\()|\]\([^)]{0,500}\)|\\(?=[^\w\s]))",
     re.MULTILINE,
 )
-_LATEX: Final = re.compile(r"\\(?:text|mathrm|mathbf|textbf|textit|emph)\{([^{}]*)\}|\$([^$]*)\$")
 
 
-@read_values_kind(_texts, "ACME", "**ACME**", "markup was left in")
+@values_kind("ACME", "**ACME**", "markup was left in", read=_texts)
 def markup(gold: str, extracted: str) -> str:
-    """Markup of HTML, Markdown or LaTeX, or an entity, left in or lost."""
+    """Markup of HTML or Markdown, or an entity, left in or lost."""
     if len(gold) + len(extracted) > _LONGEST_MARKED_UP:
         return ""
     numbers = [read_amount(side) for side in (gold, extracted)]  # their signs and currencies are no markup
     if all(each is not None and len(each.around) <= _LONGEST_UNIT for each in numbers):
         return ""
     one, other = fold(gold), fold(extracted)
-    for right, wrong, says in ((one, other, "left in"), (other, one, "lost")):
-        without_tags = [_TAG.sub("", wrong), _TAG.sub(" ", wrong)]  # in a word; between lines or cells
-        without = {fold(_MARKDOWN.sub("", html.unescape(html.unescape(text)))) for text in without_tags}
-        if len(wrong) > len(right) and right in without | {fold(_LATEX.sub(r"\1\2", wrong))}:
-            return f"markup was {says}"
+    short, long = sorted((one, other), key=len)
+    without_tags = [_TAG.sub("", long), _TAG.sub(" ", long)]  # in a word; between lines or cells
+    if short in {fold(_MARKDOWN.sub("", html.unescape(text))) for text in without_tags}:
+        return f"markup was {'lost' if short == other else 'left in'}"
     return ""
 
 
@@ -475,8 +437,8 @@ def _within_word(left: str, right: str) -> bool:
     return (left.isalpha() and right.isalpha()) or (left.isdecimal() and right.isdecimal())
 
 
-@read_values_kind(
-    _texts, "Delivery to the main entrance only", "Delivery to the main ent", "cut after 24 of 34 characters"
+@values_kind(
+    "Delivery to the main entrance only", "Delivery to the main ent", "cut after 24 of 34 characters", read=_texts
 )
 def truncated(gold: str, extracted: str) -> str:
     """End of a text cut off."""
@@ -486,13 +448,12 @@ def truncated(gold: str, extracted: str) -> str:
         return ""
     lost = whole[len(cut) :]
     words = len(lost) if _WITHOUT_SPACES.match(lost) else len(lost.split())
-    at_words_end = cut is part and not _within_word(cut[-1], lost[0])
-    if at_words_end and (words < 5 or len(cut) < len(lost) / 4):
+    if cut is part and not _within_word(cut[-1], lost[0]) and words < 5:
         return ""  # a part at the end, which `affix` names
     return f"cut after {len(cut):,} of {len(whole):,} characters"
 
 
-@values_kind("4711", "Invoice No.: 4711", "“Invoice No.:” before the value was kept")
+@values_kind("4711", "Invoice No.: 4711", "“Invoice No.:” was kept")
 def affix(gold: Json, extracted: Json) -> str:
     """Label, title, unit, suffix or words between others kept or lost, or a unit replaced."""
     one, other = read_amount(gold), read_amount(extracted)
@@ -503,25 +464,20 @@ def affix(gold: Json, extracted: Json) -> str:
     short, long = sorted((fold(gold), fold(extracted)), key=len)
     if (len(short) < 2 and not short.isdecimal()) or len(gold) + len(extracted) > _MOST_TEXT:
         return ""
-    what = "kept" if short == fold(gold) else "lost"
-    at = long.find(short)
-    while at >= 0 and len(short) < len(long):
-        before, after = long[:at], long[at + len(short) :]
-        if not (before and _within_word(before[-1], short[0])) and not (after and _within_word(short[-1], after[0])):
-            if before and after:
-                return f"the text around the value was {what}"
-            return f"{_quoted(fold(before or after))} {'before' if before else 'after'} the value was {what}"
-        at = long.find(short, at + 1)
-    words, more = short.split(), long.split()
-    count = len(more) - len(words)
-    if 0 < count <= len(words) and len(words) > 1:
-        at = next((index for index, (a, b) in enumerate(zip(words, more, strict=False)) if a != b), 0)
-        if at and words[at:] == more[at + count :]:
-            return f"{_quoted(' '.join(more[at : at + count]))} inside the value was {what}"
+    what, more = "kept" if short == fold(gold) else "lost", len(long) - len(short)
+    for match in re.finditer(re.escape(short), long):
+        before, after = long[: match.start()], long[match.end() :]
+        if not _within_word(before[-1:], short[0]) and not _within_word(short[-1], after[:1]):
+            around = [each for each in (before.strip(), after.strip()) if each]
+            return f"{_quoted(' … '.join(around))} was {what}" if around else ""
+    at = len(commonprefix((short, long)))
+    inside = long[at : at + more]
+    if at and " " in inside and _WORD.search(inside) and long[at + more :] == short[at:]:  # words between others
+        return f"{_quoted(inside.strip())} was {what}"
     return "the same number with another unit or currency" if units[0].lower() != units[1].lower() else ""
 
 
-@read_values_kind(_texts, "John Doe", "Doe, John", "the order of first and last name")
+@values_kind("John Doe", "Doe, John", "the order of first and last name", read=_texts)
 def word_order(gold: str, extracted: str) -> str:
     """Words in another order, such as last and first name."""
     one, other = (_WORD.findall(fold(text).lower()) for text in (gold, extracted))

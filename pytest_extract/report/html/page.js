@@ -121,7 +121,7 @@ function sharesPart(shares) {
   }));
 }
 
-function kindsPart({ kinds, more, unnamed }) {
+function kindsPart({ kinds, more }) {
   const links = kinds.flatMap(([kind, number]) => [", ", toCases(`${number} ${kind}`, () => {
     reset();
     controls.status.value = kind;
@@ -129,7 +129,7 @@ function kindsPart({ kinds, more, unnamed }) {
     if (matches.length) open(matches[0], false);
   })]);
   return make("p", { class: "kinds" }, make("strong", { text: "Kinds of mistakes" }), " ", links.slice(1),
-    more ? make("span", { class: "dim", text: ` and ${more} in the filter` }) : null, unnamed ? make("span", { class: "dim", text: `; ${unnamed}` }) : null);
+    more ? make("span", { class: "dim", text: ` and ${more} in the filter` }) : null);
 }
 
 // A table of names and figures; `cellOf` makes the content of a cell from its text, row and column.

@@ -270,7 +270,6 @@ def _overview(run: RunReport) -> Parts:
         shown = {
             "kinds": [(kind.replace("_", " "), f"{number:,}") for kind, number in kinds[:_MOST_KINDS]],
             "more": plural(left, "more kind") if left > 0 else "",
-            "unnamed": str(totals.naming_limit or ""),
         }
         parts.append(("kinds", shown))
     return parts + told

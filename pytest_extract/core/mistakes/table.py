@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import wraps
 from itertools import chain, combinations
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -14,6 +15,7 @@ from pytest_extract.core.metrics.equality import fold, same
 from pytest_extract.core.mistakes import (
     ComparedOutput,
     ContainerPair,
+    FindMistakes,
     Found,
     MistakeKind,
     Steps,
@@ -44,13 +46,18 @@ def _is_absent(value: Json) -> bool:
     return value is MISSING or value is None
 
 
-def _grouped(found: Iterable[tuple[Steps, str, Sequence[FieldPath]]]) -> Iterator[Found]:
-    """Put together what went wrong at one place in several rows."""
-    groups: dict[tuple[Steps, str], list[Sequence[FieldPath]]] = defaultdict(list)
-    for place, text, paths in found:
-        groups[tuple(step if isinstance(step, str) else "[]" for step in place), text].append(paths)
-    for (_, text), each in groups.items():
-        yield chain.from_iterable(each), f"{text} in {len(each):,} rows" if len(each) > 1 else text
+def _grouped(rule: Callable[[ComparedOutput], Iterator[tuple[Steps, str, Iterable[FieldPath]]]]) -> FindMistakes:
+    """Make a rule of one that tells a place with each mistake: what went wrong there in several rows is one."""
+
+    @wraps(rule)
+    def find(output: ComparedOutput) -> Iterator[Found]:
+        groups: dict[tuple[Steps, str], list[Iterable[FieldPath]]] = defaultdict(list)
+        for place, text, paths in rule(output):
+            groups[tuple(step if isinstance(step, str) else "[]" for step in place), text].append(paths)
+        for (_, text), each in groups.items():
+            yield chain.from_iterable(each), f"{text} in {len(each):,} rows" if len(each) > 1 else text
+
+    return find
 
 
 # --- keys
@@ -61,20 +68,18 @@ def _grouped(found: Iterable[tuple[Steps, str, Sequence[FieldPath]]]) -> Iterato
     {"result": {"vendor": "ACME", "total": 12.5}},
     "all of it stands under the key `result`",
 )
-def wrapped(output: ComparedOutput) -> Iterator[Found]:
+@_grouped
+def wrapped(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterable[FieldPath]]]:
     """Value under another key, in a list or as JSON in a text, or without the object around it."""
     text = _wrapping(output.gold, output.extracted)
     if is_response(output.extracted) and not is_response(output.gold):
         text = f"it is a response as a client gives it; return {IN_RESPONSE}"
     if text:
-        yield (result.path for result in output.failing), text
+        yield (), text, (result.path for result in output.failing)
         return
-    pairs = (each for pair in output.containers for each in (pair, *pair.members))
-    yield from _grouped(
-        (path, text, [*output.failing_at(path), *output.failing_from(at)])
-        for path, gold, at, extracted, _ in pairs
-        if (text := _wrapping(gold, extracted))
-    )
+    for each in chain.from_iterable((pair, *pair.members) for pair in output.containers):
+        if text := _wrapping(each.gold, each.extracted):
+            yield each.path, text, [*output.failing_at(each.path), *output.failing_from(each.at)]
 
 
 def _wrapping(gold: Json, extracted: Json) -> str:
@@ -127,34 +132,28 @@ def _nested(value: Json, members: int = 3, levels: int = 4) -> Iterator[tuple[Ke
     {"vendor_name": "ACME", "total": 12.5},
     "the key `vendor.name` is written `vendor_name`",
 )
-def renamed_key(output: ComparedOutput) -> Iterator[Found]:
-    """Key written otherwise, in another case, or one level higher or deeper."""
-
-    def renamed() -> Iterator[tuple[Steps, str, Sequence[FieldPath]]]:
-        for path, gold, at, extracted, _ in output.containers:
-            if not isinstance(gold, dict):
-                continue
-            missing = _with_members({key: value for key, value in gold.items() if key not in extracted})
-            extra = _with_members({key: value for key, value in extracted.items() if key not in gold})
-            if len(missing) * len(extra) > MOST_ROWS:
-                continue
-            for old, new in _new_names(missing, extra).items():
-                paths = [*output.failing_at((*path, *old)), *output.failing_at((*path, new[0]))]
-                paths += output.failing_from((*at, *new))
-                names = ".".join(old), ".".join(new)
-                how = "in another case," if names[0].lower() == names[1].lower() else "written"
-                yield path, f"the key `{names[0]}` is {how} `{names[1]}`", paths
-
-    yield from _grouped(renamed())
+@_grouped
+def renamed_key(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterable[FieldPath]]]:
+    """Key written otherwise, or one level higher or deeper."""
+    for path, gold, at, extracted, _ in output.containers:
+        if not isinstance(gold, dict):
+            continue
+        missing, extra = _with_members(gold, extracted), _with_members(extracted, gold)
+        if len(missing) * len(extra) > MOST_ROWS:
+            continue
+        for old, new in _new_names(missing, extra).items():
+            paths = [*output.failing_at((*path, *old)), *output.failing_at((*path, new[0]))]
+            paths += output.failing_from((*at, *new))
+            yield path, f"the key `{'.'.join(old)}` is written `{'.'.join(new)}`", paths
 
 
-def _with_members(values: dict[str, Json]) -> dict[Keys, Json]:
-    """Return the values that are full by their keys, and after all of them the members of those that are objects."""
-    found: dict[Keys, Json] = {(key,): value for key, value in values.items() if _is_full(value)}
-    for key, whole in values.items():
+def _with_members(values: dict[str, Json], others: dict[str, Json]) -> dict[Keys, Json]:
+    """Return the values of keys that others have not, and after all of them the members of those that are objects."""
+    found: dict[Keys, Json] = {(key,): value for key, value in values.items() if key not in others}
+    for keys, whole in [*found.items()]:
         if isinstance(whole, dict):
-            found |= {(key, inner): value for inner, value in whole.items() if _is_full(value)}
-    return found
+            found |= {(*keys, key): value for key, value in whole.items()}
+    return {keys: value for keys, value in found.items() if _is_full(value)}
 
 
 def _new_names(missing: dict[Keys, Json], extra: dict[Keys, Json]) -> dict[Keys, Keys]:
@@ -185,20 +184,17 @@ def _letters(key: tuple[str, ...]) -> str:
     {"ship_to": "Paris", "bill_to": "Berlin"},
     "`ship_to` and `bill_to` were swapped",
 )
-def swapped_fields(output: ComparedOutput) -> Iterator[Found]:
+@_grouped
+def swapped_fields(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterable[FieldPath]]]:
     """Two fields, or two columns of a table, with the value of each other."""
-
-    def swapped() -> Iterator[tuple[Steps, str, Sequence[FieldPath]]]:
-        for path, gold, _, extracted, _ in output.containers:
-            keys = [*gold] if isinstance(gold, dict) else []
-            differing = [key for key in keys if key in extracted and not same(gold[key], extracted[key])]
-            for one, other in combinations(differing[:50], 2):
-                crosswise = same(gold[one], extracted[other]) and same(gold[other], extracted[one])
-                if crosswise and not isinstance(gold[one], bool):
-                    paths = [*output.failing_at((*path, one)), *output.failing_at((*path, other))]
-                    yield path, f"`{one}` and `{other}` were swapped", paths
-
-    yield from _grouped(swapped())
+    for path, gold, _, extracted, _ in output.containers:
+        keys = [*gold] if isinstance(gold, dict) else []
+        differing = [key for key in keys if key in extracted and not same(gold[key], extracted[key])]
+        for one, other in combinations(differing[:50], 2):
+            crosswise = same(gold[one], extracted[other]) and same(gold[other], extracted[one])
+            if crosswise and not isinstance(gold[one], bool):
+                paths = chain(output.failing_at((*path, one)), output.failing_at((*path, other)))
+                yield path, f"`{one}` and `{other}` were swapped", paths
 
 
 # --- rows

@@ -25,7 +25,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import Spending
 from pytest_extract.core.engine.fits import metric_shares
-from pytest_extract.core.engine.keyed import fitting_pairs, multiset
+from pytest_extract.core.engine.pairing import fitting_pairs, multiset
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import FitRank

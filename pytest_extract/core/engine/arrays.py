@@ -18,8 +18,8 @@ from pytest_extract.core.engine.context import (
     is_present,
     make_result,
 )
-from pytest_extract.core.engine.keyed import by_position, paired
 from pytest_extract.core.engine.leaf import rule_of, walk_leaf
+from pytest_extract.core.engine.pairing import by_position, pair_rows, paired
 from pytest_extract.core.engine.walk import accepted, compare_as_one, score_missing
 from pytest_extract.core.results import (
     HALLUCINATION,
@@ -130,8 +130,6 @@ def _score_rows(place: _Place) -> None:
     run, array, gold, extracted, path, at = place
     pairing: Pairing | str | None = _identity(array, gold, extracted)
     if pairing is None:
-        from pytest_extract.core.engine.pairing import pair_rows  # most lists are right
-
         pairing = pair_rows(run, array, gold, extracted, path)
     if isinstance(pairing, str):
         place.keep_result(JUDGE_ERROR, 0.0, pairing)

@@ -44,7 +44,7 @@ def _compared(gold: Json, extracted: Json) -> _Similarity:
         free = sum(key not in gold and _is_nothing(extracted[key]) for key in extracted)  # counts, and earns nothing
         return _Similarity(sum(part.total for part in parts) - free, sum(part.leaves for part in parts))
     if isinstance(gold, list) and isinstance(extracted, list):
-        from pytest_extract.core.engine.keyed import assign  # few ask for it
+        from pytest_extract.core.engine.pairing import assign  # few ask for it
 
         table = [[_compared(one, other) for other in extracted] for one in gold]
         scores = [[cell.mean for cell in row] for row in table]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.engine.keyed import assign
+from pytest_extract.core.engine.pairing import assign
 
 
 @given(

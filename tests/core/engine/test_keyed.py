@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.engine.keyed import by_first_key, by_key, by_position, multiset
+from pytest_extract.core.engine.pairing import by_first_key, by_key, by_position, multiset
 from pytest_extract.core.results import Pairing
 from tests.strategies import any_json
 

@@ -17,9 +17,8 @@ from pytest_extract.core.compile.nodes import (
     Union,
 )
 from pytest_extract.core.engine.arrays import finish_arrays, walk_array
-from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import CaseRules, Known, ScoringContext, Walker
-from pytest_extract.core.engine.leaf import transformed, walk_leaf, walk_skip
+from pytest_extract.core.engine.leaf import finish_batches, transformed, walk_leaf, walk_skip
 from pytest_extract.core.engine.walk import walk_choice, walk_object
 from pytest_extract.core.extensions import Transformed
 from pytest_extract.core.results import JUDGE_ERROR, SKIPPED, STRUCTURE, ArrayResult, FieldResult, Question, Status

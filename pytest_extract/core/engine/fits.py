@@ -7,9 +7,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, RecursiveRef, Skip, Union
-from pytest_extract.core.engine.batch import finish_batches
 from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present
-from pytest_extract.core.engine.leaf import metric_score, readings, rule_of, transformed
+from pytest_extract.core.engine.leaf import finish_batches, metric_score, readings, rule_of, transformed
 from pytest_extract.core.engine.walk import node_for, walk_place
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric

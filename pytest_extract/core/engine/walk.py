@@ -7,7 +7,7 @@ from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, equal, is_present
-from pytest_extract.core.engine.leaf import one_sided, readings, walk_leaf, walk_skip
+from pytest_extract.core.engine.leaf import one_sided, readings, score_groups, walk_leaf, walk_skip
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
 from pytest_extract.core.schema.conformance import type_fits
@@ -139,8 +139,6 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
         walk_place(run, node, ours, theirs, FieldPath((*path, name)), None if at is None else FieldPath((*at, name)))
     if obj.groups:
-        from pytest_extract.core.engine.batch import score_groups
-
         score_groups(run, obj, gold, extracted, waited)
     if obj.extra != "ignore":
         known = obj.properties.keys()

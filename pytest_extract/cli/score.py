@@ -20,7 +20,7 @@ from pytest_extract.core.options import ScoreOptions
 from pytest_extract.core.output_shape import unwrap
 from pytest_extract.core.parse.output import parse_output
 from pytest_extract.core.parse.text import SchemaFit
-from pytest_extract.core.post_processors import POST_PROCESSORS
+from pytest_extract.core.extensions import POST_PROCESSORS
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict
 
 from pytest_extract.core import arguments
 from pytest_extract.core.arguments import json_argument
-from pytest_extract.core.compile.bind import JudgeMode
+from pytest_extract.core.compile.compiler import JudgeMode
 from pytest_extract.core.engine.context import CaseRules
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.gates import MODALITIES, GateConfig

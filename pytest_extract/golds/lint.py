@@ -21,9 +21,8 @@ from pytest_extract.cases.sources import Mistake, Steps, errors_of
 from pytest_extract.core.compile.nodes import Array
 from pytest_extract.core.results import Failure, FailureKind, Status
 from pytest_extract.core.schema.annotations import Dialect
-from pytest_extract.core.schema.conformance import Conformance
 from pytest_extract.core.schema.source import Key
-from pytest_extract.core.schema.tree import Schema, SchemaNode
+from pytest_extract.core.schema.tree import Conformance, Schema, SchemaNode
 from pytest_extract.core.values import (
     MISSING,
     ROOT,

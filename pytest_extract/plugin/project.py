@@ -15,7 +15,7 @@ import pytest
 
 from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.core.case_result import Variant
-from pytest_extract.core.compile.bind import JudgeMode
+from pytest_extract.core.compile.compiler import JudgeMode
 from pytest_extract.core.extensions import Extensions
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.errors import ConfigError

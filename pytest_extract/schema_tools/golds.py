@@ -16,9 +16,8 @@ from pytest_extract.core.metrics.base import Params, check_params, with_defaults
 from pytest_extract.core.metrics.dates import date_reader
 from pytest_extract.core.metrics.numbers import money_reader
 from pytest_extract.core.mistakes.values import reads_as_date
-from pytest_extract.core.schema.conformance import type_fits
 from pytest_extract.core.schema.source import Key, Ref, SchemaSource, escape, map_children
-from pytest_extract.core.schema.tree import Schema, SchemaNode
+from pytest_extract.core.schema.tree import Schema, SchemaNode, type_fits
 from pytest_extract.core.values import FieldPath, Json, Step, json_type, pattern_of
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
 

@@ -27,7 +27,7 @@ from pytest_extract.core.metrics.base import (
     check_params,
     with_defaults,
 )
-from pytest_extract.core.post_processors import POST_PROCESSORS
+from pytest_extract.core.extensions import POST_PROCESSORS
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.annotations import ALIGNERS, AlignUse, Annotation, MetricUse, Report
 from pytest_extract.core.semantics import Semantics

@@ -10,7 +10,7 @@ from dataclasses import replace
 from threading import RLock
 from typing import Final, Literal, NamedTuple
 
-from pytest_extract.core.compile.bind import Binder, JudgeMode
+from pytest_extract.core.compile.compiler import Binder, JudgeMode
 from pytest_extract.core.compile.nodes import (
     Align,
     Array,
@@ -31,13 +31,12 @@ from pytest_extract.core.schema.annotations import (
     AlignUse,
     Annotation,
     Report,
+    misspelled_keys,
     parse_override,
     parse_post,
 )
-from pytest_extract.core.schema.conformance import Conformance
 from pytest_extract.core.schema.source import Key, too_many_looks
-from pytest_extract.core.schema.spelling import misspelled_keys
-from pytest_extract.core.schema.tree import Schema, SchemaNode
+from pytest_extract.core.schema.tree import Conformance, Schema, SchemaNode
 from pytest_extract.core.semantics import DEFAULT, EXTRACT_BENCH, SEMANTICS, STRUCT_EXTRACT_EVAL, Semantics
 from pytest_extract.core.values import (
     ANY_KEY,

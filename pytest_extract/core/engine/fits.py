@@ -13,7 +13,7 @@ from pytest_extract.core.engine.walk import node_for, walk_place
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.exact import common_weights
-from pytest_extract.core.schema.conformance import type_fits
+from pytest_extract.core.schema.tree import type_fits
 from pytest_extract.core.values import MISSING, Json, Value
 
 DEEPEST_TRIAL: Final = 16

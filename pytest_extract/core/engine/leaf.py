@@ -33,7 +33,7 @@ from pytest_extract.core.results import (
     Question,
     Status,
 )
-from pytest_extract.core.schema.conformance import type_fits
+from pytest_extract.core.schema.tree import type_fits
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Value, Values, copied, path_text
 
 

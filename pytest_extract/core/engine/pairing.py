@@ -17,7 +17,7 @@ from pytest_extract.core.engine.leaf import agree, readings, transformed
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.equality import python_text, strict_key
 from pytest_extract.core.results import Alignment, Pairing, Question
-from pytest_extract.core.schema.conformance import type_fits
+from pytest_extract.core.schema.tree import type_fits
 from pytest_extract.core.values import MISSING, FieldPath, Json, Value, canonical_json, copied
 
 _ROUNDING: Final = 1e-12

@@ -10,8 +10,7 @@ from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, eq
 from pytest_extract.core.engine.leaf import one_sided, readings, score_groups, walk_leaf, walk_skip
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
-from pytest_extract.core.schema.conformance import type_fits
-from pytest_extract.core.schema.tree import SchemaNode
+from pytest_extract.core.schema.tree import SchemaNode, type_fits
 from pytest_extract.core.values import MISSING, FieldPath, Json, Value, path_below
 
 EMPTY: Final[dict[str, Json]] = {}

@@ -6,14 +6,14 @@ Any valid JSON Schema is read, of any draft; recursion is fine, because a node n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.schema.annotations import RULES_KEYWORD, Annotation, Dialect, parse_annotation
 from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape
-from pytest_extract.core.values import Json, Regex, compile_regex, json_type
+from pytest_extract.core.values import CONTAINERS, Json, Regex, compile_regex, json_type
 from pytest_extract.errors import SchemaError
 
 _TYPES: Final = ("null", "boolean", "integer", "number", "string", "array", "object")
@@ -305,3 +305,73 @@ def _items(layers: tuple[RefLayer, ...]) -> tuple[tuple[Key, ...], Key | None]:
         if isinstance(schema.get(rest), dict | bool):
             items.append(Ref(f"{layer.pointer}/{rest}"))
     return tuple(tuple(refs) for refs in prefix), tuple(items) or None
+
+
+_Known: TypeAlias = dict[tuple[int, int], bool]
+_DEEP = 24
+"""Levels that are looked at; what differs only below them is not told apart."""
+
+
+class Conformance:
+    """Answers for one schema."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._schema = schema
+
+    def __call__(self, node: SchemaNode, value: Json) -> bool:
+        """Whether the value has a type, a constant and keys that the node allows, and so all the way down."""
+        return self._fits(node, value, 0, {})
+
+    def _fits(self, node: SchemaNode, value: Json, depth: int, known: _Known) -> bool:
+        key = id(node), id(value)  # recursive alternatives ask again for each way that leads to a value
+        if key not in known:
+            known[key] = self._found(node, value, depth, known)
+        return known[key]
+
+    def _found(self, node: SchemaNode, value: Json, depth: int, known: _Known) -> bool:
+        if value is None and node.nullable:
+            return True
+        if depth > _DEEP:
+            return True
+        if node.branches:
+            return any(self._fits(self._schema.node(branch), value, depth + 1, known) for branch in node.branches)
+        if not type_fits(node.types, value):
+            return False
+        if node.values is not None and not any(
+            type(value) is type(one) and value == one if _is_scalar(one) else json_type(one) == json_type(value)
+            for one in node.values
+        ):
+            return False
+        if isinstance(value, dict):
+            has_all = node.required <= value.keys()
+            return has_all and all(self._key_fits(node, name, item, depth + 1, known) for name, item in value.items())
+        if isinstance(value, list):
+            rows = [(node.child(index), item) for index, item in enumerate(value)]
+            return all(key is None or self._fits(self._schema.node(key), row, depth + 1, known) for key, row in rows)
+        return True
+
+    def _key_fits(self, node: SchemaNode, name: str, item: Json, depth: int, known: _Known) -> bool:
+        keys: list[Key] = [key for pattern, key in node.patterns if pattern.search(name)]
+        if name in node.properties:
+            keys.append(node.properties[name])
+        if not keys and isinstance(node.additional, tuple):
+            keys.append(node.additional)
+        if not keys:
+            return node.additional is not False
+        return all(self._fits(self._schema.node(key), item, depth, known) for key in keys)
+
+
+def type_fits(types: Collection[str], value: Json) -> bool:
+    """Whether a value is of one of these JSON types; an integer is a number, 3.0 is an integer; no types: any."""
+    if not types:
+        return True
+    own = json_type(value)
+    if own in types:
+        return True
+    if own == "integer":
+        return "number" in types
+    return own == "number" and "integer" in types and value.is_integer()
+
+
+def _is_scalar(value: Json) -> bool:
+    return not isinstance(value, CONTAINERS)

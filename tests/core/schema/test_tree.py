@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.schema.conformance import Conformance
-from pytest_extract.core.schema.tree import Schema
+from pytest_extract.core.schema.tree import Conformance, Schema
 
 DEFS = {"$defs": {"d": {"type": "string"}, "a/b~c": {"type": "integer"}, "x": {"$anchor": "here", "type": "boolean"}}}
 

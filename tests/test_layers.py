@@ -42,7 +42,7 @@ CORE_RINGS = (
     ("arguments", "values"),
     ("results", "auto_accept", "case_result", "result_json"),
     ("metrics", "transforms"),
-    ("extensions", "post_processors", "semantics", "schema"),
+    ("extensions", "semantics", "schema"),
     ("compile", "complexity"),
     ("rules",),
     ("engine",),

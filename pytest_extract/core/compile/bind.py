@@ -16,7 +16,7 @@ from pytest_extract.core.compile.nodes import (
     FieldMetric,
     Transform,
 )
-from pytest_extract.core.extensions import AlignerSpec, BatchMetric, Extensions, PostSpec
+from pytest_extract.core.extensions import POST_PROCESSORS, AlignerSpec, BatchMetric, Extensions, PostSpec
 from pytest_extract.core.metrics import METRICS, PRESETS, equality
 from pytest_extract.core.metrics.base import (
     BoundMetric,
@@ -27,7 +27,6 @@ from pytest_extract.core.metrics.base import (
     check_params,
     with_defaults,
 )
-from pytest_extract.core.extensions import POST_PROCESSORS
 from pytest_extract.core.results import Judge
 from pytest_extract.core.schema.annotations import ALIGNERS, AlignUse, Annotation, MetricUse, Report
 from pytest_extract.core.semantics import Semantics

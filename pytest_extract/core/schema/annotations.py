@@ -1,6 +1,6 @@
 """Scoring configuration of one schema node, read from either dialect or from a case's `overrides` into one shape.
 
-Shapes are checked here, names of metrics and transforms later (`core/compile/bind.py`), where the tables are known.
+Shapes are checked here, names of metrics and transforms later (`core/compile/compiler.py`), where the tables are known.
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from pytest_extract.core import arguments
 from pytest_extract.core.arguments import json_argument, json_output, schema_argument
-from pytest_extract.core.compile.compiler import JudgeMode
-from pytest_extract.core.compile.compiler import compile_program
+from pytest_extract.core.compile.compiler import JudgeMode, compile_program
 from pytest_extract.core.compile.nodes import Program
 from pytest_extract.core.engine.context import CaseRules, NoAnswer
 from pytest_extract.core.engine.document import score_values

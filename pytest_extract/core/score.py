@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from pytest_extract.core.engine.document import Scored
+from pytest_extract.core.engine.walk import Scored
 from pytest_extract.core.gates import GateConfig, OutputCheck, check_output
 from pytest_extract.core.measures.base import DocumentPair
 from pytest_extract.core.measures.fields import field_measures

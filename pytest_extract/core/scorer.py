@@ -13,7 +13,7 @@ from pytest_extract.core.arguments import json_argument, json_output, schema_arg
 from pytest_extract.core.compile.compiler import JudgeMode, compile_program
 from pytest_extract.core.compile.nodes import Program
 from pytest_extract.core.engine.context import CaseRules, NoAnswer
-from pytest_extract.core.engine.document import score_values
+from pytest_extract.core.engine.walk import score_values
 from pytest_extract.core.extensions import Extensions, MeasureSpec
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of

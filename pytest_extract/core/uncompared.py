@@ -9,8 +9,7 @@ from typing import Final
 
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, RecursiveRef, Skip, Union
 from pytest_extract.core.complexity import count_values
-from pytest_extract.core.engine.context import DEEPEST, Path
-from pytest_extract.core.engine.walk import branch_of
+from pytest_extract.core.engine.context import DEEPEST, Path, branch_of
 from pytest_extract.core.values import CONTAINERS, FieldPath, Json, path_below
 
 MOST_NAMED: Final = 5

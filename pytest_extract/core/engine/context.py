@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.compile.nodes import Array, FieldMetric, NamedMetric, Node, Program
+from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, NamedMetric, Node, Program, RecursiveRef, Union
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import (
     HALLUCINATION,
@@ -23,12 +23,13 @@ from pytest_extract.core.results import (
     Question,
     Status,
 )
+from pytest_extract.core.schema.tree import SchemaNode, type_fits
 from pytest_extract.core.values import MISSING, Json, Step, Value, Values, as_place, at_or_below, canonical_json
 
 Path: TypeAlias = tuple[Step, ...]
 Outcome: TypeAlias = tuple[Status, float, str | None]
 """Status and score of a comparison, and why it is not right."""
-Walker: TypeAlias = Callable[["ScoringContext", Any, Value, Value, Path, Path | None], None]
+Walk: TypeAlias = Callable[["ScoringContext", Node, Value, Value, Path, Path | None], None]
 """(run, node, gold, extracted, path, where the extracted value stands if not there) -> None."""
 
 NO_ANSWER: Final = "the judge gave no usable answer"
@@ -115,7 +116,7 @@ class ScoringContext:
     def __init__(
         self,
         program: Program,
-        walkers: Mapping[type, Walker],
+        walk: Walk,
         answers: Known,
         rules: CaseRules,
         unanswered: str = "",
@@ -123,7 +124,7 @@ class ScoringContext:
         above: ScoringContext | None = None,
     ) -> None:
         self.program = program
-        self.walkers = walkers
+        self.walk = walk
         self.answers = answers
         self.rules = rules
         self.accept = rules.accept
@@ -151,7 +152,7 @@ class ScoringContext:
 
     def trial(self) -> ScoringContext:
         """Return a run for the score of one pair of rows."""
-        return ScoringContext(self.program, self.walkers, self.answers, self.rules, above=self)
+        return ScoringContext(self.program, self.walk, self.answers, self.rules, above=self)
 
     @cached_property
     def _ruled(self) -> tuple[str, ...]:
@@ -164,10 +165,6 @@ class ScoringContext:
     def is_ruled_itself(self, node: Node) -> bool:
         """Whether the case has rules for a place, not only for what is below it."""
         return node.pattern in self._ruled
-
-    def walk(self, node: Node, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
-        """Score one place."""
-        self.walkers[type(node)](self, node, gold, extracted, path, at)
 
     def emit(self, result: FieldResult, node: Node) -> None:
         """Keep a leaf result of a node, and count it where it is wrong; outside arrays it is a field result too."""
@@ -273,3 +270,24 @@ def agreed_absence(gold: Value, extracted: Value) -> str:
     """Say in which way both sides have nothing."""
     one, other = absence(gold), absence(extracted)
     return f"both are {one}" if one == other else f"both are absent: gold {one}, extracted {other}"
+
+
+def node_for(run: ScoringContext, node: Node, value: Json) -> Node:
+    """Return the node that scores a gold value at a place, choices and types opened; it is kept by content."""
+    while isinstance(node, Union | RecursiveRef):
+        if isinstance(node, RecursiveRef):
+            node = node.node()
+            continue
+        key: Hashable = ("branch", id(node), run.content(value))
+        if key not in run.known:
+            run.known[key] = branch_of(run.fits, node, value)
+        node = run.known[key]
+    return node.for_value(value) if isinstance(node, Leaf) else node
+
+
+def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Union, value: Json) -> Node:
+    """Return the first branch that a value fits; failing that, the first of its type; failing that, the first."""
+    fitting = (branch for schema, branch in choice.branches if fits(schema, value))
+    of_its_type = (branch for schema, branch in choice.branches if type_fits(schema.types, value))
+    found = next(fitting, None) or next(of_its_type, None) or choice.branches[0][1]
+    return found.node() if isinstance(found, RecursiveRef) else found

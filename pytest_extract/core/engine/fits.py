@@ -7,9 +7,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, RecursiveRef, Skip, Union
-from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present
+from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present, node_for
 from pytest_extract.core.engine.leaf import finish_batches, metric_score, readings, rule_of, transformed
-from pytest_extract.core.engine.walk import node_for, walk_place
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.exact import common_weights
@@ -39,7 +38,7 @@ def pair_fit(run: ScoringContext, node: Node, gold: Value, extracted: Value, pat
     found: Fit | None = run.known.get(key)
     if found is None:
         trial = run.trial()
-        walk_place(trial, node, gold, extracted, path, None)
+        trial.walk(trial, node, gold, extracted, path, None)
         finish_batches(trial)
         found = run.known[key] = trial.fit(trial.leaves)
     return found

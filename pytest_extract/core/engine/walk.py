@@ -1,17 +1,80 @@
-"""Walks objects, choices and recursive places; one side missing, null or of the wrong type included."""
+"""Walks a compiled schema with gold and an output: results, pairings, and the questions that are still open.
+
+Pure and total: one side may be missing, null or of the wrong type, at any place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Final
+from collections.abc import Mapping, Sequence
+from math import fsum
+from typing import Any, Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, RecursiveRef, Skip, Union
-from pytest_extract.core.engine.context import DEEPEST, Path, ScoringContext, equal, is_present
-from pytest_extract.core.engine.leaf import one_sided, readings, score_groups, walk_leaf, walk_skip
+from pytest_extract.core.compile.nodes import (
+    Array,
+    ArrayMetric,
+    BoundPostProcessor,
+    Leaf,
+    Node,
+    Object,
+    Program,
+    RecursiveRef,
+    Skip,
+    Union,
+)
+from pytest_extract.core.engine.context import (
+    DEEPEST,
+    CaseRules,
+    Known,
+    OpenArray,
+    Outcome,
+    Path,
+    ScoringContext,
+    absence,
+    agreed_absence,
+    branch_of,
+    equal,
+    is_present,
+    make_result,
+    node_for,
+)
+from pytest_extract.core.engine.leaf import (
+    finish_batches,
+    one_sided,
+    readings,
+    rule_of,
+    score_groups,
+    transformed,
+    walk_leaf,
+    walk_skip,
+)
+from pytest_extract.core.engine.pairing import by_position, pair_rows, paired
+from pytest_extract.core.extensions import Transformed
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.results import HALLUCINATION, MATCH, MISMATCH, OMISSION, Status
-from pytest_extract.core.schema.tree import SchemaNode, type_fits
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, path_below
+from pytest_extract.core.results import (
+    HALLUCINATION,
+    JUDGE_ERROR,
+    MATCH,
+    MISMATCH,
+    OMISSION,
+    SKIPPED,
+    STRUCTURE,
+    ArrayResult,
+    FieldResult,
+    Pairing,
+    Question,
+    Status,
+)
+from pytest_extract.core.values import (
+    MISSING,
+    FieldPath,
+    Json,
+    Step,
+    Value,
+    Values,
+    as_place,
+    canonical_json,
+    path_below,
+)
 
 EMPTY: Final[dict[str, Json]] = {}
 
@@ -33,14 +96,14 @@ def score_missing(
             _score_missing_published(run, node, value, status, path, at)
         return
     if not isinstance(node, Object):
-        run.walk(node, gold, extracted, path, at)
+        walk(run, node, gold, extracted, path, at)
     elif type(value) is not dict or (not value and not run.both_passed):
         side = "extracted" if status is OMISSION else "gold"
         kind = "" if type(value) is dict else f", and the other side is {equality.a_type(value)}, not an object"
         run.shape(node, status, (gold, extracted), path, at, f"{side} is {'null' if null else 'missing'}{kind}")
     else:
         ours, theirs = (value, EMPTY) if status is OMISSION else (EMPTY, value)
-        run.walk(node._replace(checks=()) if node.checks else node, ours, theirs, path, at)
+        walk(run, node._replace(checks=()) if node.checks else node, ours, theirs, path, at)
 
 
 def _score_missing_published(
@@ -71,33 +134,12 @@ def walk_choice(
     """Score the branch that fits gold (what was extracted, where gold has nothing)."""
     value = gold if is_present(gold) else extracted
     if is_present(value):
-        run.walk(node_for(run, choice, value), gold, extracted, path, at)
+        walk(run, node_for(run, choice, value), gold, extracted, path, at)
     elif isinstance(choice, Union):  # nothing on either side: agreement on absence counts once, not once a branch
         if run.both_passed and choice.field:
-            run.walk(choice.branches[0][1], gold, extracted, path, at)
+            walk(run, choice.branches[0][1], gold, extracted, path, at)
         elif not (run.empty_is_free and gold is MISSING and extracted is MISSING):
             run.vacuous += 1
-
-
-def node_for(run: ScoringContext, node: Node, value: Json) -> Node:
-    """Return the node that scores a gold value at a place, choices and types opened; it is kept by content."""
-    while isinstance(node, Union | RecursiveRef):
-        if isinstance(node, RecursiveRef):
-            node = node.node()
-            continue
-        key: Hashable = ("branch", id(node), run.content(value))
-        if key not in run.known:
-            run.known[key] = branch_of(run.fits, node, value)
-        node = run.known[key]
-    return node.for_value(value) if isinstance(node, Leaf) else node
-
-
-def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Union, value: Json) -> Node:
-    """Return the first branch that a value fits; failing that, the first of its type; failing that, the first."""
-    fitting = (branch for schema, branch in choice.branches if fits(schema, value))
-    of_its_type = (branch for schema, branch in choice.branches if type_fits(schema.types, value))
-    found = next(fitting, None) or next(of_its_type, None) or choice.branches[0][1]
-    return found.node() if isinstance(found, RecursiveRef) else found
 
 
 def accepted(run: ScoringContext, node: Node, gold: Value, extracted: Value, path: Path) -> Value:
@@ -136,7 +178,7 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
     waited = len(run.pending)
     for name, node in obj.properties.items():
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
-        walk_place(run, node, ours, theirs, FieldPath((*path, name)), None if at is None else FieldPath((*at, name)))
+        walk(run, node, ours, theirs, FieldPath((*path, name)), None if at is None else FieldPath((*at, name)))
     if obj.groups:
         score_groups(run, obj, gold, extracted, waited)
     if obj.extra != "ignore":
@@ -144,13 +186,13 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
         if not known >= extracted.keys() or not (run.empty_is_free or known >= gold.keys()):
             _score_undeclared(run, obj, gold, extracted, path, at)
         elif run.both_passed and obj.other is not None and not isinstance(obj.other, RecursiveRef):
-            run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
+            walk(run, obj.other, MISSING, MISSING, (*path, "*"), None)
 
 
-def walk_place(run: ScoringContext, node: Node, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
-    """Score what stands at a place; a missing side is scored as struct-extract-eval does where that is asked for."""
+def walk(run: ScoringContext, node: Node, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
+    """Score one place; a missing side is scored as struct-extract-eval does where that is asked for."""
     if not run.empty_is_free or (gold is not MISSING and extracted is not MISSING):
-        run.walk(node, gold, extracted, path, at)
+        _WALKERS[type(node)](run, node, gold, extracted, path, at)
     elif node.skipped:
         skip = node if isinstance(node, Skip) else Skip(pattern=node.pattern, field=node.field, always=True)
         walk_skip(run, skip, gold, extracted, path, at)
@@ -172,7 +214,7 @@ def _score_undeclared(
         if obj.extra == "hallucinate":
             ours, status, reason = MISSING, HALLUCINATION, "the schema has no such key"
         elif node is not None:
-            run.walk(node, ours, theirs, place, where)
+            walk(run, node, ours, theirs, place, where)
             continue
         elif not (is_present(ours) or is_present(theirs)):
             run.vacuous += 1
@@ -214,8 +256,326 @@ def _score_otherwise(
     elif run.both_passed:
         for name, node in obj.properties.items():
             if not isinstance(node, RecursiveRef):  # it would not end
-                run.walk(node, MISSING, MISSING, (*path, name), None if at is None else (*at, name))
+                walk(run, node, MISSING, MISSING, (*path, name), None if at is None else (*at, name))
         if obj.other is not None and not isinstance(obj.other, RecursiveRef):
-            run.walk(obj.other, MISSING, MISSING, (*path, "*"), None)
+            walk(run, obj.other, MISSING, MISSING, (*path, "*"), None)
     elif not run.empty_is_free:
         run.vacuous += 1
+
+
+class _Place(NamedTuple):
+    """An array that is scored: what gold and the output have there, of whatever type, and where that is."""
+
+    run: ScoringContext
+    array: Array
+    gold: Json
+    extracted: Json
+    path: Path
+    at: Path | None
+
+    def keep_result(self, status: Status, score: float, reason: str | None = None) -> None:
+        """Keep the array's field result, where the semantics give one and the array stands outside others."""
+        run, array, gold, extracted, path, at = self
+        if array.result is not None and array.field:
+            result = make_result(array, array.result.named, (status, score, reason), (gold, extracted), path, at)
+            run.fields.append(result)
+
+    def keep_shape(self, status: Status, reason: str | None = None) -> None:
+        """Keep a leaf result about what stands in the array's place: a field result too where the array has no own."""
+        run, array, gold, extracted, path, at = self
+        array = array if array.result is None else array._replace(field=False)
+        run.shape(array, status, (gold, extracted), path, at, reason)
+
+
+def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
+    """Score an array, whatever stands in its place."""
+    if run.accept:
+        gold = accepted(run, array, gold, extracted, path)
+    place = _Place(run, array, gold, extracted, path, at)
+    if array.checks:
+        whole = Leaf(pattern=array.pattern, checks=array.checks, field=array.field, empty_absent=array.empty_absent)
+        walk_leaf(run, whole, gold, extracted, path, at)
+    if array.wrap and is_present(gold) and is_present(extracted):
+        single = type(gold) is not list and type(extracted) is not list
+        if len(path) > DEEPEST or (single and run.wrapped is not None and run.wrapped == path[:-1]):
+            _score_as_one(place)  # a row that is no list, and may be one in turn
+        else:
+            outer, run.wrapped = run.wrapped, path if single else None
+            _score_rows(place._replace(gold=_listed(gold), extracted=_listed(extracted)))
+            run.wrapped = outer
+    elif _is_absent(array, gold) or _is_absent(array, extracted):
+        _score_absent(place)
+    elif type(gold) is not list or type(extracted) is not list:
+        _score_as_one(place)
+    elif not gold and not extracted and run.empty_is_free:
+        place.keep_shape(MATCH)
+    elif len(path) > DEEPEST:
+        _score_as_one(place, f"nested more than {DEEPEST} steps deep")
+    else:
+        _score_rows(place)
+
+
+def _listed(value: Json) -> list[Json]:
+    return value if type(value) is list else [value]
+
+
+def _is_absent(array: Array, value: Value) -> bool:
+    return value is MISSING or value is None or (array.empty_absent and type(value) is list and not value)
+
+
+def _score_absent(place: _Place) -> None:
+    """Score an array that at least one side does not have."""
+    run, array, gold, extracted, path, at = place
+    no_gold = _is_absent(array, gold)
+    if no_gold and _is_absent(array, extracted):
+        run.vacuous += not run.empty_is_free
+        if run.both_passed:
+            place.keep_result(MATCH, 1.0, agreed_absence(gold, extracted))
+        return
+    value, status = (extracted, HALLUCINATION) if no_gold else (gold, OMISSION)
+    reason = f"gold is {absence(gold)}" if no_gold else f"extracted is {absence(extracted)}"
+    if run.absent_rules and rule_of(run, array.pattern, path) == "either":
+        place.keep_result(SKIPPED, 0.0, "the case lets it be empty or not")
+        return
+    place.keep_result(status, 0.0, reason)
+    if type(value) is list and run.empty_is_free:
+        score_missing(run, array, value, status, path, at)
+    elif type(value) is list and value:
+        _score_left_over(place, range(len(value)), status)
+    else:
+        place.keep_shape(status, reason)
+
+
+def _score_as_one(place: _Place, reason: str | None = None) -> None:
+    """Score what stands in an array's place as one value; no `reason`: it is not a list on both sides."""
+    status, why = compare_as_one(place.run, "an array", place.gold, place.extracted)
+    place.keep_result(status, float(status is MATCH), reason or why)
+    place.keep_shape(status, reason or why)
+
+
+def _score_rows(place: _Place) -> None:
+    """Pair the rows of two lists and score them; pairs that turn out to have nothing in common are taken back."""
+    run, array, gold, extracted, path, at = place
+    pairing: Pairing | str | None = _identity(array, gold, extracted)
+    if pairing is None:
+        pairing = pair_rows(run, array, gold, extracted, path)
+    if isinstance(pairing, str):
+        place.keep_result(JUDGE_ERROR, 0.0, pairing)
+        place.keep_shape(JUDGE_ERROR, pairing)
+        return
+    base, first = path if at is None else at, len(run.leaves)
+    kept: list[tuple[int, int]] = []
+    flawed: list[slice] = []
+    for i, j in pairing.pairs:
+        mark, start = run.mark(), len(run.leaves)
+        where = None if i == j and at is None else (*base, j)
+        walk(run, array.row(i), gold[i], extracted[j], (*path, i), where)
+        if run.mismatch_count > mark.mismatch_count:
+            fit = run.fit(run.leaves[start:])
+            if array.align.mode in ("best_fit", "multiset") and fit.share == 0.0 and not fit.undecided:
+                run.rollback(mark)
+                continue
+            flawed.append(slice(start, len(run.leaves)))
+        kept.append((i, j))
+    if len(kept) < len(pairing.pairs):
+        pairing = paired(kept, len(gold), len(extracted))
+    _score_left_over(place, pairing.missing, OMISSION)
+    _score_left_over(place, pairing.extra, HALLUCINATION)
+    if not run.depth:
+        _open(place, pairing, first, flawed)
+
+
+def _identity(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing | None:
+    """Pair two lists that are equal as they stand; None where they are not, or where equal ones may stay unpaired."""
+    if not array.equal_first or len(gold) != len(extracted):
+        return None
+    try:
+        same = gold == extracted and canonical_json(gold) == canonical_json(extracted)  # 1 is not true
+    except RecursionError:
+        return None
+    return by_position(len(gold), len(gold)) if same else None
+
+
+def _score_left_over(place: _Place, indices: Sequence[int], status: Status) -> None:
+    """Score rows without a partner; invented ones stand at -1, -2, ... in their order."""
+    run, array, gold, extracted, path, at = place
+    base = path if at is None else at
+    for number, index in enumerate(indices):
+        if status is OMISSION:
+            score_missing(run, array.row(index), gold[index], status, (*path, index), None)
+        else:
+            step = -number - 1
+            score_missing(run, array.row(index), extracted[index], status, (*path, step), (*base, index))
+
+
+# --- numbers and the array's own result
+
+
+def _open(place: _Place, pairing: Pairing, first: int, flawed: Sequence[slice]) -> None:
+    """Keep the pairing, and the array's own result, both to be worked out at the end."""
+    run, array, gold, extracted, path, _ = place
+    field = len(run.fields) if array.result is not None and array.field else None
+    leaves = slice(first, len(run.leaves))
+    number = len(run.arrays)
+    run.open_arrays.append(OpenArray(array, gold, extracted, pairing, number, field, leaves, (*flawed,)))
+    run.arrays.append(ArrayResult(as_place(path), *pairing, 1.0, 1.0, 1.0))
+    place.keep_result(JUDGE_ERROR, 0.0)
+
+
+def finish_arrays(run: ScoringContext) -> None:
+    """Work out the numbers of all arrays, and the results of those that have one."""
+    for one in run.open_arrays:
+        fits = [run.fit(run.leaves[rows]) for rows in one.flawed]
+        right = len(one.pairing.pairs) - len(fits)
+        total = fsum(fit.share for fit in fits) + right
+        height, width = len(one.gold), len(one.extracted)
+        precision, recall = total / width if width else 1.0, total / height if height else 1.0
+        f1 = _f1(total, height, width)
+        numbers = run.arrays[one.number]._replace(precision=precision, recall=recall, f1=f1)
+        run.arrays[one.number] = numbers
+        result = one.array.result
+        if one.field is None or result is None:
+            continue
+        if result.number == "recall":
+            status, score, reason = _recall(run, one, result)
+        else:
+            at_best = right + fsum((fit.score + fit.undecided) / fit.weight if fit.weight else 1.0 for fit in fits)
+            status, score, reason = _row_score(
+                one, result.threshold, total, at_best, sum(fit.undecided > 0 for fit in fits)
+            )
+        run.fields[one.field] = run.fields[one.field]._replace(
+            status=status, score=score, passed=status is MATCH, reason=reason
+        )
+
+
+def _f1(total: float, height: int, width: int) -> float:
+    return 2 * total / (height + width) if height + width else 1.0
+
+
+def _row_score(one: OpenArray, threshold: float, total: float, at_best: float, still_open: int) -> Outcome:
+    """Return the F1 of the rows; `at_best`: what their scores add up to where all that is undecided is right."""
+    height, width = len(one.gold), len(one.extracted)
+    f1 = _f1(total, height, width)
+    paired_rows = f"{len(one.pairing.pairs)} rows paired (their scores add up to {total:.4g}), {_left(one.pairing)}"
+    if f1 < threshold <= _f1(at_best, height, width) and still_open:
+        return JUDGE_ERROR, 0.0, f"{still_open} pairs have undecided fields; {paired_rows}"
+    return MATCH if f1 >= threshold else MISMATCH, f1, paired_rows if f1 < 1.0 else None
+
+
+def _recall(run: ScoringContext, one: OpenArray, result: ArrayMetric) -> Outcome:
+    """Return the share of gold's rows whose pair is right in every leaf."""
+    depth, height = len(run.arrays[one.number].path), len(one.gold)
+    wrong: set[Step] = set()
+    undecided: set[Step] = set()
+    for leaf in run.leaves[one.leaves]:
+        if not leaf.passed and len(leaf.path) > depth and leaf.status is not SKIPPED:
+            (undecided if leaf.status is JUDGE_ERROR else wrong).add(leaf.path[depth])
+    rows = {row for row, _ in one.pairing.pairs}
+    right, still_open = rows - wrong - undecided, (rows & undecided) - wrong
+    # two empty lists are equal; only the published metric, by its own rule for null, recalls nothing then
+    published = run.absent and result.named[0] != "array"
+    both_empty = not height and not one.pairing.extra
+    score = 1.0 if both_empty and not published else len(right) / max(1, height)
+    found = f"{len(rows)} rows paired, {_left(one.pairing)}"
+    reason = f"{len(right)} of {height} gold rows are right in every field; {found}"
+    if still_open:
+        return JUDGE_ERROR, 0.0, f"{len(still_open)} pairs have undecided fields; {reason}"
+    status = MATCH if score >= result.threshold else MISMATCH
+    return status, score, reason if score < 1.0 else None
+
+
+def _left(pairing: Pairing) -> str:
+    return f"{len(pairing.missing)} missing, {len(pairing.extra)} invented"
+
+
+_WALKERS: Final[Mapping[type, Any]] = {
+    Leaf: walk_leaf,
+    Skip: walk_skip,
+    Object: walk_object,
+    Array: walk_array,
+    Union: walk_choice,
+    RecursiveRef: walk_choice,
+}
+
+
+class Scored(NamedTuple):
+    """What one walk found.
+
+    `fields` and `leaves`: what was compared; `arrays`: how rows were paired; `questions`: what a judge is still to
+    answer, by key; `vacuous`: places where both sides agree only on having nothing.
+    """
+
+    fields: tuple[FieldResult, ...]
+    leaves: tuple[FieldResult, ...]
+    arrays: tuple[ArrayResult, ...]
+    questions: Mapping[str, Question]
+    vacuous: int
+
+
+def score_values(
+    program: Program, gold: Value, extracted: Value, answers: Known, rules: CaseRules, unanswered: str
+) -> Scored:
+    """Score one extracted value against gold; `answers` maps `Question.key` to what the judge said, None included.
+
+    `unanswered`: why a question has no answer that is not among them.
+    """
+    run = ScoringContext(program, walk, answers, rules, unanswered)
+    walk(run, program.root, gold, extracted, (), None)
+    finish_batches(run)
+    finish_arrays(run)
+    fields, leaves = tuple(run.fields), tuple(run.leaves)
+    if program.post_processors:
+        fields, leaves = post_process(program, fields, leaves)
+    return Scored(fields, leaves, tuple(run.arrays), run.questions, run.vacuous)
+
+
+def post_process(
+    program: Program, fields: tuple[FieldResult, ...], leaves: tuple[FieldResult, ...]
+) -> tuple[tuple[FieldResult, ...], tuple[FieldResult, ...]]:
+    """Return field and leaf results as the post-processors leave them; field results that are leaves follow."""
+
+    def values_as_compared(result: FieldResult) -> Values:
+        if result.metric == STRUCTURE:
+            return MISSING, MISSING
+        node = program.patterns.get(result.pattern)
+        metrics = node.checks if isinstance(node, Leaf) else ()
+        check = next((check for check in metrics if check.metric.name == result.metric), None)
+        if check is None or check.transform is None:
+            return result.gold, result.extracted
+        return transformed(check, result.gold, result.extracted)[0]
+
+    changed: Sequence[FieldResult] = leaves
+    for post_processor in program.post_processors:
+        changed = _run(post_processor, changed, values_as_compared)
+    by_id = {id(old): new for old, new in zip(leaves, changed, strict=True)}
+    return tuple(by_id.get(id(field), field) for field in fields), tuple(changed)
+
+
+def _run(
+    post_processor: BoundPostProcessor, results: Sequence[FieldResult], transformed: Transformed
+) -> list[FieldResult]:
+    """Run one post-processor; one that raises, or gives other than a result for each, breaks all of the fields."""
+    spec, params = post_processor
+    try:
+        found = list(spec.process(results, params, transformed))
+        problem = None if len(found) == len(results) else f"it gave {len(found)} results for {len(results)}"
+        found = [_checked_result(result) for result in found]
+    except Exception as error:  # noqa: BLE001 - a user's function may raise anything
+        problem, found = f"{type(error).__name__}: {error}", []
+    if problem is None:
+        return found
+    reason = f"the post-processor {spec.name!r} broke: {problem}"
+    return [
+        result
+        if result.status is SKIPPED
+        else result._replace(status=JUDGE_ERROR, score=0.0, passed=False, reason=reason)
+        for result in results
+    ]
+
+
+def _checked_result(result: FieldResult) -> FieldResult:
+    if not isinstance(result, FieldResult):
+        raise TypeError(f"{result!r} is no FieldResult")
+    if isinstance(result.score, bool) or not 0.0 <= result.score <= 1.0:
+        raise ValueError(f"the score of {result.path} is {result.score!r}, not a number from 0 to 1")
+    return result._replace(status=Status(result.status), passed=bool(result.passed))

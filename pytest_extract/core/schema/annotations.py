@@ -6,12 +6,12 @@ Shapes are checked here, names of metrics and transforms later (`core/compile/co
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from pytest_extract.core.schema.source import escape, schema_objects
-from pytest_extract.core.values import Json, short_repr
+from pytest_extract.core.values import NUMBERS, Json, short_repr
 from pytest_extract.errors import SchemaError, nearest
 
 Dialect: TypeAlias = Literal["evaluation_config", "x-eval", "override"]
@@ -23,10 +23,6 @@ RULES_KEYWORD: Final = "x-eval-rules"
 """The keyword of rules across fields (`core.rules`), at a schema's root; it belongs to neither dialect."""
 X_EVAL: Final = "x-eval-"
 ALIGNERS: Final = ("position", "key", "hungarian", "best_fit", "multiset", "judge")
-X_KEYWORDS: Final = tuple(
-    X_EVAL + name for name in ("compare", "transform", "skip", "align", "weight", "threshold", "nulls", "post")
-)
-_SHARED_KEYS: Final = ("align", "key", "key_cutoff", "transform", "threshold", "skip", "nulls", "post")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,129 +83,17 @@ def parse_annotation(schema: Mapping[str, Json], where: str, report: Report) -> 
     config = schema.get("evaluation_config")
     x_keys = [key for key in schema if str(key).startswith(X_EVAL) and key != RULES_KEYWORD]
     if config is None:
-        return _parse_x_eval(schema, where, report) if x_keys else None
+        return Annotation(dialect="x-eval", **_read(schema, _X_EVAL, where, report)) if x_keys else None
     where = f"{where}/evaluation_config"
     if any(key != "x-eval-nulls" for key in x_keys):
         report("has both `evaluation_config` and `x-eval-*` keys; keep one dialect at a node", where)
         return None
-    return _parse_form(config, _CONFIG, where, report)
+    return _parse_form(config, "evaluation_config", where, report)
 
 
 def parse_override(value: Json, where: str, report: Report) -> Annotation | None:
     """Read the value of a case's override: "skip", a metric's name, or a mapping."""
-    return _parse_form(value, _OVERRIDE, where, report)
-
-
-class _Form(NamedTuple):
-    """How a dialect that is one value spells a configuration.
-
-    wanted: what the value must be. metric: the key that names a metric; `beside`: further keys of it. weight: the key
-    of the field's weight. no_metrics: what it says of metrics where it says nothing of the scoring.
-    """
-
-    dialect: Dialect
-    wanted: str
-    metric: str
-    beside: tuple[str, ...]
-    weight: str
-    no_metrics: tuple[MetricUse, ...] | None
-
-
-_BY_CONFIG: Final = "`evaluation_config` must be a preset's name or a mapping"
-_BY_OVERRIDE: Final = "must be `skip`, a metric's name or a mapping"
-_CONFIG: Final = _Form("evaluation_config", _BY_CONFIG, "metric_id", ("weight", "params"), "aggregation_weight", ())
-_OVERRIDE: Final = _Form("override", _BY_OVERRIDE, "metric", ("params",), "weight", None)
-
-
-def _parse_form(value: Json, form: _Form, where: str, report: Report) -> Annotation | None:
-    if value == "skip":
-        return Annotation(dialect=form.dialect, metrics=form.no_metrics, skip=True)
-    if isinstance(value, str):
-        return Annotation(dialect=form.dialect, metrics=(MetricUse(name=value, preset=True, where=where),))
-    if not isinstance(value, dict):
-        report(f"{form.wanted}, not {_value_text(value)}", where)
-        return None
-    _report_unknown_keys(value, ("metrics", form.metric, *form.beside, form.weight, *_SHARED_KEYS), where, report)
-    shared = _parse_settings(value, where, report)
-    if value.get("align") is not None or "key" in value or "key_cutoff" in value:
-        shared["align"] = _parse_align_key(value, where, report)
-    metrics = _parse_metrics(value, form, where, report)
-    weight = _parse_number(value.get(form.weight), form.weight, where, report)
-    if metrics is None and not shared:
-        metrics = form.no_metrics
-    return Annotation(dialect=form.dialect, metrics=metrics, weight=weight, **shared)
-
-
-def _parse_metrics(value: Mapping[str, Json], form: _Form, where: str, report: Report) -> tuple[MetricUse, ...] | None:
-    listed = value.get("metrics")
-    own = {key: value[key] for key in (form.metric, *form.beside) if key in value}
-    if own:
-        if listed is not None:
-            report(f"has both `metrics` and {', '.join(f'`{key}`' for key in own)}; write one of them", where)
-        one = _parse_metric(own, form, where, report)
-        return None if one is None else (one,)
-    if listed is None:
-        return None
-    if not isinstance(listed, list):
-        report(f"`metrics` must be a list of mappings with `metric_id`, not {_value_text(listed)}", f"{where}/metrics")
-        return ()
-    uses = [_parse_metric(entry, _CONFIG, f"{where}/metrics/{index}", report) for index, entry in enumerate(listed)]
-    # the published program keys results by metric: of one named twice, the last counts
-    return tuple({use.name: use for use in uses if use is not None}.values())
-
-
-def _parse_metric(entry: Json, form: _Form, where: str, report: Report) -> MetricUse | None:
-    if not isinstance(entry, dict):
-        report(f"a metric must be a mapping with `metric_id`, not {_value_text(entry)}", where)
-        return None
-    _report_unknown_keys(entry, (form.metric, *form.beside), where, report)
-    name = entry.get(form.metric)
-    if not isinstance(name, str):
-        report(f"`{form.metric}` must be a metric's name, not {_value_text(name)}", where)
-        return None
-    weight = _parse_number(entry.get("weight"), "weight", where, report)
-    params = _parse_mapping(entry.get("params"), "params", where, report)
-    preset = form is _OVERRIDE and "params" not in entry
-    return MetricUse(name=name, params=params, weight=1.0 if weight is None else weight, preset=preset, where=where)
-
-
-def _parse_x_eval(schema: Mapping[str, Json], where: str, report: Report) -> Annotation:
-    compare, align = None, None
-    if "x-eval-compare" in schema:
-        compare = _parse_named_use(schema["x-eval-compare"], "x-eval-compare", f"{where}/x-eval-compare", report)
-    if "x-eval-align" in schema:
-        align = _parse_x_align(schema["x-eval-align"], f"{where}/x-eval-align", report)
-    return Annotation(
-        dialect="x-eval",
-        metrics=None if compare is None else (compare,),
-        align=align,
-        weight=_parse_number(schema.get("x-eval-weight"), "x-eval-weight", where, report),
-        **_parse_settings(schema, where, report, prefix=X_EVAL),
-    )
-
-
-def _parse_settings(config: Mapping[str, Json], where: str, report: Report, prefix: str = "") -> dict[str, Any]:
-    """Read the settings that are the same in all dialects, each after a `prefix`; only those that are there."""
-    found: dict[str, Any] = {}
-    for name in ("transform", "threshold", "skip", "nulls", "post"):
-        key = f"{prefix}{name}"
-        if key not in config:
-            continue
-        value, place = config[key], f"{where}/{key}"
-        match name:
-            case "transform":
-                found["transforms"] = _parse_transforms(value, place, report)
-            case "threshold":
-                found[name] = _parse_number(value, key, where, report, most=1.0)
-            case "post":
-                found[name] = parse_post(value, place, report)
-            case "skip" if value is not None and not isinstance(value, bool):
-                report(f"`{key}` must be true or false, not {_value_text(value)}", place)
-            case "nulls" if value not in ("absent", "value"):
-                report(f"`{key}` must be absent or value, not {value!r}", place)
-            case _:
-                found[name] = value
-    return found
+    return _parse_form(value, "override", where, report)
 
 
 def parse_post(value: Json, where: str, report: Report) -> tuple[MetricUse, ...]:
@@ -226,17 +110,60 @@ def parse_post(value: Json, where: str, report: Report) -> tuple[MetricUse, ...]
     return tuple(found)
 
 
-def _parse_x_align(value: Json, where: str, report: Report) -> AlignUse | None:
-    if isinstance(value, dict):
-        by, ordered = value.get("match_by", ""), value.get("ordered", False)
-        if ordered is True or (by is None and ordered is False):
-            _report_unknown_keys(value, ("ordered", "match_by", "key", "key_cutoff", "params"), where, report)
-            return AlignUse(mode="position", where=where)
-        if ordered is not False:
-            report(f"`ordered` must be true or false, not {_value_text(ordered)}", f"{where}/ordered")
-        value = {name: own for name, own in value.items() if name != "ordered"}
-        value["match_by"] = "key" if by == "key_field" else by or None
-    return _parse_align(value, "match_by", where, report)
+# --- a dialect that is one value
+
+
+def _parse_form(value: Json, dialect: Dialect, where: str, report: Report) -> Annotation | None:
+    """Read a metric's name, "skip", or a mapping: of an `evaluation_config`, or of a case's override."""
+    no_metrics: tuple[MetricUse, ...] | None = None if dialect == "override" else ()
+    if value == "skip":
+        return Annotation(dialect=dialect, metrics=no_metrics, skip=True)
+    if isinstance(value, str):
+        return Annotation(dialect=dialect, metrics=(MetricUse(name=value, preset=True, where=where),))
+    if not isinstance(value, dict):
+        report(f"a configuration must be `skip`, a metric's name or a mapping, not {_value_text(value)}", where)
+        return None
+    metric_keys, readers = _FORMS[dialect]
+    _report_unknown_keys(value, ("metrics", *metric_keys, "align", "key", "key_cutoff", *readers), where, report)
+    found = _read(value, readers, where, report)
+    if value.get("align") is not None or "key" in value or "key_cutoff" in value:
+        found["align"] = _parse_align_key(value, where, report)
+    own = {key: value[key] for key in metric_keys if key in value}
+    listed = value.get("metrics")
+    if own and listed is not None:
+        report(f"has both `metrics` and {', '.join(f'`{key}`' for key in own)}; write one of them", where)
+    if own:
+        preset = dialect == "override" and "params" not in own
+        found["metrics"] = _parse_metrics([(own, where)], metric_keys, report, preset=preset)
+    elif isinstance(listed, list):
+        entries = [(entry, f"{where}/metrics/{index}") for index, entry in enumerate(listed)]
+        found["metrics"] = _parse_metrics(entries, _CONFIG_METRIC, report)
+    elif listed is not None:
+        _report_value("a list of mappings with `metric_id`", listed, f"{where}/metrics", report)
+    return Annotation(dialect=dialect, **{"metrics": None if found.keys() - {"weight"} else no_metrics, **found})
+
+
+def _parse_metrics(
+    entries: Sequence[tuple[Json, str]], keys: tuple[str, ...], report: Report, *, preset: bool = False
+) -> tuple[MetricUse, ...]:
+    """Read metrics, each with its place; the first of `keys` names one."""
+    found: dict[
+        str, MetricUse
+    ] = {}  # the published program keys results by metric: of one named twice, the last counts
+    for entry, where in entries:
+        if not isinstance(entry, dict):
+            report(f"a metric must be a mapping with `{keys[0]}`, not {_value_text(entry)}", where)
+            continue
+        _report_unknown_keys(entry, keys, where, report)
+        name = entry.get(keys[0])
+        if not isinstance(name, str):
+            report(f"`{keys[0]}` must be a metric's name, not {_value_text(name)}", where)
+            continue
+        weight = _parse_weight(entry.get("weight"), f"{where}/weight", report)
+        params = _parse_mapping(entry.get("params"), f"{where}/params", report) or {}
+        weight = 1.0 if weight is None else weight
+        found[name] = MetricUse(name=name, params=params, weight=weight, preset=preset, where=where)
+    return tuple(found.values())
 
 
 def _parse_align_key(config: Mapping[str, Json], where: str, report: Report) -> AlignUse | None:
@@ -244,10 +171,13 @@ def _parse_align_key(config: Mapping[str, Json], where: str, report: Report) -> 
     value = config.get("align", "key")
     if isinstance(value, str):
         value = {"by": value} | {key: config[key] for key in ("key", "key_cutoff") if key in config}
-    return _parse_align(value, "by", f"{where}/align" if "align" in config else where, report)
+    return _parse_align(value, f"{where}/align" if "align" in config else where, report)
 
 
-def _parse_align(value: Json, by: str, where: str, report: Report) -> AlignUse | None:
+# --- single settings
+
+
+def _parse_align(value: Json, where: str, report: Report, by: str = "by") -> AlignUse | None:
     """Read a mapping that names an aligner under the key `by`."""
     if not isinstance(value, dict) or not isinstance(mode := value.get(by), str):
         also = " or `ordered: true`" if by == "match_by" else " or the name alone"
@@ -264,34 +194,110 @@ def _parse_align(value: Json, by: str, where: str, report: Report) -> AlignUse |
         return None
     if mode in ALIGNERS and mode != "key" and key is not None:
         report(f"`key` has no meaning when rows are aligned by {mode}", f"{where}/key")
-    cutoff = _parse_number(value.get("key_cutoff"), "key_cutoff", where, report, most=1.0)
-    params = _parse_mapping(value.get("params"), "params", where, report)
+    cutoff = _parse_share(value.get("key_cutoff"), f"{where}/key_cutoff", report)
+    params = _parse_mapping(value.get("params"), f"{where}/params", report) or {}
     return AlignUse(mode=mode, key=tuple(keys or ()), key_cutoff=cutoff, params=params, where=where)
 
 
+def _parse_x_align(value: Json, where: str, report: Report) -> AlignUse | None:
+    if isinstance(value, dict):
+        by, ordered = value.get("match_by", ""), value.get("ordered", False)
+        if ordered is True or (by is None and ordered is False):
+            _report_unknown_keys(value, ("ordered", "match_by", "key", "key_cutoff", "params"), where, report)
+            return AlignUse(mode="position", where=where)
+        if ordered is not False:
+            _report_value("true or false", ordered, f"{where}/ordered", report)
+        value = {name: own for name, own in value.items() if name != "ordered"}
+        value["match_by"] = "key" if by == "key_field" else by or None
+    return _parse_align(value, where, report, "match_by")
+
+
+def _parse_compare(value: Json, where: str, report: Report) -> tuple[MetricUse, ...] | None:
+    use = _parse_named_use(value, where, report)
+    return None if use is None else (use,)
+
+
 def _parse_transforms(value: Json, where: str, report: Report) -> tuple[MetricUse, ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list):
-        report(f"transforms must be a list, not {_value_text(value)}", where)
-        return None
-    uses = [_parse_named_use(entry, "a transform", f"{where}/{index}", report) for index, entry in enumerate(value)]
-    return tuple(use for use in uses if use is not None)
+    if isinstance(value, list):
+        uses = [_parse_named_use(entry, f"{where}/{index}", report) for index, entry in enumerate(value)]
+        return tuple(use for use in uses if use is not None)
+    if value is not None:
+        _report_value("a list", value, where, report)
+    return None
 
 
-def _parse_named_use(value: Json, what: str, where: str, report: Report) -> MetricUse | None:
+def _parse_named_use(value: Json, where: str, report: Report) -> MetricUse | None:
     """Read `"name"` or `{"name": {params}}`."""
     if isinstance(value, str):
         return MetricUse(name=value, where=where)
     if isinstance(value, dict) and len(value) == 1:
-        name, params = next(iter(value.items()))
+        ((name, params),) = value.items()
         if isinstance(params, dict):
             return MetricUse(name=name, params=params, where=where)
-        report(f"the parameters of {name!r} must be a mapping, not {_value_text(params)}", f"{where}/{name}")
+        _report_value("a mapping of parameters", params, f"{where}/{name}", report)
         return None
     given = f"of {len(value)} names" if isinstance(value, dict) else _value_text(value)
-    report(f"{what} must be a name or a mapping of one name to its parameters, not {given}", where)
+    report(f"this must be a name or a mapping of one name to its parameters, not {given}", where)
     return None
+
+
+_Reader: TypeAlias = Callable[[Json, str, Report], Any]
+_KINDS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "a mapping": lambda value: isinstance(value, dict),
+    "a number >= 0": lambda value: type(value) in NUMBERS and 0 <= value <= _HUGE,
+    "a number from 0 to 1": lambda value: type(value) in NUMBERS and 0 <= value <= 1,
+    "absent or value": lambda value: value in ("absent", "value"),
+    "true or false": lambda value: isinstance(value, bool),
+}
+
+
+def _kind(wanted: str) -> _Reader:
+    """Return what reads a value of a kind; null leaves the setting open."""
+
+    def read(value: Json, where: str, report: Report) -> Any:
+        if value is None or _KINDS[wanted](value):
+            return float(value) if type(value) is int else value
+        return _report_value(wanted, value, where, report)
+
+    return read
+
+
+_parse_mapping, _parse_share = _kind("a mapping"), _kind("a number from 0 to 1")
+_parse_weight = _kind("a number >= 0")
+_Readers: TypeAlias = Mapping[str, tuple[str, _Reader]]
+"""Key -> the field of `Annotation` that it sets, and what reads its value."""
+_SHARED: Final[_Readers] = {
+    "transform": ("transforms", _parse_transforms),
+    "threshold": ("threshold", _parse_share),
+    "skip": ("skip", _kind("true or false")),
+    "nulls": ("nulls", _kind("absent or value")),
+    "post": ("post", parse_post),
+}
+_WEIGHT: Final = ("weight", _parse_weight)
+_CONFIG_METRIC: Final = ("metric_id", "weight", "params")
+_FORMS: Final[Mapping[Dialect, tuple[tuple[str, ...], _Readers]]] = {
+    "evaluation_config": (_CONFIG_METRIC, {**_SHARED, "aggregation_weight": _WEIGHT}),
+    "override": (("metric", "params"), {**_SHARED, "weight": _WEIGHT}),
+}
+"""The keys of a metric beside the settings, and what reads these."""
+_X_EVAL: Final[_Readers] = {
+    f"{X_EVAL}{name}": reader
+    for name, reader in {
+        "compare": ("metrics", _parse_compare),
+        "align": ("align", _parse_x_align),
+        "weight": _WEIGHT,
+        **_SHARED,
+    }.items()
+}
+
+
+def _read(config: Mapping[str, Json], readers: _Readers, where: str, report: Report) -> dict[str, Any]:
+    """Return the fields of an annotation that a configuration sets."""
+    return {
+        field: reader(config[key], f"{where}/{key}", report)
+        for key, (field, reader) in readers.items()
+        if key in config
+    }
 
 
 def _report_unknown_keys(config: Mapping[str, Json], known: tuple[str, ...], where: str, report: Report) -> None:
@@ -300,23 +306,9 @@ def _report_unknown_keys(config: Mapping[str, Json], known: tuple[str, ...], whe
             report(f"no key {key!r} here{nearest(key, known)}", where)
 
 
-def _parse_mapping(value: Json, name: str, where: str, report: Report) -> Mapping[str, Json]:
-    if value is None:
-        return {}
-    if isinstance(value, dict):
-        return value
-    report(f"`{name}` must be a mapping, not {_value_text(value)}", where)
-    return {}
-
-
-def _parse_number(value: Json, name: str, where: str, report: Report, *, most: float = _HUGE) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most:
-        return float(value)
-    bound = "a number >= 0" if most == _HUGE else f"a number from 0 to {most:g}"
-    report(f"`{name}` must be {bound}, not {short_repr(value)}", f"{where}/{name}")
-    return None
+def _report_value(wanted: str, value: Json, where: str, report: Report) -> None:
+    """Report a value of the wrong kind; its key is the last step of its place."""
+    report(f"`{where.rpartition('/')[2]}` must be {wanted}, not {_value_text(value)}", where)
 
 
 def _value_text(value: Json) -> str:
@@ -325,7 +317,10 @@ def _value_text(value: Json) -> str:
     return short_repr(value)
 
 
-_TYPES: Final = frozenset({"string", "number", "integer", "boolean", "object", "array", "null"})
+# --- slips of keys
+
+
+_TYPES: Final = ("string", "number", "integer", "boolean", "object", "array", "null")
 _SCHEMA: Final = (dict, bool)
 _HOLDS: Final[dict[str, tuple[type, ...]]] = {
     **dict.fromkeys(("$ref", "$id", "id", "$schema", "$anchor", "$dynamicRef", "$dynamicAnchor", "$comment"), (str,)),
@@ -339,7 +334,7 @@ _HOLDS: Final[dict[str, tuple[type, ...]]] = {
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains"), (int,)),
     **dict.fromkeys(("minProperties", "maxProperties"), (int,)),
     **dict.fromkeys(("uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable"), (bool,)),
-    **dict.fromkeys(("const", "default", RULES_KEYWORD, *X_KEYWORDS), (object,)),
+    **dict.fromkeys(("const", "default", RULES_KEYWORD, *_X_EVAL), (object,)),
     "type": (str, list),
     "items": (dict, bool, list),
     "evaluation_config": (str, dict),
@@ -363,32 +358,28 @@ def misspelled_keys(schema: Json, *, as_published: bool) -> Iterator[SchemaError
     value of an unknown key. A name that a reference leads through is a place of definitions.
     `as_published`: only a slip of a known `x-eval-*` is an error, as the published program takes any other key.
     """
-    annotations = [known.removeprefix(X_EVAL) for known in (*X_KEYWORDS, RULES_KEYWORD)]
-    references: list[str] = []
-    found: list[tuple[str, str, str]] = []
-    for pointer, part in schema_objects(schema):
-        if isinstance(ref := part.get("$ref"), str):
-            references.append(ref)
+    parts = [*schema_objects(schema)]
+    references = [str(part.get("$ref")) for _, part in parts]
+    for pointer, part in parts:
         for name, value in part.items():
             key = str(name)  # of a schema made in Python, keys may be anything
-            if key not in _HOLDS and key not in _OF_OTHERS:
-                is_ours = key.startswith(X_EVAL)
-                if is_ours:
-                    close = difflib.get_close_matches(key.removeprefix(X_EVAL), annotations, n=1)
-                    known = X_EVAL + close[0] if close else ""
-                else:
-                    known = "" if as_published else _keyword_meant(key, value)
-                if known or (is_ours and not as_published):
-                    found.append((f"{pointer}/{escape(key)}", key, known))
-    for place, key, known in found:
-        if any(ref.startswith(f"#{place}/") for ref in references):
-            continue
-        if key.startswith(X_EVAL):
-            hint = f"did you mean {known!r}?" if known else f"known: {', '.join(sorted(X_KEYWORDS))}"
-            yield SchemaError(f"no annotation {key!r}; {hint}", pointer=place)
-        else:
-            own = "a key of your own starts with `x-`"
-            yield SchemaError(f"no keyword {key!r}; did you mean {known!r}? ({own})", pointer=place)
+            is_ours, place = key.startswith(X_EVAL), f"{pointer}/{escape(key)}"
+            if key in _HOLDS or key in _OF_OTHERS or (as_published and not is_ours):
+                continue
+            known = _annotation_meant(key) if is_ours else _keyword_meant(key, value)
+            if known:
+                hint = f"did you mean {known!r}?{'' if is_ours else ' (a key of your own starts with `x-`)'}"
+            elif is_ours and not as_published:
+                hint = f"known: {', '.join(sorted(_X_EVAL))}"
+            else:
+                continue
+            if not any(ref.startswith(f"#{place}/") for ref in references):
+                yield SchemaError(f"no {'annotation' if is_ours else 'keyword'} {key!r}; {hint}", pointer=place)
+
+
+def _annotation_meant(key: str) -> str:
+    names = [known.removeprefix(X_EVAL) for known in (*_X_EVAL, RULES_KEYWORD)]
+    return "".join(X_EVAL + close for close in difflib.get_close_matches(key.removeprefix(X_EVAL), names, n=1))
 
 
 def _keyword_meant(key: str, value: Json) -> str:
@@ -398,26 +389,21 @@ def _keyword_meant(key: str, value: Json) -> str:
     """
     from rapidfuzz.distance import OSA  # few schemas have keys that are not known
 
-    if key[:1] == "x" and key[1:] in _HOLDS:
-        return ""
-    written, names = _folded(key), (*X_KEYWORDS, RULES_KEYWORD) if key.startswith("x-") else _HOLDS
-    edits = {known: OSA.distance(written, _folded(known)) for known in names if _fits(value, known)}
-    likely = [known for known, number in edits.items() if number <= _edits_allowed(written, _folded(known))]
-    return min(likely, key=edits.__getitem__, default="")
+    def folded(name: str) -> str:
+        """Return a name without what snake case and camel case differ in."""
+        return name.replace("_", "").replace("-", "").lower()
+
+    edits: dict[str, int] = {}
+    for known in (*_X_EVAL, RULES_KEYWORD) if key.startswith("x-") else _HOLDS:
+        shortest = min(len(folded(key)), len(folded(known)))
+        allowed = 2 if shortest > _SHORT else 1 if shortest > 2 else 0
+        number = OSA.distance(folded(key), folded(known))  # a swap of two letters is one edit
+        if number <= allowed and _may_hold(known, value):
+            edits[known] = number
+    return "" if key[:1] == "x" and key[1:] in _HOLDS else min(edits, key=edits.__getitem__, default="")
 
 
-def _folded(key: str) -> str:
-    """Return a key without what snake case and camel case differ in."""
-    return key.replace("_", "").replace("-", "").lower()
-
-
-def _edits_allowed(*names: str) -> int:
-    """Return how many letters of a slip may differ from its keyword; a swap of two is one edit."""
-    shortest = min(map(len, names))
-    return 2 if shortest > _SHORT else 1 if shortest > 2 else 0
-
-
-def _fits(value: Json, known: str) -> bool:
+def _may_hold(known: str, value: Json) -> bool:
     if known == "type":
-        return all(isinstance(name, str) and name in _TYPES for name in (value if isinstance(value, list) else [value]))
+        return all(name in _TYPES for name in (value if isinstance(value, list) else [value]))
     return isinstance(value, _HOLDS[known])

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from types import FunctionType, MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias
 
-from pytest_extract.core.metrics.base import MetricSpec, Param, Spec, TransformSpec
-from pytest_extract.core.metrics.params import any_list, boolean
+from pytest_extract.core.metrics.base import MetricSpec, Param, Spec, TransformSpec, any_list, boolean
 from pytest_extract.core.results import COUNTED, SCORED, STRUCTURE, FieldResult, Judge, Status
 from pytest_extract.core.values import MISSING, Json, copied
 from pytest_extract.errors import ConfigError

@@ -13,7 +13,6 @@ from numbers import Real
 from threading import RLock
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
-from pytest_extract.core.compile.compiler import Binder, JudgeMode
 from pytest_extract.core.compile.nodes import (
     Align,
     AlignMode,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from pytest_extract.core.auto_accept import decided_leaves
+from pytest_extract.core.case_result import decided_leaves
 from pytest_extract.core.measures.fields import CitationCounts
 from pytest_extract.core.results import Citation, Corners, FieldResult, is_covered
 from pytest_extract.core.values import MISSING, Json, usual

@@ -279,7 +279,7 @@ def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) ->
 def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False) -> Score:
     """Add the measures over what the extractor reports beside its values, where the case asks for them."""
     if case.auto_accept is not None:
-        from pytest_extract.core.auto_accept import count_accepted
+        from pytest_extract.core.case_result import count_accepted
         from pytest_extract.core.measures.fields import accepted_measures
 
         score = score.with_measures(

@@ -16,7 +16,9 @@ PACKAGE = Path(__file__).parents[1] / "pytest_extract"
 if not PACKAGE.exists():  # the built wheel is under test
     import importlib.util
 
-    found = importlib.util.find_spec("pytest_extract")
+    found = importlib.util.find_spec(
+        "pytest_extract",
+    )
     assert found is not None
     assert found.origin is not None
     PACKAGE = Path(found.origin).parent
@@ -40,7 +42,7 @@ RINGS = (
 
 CORE_RINGS = (
     ("arguments", "values"),
-    ("results", "auto_accept", "case_result", "result_json"),
+    ("results", "case_result", "result_json"),
     ("metrics", "transforms"),
     ("extensions", "semantics", "schema"),
     ("compile", "complexity"),
@@ -84,7 +86,9 @@ def name_of(path: Path) -> str:
 
 
 def short(module: str) -> str:
-    return module.removeprefix("pytest_extract").removeprefix(".")
+    return module.removeprefix(
+        "pytest_extract",
+    ).removeprefix(".")
 
 
 PATHS = {name_of(path): path for path in MODULES}
@@ -176,7 +180,18 @@ def test_modules_import_each_other_in_no_circle():
 
 
 def test_a_circle_is_found_through_several_modules():
-    chain = {"a": frozenset("b"), "b": frozenset("c"), "c": frozenset("ad"), "d": frozenset()}
+    chain = {
+        "a": frozenset(
+            "b",
+        ),
+        "b": frozenset(
+            "c",
+        ),
+        "c": frozenset(
+            "ad",
+        ),
+        "d": frozenset(),
+    }
     assert circles(chain) == [{"a", "b", "c"}]
 
 
@@ -214,7 +229,10 @@ def test_no_class_or_public_function_has_the_name_of_another():
     for name, path in PATHS.items():
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) or (
-                isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_")
+                isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                and not node.name.startswith(
+                    "_",
+                )
             ):
                 homes.setdefault(node.name, []).append(name)
     assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}

@@ -55,8 +55,7 @@ from pytest_extract.cases.sources import (
     read_source,
     source_lines,
 )
-from pytest_extract.core.auto_accept import AutoAccept
-from pytest_extract.core.case_result import Origin
+from pytest_extract.core.case_result import AutoAccept, Origin
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD

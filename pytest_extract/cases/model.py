@@ -31,7 +31,7 @@ from pytest_extract.errors import ConfigError, closest, nearest
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
-    from pytest_extract.core.auto_accept import AutoAccept
+    from pytest_extract.core.case_result import AutoAccept
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.options import ScoreOptions
     from pytest_extract.core.output_shape import OutputShape

@@ -13,8 +13,7 @@ from itertools import takewhile
 from typing import Final, NamedTuple
 
 from pytest_extract.core.aggregate.published import Estimate
-from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, count_accepted, decided_leaves
-from pytest_extract.core.case_result import CaseResult
+from pytest_extract.core.case_result import AcceptedCounts, AutoAccept, CaseResult, count_accepted, decided_leaves
 from pytest_extract.core.stats import share_p_value, share_upper_bound
 
 CONFIDENCE: Final = 0.95

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from pytest_extract.core.auto_accept import AcceptedCounts
+from pytest_extract.core.case_result import AcceptedCounts
 from pytest_extract.core.results import COUNTED, SCORED, WRONG, FieldResult, RuleResult, RuleStatus, Status
 from pytest_extract.core.values import Json, Missing, Step
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import NamedTuple
 
-from pytest_extract.core.auto_accept import AcceptedCounts
+from pytest_extract.core.case_result import AcceptedCounts
 
 
 class Value(NamedTuple):

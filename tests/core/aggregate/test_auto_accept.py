@@ -19,8 +19,15 @@ from pytest_extract.core.aggregate.confidence import (
     propose_threshold,
     propose_thresholds,
 )
-from pytest_extract.core.auto_accept import AcceptedCounts, AutoAccept, count_accepted
-from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
+from pytest_extract.core.case_result import (
+    AcceptedCounts,
+    Attempt,
+    AutoAccept,
+    CaseResult,
+    Outcome,
+    Variant,
+    count_accepted,
+)
 from pytest_extract.report.summary import auto_accept_text
 from tests.core.aggregate.confident_suites import calibrated, counts_of, over_confident, suite, true_precision
 

@@ -16,7 +16,7 @@ from pytest_extract.regression.compare import CaseComparison, Change, Comparison
 from pytest_extract.regression.rules import Rules
 
 if TYPE_CHECKING:
-    from pytest_extract.core.stats.permutation import Lanes, Statistic
+    from pytest_extract.core.stats import Lanes, Statistic
 
 
 OVERALL_SHARE: Final = 0.6
@@ -210,7 +210,7 @@ class _Member:
 class _Family:
     """The tests of one variant, as one family.
 
-    All of them in the same arrangements of the runs (`core.stats.permutation`):
+    All of them in the same arrangements of the runs (`core.stats`):
 
     - the mean over all fields, at `OVERALL_SHARE` of alpha;
     - the same without answers that failed as a whole, at half of what that leaves;
@@ -227,7 +227,7 @@ class _Family:
     """
 
     def __init__(self, variant: VariantComparison, rules: Rules, only: Collection[Suspect] | None) -> None:
-        from pytest_extract.core.stats.permutation import Permutations
+        from pytest_extract.core.stats import Permutations
 
         self.variant, self.rules = variant.label, rules
         rows = open_cases(variant.compared)
@@ -290,7 +290,7 @@ class _Family:
         """Max-T, step-down; beside the heads that are not significant."""
         if not self.others:
             return []
-        from pytest_extract.core.stats.permutation import SAME_SCORE, largest_scores
+        from pytest_extract.core.stats import SAME_SCORE, largest_scores
 
         left = sorted(self.others, key=lambda member: -member.statistic.score)
         largest = largest_scores([member.statistic for member in left])
@@ -553,7 +553,7 @@ def _count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
     rows = [(row, row.runs_broken) for row in variant.cases if row.runs_broken is not None]
     if not any(any(runs.before) or any(runs.after) for _, runs in rows):
         return None
-    from pytest_extract.core.stats.permutation import p_of_rise
+    from pytest_extract.core.stats import p_of_rise
 
     kinds: Counter[str] = Counter()
     for row, _ in rows:

@@ -195,7 +195,7 @@ def _told_apart(variants: Mapping[str, Mapping[str, CaseState]]) -> list[set[str
 
 def _p_of_difference(one: Mapping[str, CaseState], other: Mapping[str, CaseState]) -> float:
     """Return the p-value that two variants differ on the cases that both have, with the same documents and golds."""
-    from pytest_extract.core.stats.permutation import p_of_rise
+    from pytest_extract.core.stats import p_of_rise
 
     shared = [(one[case], other[case]) for case in one if case in other]
     sides = [

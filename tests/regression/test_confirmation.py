@@ -203,7 +203,7 @@ def test_a_suspect_is_what_luck_gives_least_often():
 @pytest.mark.slow
 def test_without_a_change_the_gate_with_its_confirmation_cries_wolf_in_at_most_five_percent(monkeypatch):
     """The choice is made by the first runs, which are as noisy as can be; only fresh runs are tested."""
-    monkeypatch.setattr("pytest_extract.core.stats.permutation.LANES", 1_000)
+    monkeypatch.setattr("pytest_extract.core.stats.LANES", 1_000)
     source = random.Random(11)
     worse = confirmed = 0
     for _ in range(80):

@@ -28,7 +28,7 @@ RULES = Rules()
 @pytest.fixture(autouse=True, scope="module")
 def _fewer_arrangements():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pytest_extract.core.stats.permutation.LANES", 1_000)
+        patch.setattr("pytest_extract.core.stats.LANES", 1_000)
         yield
 
 

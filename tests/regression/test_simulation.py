@@ -26,7 +26,7 @@ RULES = Rules()
 
 @pytest.fixture(autouse=True)
 def _fewer_arrangements(monkeypatch):
-    monkeypatch.setattr("pytest_extract.core.stats.permutation.LANES", 1_000)
+    monkeypatch.setattr("pytest_extract.core.stats.LANES", 1_000)
 
 
 def answers(seed, suites, **shape):

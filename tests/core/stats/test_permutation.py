@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.core.stats import Runs, mcnemar
-from pytest_extract.core.stats.permutation import Permutations
+from pytest_extract.core.stats import Permutations, Runs, mcnemar
 
 values = st.integers(0, 4).map(lambda number: number / 4)
 few_runs = st.builds(

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.case_result import decided_leaves
-from pytest_extract.core.measures.fields import CitationCounts
+from pytest_extract.core.measures import CitationCounts
 from pytest_extract.core.results import Citation, Corners, FieldResult, is_covered
 from pytest_extract.core.values import MISSING, Json, usual
 from pytest_extract.documents import Document, DocumentError

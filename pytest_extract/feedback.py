@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Unpack
 
-from pytest_extract.core.measures.fields import FieldCounts
+from pytest_extract.core.measures import FieldCounts
 from pytest_extract.core.options import Keywords, split_keywords
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema

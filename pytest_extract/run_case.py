@@ -280,7 +280,7 @@ def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False)
     """Add the measures over what the extractor reports beside its values, where the case asks for them."""
     if case.auto_accept is not None:
         from pytest_extract.core.case_result import count_accepted
-        from pytest_extract.core.measures.fields import accepted_measures
+        from pytest_extract.core.measures import accepted_measures
 
         score = score.with_measures(
             accepted_measures(count_accepted(score.leaves, case.auto_accept, usable=score.gates.structural))
@@ -290,7 +290,7 @@ def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False)
     if not (cited or case.gates.grounded or "grounded_rate" in case.thresholds.measures) or score.unread is not None:
         return score
     from pytest_extract.citations import count_citations, grounded_rate
-    from pytest_extract.core.measures.fields import citation_measures
+    from pytest_extract.core.measures import citation_measures
     from pytest_extract.documents import DocumentError
 
     found: dict[str, float] = {}
@@ -418,7 +418,7 @@ def thresholds_of(given: Mapping[str, Any] | None) -> Thresholds:
 
 def with_bounded_measures(score: Score, gold: Json, thresholds: Thresholds) -> Score:
     """Add the measures of papers that have a bound: they take long, so no other score has them."""
-    from pytest_extract.core.measures.papers import PAPER_MEASURES
+    from pytest_extract.core.measures.published import PAPER_MEASURES
 
     unread = score.unread is not None or score.extracted is MISSING
     for name in PAPER_MEASURES.keys() & thresholds.measures.keys():
@@ -552,7 +552,7 @@ def measures_without(score: Score, known: Sequence[str]) -> Mapping[str, float]:
     """Return the score's measures; those over field and leaf results leave known failures out."""
     if not known or score.unread is not None or not score.gates.structural:
         return score.measures
-    from pytest_extract.core.measures.fields import field_measures
+    from pytest_extract.core.measures import field_measures
 
     fields, leaves = results_without(score, known)
     return {**score.measures, **field_measures(fields, leaves, vacuous=score.vacuous)}
@@ -575,7 +575,7 @@ def _rescore_array(field: FieldResult, leaves: Sequence[FieldResult], excused: S
     size = len(field.path)
     if field.passed or not any(leaf.path[:size] == field.path and len(leaf.path) > size for leaf in excused):
         return field
-    from pytest_extract.core.measures.fields import count_leaves
+    from pytest_extract.core.measures import count_leaves
 
     inside = [leaf for leaf in leaves if leaf.path[:size] == field.path]
     if any(leaf.status in WRONG for leaf in inside):

@@ -49,7 +49,7 @@ CORE_RINGS = (
     ("rules",),
     ("engine",),
     ("judges", "uncompared"),
-    ("parse", "output_shape"),
+    ("answers", "parse", "output_shape"),
     ("validate",),
     ("measures", "gates"),
     ("mistakes",),

@@ -13,13 +13,13 @@ from typing import Any, Final, TypeAlias
 
 from pytest_extract.cases.sources import read_text, read_value
 from pytest_extract.cli.files import load_extensions, print_note, print_text, read_schema, refuse_options, write_json
+from pytest_extract.core.answers import SchemaFit
 from pytest_extract.core.extensions import POST_PROCESSORS, Extension, Extensions
 from pytest_extract.core.metrics import JUDGED, METRICS, PRESETS, bind_metric
 from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
 from pytest_extract.core.options import ScoreOptions
 from pytest_extract.core.output_shape import unwrap
-from pytest_extract.core.parse.output import parse_output
-from pytest_extract.core.parse.text import SchemaFit
+from pytest_extract.core.parse import parse_output
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.score import Score
 from pytest_extract.core.scorer import compile_schema

@@ -8,36 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Final, Literal, NamedTuple, cast
 
 from pytest_extract.core import arguments
-from pytest_extract.core.measures.base import DocumentPair
+from pytest_extract.core.measures.published import CoverageGate, CoverageMode, DocumentPair
 from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates
 from pytest_extract.core.values import MISSING, Json, json_type, short_repr, text_below
 from pytest_extract.errors import ConfigError, nearest
 
-CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
 COVERAGE_MODES: Final[tuple[CoverageMode, ...]] = ("hard", "soft", "off")
 GATE_KEYS: Final = ("schema", "coverage", "bare", "grounded", "rules")
 MODALITIES: Final = ("text", "image", "audio")
 _LISTED: Final = 3
 _UNGATED: Final = "not looked at, as in the program whose semantics these are; `gates` switch it on"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoverageGate:
-    """How coverage c becomes a factor: hard, 1 from the floor on, else 0; soft, min(1, (c / floor)²); off, 1."""
-
-    mode: CoverageMode
-    floor: float
-
-    def factor(self, coverage: float) -> float:
-        """Return the factor in [0, 1]; no coverage at all gives 0 in either mode."""
-        if self.mode == "off":
-            return 1.0
-        if coverage >= self.floor and coverage > 0.0:
-            return 1.0
-        return 0.0 if self.mode == "hard" or coverage <= 0.0 else (coverage / self.floor) ** 2
 
 
 _FLOORS: Final[Mapping[CoverageMode, float]] = {"hard": 0.95, "soft": 0.90, "off": 0.0}

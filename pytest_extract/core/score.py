@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pytest_extract.core.engine.walk import Scored
 from pytest_extract.core.gates import GateConfig, OutputCheck, check_output
-from pytest_extract.core.measures.base import DocumentPair
-from pytest_extract.core.measures.fields import field_measures
-from pytest_extract.core.measures.published import document_measures
+from pytest_extract.core.measures import field_measures
+from pytest_extract.core.measures.published import DocumentPair, document_measures
 from pytest_extract.core.metrics.equality import short
 from pytest_extract.core.mistakes import ComparedOutput, compared_results, mistakes_by_path
 from pytest_extract.core.results import (
@@ -32,7 +31,7 @@ from pytest_extract.core.values import MISSING, Json, Missing, writable
 if TYPE_CHECKING:
     from pytest_extract.core.compile.nodes import Program
     from pytest_extract.core.extensions import MeasureSpec
-    from pytest_extract.core.measures.base import DocumentSchema
+    from pytest_extract.core.measures.published import DocumentSchema
     from pytest_extract.core.mistakes import FindsValue
     from pytest_extract.core.options import ScoreOptions
     from pytest_extract.core.rules import RuleSet
@@ -156,7 +155,7 @@ class Score:
         """All measures by name; those over results are 0 where a structural gate fails."""
         measures = {**self._values}
         if self.rules:
-            from pytest_extract.core.measures.fields import rule_measures
+            from pytest_extract.core.measures import rule_measures
 
             measures |= rule_measures(self.rules)
         return measures | self._further

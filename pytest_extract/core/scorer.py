@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
 
 from pytest_extract.core import arguments
+from pytest_extract.core.answers import FitRank, SchemaFit
 from pytest_extract.core.arguments import json_argument, json_output, schema_argument
 from pytest_extract.core.compile.compiler import JudgeMode, compile_program
 from pytest_extract.core.compile.nodes import Program
@@ -17,10 +18,9 @@ from pytest_extract.core.engine.walk import score_values
 from pytest_extract.core.extensions import Extensions, MeasureSpec
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
-from pytest_extract.core.measures.base import DocumentSchema
+from pytest_extract.core.measures.published import DocumentSchema
 from pytest_extract.core.options import Keywords, ScoreKeywords, ScoreOptions, split_keywords
-from pytest_extract.core.parse.output import parse_output, too_many_bytes, too_many_values
-from pytest_extract.core.parse.text import FitRank, SchemaFit
+from pytest_extract.core.parse import parse_output, too_many_bytes, too_many_values
 from pytest_extract.core.results import (
     Answer,
     Failure,

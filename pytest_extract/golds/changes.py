@@ -24,7 +24,7 @@ from pytest_extract.cases.model import Case
 from pytest_extract.cases.sources import Steps
 from pytest_extract.core.case_result import Attempt
 from pytest_extract.core.output_shape import unwrap
-from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.parse import parse_output
 from pytest_extract.core.results import STRUCTURE, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import (
     MISSING,

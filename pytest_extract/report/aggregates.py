@@ -31,7 +31,7 @@ from pytest_extract.core.aggregate.published import (
 from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, Standing
 from pytest_extract.core.case_result import Outcome, Spending
 from pytest_extract.core.complexity import WEIGHTS
-from pytest_extract.core.measures.fields import FieldCounts
+from pytest_extract.core.measures import FieldCounts
 from pytest_extract.core.values import Json, nearly
 from pytest_extract.importers.sob import SobRun
 from pytest_extract.regression.suite import RankedVariant

@@ -21,8 +21,7 @@ from pytest_extract.core.aggregate.slices import (
     list_recalls,
 )
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.core.measures import measures_of_system
-from pytest_extract.core.measures.fields import FieldCounts
+from pytest_extract.core.measures import FieldCounts, measures_of_system
 from pytest_extract.core.values import FieldPath, Json, pattern_of
 from pytest_extract.errors import nearest
 from pytest_extract.report.lines import (

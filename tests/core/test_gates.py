@@ -7,9 +7,8 @@ from hypothesis import given
 
 from pytest_extract import score, score_text
 from pytest_extract.core.gates import GateConfig, check_output
-from pytest_extract.core.measures.base import DocumentPair, DocumentSchema
-from pytest_extract.core.measures.published import document_measures
-from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.measures.published import DocumentPair, DocumentSchema, document_measures
+from pytest_extract.core.parse import parse_output
 from pytest_extract.core.values import MISSING
 from pytest_extract.errors import ConfigError
 from tests.strategies import any_json, json_values, nested

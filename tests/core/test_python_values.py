@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.arguments import NoJsonType, NotJson, plain_json
-from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.parse import parse_output
 from pytest_extract.core.values import MISSING
 from tests.strategies import json_values
 

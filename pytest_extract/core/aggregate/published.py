@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, fields
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.core.measures import PUBLISHED_NAMES
-from pytest_extract.core.measures.fields import FieldCounts, count_leaves, harmonic_mean
+from pytest_extract.core.measures import PUBLISHED_NAMES, FieldCounts, count_leaves, harmonic_mean
 from pytest_extract.core.results import FailureKind, FieldResult, ScoreRecord, Status
 from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step

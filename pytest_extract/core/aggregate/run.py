@@ -25,8 +25,7 @@ from pytest_extract.core.aggregate.published import (
 )
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS, depth_class
-from pytest_extract.core.measures import MEASURES, measures_of_system
-from pytest_extract.core.measures.fields import FieldCounts
+from pytest_extract.core.measures import MEASURES, FieldCounts, measures_of_system
 from pytest_extract.core.results import FieldResult
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from pytest_extract.core.aggregate.published import Rates, extract_bench_rates
 from pytest_extract.core.aggregate.run import case_rows
 from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.core.measures.fields import FieldCounts
+from pytest_extract.core.measures import FieldCounts
 from pytest_extract.core.mistakes import mistake_kinds
 from pytest_extract.core.results import DECLINED, FailureKind, FieldResult, ScoreRecord, Status
 from pytest_extract.core.values import MISSING, Json, json_type, pattern_of

@@ -6,9 +6,14 @@ comparison of systems and the JSON Schema of the case file read their lists from
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
+
+from pytest_extract.core.case_result import AcceptedCounts
+from pytest_extract.core.results import COUNTED, SCORED, WRONG, FieldResult, RuleResult, RuleStatus, Status
+from pytest_extract.core.values import Json, Missing, Step
 
 
 class Measure(NamedTuple):
@@ -95,3 +100,179 @@ PUBLISHED_NAMES: Final[Mapping[str, str]] = {
 def measures_of_system(system: str) -> tuple[str, ...]:
     """Return the names of the measures that a system reports."""
     return tuple(name for name, measure in MEASURES.items() if system in measure.systems)
+
+
+@dataclass(slots=True, kw_only=True)
+class FieldCounts:
+    """How one field did: leaf results by status, their summed score, and the records that it occurs in."""
+
+    match: int = 0
+    mismatch: int = 0
+    omission: int = 0
+    hallucination: int = 0
+    undecided: int = 0
+    score: float = 0.0
+    records: set[str] = field(default_factory=set)
+
+    def add(self, leaf: FieldResult, record: str = "") -> None:
+        """Count one leaf result; skipped ones do not count."""
+        status = leaf.status
+        if status in COUNTED:
+            setattr(self, status, getattr(self, status) + 1)
+            self.score += leaf.score if status in SCORED else 0.0
+        elif status is Status.JUDGE_ERROR:
+            self.undecided += 1
+        else:
+            return
+        self.records.add(record)
+
+    @property
+    def compared(self) -> int:
+        """Results with a value on both sides."""
+        return self.match + self.mismatch
+
+    @property
+    def total(self) -> int:
+        """All results that count; those that a judge left undecided do not."""
+        return self.compared + self.omission + self.hallucination
+
+    @property
+    def mean_score(self) -> float:
+        """Mean score, omissions and hallucinations as 0; 0.0 where nothing counts."""
+        return self.score / self.total if self.total else 0.0
+
+    @property
+    def precision(self) -> float:
+        """Score over what was extracted; 1.0 where that is nothing."""
+        whole = self.compared + self.hallucination
+        return self.score / whole if whole else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Score over what the gold holds; 1.0 where that is nothing."""
+        whole = self.compared + self.omission
+        return self.score / whole if whole else 1.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall; 0.0 where both are 0, 1.0 where nothing counts."""
+        return harmonic_mean(self.precision, self.recall)
+
+
+def harmonic_mean(precision: float, recall: float) -> float:
+    """Return the harmonic mean of precision and recall; 0.0 where both are."""
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def count_leaves(leaves: Iterable[FieldResult]) -> FieldCounts:
+    """Count leaf results of all patterns together."""
+    counts = FieldCounts()
+    for leaf in leaves:
+        counts.add(leaf)
+    return counts
+
+
+def row_measures(leaves: Iterable[FieldResult]) -> dict[str, float]:
+    """Return the shares of rows of objects that are right as a whole, by name; 1.0 where there is no row.
+
+    The rows are those that leaf results lie in; a row inside a row is one more.
+    """
+    in_gold: set[tuple[Step, ...]] = set()
+    in_output: set[tuple[Step, ...]] = set()
+    wrong: set[tuple[Step, ...]] = set()
+    for leaf in leaves:
+        if leaf.status not in COUNTED:
+            continue
+        steps = tuple(leaf.path)
+        around = [steps[:end] for end in range(1, len(steps)) if _is_row(steps[end - 1 : end + 1])]
+        in_gold.update(around if leaf.status is not Status.HALLUCINATION else ())
+        in_output.update(around if leaf.status is not Status.OMISSION else ())
+        if leaf.status in WRONG:
+            own = _rows_within(steps, leaf.gold, 0), _rows_within(steps, leaf.extracted, 1)
+            in_gold.update(own[0])
+            in_output.update(own[1])
+            wrong.update(around, *own)
+    right = len((in_gold | in_output) - wrong)
+    precision, recall = right / len(in_output) if in_output else 1.0, right / len(in_gold) if in_gold else 1.0
+    return {"row_precision": precision, "row_recall": recall, "row_f1": harmonic_mean(precision, recall)}
+
+
+def _is_row(steps: tuple[Step, ...]) -> bool:
+    """Whether two steps are an index and a key below it."""
+    return isinstance(steps[0], int) and isinstance(steps[1], str)
+
+
+def _rows_within(steps: tuple[Step, ...], value: Json | Missing, side: int) -> list[tuple[Step, ...]]:
+    """Return the places of the rows that one side of a result compared as one is, or holds."""
+    if isinstance(value, list):
+        return [(*steps, side, index) for index, item in enumerate(value) if isinstance(item, dict)]
+    return [steps] if isinstance(value, dict) and steps and isinstance(steps[-1], int) else []
+
+
+def _is_invented(leaf: FieldResult) -> bool:
+    """Whether a value was given that the gold leaves empty; those of an invented row are the row's mistake."""
+    return leaf.status is Status.HALLUCINATION and not any(isinstance(step, int) and step < 0 for step in leaf.path)
+
+
+def field_measures(
+    fields: Iterable[FieldResult], leaves: Sequence[FieldResult], *, empty: float = 1.0, vacuous: int = 0
+) -> dict[str, float]:
+    """Return the measures over results by name; `empty` is the rate where no field was evaluated or nothing weighs.
+
+    `vacuous`: places that are empty on both sides.
+    """
+    evaluated = [result for result in fields if result.status is not Status.SKIPPED]
+    weight = sum([result.weight for result in evaluated])
+    counts = count_leaves(leaves)
+    invented = sum(map(_is_invented, leaves))
+    return {
+        "pass_rate": sum([result.passed for result in evaluated]) / len(evaluated) if evaluated else empty,
+        "mean_score": sum([result.score * result.weight for result in evaluated]) / weight if weight else empty,
+        "precision": counts.precision,
+        "recall": counts.recall,
+        "f1": counts.f1,
+        "leaf_accuracy": counts.match / counts.total if counts.total else 1.0,
+        "kept_empty": vacuous / (vacuous + invented) if vacuous + invented else 1.0,
+        **row_measures(leaves),
+    }
+
+
+class CitationCounts(NamedTuple):
+    """The citations of one output: how many are given and right, and of the values in the document how many are cited.
+
+    citable: values that stand in the document; cited: those of them with a right citation.
+    """
+
+    given: int = 0
+    right: int = 0
+    citable: int = 0
+    cited: int = 0
+
+    @property
+    def precision(self) -> float:
+        """Share of the citations that are right; 1.0 without any."""
+        return self.right / self.given if self.given else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Share of the values in the document that have a right citation; 1.0 without any."""
+        return self.cited / self.citable if self.citable else 1.0
+
+
+def rule_measures(results: Sequence[RuleResult]) -> dict[str, float]:
+    """Return the measures of rules across fields by name."""
+    applying = [
+        result for result in results if result.severity == "error" and result.status is not RuleStatus.NOT_APPLICABLE
+    ]
+    held = sum(result.status is RuleStatus.HELD for result in applying)
+    return {"rules_held": held / len(applying) if applying else 1.0}
+
+
+def accepted_measures(counts: AcceptedCounts) -> dict[str, float]:
+    """Return the measures of auto-accept by name."""
+    return {"auto_accept_precision": counts.precision, "auto_accept_coverage": counts.coverage}
+
+
+def citation_measures(counts: CitationCounts) -> dict[str, float]:
+    """Return the measures of citations by name."""
+    return {"citation_precision": counts.precision, "citation_recall": counts.recall}

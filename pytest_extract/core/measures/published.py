@@ -1,20 +1,234 @@
-"""SOB's measures (`evaluate.py` of the Structured Output Benchmark): a row of numbers for a record, oddities included.
+"""Measures of gold and output as whole values, as published systems and papers define them, oddities included.
 
-Schema compliance multiplies every content measure (hardening); a coverage gate multiplies value accuracy and
-faithfulness. Beside them DeepJSONEval's three criteria (`utils.py: json_evaluation_new`): syntax, key match and strict.
+SOB (`evaluate.py` of the Structured Output Benchmark): schema compliance multiplies every content measure (hardening);
+a coverage gate multiplies value accuracy and faithfulness. A path of SOB is `a.b[0].c`; names are not escaped, so that
+two places may share a path: the later one counts. Empty containers, a scalar root and the key `""` of the root, whose
+path is empty, give no value. DeepJSONEval (`utils.py: json_evaluation_new`): syntax, key match and strict.
+The measures of papers are worked out only where a case bounds them.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property, lru_cache, partial
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.core.gates import CoverageGate
-from pytest_extract.core.measures.base import DocumentPair, DocumentSchema
-from pytest_extract.core.values import MISSING, Json, Missing, canonical_json
+from pytest_extract.core.answers import too_deep
+from pytest_extract.core.validate import Validator, Violation
+from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing, canonical_json
+from pytest_extract.errors import ConfigError
 from pytest_extract.lazy import lazy_pattern
+
+_PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
+    "string": frozenset({str}),
+    "integer": frozenset({int}),
+    "number": frozenset({int, float}),
+    "boolean": frozenset({bool}),
+    "null": frozenset({type(None)}),
+}
+_NOTHING: Final[frozenset[type]] = frozenset()
+_INDEX: Final = lazy_pattern(r"\[\d+\]")
+_STEP: Final = lazy_pattern(r"(\[[-+]?\d+\])|((?:[^.\[]|\[(?![-+]?\d+\]))+)")
+
+
+@dataclass(frozen=True, slots=True)
+class PathMap:
+    """The values of a document by path, at most MAX_DEPTH levels deep.
+
+    first_rows: for each path, that of the same value in the first row of each list, which is all a type depends on.
+    places: the paths of containers and values in first rows.
+    """
+
+    values: dict[str, Json]
+    first_rows: dict[str, str]
+    places: set[str]
+
+
+def path_map(document: Json | Missing) -> PathMap:
+    """Collect the values of a document, in its order."""
+    found = PathMap({}, {}, set())
+    stack = [("", "", document)] if document is not MISSING else []
+    while stack:
+        path, first_row, node = stack.pop()
+        if path:
+            found.places.add(first_row)
+        if isinstance(node, dict):
+            inside = [
+                (f"{path}.{name}", f"{first_row}.{name}", child) if path else (name, name, child)
+                for name, child in node.items()
+            ]
+        elif isinstance(node, list):
+            inside = [(f"{path}[{index}]", f"{first_row}[0]", child) for index, child in enumerate(node)]
+        else:
+            if path:
+                found.values[path] = node
+                found.first_rows[path] = first_row
+            continue
+        stack.extend(reversed(inside))
+    return found
+
+
+class DocumentSchema:
+    """A schema, ready to be compared with any output as a whole, and for SOB's lookups; thread-safe.
+
+    What SOB does not follow has no type, nor has anything in a schema nested too deeply.
+    """
+
+    def __init__(self, schema: Json) -> None:
+        self.validator = Validator(schema)
+
+    @cached_property
+    def _followed(self) -> Json:
+        return {} if too_deep(self.validator.schema) else self.validator.schema
+
+    @cached_property
+    def _types_at(self) -> Callable[[str], frozenset[type]]:
+        return lru_cache(4096)(partial(_types_at, self._followed))
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """The required paths in the schema's order."""
+        return (*_required(self._followed, ""),)
+
+    def count_typed(self, found: PathMap) -> int:
+        """Count the values that have the type that the schema declares at their path."""
+        return sum([type(value) in self._types_at(found.first_rows[path]) for path, value in found.values.items()])
+
+    def missing(self, found: PathMap) -> list[str]:
+        """List the required paths (`items[].name`) that a document has nowhere, sorted."""
+        there = {_INDEX.sub("[]", place) for place in found.places}
+        return sorted({path for path in self.required if path not in there})
+
+
+def _types_at(schema: Json, path: str) -> frozenset[type]:
+    """Return the types at a path read back from its text: names between dots, indices in brackets.
+
+    Only exact `object` and `array` types are followed. Brackets around no number, at which the published program stops,
+    belong to a name.
+    """
+    node = schema
+    for index, name in _STEP.findall(path):
+        kind = node.get("type") if isinstance(node, dict) else None
+        if index:
+            node = node.get("items") if kind == "array" else None
+        else:
+            members = node.get("properties") if kind == "object" else None
+            node = members.get(name) if isinstance(members, dict) else None
+    declared = node.get("type") if isinstance(node, dict) else None
+    if isinstance(declared, str):
+        return _PYTHON_TYPES.get(declared, _NOTHING)
+    names = [name for name in declared if isinstance(name, str)] if isinstance(declared, list) else []
+    real = [name for name in names if name != "null"]
+    taken = real if len(real) == 1 else names  # one type besides null is that type alone, as published
+    return _NOTHING.union(*(_PYTHON_TYPES.get(name, _NOTHING) for name in taken))
+
+
+def _required(schema: Json, path: str) -> Iterator[str]:
+    """Yield required keys depth first; what is required inside an optional object is not asked for, as published."""
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    if kind == "array":
+        yield from _required(schema.get("items"), f"{path}[]")
+    listed = schema.get("required") if kind == "object" else None
+    members = schema.get("properties") if kind == "object" else None
+    for name in listed if isinstance(listed, list | str) else ():
+        if isinstance(name, str):
+            place = f"{path}.{name}" if path else name
+            yield place
+            yield from _required(members.get(name) if isinstance(members, dict) else None, place)
+
+
+class DocumentPair:
+    """One comparison.
+
+    extracted: MISSING without JSON, and where either side is nested too deeply to be walked (`deep`).
+    structured: whether the extracted value is an object or an array, which is what SOB calls parsed.
+    wanted, found: the values of gold and of the output by path; shared: the number of paths of both.
+    coverage: SOB's `path_set_f1` before hardening: F1 of the two path sets, 0 when either is empty.
+    equal: Python equality of the whole values: 1, 1.0 and true are one, as in DeepJSONEval's `strict`.
+    valid: whether the schema, under its declared draft, admits the extracted value.
+    """
+
+    def __init__(self, gold: Json, extracted: Json | Missing, schema: DocumentSchema) -> None:
+        self.gold = gold
+        self.schema = schema
+        self.deep = too_deep(gold) or too_deep(extracted)
+        self.extracted = MISSING if self.deep else extracted
+        self.wanted, self.found = path_map(MISSING if self.deep else gold), path_map(self.extracted)
+        self.shared = len(self.wanted.values.keys() & self.found.values.keys())
+        both = len(self.wanted.values) + len(self.found.values)
+        self.coverage = 2 * self.shared / both if both else 0.0
+        self.structured = isinstance(self.extracted, CONTAINERS)
+        self.equal = self.extracted is not MISSING and bool(gold == self.extracted)
+        self.valid = self.extracted is not MISSING and schema.validator.is_valid(self.extracted)
+
+    @property
+    def valid_draft7(self) -> bool:
+        """SOB's `schema_compliance`: an object or array that satisfies the schema under Draft 7."""
+        return self.structured and self.schema.validator.is_valid_draft7(self.extracted)
+
+    @cached_property
+    def violation(self) -> Violation | None:
+        """First place where the extracted value breaks the schema."""
+        return None if self.valid or self.extracted is MISSING else self.schema.validator.first_error(self.extracted)
+
+    @property
+    def missing_required(self) -> list[str]:
+        """Required paths that the output lacks: sorted, or all in schema order where nothing could be looked up."""
+        if not self.structured or not self.schema.validator.valid_schema_draft7:
+            return [*self.schema.required]
+        return self.schema.missing(self.found)
+
+    @property
+    def identical(self) -> bool:
+        """Equality of the JSON texts but for key order, as in SOB's `strict_json_em`.
+
+        What is not structured counts as not parsed there, and that as null.
+        """
+        if self.deep:
+            return False
+        if not self.structured:
+            return self.gold is None
+        return self.equal and written_alike(self.gold, self.extracted)
+
+    def lacking(self) -> list[str]:
+        """Paths of gold values that the output has not, in the order of the gold."""
+        return [path for path in self.wanted.values if path not in self.found.values]
+
+
+def written_alike(one: Json, other: Json) -> bool:
+    """Whether two values equal in Python are also written the same in JSON: 1 and 1.0 are not, nor 0.0 and -0.0."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return all(written_alike(value, other[name]) for name, value in one.items())
+    if isinstance(one, list):
+        return all(map(written_alike, one, other))
+    return not isinstance(one, float) or repr(one) == repr(other)
+
+
+CoverageMode: TypeAlias = Literal["hard", "soft", "off"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageGate:
+    """How coverage c becomes a factor: hard, 1 from the floor on, else 0; soft, min(1, (c / floor)²); off, 1."""
+
+    mode: CoverageMode
+    floor: float
+
+    def factor(self, coverage: float) -> float:
+        """Return the factor in [0, 1]; no coverage at all gives 0 in either mode."""
+        if self.mode == "off":
+            return 1.0
+        if coverage >= self.floor and coverage > 0.0:
+            return 1.0
+        return 0.0 if self.mode == "hard" or coverage <= 0.0 else (coverage / self.floor) ** 2
+
 
 _WORD: Final = lazy_pattern(r"\w+")
 _ARTICLES: Final = ("a", "an", "the")
@@ -134,3 +348,170 @@ def deepjson_text(model_output: object, gold: Json, schema: Json) -> DeepJsonSco
     if not measures["syntax"]:
         return DeepJsonScore(note=NO_MATCH)
     return DeepJsonScore(format=1, detailed=measures["key_match"], strict=int(measures["strict"]), note=SCORED)
+
+
+_LEAST_SIMILARITY: Final = 0.5
+MOST_NODE_PAIRS: Final = 500_000
+"""Pairs of nodes that take some seconds; each is a key or a value."""
+
+
+class _Similarity(NamedTuple):
+    """The similarities of the leaves of two values, added up, and how many leaves there are on either side."""
+
+    total: float
+    leaves: int
+
+    @property
+    def mean(self) -> float:
+        """The mean similarity, 1.0 without a leaf."""
+        return self.total / self.leaves if self.leaves else 1.0
+
+
+def anls_star(gold: Json, extracted: Json) -> float:
+    """Return ANLS*: the mean similarity of the leaves of both sides, lists paired best, none below one half.
+
+    Source: Peer et al., arXiv 2402.03848. A value ten times too large costs next to nothing.
+    """
+    try:
+        return _compared(gold, extracted).mean
+    except RecursionError:  # nested hundreds of levels deep
+        return 0.0
+
+
+def _compared(gold: Json, extracted: Json) -> _Similarity:
+    if isinstance(gold, dict) and isinstance(extracted, dict):
+        parts = [_compared(gold.get(key), extracted.get(key)) for key in gold.keys() | extracted.keys()]
+        free = sum(key not in gold and _is_nothing(extracted[key]) for key in extracted)  # counts, and earns nothing
+        return _Similarity(sum(part.total for part in parts) - free, sum(part.leaves for part in parts))
+    if isinstance(gold, list) and isinstance(extracted, list):
+        from pytest_extract.core.engine.pairing import assign  # few ask for it
+
+        table = [[_compared(one, other) for other in extracted] for one in gold]
+        scores = [[cell.mean for cell in row] for row in table]
+        for i, one in enumerate(gold):
+            for j, other in enumerate(extracted):
+                if one == other:  # first among those that are as similar
+                    scores[i][j] = math.nextafter(scores[i][j], math.inf)
+        pairs = assign(scores)
+        left = {*range(len(gold))} - {i for i, _ in pairs}, {*range(len(extracted))} - {j for _, j in pairs}
+        alone = sum(_size(gold[i]) for i in left[0]) + sum(_size(extracted[j]) for j in left[1])
+        return _Similarity(sum(table[i][j].total for i, j in pairs), sum(table[i][j].leaves for i, j in pairs) + alone)
+    most = max(_size(gold), _size(extracted))
+    if gold is None:
+        return _Similarity(float(_is_nothing(extracted)), most)
+    if isinstance(gold, dict | list) or isinstance(extracted, dict | list) or extracted is None:
+        return _Similarity(0.0, most)
+    from rapidfuzz.distance import Levenshtein
+
+    one, other = (" ".join(str(side).lower().split()) for side in (gold, extracted))
+    similarity = Levenshtein.normalized_similarity(one, other)
+    return _Similarity(similarity if similarity >= _LEAST_SIMILARITY else 0.0, most)
+
+
+def _size(value: Json) -> int:
+    if isinstance(value, dict | list):
+        return sum(map(_size, value.values() if isinstance(value, dict) else value))
+    return 1
+
+
+def _is_nothing(value: Json) -> bool:
+    return value is None or value in ({}, [], "")
+
+
+class _Tree(NamedTuple):
+    """Nodes in postorder: the label of each, whether it is a leaf's text, and the first node below it."""
+
+    labels: list[str]
+    texts: list[bool]
+    firsts: list[int]
+
+    @property
+    def roots(self) -> list[int]:
+        """The nodes at which a subtree begins that shares its first node with no larger one."""
+        return sorted({first: node for node, first in enumerate(self.firsts)}.values())
+
+    def weight(self, node: int) -> int:
+        """Return what it costs to put a node in or take it out: the letters of a text, 1 for a key."""
+        return len(self.labels[node]) if self.texts[node] else 1
+
+
+def n_ted(gold: Json, extracted: Json) -> float:
+    """Return 1 - tree edit distance / size of the gold, 0 at least; keys are nodes, values leaves by their letters.
+
+    Source: Kim et al., arXiv 2111.15664, with the distance of Zhang and Shasha (1989). Raises ConfigError for trees of
+    more than `MOST_NODE_PAIRS` pairs of nodes.
+    """
+    trees = one, other = _tree(gold), _tree(extracted)
+    if len(one.labels) * len(other.labels) > MOST_NODE_PAIRS:
+        sizes = " and ".join(f"{len(tree.labels):,}" for tree in trees)
+        raise ConfigError(f"n_ted is for small documents: trees of {sizes} nodes take too long")
+    whole = sum(map(one.weight, range(len(one.labels) - 1)))
+    distance = _distance(one, other)
+    return max(0.0, 1.0 - distance / whole) if whole else float(distance == 0)
+
+
+def _tree(value: Json) -> _Tree:
+    tree = _Tree([], [], [])
+
+    def add(label: str, first: int, *, is_text: bool = False) -> None:
+        tree.labels.append(label)
+        tree.texts.append(is_text)
+        tree.firsts.append(first)
+
+    def walk(part: Json) -> None:
+        items = part if isinstance(part, list) else [part]
+        for item in items:
+            first = len(tree.labels)
+            if isinstance(item, dict):
+                for key in sorted(item, key=lambda key: (len(key), key)):
+                    below = len(tree.labels)
+                    walk(item[key])
+                    if len(tree.labels) > below:  # nothing stands below an empty value
+                        add(key, below)
+                if item is not value and len(tree.labels) > first:  # the root stands for itself
+                    add("", first)
+            elif isinstance(item, list):
+                walk(item)
+            elif item is not None and str(item).strip():
+                add(str(item).strip(), first, is_text=True)
+
+    walk(value)
+    add("", 0)
+    return tree
+
+
+def _exchange(one: _Tree, i: int, other: _Tree, j: int) -> float:
+    from rapidfuzz.distance import Levenshtein
+
+    if one.texts[i] and other.texts[j]:
+        return Levenshtein.distance(one.labels[i], other.labels[j])
+    if one.texts[i] or other.texts[j]:
+        return 1 + (one.weight(i) if one.texts[i] else other.weight(j))
+    return float(one.labels[i] != other.labels[j])
+
+
+def _distance(one: _Tree, other: _Tree) -> float:
+    known: dict[tuple[int, int], float] = {}
+
+    for root in one.roots:
+        for partner in other.roots:
+            low, start = one.firsts[root], other.firsts[partner]
+            rows, columns = range(low, root + 1), range(start, partner + 1)
+            table = [[0.0] * (len(columns) + 1) for _ in range(len(rows) + 1)]
+            for x, i in enumerate(rows, start=1):
+                table[x][0] = table[x - 1][0] + one.weight(i)
+            for y, j in enumerate(columns, start=1):
+                table[0][y] = table[0][y - 1] + other.weight(j)
+            for x, i in enumerate(rows, start=1):
+                for y, j in enumerate(columns, start=1):
+                    least = min(table[x - 1][y] + one.weight(i), table[x][y - 1] + other.weight(j))
+                    if one.firsts[i] == low and other.firsts[j] == start:
+                        table[x][y] = known[i, j] = min(least, table[x - 1][y - 1] + _exchange(one, i, other, j))
+                    else:
+                        table[x][y] = min(least, table[one.firsts[i] - low][other.firsts[j] - start] + known[i, j])
+    return known[len(one.labels) - 1, len(other.labels) - 1]
+
+
+PAPER_MEASURES: Final[Mapping[str, Callable[[Json, Json], float]]] = MappingProxyType(
+    {"anls_star": anls_star, "n_ted": n_ted}
+)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.measures.fields import field_measures
+from pytest_extract.core.measures import field_measures
 from pytest_extract.core.scorer import compile_schema
 
 ROW = {

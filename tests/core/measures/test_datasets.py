@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from pytest_extract.core.gates import GateConfig, check_output
-from pytest_extract.core.measures.base import DocumentPair, DocumentSchema
-from pytest_extract.core.measures.published import document_measures
+from pytest_extract.core.measures.published import DocumentPair, DocumentSchema, document_measures
 from tests.shared_data import jsonl, shared
 
 

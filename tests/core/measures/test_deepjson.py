@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 
 from pytest_extract.core.measures import published
-from pytest_extract.core.measures.base import DocumentPair, DocumentSchema
 from pytest_extract.core.measures.published import (
     NO_JSON,
     NO_MATCH,
     NO_PATTERN,
     SCORED,
+    DocumentPair,
+    DocumentSchema,
     deepjson_measures,
     deepjson_text,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract import score
-from pytest_extract.core.measures.fields import count_leaves, field_measures
+from pytest_extract.core.measures import count_leaves, field_measures
 from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.values import FieldPath
 

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from pytest_extract.cases.load import load_cases
-from pytest_extract.core.measures.papers import anls_star, n_ted
+from pytest_extract.core.measures.published import anls_star, n_ted
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.call import Extraction
 from pytest_extract.run_case import run_case

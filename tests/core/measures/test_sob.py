@@ -10,10 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import score
-from pytest_extract.core.gates import CoverageGate, GateConfig
+from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.measures import PUBLISHED_NAMES
-from pytest_extract.core.measures.base import DocumentPair, DocumentSchema, path_map
-from pytest_extract.core.measures.published import sob_measures, token_f1, words
+from pytest_extract.core.measures.published import (
+    CoverageGate,
+    DocumentPair,
+    DocumentSchema,
+    path_map,
+    sob_measures,
+    token_f1,
+    words,
+)
 from pytest_extract.core.values import MISSING
 from tests.shared_data import jsonl
 from tests.strategies import json_values, nested

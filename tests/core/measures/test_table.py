@@ -10,9 +10,18 @@ from pytest_extract import compile_schema
 from pytest_extract.cases.model import case_file_schema
 from pytest_extract.core.aggregate.run import CaseMeasures, measure_means
 from pytest_extract.core.case_result import AcceptedCounts
-from pytest_extract.core.measures import MEASURES, PUBLISHED_NAMES, ROWS, SCORE_MEASURES, measures_of_system
-from pytest_extract.core.measures.fields import CitationCounts, accepted_measures, citation_measures, rule_measures
-from pytest_extract.core.measures.papers import PAPER_MEASURES
+from pytest_extract.core.measures import (
+    MEASURES,
+    PUBLISHED_NAMES,
+    ROWS,
+    SCORE_MEASURES,
+    CitationCounts,
+    accepted_measures,
+    citation_measures,
+    measures_of_system,
+    rule_measures,
+)
+from pytest_extract.core.measures.published import PAPER_MEASURES
 from pytest_extract.report.summary import MEASURES as SUMMARY_MEASURES
 from pytest_extract.systems import SYSTEMS, compare_systems
 

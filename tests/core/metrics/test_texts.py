@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.gates import GateConfig
-from pytest_extract.core.measures.base import DocumentPair, DocumentSchema
-from pytest_extract.core.measures.published import sob_measures
+from pytest_extract.core.measures.published import DocumentPair, DocumentSchema, sob_measures
 from pytest_extract.core.metrics import METRICS
 from tests.core.metrics.helpers import bound
 from tests.strategies import scalars

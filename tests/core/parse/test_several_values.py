@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_extract import compile_schema, score_text
-from pytest_extract.core.parse.output import parse_output
+from pytest_extract.core.parse import parse_output
 
 PROPERTIES = {"vendor": {"type": "string"}, "total": {"type": "number"}, "note": {"type": "string"}}
 SCHEMA = {"type": "object", "properties": PROPERTIES, "required": ["vendor", "total"]}

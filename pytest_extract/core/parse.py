@@ -1,4 +1,4 @@
-"""From what an extractor returned to a JSON value, or to the one failure kind that says why there is none."""
+"""From a model's text to a JSON value, or to what is wrong with it and where."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from pytest_extract.core.answers import (
+    STRICT,
+    Finish,
+    Fits,
+    Region,
+    Thoughts,
+    find_answer,
+    find_regions,
+    finish_of,
+    read_at,
+    whole_value,
+)
 from pytest_extract.core.arguments import NotJson, plain_json
-from pytest_extract.core.parse.answers import Finish, Thoughts, find_answer, finish_of
-from pytest_extract.core.parse.text import STRICT, Fits, Region, find_regions, read_at, whole_value
 from pytest_extract.core.results import Failure, FailureKind, Wrapping
 from pytest_extract.core.values import (
     CONTAINERS,

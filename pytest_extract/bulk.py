@@ -23,9 +23,9 @@ from pytest_extract.core import arguments
 from pytest_extract.core.arguments import NotJson, json_argument, plain_json
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.complexity import complexity_of
-from pytest_extract.core.options import ScoreOptions
 from pytest_extract.core.parse import parse_output
 from pytest_extract.core.results import FailureKind, Judge, Status
+from pytest_extract.core.score import ScoreOptions
 from pytest_extract.core.scorer import Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, short_repr, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, StoreError

@@ -53,7 +53,6 @@ CORE_RINGS = (
     ("validate",),
     ("measures", "gates"),
     ("mistakes",),
-    ("options",),
     ("score",),
     ("stats", "aggregate"),
     ("scorer",),

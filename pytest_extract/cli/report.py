@@ -18,8 +18,8 @@ from pytest_extract.cli.files import (
     terminal_width,
     write_json,
 )
+from pytest_extract.core.aggregate import aggregate, standings
 from pytest_extract.core.aggregate.published import MODALITY_WEIGHTS, SAMPLES
-from pytest_extract.core.aggregate.run import aggregate, standings
 from pytest_extract.core.aggregate.slices import (
     DIMENSIONS,
     dimension,

@@ -17,11 +17,10 @@ from pytest_extract.core.answers import SchemaFit
 from pytest_extract.core.extensions import POST_PROCESSORS, Extension, Extensions
 from pytest_extract.core.metrics import JUDGED, METRICS, PRESETS, bind_metric
 from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
-from pytest_extract.core.options import ScoreOptions
 from pytest_extract.core.output_shape import unwrap
 from pytest_extract.core.parse import parse_output
 from pytest_extract.core.results import RuleStatus
-from pytest_extract.core.score import Score
+from pytest_extract.core.score import Score, ScoreOptions
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.validate import Validator

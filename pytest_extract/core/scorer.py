@@ -19,7 +19,6 @@ from pytest_extract.core.extensions import Extensions, MeasureSpec
 from pytest_extract.core.gates import GateConfig
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.measures.published import DocumentSchema
-from pytest_extract.core.options import Keywords, ScoreKeywords, ScoreOptions, split_keywords
 from pytest_extract.core.parse import parse_output, too_many_bytes, too_many_values
 from pytest_extract.core.results import (
     Answer,
@@ -34,7 +33,7 @@ from pytest_extract.core.results import (
     annotate,
 )
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
-from pytest_extract.core.score import Score, ScoredSchema
+from pytest_extract.core.score import Keywords, Score, ScoredSchema, ScoreKeywords, ScoreOptions, split_keywords
 from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_repr
 from pytest_extract.errors import ConfigError, SchemaErrors, nearest
 

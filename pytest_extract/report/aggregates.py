@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
+from pytest_extract.core.aggregate import DEEPJSON, RunAggregate, Standing
 from pytest_extract.core.aggregate.confidence import (
     ALL_FIELDS,
     Calibration,
@@ -28,7 +29,6 @@ from pytest_extract.core.aggregate.published import (
     leaderboard,
     sob_summary,
 )
-from pytest_extract.core.aggregate.run import DEEPJSON, RunAggregate, Standing
 from pytest_extract.core.case_result import Outcome, Spending
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures import FieldCounts

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_extract.core.aggregate.run import aggregate
+from pytest_extract.core.aggregate import aggregate
 from pytest_extract.results import read_results
 
 Write = Callable[..., None]

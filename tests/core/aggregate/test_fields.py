@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_extract.core.aggregate import field_table
 from pytest_extract.core.aggregate.published import struct_eval_run
-from pytest_extract.core.aggregate.run import field_table
 from tests.records import field_result
 from tests.shared_data import jsonl
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_extract.core.aggregate.run import MODALITIES, standings
+from pytest_extract.core.aggregate import MODALITIES, standings
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures import PUBLISHED_NAMES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.aggregate.run import (
+from pytest_extract.core.aggregate import (
     CaseMeasures,
     aggregate,
     by_depth,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_extract.core.aggregate import case_rows
 from pytest_extract.core.aggregate.published import extract_bench_rates
-from pytest_extract.core.aggregate.run import case_rows
 from pytest_extract.core.aggregate.slices import (
     NONE,
     SliceTable,

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_extract import compile_schema
 from pytest_extract.cases.model import case_file_schema
-from pytest_extract.core.aggregate.run import CaseMeasures, measure_means
+from pytest_extract.core.aggregate import CaseMeasures, measure_means
 from pytest_extract.core.case_result import AcceptedCounts
 from pytest_extract.core.measures import (
     MEASURES,

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pytest_extract.core.aggregate import case_rows
@@ -405,8 +405,8 @@ BOUNDS: Final = (10, 30, 100, 300, 1_000, 3_000, 10_000, sys.maxsize)
 ALPHA: Final = 0.05
 LONG: Final = 20
 """Rows of the shortest list that says something of where lists break off."""
-_MOST_LISTS: Final = 300
-_ARRANGEMENTS: Final = 200
+_MOST_ROWS: Final = 100_000
+_ARRANGEMENTS: Final = 100
 _RESAMPLES: Final = 200
 _SEED: Final = 7
 By: TypeAlias = Literal["position", "length"]
@@ -416,7 +416,7 @@ class FoundRows(NamedTuple):
     """One list of one output: the number of gold's rows, and the places of those that are missing, from 0."""
 
     length: int
-    missing: tuple[int, ...] | Places
+    missing: tuple[int, ...]
 
 
 class Recall(NamedTuple):
@@ -476,153 +476,109 @@ def list_recalls(results: Iterable[CaseResult]) -> list[ListRecall]:
 
 def list_recall(pattern: str, variant: str, lists: Sequence[FoundRows]) -> ListRecall:
     """Add up lists, at least one, and look for an edge."""
-    import numpy as np
-
-    lists = [FoundRows(length, np.array(missing, dtype=np.int64)) for length, missing in lists]
-    by_position: dict[int, Recall] = {}
-    by_length: dict[int, Recall] = {}
-    for length, missing in lists:
-        _add(by_length, length, length, len(missing))
-        ends = (0, *(bound for bound in BOUNDS if bound < length), length)
-        for (start, end), lost in zip(pairwise(ends), np.histogram(missing, ends)[0].tolist(), strict=True):
-            _add(by_position, end, end - start, lost)
-    total = Recall(sum(each.length for each in lists), sum(each.length - len(each.missing) for each in lists))
+    rows, wholes = _parts(lists)
     return ListRecall(
         pattern=pattern,
         variant=variant,
         lists=len(lists),
-        longest=max(each.length for each in lists),
-        total=total,
-        by_position=dict(sorted(by_position.items())),
-        by_length=dict(sorted(by_length.items())),
+        longest=int(wholes.places.max()),
+        total=Recall(len(rows.places), len(rows.places) - int(rows.missing.sum())),
+        by_position=rows.by_bin(),
+        by_length=wholes.by_bin(),
         edge=_find_edge(lists),
     )
 
 
-def _add(bins: dict[int, Recall], place: int, rows: int, missing: int) -> None:
-    if rows:
-        end = BOUNDS[bisect_left(BOUNDS, place)]
-        old = bins.get(end, Recall(0, 0))
-        bins[end] = Recall(old.rows + rows, old.found + rows - missing)
+class _Parts(NamedTuple):
+    """Rows at their positions, from 1, or whole lists at their lengths: which list each is of, and its missing share.
+
+    sizes: the rows in each.
+    """
+
+    places: Places
+    lists: Places
+    missing: Numbers
+    sizes: Numbers
+
+    def by_bin(self) -> dict[int, Recall]:
+        import numpy as np
+
+        bins = np.searchsorted(BOUNDS, self.places)
+        rows, missing = np.bincount(bins, self.sizes), np.bincount(bins, self.sizes * self.missing)
+        return {
+            BOUNDS[at]: Recall(round(rows[at]), round(rows[at] - missing[at])) for at in np.flatnonzero(rows).tolist()
+        }
+
+    def split(self, weights: Numbers) -> tuple[int, float]:
+        """Return the last place before recall falls, by the split of highest binomial likelihood, and what it gains."""
+        import numpy as np
+
+        counts = [np.bincount(self.places, weights * share) for share in (1 - self.missing, self.missing)]
+        before: Numbers = np.cumsum(counts, axis=1, dtype=float)
+        after = (before[:, -1:] - before).clip(0)
+        gain = _likelihood(before) + _likelihood(after) - _likelihood(before[:, -1:])
+        gain[after[1] * before[0] <= before[1] * after[0]] = 0.0  # missing rows are no more frequent behind it
+        at = int(gain.argmax())
+        return at, float(gain[at])
+
+
+def _likelihood(counts: Numbers) -> Numbers:
+    """Return the log-likelihood of found and missing rows at their own rates."""
+    from scipy.special import xlogy
+
+    whole = counts.sum(axis=0)
+    found: Numbers = xlogy(counts, counts).sum(axis=0) - xlogy(whole, whole)
+    return found
+
+
+def _parts(lists: Sequence[FoundRows]) -> tuple[_Parts, _Parts]:
+    """Return all rows, and all lists."""
+    import numpy as np
+
+    lengths, numbers = np.array([each.length for each in lists]), np.arange(len(lists))
+    missing = [np.bincount(np.array(each.missing, dtype=int), minlength=each.length) for each in lists]
+    places = np.concatenate([np.arange(1, length + 1) for length in lengths])
+    rows = _Parts(places, numbers.repeat(lengths), np.concatenate(missing).astype(float), np.ones(len(places)))
+    return rows, _Parts(lengths, numbers, np.array([each.mean() for each in missing]), lengths.astype(float))
 
 
 def _find_edge(lists: Sequence[FoundRows]) -> Edge | None:
     """Return where recall falls beyond noise, by position or length, whichever says more; None where it does not.
 
-    The change point is the split of highest binomial likelihood. Whether it is more than chance is tested by
-    permutation: of the missing rows of each list for positions, of lists for lengths (Good 2005, section 3.7). Its
-    interval is a percentile bootstrap over lists. Of many lists, a sample is looked at.
+    Whether the best split is more than chance is tested by permutation: of the rows of each list for positions, of
+    lists for lengths (Good 2005, section 3.7). Its interval is a percentile bootstrap over lists. Of very many rows, a
+    sample of the lists is looked at.
     """
     import numpy as np
 
     rng = np.random.default_rng(_SEED)
-    if len(lists) > _MOST_LISTS:
-        lists = [lists[index] for index in rng.choice(len(lists), _MOST_LISTS, replace=False)]
-    in_rows: dict[By, _Split] = {
-        "position": _split(_position_counts(lists)),
-        "length": _split(_length_counts(lists, lambda each: each.length)),
-    }
-    by = max(in_rows, key=lambda each: in_rows[each].gain)
-
-    def split(of: Sequence[FoundRows]) -> _Split:
-        return _split(_position_counts(of) if by == "position" else _length_counts(of, lambda _: 1))
-
-    found = split(lists)
-    if found.gain <= 0.0:
-        return None
+    order = rng.permutation(len(lists))
+    ends = np.cumsum([lists[index].length for index in order])
+    lists = [lists[index] for index in order[: 1 + np.searchsorted(ends, _MOST_ROWS)]]
+    rows, wholes = _parts(lists)
+    by: By = "position" if rows.split(rows.sizes)[1] >= wholes.split(wholes.sizes)[1] else "length"
+    parts, groups = (rows, rows.lists) if by == "position" else (wholes, np.zeros(len(lists)))
+    each_once = np.ones(len(parts.places))
+    at, gain = parts.split(each_once)
     larger = 0
-    for _ in range(_ARRANGEMENTS):
-        larger += split(_rearranged(lists, by, rng)).gain >= found.gain
-        if larger > ALPHA * _ARRANGEMENTS:
+    for _ in range(_ARRANGEMENTS if gain > 0.0 else 0):
+        shares = parts.missing[np.argsort(groups + rng.random(len(groups)))]
+        whole_rows = np.round(shares * parts.sizes) / parts.sizes
+        larger += parts._replace(missing=whole_rows).split(each_once)[1] >= gain
+        if larger >= ALPHA * _ARRANGEMENTS:
             return None
-    draws = rng.integers(0, len(lists), (_RESAMPLES, len(lists))).tolist()
-    edges = [each for draw in draws if (each := split([lists[index] for index in draw])).gain > 0.0] or [found]
-    low = np.quantile([each.last for each in edges], 0.025, method="nearest")
-    high = np.quantile([each.first - 1 for each in edges], 0.975, method="nearest")
-    return Edge(
-        by=by,
-        at=found.last,
-        low=min(int(low), found.last),
-        high=max(int(high), found.last),
-        before=in_rows[by].before,
-        after=in_rows[by].after,
+    if gain <= 0.0:
+        return None
+    places = np.unique(parts.places)
+    drawn = (
+        parts.split(draw[parts.lists])
+        for draw in rng.multinomial(len(lists), [1 / len(lists)] * len(lists), _RESAMPLES)
     )
-
-
-def _rearranged(lists: Sequence[FoundRows], by: By, rng: np.random.Generator) -> list[FoundRows]:
-    """Put the missing rows of each list elsewhere in it, or give the share of one list to another."""
-    import numpy as np
-
-    if by == "position":
-        elsewhere = (rng.choice(each.length, len(each.missing), replace=False) for each in lists)
-    else:
-        shares = [len(each.missing) / each.length for each in lists]
-        others = (shares[index] for index in rng.permutation(len(lists)))
-        elsewhere = (np.arange(round(share * each.length)) for share, each in zip(others, lists, strict=True))
-    return [each._replace(missing=missing) for each, missing in zip(lists, elsewhere, strict=True)]
-
-
-def _position_counts(lists: Sequence[FoundRows]) -> tuple[Numbers, Numbers, Numbers]:
-    """Return positions from 1, how many lists have a row there, and how many lack it."""
-    import numpy as np
-
-    longest = max(each.length for each in lists)
-    ends = np.bincount([each.length for each in lists], minlength=longest + 1)
-    rows = len(lists) - np.cumsum(ends)[:-1]
-    missing = np.bincount(np.concatenate([each.missing for each in lists]), minlength=longest)
-    return np.arange(1.0, longest + 1), rows.astype(float), missing.astype(float)
-
-
-def _length_counts(
-    lists: Sequence[FoundRows], weight: Callable[[FoundRows], float]
-) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the lengths, the weight of all lists of each, and how much of that is missing."""
-    import numpy as np
-
-    lengths, where = np.unique([each.length for each in lists], return_inverse=True)
-    weights = [weight(each) for each in lists]
-    lost = [own * len(each.missing) / each.length for own, each in zip(weights, lists, strict=True)]
-    sums: list[Numbers] = [np.bincount(where, each).astype(float) for each in (weights, lost)]
-    return lengths.astype(float), sums[0], sums[1]
-
-
-class _Split(NamedTuple):
-    """The best split at which recall falls: the last place before, the first after it, its gain, and both recalls."""
-
-    last: int
-    first: int
-    gain: float
-    before: float = 1.0
-    after: float = 1.0
-
-
-def _split(counts: tuple[Numbers, Numbers, Numbers]) -> _Split:
-    import numpy as np
-
-    places, rows, missing = counts
-    rows_before, missing_before = np.cumsum(rows), np.cumsum(missing)
-    all_rows, all_missing = rows_before[-1:], missing_before[-1:]
-    rows_after, missing_after = all_rows - rows_before, all_missing - missing_before
-    gain = _likelihood(rows_before, missing_before) + _likelihood(rows_after, missing_after)
-    gain -= _likelihood(all_rows, all_missing)
-    falls = missing_after * rows_before > missing_before * rows_after
-    gain = np.where(falls & (rows_after > 0), gain, 0.0)
-    best = int(np.argmax(gain))
-    if gain[best] <= 0.0:
-        return _Split(0, 0, 0.0)
+    edges = [edge for edge, found in drawn if found > 0.0] or [at]
+    lasts = places[places.searchsorted(edges, side="right")] - 1  # up to the next place there is
     before, after = (
-        1.0 - float(lost[best] / there[best])
-        for lost, there in ((missing_before, rows_before), (missing_after, rows_after))
+        float(1 - np.average(parts.missing[side], weights=parts.sizes[side]))
+        for side in (parts.places <= at, parts.places > at)
     )
-    return _Split(int(places[best]), int(places[best + 1]), float(gain[best]), before, after)
-
-
-def _likelihood(rows: Numbers, missing: Numbers) -> Numbers:
-    """Return the log-likelihood of missing rows at their own rate."""
-    import numpy as np
-
-    share = np.divide(missing, rows, out=np.zeros_like(missing), where=rows > 0)
-    found: Numbers = np.zeros_like(missing)
-    for part, count in ((share, missing), (1.0 - share, rows - missing)):
-        found += np.where(count > 0, count * np.log(np.where(part > 0, part, 1.0)), 0.0)
-    return found
+    low, high = np.quantile(edges, 0.025, method="nearest"), np.quantile(lasts, 0.975, method="nearest")
+    return Edge(by=by, at=at, low=min(int(low), at), high=max(int(high), at), before=before, after=after)

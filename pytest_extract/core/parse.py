@@ -25,7 +25,6 @@ from pytest_extract.core.values import (
     CONTAINERS,
     MAX_DEPTH,
     MISSING,
-    FieldPath,
     Json,
     Missing,
     canonical_json,
@@ -34,8 +33,6 @@ from pytest_extract.core.values import (
 from pytest_extract.lazy import lazy_pattern
 
 _BLANK = lazy_pattern(r"([ \t\n\r]*+)(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
-_STRING_START = lazy_pattern(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
-_CUT_ESCAPE = lazy_pattern(r"(?:\\(?:u[\da-fA-F]*+)?)?")
 _LOOSE_STRING = lazy_pattern(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'", re.DOTALL)
 _TOKEN = lazy_pattern(r"[^\s,:\[\]{}\"'/#]*+")
 _CUT_SCALAR = lazy_pattern(r"-?(?:\d+\.?\d*(?:[eE][+-]?)?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
@@ -45,14 +42,13 @@ _LOOSE = json.JSONDecoder(strict=False)
 
 
 class SyntaxProblem(ValueError):
-    """Why a text is no JSON: failure kind, what was found, offset into the text, path of the value around it."""
+    """Why a text is no JSON: failure kind, what was found, offset into the text."""
 
-    def __init__(self, kind: FailureKind, message: str, position: int, path: FieldPath | None = None) -> None:
+    def __init__(self, kind: FailureKind, message: str, position: int) -> None:
         super().__init__(message)
         self.kind = kind
         self.message = message
         self.position = position
-        self.path = path
 
 
 def line_column(text: str, position: int) -> tuple[int, int]:
@@ -64,32 +60,28 @@ class Reader:
     """Reads one JSON value of `text[start:end]`; `position` is then the offset behind it.
 
     It mends trailing commas, comments, single quotes, bare keys, Python's `True False None`, raw line breaks in
-    strings, repeated keys (the last one counts) and unclosed brackets. `problem` is the first thing that strict JSON
-    has not; a repeated key is one only where there is no other.
+    strings, repeated keys (the last one counts) and unclosed brackets.
     """
 
     def __init__(self, text: str, start: int, end: int) -> None:
         self.text = text
         self.position = start
         self.end = end
-        self._problem: SyntaxProblem | None = None
-        self._duplicate: SyntaxProblem | None = None
+        self._first: dict[bool, SyntaxProblem] = {}  # whether it is a repeated key
         self._mended: dict[str, list[int]] = {}
-        self._path: list[str | int] = []
-        self._depth = 0
 
     def read(self) -> Json | Missing:
         """Return the value; MISSING where it cannot be mended."""
         try:
-            return self._value()
+            return self._value(0)
         except SyntaxProblem as problem:
-            self._problem = self._problem or problem
+            self._first.setdefault(False, problem)
             return MISSING
 
     @property
     def problem(self) -> SyntaxProblem | None:
-        """The first thing that strict JSON has not."""
-        return self._problem or self._duplicate
+        """The first thing that strict JSON has not; a repeated key is one only where there is no other."""
+        return self._first.get(False) or self._first.get(True)
 
     def notes(self) -> str:
         """Return what was mended: a phrase for each kind, with the place of the first."""
@@ -99,33 +91,27 @@ class Reader:
             notes.append(f"repaired {len(places)} x {what}, first at line {line}, column {column}")
         return "; ".join(notes)
 
-    # -- values ------------------------------------------------------------------------------------------------
-
-    def _value(self) -> Json:
+    def _value(self, depth: int) -> Json:
         char = self._next("a value was expected")
         if char in "{[":
-            return self._container({} if char == "{" else [])
-        if char in "\"'":
-            return self._string()
-        return self._scalar()
+            return self._container(depth)
+        return self._string() if char in "\"'" else self._scalar()
 
     def _string(self) -> str:
-        start = _STRING_START.match(self.text, self.position, self.end)
-        stop = self.position if start is None else start.end()
-        if start is not None and stop < self.end and self.text[stop] == '"':
-            self.position = stop + 1
-            decoded: str = json.loads(f'{start[0]}"')
-            return decoded
         loose = _LOOSE_STRING.match(self.text, self.position, self.end)
-        if loose is None and _CUT_ESCAPE.fullmatch(self.text, stop, self.end):
-            raise self._truncated("a string is not closed")
         single = self.text[self.position] == "'"
+        if loose is None and not single:
+            raise self._truncated("a string is not closed")
         written = loose[0] if loose else ""
         try:
-            decoded = _LOOSE.decode(f'"{_requoted(written[1:-1])}"' if single and written else written)
-        except ValueError:
-            raise self._malformed(f"a string breaks off before {self.text[stop : stop + 2]!r}", stop) from None
-        self._mend("single-quoted string" if single else "line break or control character in a string", stop)
+            decoded: str = json.loads(written)
+        except json.JSONDecodeError as error:
+            place = self.position + error.pos
+            try:
+                decoded = _LOOSE.decode(f'"{_requoted(written[1:-1])}"' if single and written else written)
+            except ValueError:
+                raise self._malformed(f"a string breaks off before {self.text[place : place + 2]!r}", place) from None
+            self._mend("single-quoted string" if single else "line break or control character in a string", place)
         self.position += len(written)
         return decoded
 
@@ -143,51 +129,42 @@ class Reader:
         self.position += len(token)
         return value
 
-    # -- structure ---------------------------------------------------------------------------------------------
-
-    def _container(self, made: dict[str, Json] | list[Json]) -> Json:
-        if self._depth >= MAX_DEPTH:
+    def _container(self, depth: int) -> Json:
+        if depth >= MAX_DEPTH:
             raise self._malformed(f"nested more than {MAX_DEPTH} levels deep")
-        self._depth += 1
+        made: dict[str, Json] | list[Json] = {} if self.text[self.position] == "{" else []
+        closing = "}" if isinstance(made, dict) else "]"
         self.position += 1
         try:
-            self._fill(made, "}" if isinstance(made, dict) else "]")
+            char = self._next(f"`{closing}` was expected")
+            while char != closing:
+                if isinstance(made, dict):
+                    key = self._key(made)
+                    made[key] = self._value(depth + 1)
+                else:
+                    made.append(self._value(depth + 1))
+                char = self._next(f"`,` or `{closing}` was expected")
+                if char not in (",", closing):
+                    raise self._malformed(f"`,` or `{closing}` was expected, found {self._found()}")
+                if char == ",":
+                    comma = self.position
+                    self.position += 1
+                    char = self._next("more was expected behind the comma")
+                    if char == closing:
+                        self._mend("trailing comma", comma, FailureKind.TRAILING_COMMA)
         except SyntaxProblem as problem:
             if problem.kind is not FailureKind.TRUNCATED_JSON:
                 raise
-            self._mend("unclosed bracket", self.end, problem)
+            self._first.setdefault(False, problem)
+            self._mend("unclosed bracket", self.end)
             self.position = self.end  # the value that the cut went through is left out
-        self._depth -= 1
-        return made
-
-    def _fill(self, made: dict[str, Json] | list[Json], closing: str) -> None:
-        """Read up to the closing bracket and over it."""
-        self._skip()
-        while not self._passes(closing):
-            if isinstance(made, dict):
-                key = self._key(made)
-                self._path.append(key)
-                made[key] = self._value()
-            else:
-                self._path.append(len(made))
-                made.append(self._value())
-            self._path.pop()
-            char = self._next(f"`,` or `{closing}` was expected")
-            if char != ",":
-                if self._passes(closing):
-                    return
-                raise self._malformed(f"`,` or `{closing}` was expected, found {self._found()}")
-            comma = self.position
+        else:
             self.position += 1
-            self._skip()
-            if self.text.startswith(closing, self.position, self.end):
-                message = f"a comma stands before `{closing}`"
-                self._mend("trailing comma", comma, SyntaxProblem(FailureKind.TRAILING_COMMA, message, comma))
+        return made
 
     def _key(self, made: dict[str, Json]) -> str:
         """Read a key and the colon behind it."""
-        char = self._next("a key was expected")
-        place = self.position
+        char, place = self._next("a key was expected"), self.position
         if char in "\"'":
             key = self._string()
         elif bare := _WORD.match(self.text, place, self.end):
@@ -201,39 +178,27 @@ class Reader:
             raise self._malformed(f"`:` was expected after the key {key!r}, found {self._found()}")
         self.position += 1
         if key in made:
-            path = FieldPath((*self._path, key))
             message = f"the key {key!r} stands twice in one object"
-            found = SyntaxProblem(FailureKind.DUPLICATE_KEY, message, place, path)
-            self._duplicate = self._duplicate or found
-            self._mended.setdefault("repeated key (the last one counts)", []).append(place)
+            self._mend("repeated key (the last one counts)", place, FailureKind.DUPLICATE_KEY, message)
         return key
 
     def _next(self, expected: str) -> str:
         """Return the next character that is no blank."""
-        self._skip()
+        blank = _BLANK.match(self.text, self.position, self.end)
+        if blank is not None:
+            if blank.end(1) < blank.end():
+                self._mend("comment or blank of another kind", blank.end(1))
+            self.position = blank.end()
         if self.position >= self.end:
             raise self._truncated(expected)
         return self.text[self.position]
 
-    def _passes(self, char: str) -> bool:
-        """Step over a character, if it stands here."""
-        there = self.text.startswith(char, self.position, self.end)
-        self.position += there
-        return there
-
-    def _skip(self) -> None:
-        blank = _BLANK.match(self.text, self.position, self.end)
-        if blank is None:
-            return
-        if blank.end(1) < blank.end():
-            self._mend("comment or blank of another kind", blank.end(1))
-        self.position = blank.end()
-
-    # -- telling -----------------------------------------------------------------------------------------------
-
-    def _mend(self, what: str, place: int, problem: SyntaxProblem | None = None) -> None:
+    def _mend(
+        self, what: str, place: int, kind: FailureKind = FailureKind.MALFORMED_JSON, message: str | None = None
+    ) -> None:
         self._mended.setdefault(what, []).append(place)
-        self._problem = self._problem or problem or self._malformed(f"{what}, which JSON does not have", place)
+        problem = SyntaxProblem(kind, message or f"{what}, which JSON does not have", place)
+        self._first.setdefault(kind is FailureKind.DUPLICATE_KEY, problem)
 
     def _found(self) -> str:
         return f"`{self.text[self.position : min(self.position + 12, self.end)]}`".replace("\n", "\\n")
@@ -317,18 +282,18 @@ def _parse_text(text: str, finish: Finish, *, repair: bool, fits: Fits | None) -
     regions = find_regions(text, start)
     thoughts = regions.thoughts
     if thoughts is not None and thoughts.stop is None:
-        mark = f"the model's thoughts{_told_cut(finish)}: `{thoughts.mark.strip()}` is never closed"
-        return _failed(text, FailureKind.TRUNCATED_JSON, f"the answer ends inside {mark}", thoughts.start)
+        message = f"the answer ends inside the model's thoughts: `{thoughts.mark.strip()}` is never closed"
+        return _failed(text, FailureKind.TRUNCATED_JSON, message, thoughts.start)
     region = regions.choose(fits)
     if region is None:
         where = "in the text" if regions.complete else "in what was searched of the text, which has too many brackets"
-        ended = f"; the answer was cut at the token limit{_told_cut(finish)}" if finish.cut else ""
-        begins = f"it begins {_excerpt(text, start)}{ended}"
-        return _failed(text, FailureKind.NO_JSON, f"no JSON object or array {where}; {begins}")
-    if region.value is MISSING:
-        return _from_broken(text, region, finish, repair=repair)
+        ended = f"; the answer was cut (finish_reason={finish.reason})" if finish.cut else ""
+        message = f"no JSON object or array {where}; it begins {_excerpt(text, start)}{ended}"
+        return _failed(text, FailureKind.NO_JSON, message)
     if cut:
-        return _ended_early(text, finish, "the JSON before the cut may be a draft of the answer")
+        return _ended_early(text, finish, f"what came begins {_excerpt(text, start)}")
+    if region.value is MISSING:
+        return _from_broken(text, region, repair=repair)
     beside = (_PUNCTUATION.fullmatch(text, start, region.start), _PUNCTUATION.fullmatch(text, region.stop))
     if thoughts is None and not region.fenced and all(beside):  # a bracket too many, and no prose
         place = region.stop if text[region.stop :].strip() else start
@@ -357,7 +322,7 @@ def _around(text: str, start: int, thoughts: Thoughts | None, region: Region) ->
     return found
 
 
-def _from_broken(text: str, region: Region, finish: Finish, *, repair: bool) -> ParsedOutput:
+def _from_broken(text: str, region: Region, *, repair: bool) -> ParsedOutput:
     """Read what `json` refused: mended if asked for, else with the exact problem."""
     reader = Reader(text, region.start, region.stop)
     value, problem = reader.read(), reader.problem
@@ -365,11 +330,7 @@ def _from_broken(text: str, region: Region, finish: Finish, *, repair: bool) -> 
         return ParsedOutput(value, text=text)
     if repair and value is not MISSING:
         return ParsedOutput(value, None, {Wrapping.REPAIRED: reader.notes()}, text)
-    kind, message = problem.kind, f"{problem.message}{_told_cut(finish)}"
-    if finish.cut and kind is not FailureKind.TRUNCATED_JSON and region.stop == len(text):
-        kind = FailureKind.TRUNCATED_JSON
-        message = f"cut at the token limit{_told_cut(finish)}; before that, {problem.message}"
-    return _failed(text, kind, message, problem.position, problem.path)
+    return _failed(text, problem.kind, problem.message, problem.position)
 
 
 def _structured(parsed: ParsedOutput, place: int = 0, *, repair: bool = False) -> ParsedOutput:
@@ -390,20 +351,15 @@ def _structured(parsed: ParsedOutput, place: int = 0, *, repair: bool = False) -
     return parsed._replace(failure=failure)
 
 
-# --- failures
-
-
-def _failed(
-    text: str, kind: FailureKind, message: str, position: int | None = None, path: FieldPath | None = None
-) -> ParsedOutput:
+def _failed(text: str, kind: FailureKind, message: str, position: int | None = None) -> ParsedOutput:
     line, column = (None, None) if position is None else line_column(text, position)
-    return ParsedOutput(MISSING, Failure(kind=kind, message=message, line=line, column=column, path=path), text=text)
+    return ParsedOutput(MISSING, Failure(kind=kind, message=message, line=line, column=column), text=text)
 
 
 def _empty(text: str, finish: Finish) -> ParsedOutput:
     if finish.refused or finish.outage:
         return _ended_early(text, finish, "the output is empty")
-    cut = f": the token limit was used up before the answer began{_told_cut(finish)}" if finish.cut else ""
+    cut = f": the token limit was used up before the answer began (finish_reason={finish.reason})" if finish.cut else ""
     return _failed(text, FailureKind.EMPTY_RESPONSE, f"the output is empty{cut}")
 
 
@@ -415,10 +371,6 @@ def _ended_early(text: str, finish: Finish, what_came: str) -> ParsedOutput:
     elif finish.outage:
         kind, why = FailureKind.EXTRACTOR_ERROR, "the provider broke down while it answered"
     return _failed(text, kind, f"{why} (finish_reason={finish.reason}): {what_came}")
-
-
-def _told_cut(finish: Finish) -> str:
-    return f" (finish_reason={finish.reason})" if finish.cut else ""
 
 
 def _excerpt(text: str, start: int) -> str:
@@ -434,11 +386,6 @@ _TIMES_GOLD: Final = 10
 """An output may be so many times as large as its gold, whatever the default."""
 
 
-def byte_count(text: str) -> int:
-    """Length of a text in UTF-8; lone surrogates count as they are."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
 def _too_large(message: str) -> Failure:
     hint = "raise it in the case, or for all cases by `extract_max_output_bytes`, where outputs may be that large"
     return Failure(kind=FailureKind.OUTPUT_TOO_LARGE, message=f"{message}; {hint}")
@@ -447,24 +394,16 @@ def _too_large(message: str) -> Failure:
 def too_many_bytes(output: str | bytes, gold: Json, limit: int | None) -> Failure | None:
     """Say that an output is longer than `limit` (None: the default, or ten times the gold)."""
     most = MAX_OUTPUT_BYTES if limit is None else limit
-    if isinstance(output, str) and len(output) * 4 <= most:
-        return None
-    size = byte_count(output) if isinstance(output, str) else len(output)
-    if size <= most or (limit is None and size <= _TIMES_GOLD * byte_count(canonical_json(gold))):
+    size = len(output.encode("utf-8", "surrogatepass") if isinstance(output, str) else output)
+    if size <= most or (limit is None and size <= _TIMES_GOLD * len(canonical_json(gold).encode("utf-8", "replace"))):
         return None
     return _too_large(f"the output has {size:,} bytes, more than the {most:,} of `max_output_bytes`")
 
 
-def too_many_values(value: Json, gold: Json, limit: int | None, text: object = None) -> Failure | None:
-    """Say that an output holds more values than `limit` allows: one for each 200 bytes, or ten times those of gold.
-
-    `text`: what the value was read from; a short one need not be counted, as a value takes a character at least.
-    """
+def too_many_values(value: Json, gold: Json, limit: int | None) -> Failure | None:
+    """Say that an output holds more values than `limit` allows: one for each 200 bytes, or ten times those of gold."""
     size = MAX_OUTPUT_BYTES if limit is None else limit
-    most = size // BYTES_A_VALUE
-    if isinstance(text, str) and len(text) <= most:
-        return None
-    count = count_nodes(value)
+    count, most = count_nodes(value), size // BYTES_A_VALUE
     if count <= most or count <= _TIMES_GOLD * count_nodes(gold):
         return None
     allowed = f"the {most:,} that `max_output_bytes` of {size:,} allows, one for each {BYTES_A_VALUE}"

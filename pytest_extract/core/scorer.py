@@ -156,7 +156,7 @@ class Scorer:
         failure = parsed.failure
         if parsed.value is not MISSING:
             value, metadata, notes = _unwrapped(parsed.value, options)
-            unfit = too_many_values(value, gold, options.max_output_bytes, text)
+            unfit = too_many_values(value, gold, options.max_output_bytes)
             if unfit is None and parsed.wrapped and self._schema.gates(options.gates).bare:
                 around = f"the text is more than its JSON: {'; '.join(parsed.notes)}"
                 message = f"{around} (`gates: {{bare: true}}` takes what json.loads() reads)"

@@ -153,9 +153,9 @@ def test_a_bare_value_in_a_fenced_block_is_kept_too():
     assert parse_output('```json\n"{\\"a\\": 1}"\n```', repair=True).value == {"a": 1}
 
 
-def test_a_repeated_key_names_its_path():
+def test_a_repeated_key_is_named_with_its_place():
     failure = parse_output('{"rows": [{"x": 1}, {"x": 1, "x": 2}]}').failure
-    assert str(failure.path) == "rows[1].x"
+    assert str(failure) == "duplicate_key at line 1, column 30: the key 'x' stands twice in one object"
 
 
 def test_a_syntax_error_outranks_a_repeated_key():

@@ -28,20 +28,15 @@ from pytest_extract.report.lines import (
     NO_VARIANT,
     Line,
     Table,
-    listed,
     percent,
     plural,
     prose,
     safe_prose,
     score_number,
-    shorten,
 )
 
 MOST_SLICES: Final = 50
 """Rows of a table; further slices are counted."""
-MOST_CORRELATIONS: Final = 6
-"""Variants whose correlation a note has."""
-_LONGEST_VARIANT: Final = 40
 ALL: Final = "(all)"
 """The row of all slices of a variant together."""
 VIEWS: Final = ("extract-bench", "struct-extract-eval", "sob", "deepjsoneval")
@@ -57,25 +52,8 @@ def slice_table(table: SliceTable, *, view: str = VIEWS[0], most: int | None = M
         heads, cells_of = _case_columns(table, view) if table.by.kind == "case" else (_VALUE_HEADS, _value_cells)
         rows = [(_row_name(key, table), *cells_of(each)) for key, each in table.slices.items()]
         totals = [(_row_name((ALL, variant), table), *cells_of(each)) for variant, each in table.totals.items()]
-    notes = []
-    if table.correlations:
-        notes.append(
-            f"rank correlation of {table.by.name} with the pass rate of a case: {correlation_text(table.correlations)}"
-        )
-    shown = Table((table.by.name, *heads), rows, f"by {table.by.name}", notes).first(most, "row")
+    shown = Table((table.by.name, *heads), rows, f"by {table.by.name}").first(most, "row")
     return replace(shown, rows=(*shown.rows, *totals))
-
-
-def correlation_text(correlations: Mapping[str, float]) -> str:
-    """Write the correlation of each variant, with its label if there are several."""
-    numbers = {variant: f"{each:.2f}" for variant, each in correlations.items()}
-    if len(numbers) == 1:
-        return next(iter(numbers.values()))
-    named = [
-        f"{number} ({shorten(safe_prose(variant), _LONGEST_VARIANT) if variant else 'no model'})"
-        for variant, number in numbers.items()
-    ]
-    return listed(named, MOST_CORRELATIONS)
 
 
 def slice_lines(
@@ -183,7 +161,6 @@ def slice_record(table: SliceTable) -> dict[str, Json]:
     return {
         "by": table.by.name,
         "kind": table.by.kind,
-        "rank_correlations": dict(table.correlations),
         "outputs": dict(table.outputs),
         "rows": [
             {"slice": label, "variant": variant, **_NUMBERS[table.by.kind](each)}

@@ -18,7 +18,7 @@ from string import Template
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate.published import extract_bench_rates
-from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
+from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, tag_text
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.values import Json
 from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
@@ -68,7 +68,7 @@ from pytest_extract.report.lines import (
     text_of,
 )
 from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
-from pytest_extract.report.slices import altered_tables, correlation_text, list_tables, slice_table
+from pytest_extract.report.slices import altered_tables, list_tables, slice_table
 from pytest_extract.report.summary import (
     MEASURES,
     RunTotals,
@@ -563,9 +563,7 @@ def _size_plots(results: Iterable[CaseResult]) -> Iterator[dict[str, Any]]:
                 points.append(_Point(size, rate, variant, f"{told}: {size:,}, {percent(rate)}"))
         is_varied = len({point.x for point in points}) >= 3 and len({point.share for point in points}) > 1
         if len(points) >= _FEWEST_POINTS and is_varied:
-            correlations = rank_correlations((point.series, float(point.x), point.share) for point in points)
-            told = f"; rank correlation {correlation_text(correlations)}" if correlations else ""
-            text = f"{plural(len(points), 'case')}{told}. Size: {dimension.doc}."
+            text = f"{plural(len(points), 'case')}. Size: {dimension.doc}."
             yield _plot(f"Pass rate by {name.replace('-', ' ')}", text, dimension.doc, points)
 
 

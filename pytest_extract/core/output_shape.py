@@ -33,60 +33,43 @@ _MOST_NOTED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class PathTemplate:
-    """Where something stands in an output: `before`, then the path of the value, then `after`.
+    """Where something stands: `before`, then the path of the value, then `after`.
 
-    as_key: whether the text of the path is one key; else it is followed step by step.
+    by: whether the path is followed step by step, or its text is one key; empty for a place that has no path in it.
     """
 
-    before: FieldPath
-    as_key: bool
-    after: FieldPath
+    before: tuple[Step, ...]
+    by: Literal["", "step", "key"] = ""
+    after: tuple[Step, ...] = ()
 
     @classmethod
     def parse(cls, name: str, text: str) -> PathTemplate:
         """Read `metadata.{path}.score` or `metadata["{path}"].score`; ConfigError for what is none."""
-        as_key = '["{path}"]' in text
-        before, found, after = text.partition('["{path}"]' if as_key else "{path}")
+        by: Literal["step", "key"] = "key" if '["{path}"]' in text else "step"
+        before, found, after = text.partition('["{path}"]' if by == "key" else "{path}")
         if not found:
             raise ConfigError(f"{name}: {text!r} needs {{path}} for the path of the value: `metadata.{{path}}.{name}`")
-        sides = [_path(name, side) if side else FieldPath() for side in (before.removesuffix("."), after.lstrip("."))]
-        return cls(sides[0], as_key, sides[1])
+        first, last = (_path(name, side) if side else () for side in (before.removesuffix("."), after.lstrip(".")))
+        return cls(first, by, last)
 
     def find(self, root: Json, path: FieldPath) -> Json | Missing:
         """Return what stands in `root` for the value at `path`; MISSING where nothing does."""
-        place = (path_text(path),) if self.as_key else path
+        place = {"": (), "step": path, "key": (path_text(path),)}[self.by]
         return value_at(root, (*self.before, *place, *self.after))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wrapper:
-    """The object around a value: the keys that hold the value, and where confidence and citations stand in it.
-
-    Of several, the first that is there counts. An object is a wrapper if it has the key of a value and another one of
-    these.
-    """
-
-    value: tuple[str, ...]
-    confidence: tuple[FieldPath, ...]
-    citations: tuple[FieldPath, ...]
-
-    def key_of(self, node: Mapping[str, Json]) -> str | None:
-        """Return the key of the value, None for an object that is no wrapper."""
-        others = {path[0] for path in (*self.confidence, *self.citations) if path}
-        return next((key for key in self.value if key in node), None) if node.keys() & others else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputShape:
     """How an output holds its values, their confidence and their citations.
 
-    values: where the values stand, the first place that is there. With `wrapper`, each value has an object around it;
-    without one, `confidence` and `citations` are the places for a value, from the root of the output.
+    values: where the values stand, the first place that is there. With `wrapper`, each value has an object around it,
+    which has one of these keys for the value, and another one of `confidence` and `citations`, places in it. Without
+    one, these are the places for a value, from the root of the output. Of several, the first that is there counts.
     lowest, highest: the ends of the scale of confidence. first_page: the number of the first page. unit: of boxes.
     """
 
     values: tuple[FieldPath, ...] = (FieldPath(),)
-    wrapper: Wrapper | None = None
+    wrapper: tuple[str, ...] = ()
     confidence: tuple[PathTemplate, ...] = ()
     citations: tuple[PathTemplate, ...] = ()
     lowest: float = 0.0
@@ -105,7 +88,8 @@ class OutputShape:
             wanted = f"the name of a shape ({', '.join(SHAPES)}) or a mapping with {', '.join(SHAPE_KEYS)}"
             raise ConfigError(f"must be {wanted}, not {short_repr(given)}{closest(given, SHAPES)}")
         arguments.known_keys("", given, SHAPE_KEYS)
-        if ("wrapper" in given) == bool(given.keys() & {"confidence", "citations"}):
+        is_wrapped = "wrapper" in given
+        if is_wrapped == bool(given.keys() & {"confidence", "citations"}):
             raise ConfigError(
                 "needs either `wrapper`, the keys of the object around each value, or the places of `confidence` and "
                 "`citations` with {path} in them, such as `metadata.{path}.confidence`"
@@ -119,15 +103,20 @@ class OutputShape:
         if first_page not in (0, 1) or isinstance(first_page, bool):
             raise ConfigError(f"first_page must be 0 or 1, not {short_repr(first_page)}")
         arguments.one_of("unit", unit, UNITS)
-        confidence, citations = (
-            tuple(PathTemplate.parse(name, text) for text in _texts(name, given[name])) if name in given else ()
-            for name in ("confidence", "citations")
-        )
+        wrapper = {name: name for name in WRAPPER_KEYS} | dict(arguments.mapping("wrapper", given.get("wrapper")))
+        arguments.known_keys("wrapper", wrapper, WRAPPER_KEYS)
+        places: dict[str, tuple[PathTemplate, ...]] = {}
+        for name in ("confidence", "citations"):
+            if is_wrapped:
+                places[name] = tuple(
+                    PathTemplate(_path(name, text)) for text in _texts(f"wrapper.{name}", wrapper[name])
+                )
+            elif name in given:
+                places[name] = tuple(PathTemplate.parse(name, text) for text in _texts(name, given[name]))
         return cls(
-            values=_paths("values", given.get("values", "$")),
-            wrapper=_wrapper(given["wrapper"]) if "wrapper" in given else None,
-            confidence=confidence,
-            citations=citations,
+            values=tuple(_path("values", text) for text in _texts("values", given.get("values", "$"))),
+            wrapper=tuple(_texts("wrapper.value", wrapper["value"])) if is_wrapped else (),
+            **places,
             lowest=float(ends[0]),
             highest=float(ends[1]),
             first_page=first_page,
@@ -138,16 +127,10 @@ class OutputShape:
         """Return where the values of an output stand; None where there is no object and no array."""
         return next((path for path in self.values if isinstance(value_at(output, path), dict | list)), None)
 
-
-def _wrapper(given: Json) -> Wrapper:
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"wrapper must be a mapping with {', '.join(WRAPPER_KEYS)}, not {short_repr(given)}")
-    arguments.known_keys("wrapper", given, WRAPPER_KEYS)
-    return Wrapper(
-        value=tuple(_texts("wrapper.value", given.get("value", "value"))),
-        confidence=_paths("wrapper.confidence", given.get("confidence", "confidence")),
-        citations=_paths("wrapper.citations", given.get("citations", "citations")),
-    )
+    def key_of(self, node: Mapping[str, Json]) -> str | None:
+        """Return the key of the value in the object around it; None for an object that is no such one."""
+        others = {place.before[0] for place in (*self.confidence, *self.citations) if place.before}
+        return next((key for key in self.wrapper if key in node), None) if node.keys() & others else None
 
 
 def _texts(name: str, given: Json) -> list[str]:
@@ -155,10 +138,6 @@ def _texts(name: str, given: Json) -> list[str]:
     if not texts or not all(isinstance(text, str) and text for text in texts):
         raise ConfigError(f"{name} must be a path or a list of paths, not {short_repr(given)}")
     return texts
-
-
-def _paths(name: str, given: Json) -> tuple[FieldPath, ...]:
-    return tuple(_path(name, text) for text in _texts(name, given))
 
 
 def _path(name: str, text: str) -> FieldPath:
@@ -243,8 +222,8 @@ def unwrap(output: Json, shape: OutputShape | None, reported: ReportedMetadata |
             return Unwrapped(output, {}, (note,))
         value = value_at(output, place)
         try:
-            if shape.wrapper is not None:
-                value = reader.unwrapped(value, (), shape.wrapper)
+            if shape.wrapper:
+                value = reader.unwrapped(value, ())
             else:
                 reader.read_beside(value, (output, shape.confidence), (output, shape.citations))
         except RecursionError:
@@ -280,7 +259,7 @@ def undeclared_shape(output: Json, gold: Json) -> str | None:
     return None
 
 
-_BESIDE: Final = tuple(PathTemplate(FieldPath(), as_key, FieldPath()) for as_key in (False, True))
+_BESIDE: Final = (PathTemplate((), "step"), PathTemplate((), "key"))
 """Where what an extractor reports for a value stands in what it returned beside its output."""
 
 
@@ -292,20 +271,19 @@ class _ShapeReader:
         self.found: dict[FieldPath, FieldMetadata] = {}
         self.problems: list[str] = []
 
-    def unwrapped(self, value: Json, path: tuple[Step, ...], wrapper: Wrapper) -> Json:
+    def unwrapped(self, value: Json, path: tuple[Step, ...]) -> Json:
         """Return the bare values."""
         if isinstance(value, list):
-            return [self.unwrapped(item, (*path, index), wrapper) for index, item in enumerate(value)]
+            return [self.unwrapped(item, (*path, index)) for index, item in enumerate(value)]
         if not isinstance(value, dict):
             return value
-        key = wrapper.key_of(value)
+        key = self._shape.key_of(value)
         if key is None:
-            return {name: self.unwrapped(item, (*path, name), wrapper) for name, item in value.items()}
-        confidence, citations = (
-            _first(value_at(value, place) for place in places) for places in (wrapper.confidence, wrapper.citations)
-        )
-        self._add(FieldPath(path), confidence, citations)
-        return self.unwrapped(value[key], path, wrapper)
+            return {name: self.unwrapped(item, (*path, name)) for name, item in value.items()}
+        place = FieldPath(path)
+        places = self._shape.confidence, self._shape.citations
+        self._add(place, *(_first(each.find(value, place) for each in listed) for listed in places))
+        return self.unwrapped(value[key], path)
 
     def read_beside(
         self,
@@ -317,7 +295,7 @@ class _ShapeReader:
         for path, node in iter_leaves(value, containers=True):
             is_key = isinstance(value, dict) and len(path) > 1 and path_text(path) in value  # and so means no path
             confidence, cited = (
-                _first(place.find(root, path) for place in places if not (place.as_key and is_key))
+                _first(place.find(root, path) for place in places if not (place.by == "key" and is_key))
                 for root, places in (confidences, citations)
             )
             if isinstance(node, dict | list):  # an object may hold what is reported for the values inside

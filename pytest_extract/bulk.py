@@ -25,8 +25,7 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Varian
 from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.parse import parse_output
 from pytest_extract.core.results import FailureKind, Judge, Status
-from pytest_extract.core.score import ScoreOptions
-from pytest_extract.core.scorer import Scorer, compile_schema
+from pytest_extract.core.scorer import ScoreOptions, Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, short_repr, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, open_regular

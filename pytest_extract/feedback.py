@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Unpack
 
 from pytest_extract.core.measures import FieldCounts
-from pytest_extract.core.score import Keywords, Score, split_keywords
-from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.scorer import Keywords, Score, compile_schema, split_keywords
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, nearest
 

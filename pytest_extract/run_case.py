@@ -49,7 +49,7 @@ from pytest_extract.extraction.call import as_extraction, failure_of
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case, Thresholds
     from pytest_extract.core.results import ScoreRecord
-    from pytest_extract.core.score import Score
+    from pytest_extract.core.scorer import Score
     from pytest_extract.core.semantics import Semantics
     from pytest_extract.core.values import Json
     from pytest_extract.documents import Document

@@ -16,14 +16,13 @@ from pytest_extract.core.metrics import PRESETS
 from pytest_extract.core.results import Failure, GateResult, Judge
 from pytest_extract.core.schema.annotations import Dialect
 from pytest_extract.core.schema.tree import Schema
-from pytest_extract.core.score import Score
-from pytest_extract.core.scorer import Scorer, compile_schema
+from pytest_extract.core.scorer import Score, Scorer, compile_schema
 from pytest_extract.core.values import Json, Missing
 from pytest_extract.errors import ConfigError, SchemaError, nearest
 from pytest_extract.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.published import (
+    from pytest_extract.core.aggregate import (
         SOB_METRICS,
         StructRun,
         content_coverage,
@@ -78,7 +77,7 @@ __all__ = [
 __getattr__, _ = lazy_names(
     __name__,
     {
-        "core.aggregate.published": (
+        "core.aggregate": (
             "SOB_METRICS content_coverage extract_bench_rates extract_bench_report sob_leaderboard_row sob_summary"
             " struct_eval_run"
         ),
@@ -246,7 +245,7 @@ def struct_evaluate(
     their type; `metrics` replaces defaults by type, as in `annotate_schema`. Raises ConfigError if golds and outputs
     differ in number and for wrong arguments, SchemaError for a mistake in the schema.
     """
-    from pytest_extract.core.aggregate.published import struct_eval_run
+    from pytest_extract.core.aggregate import struct_eval_run
     from pytest_extract.schema_tools.golds import annotate_schema
 
     if len(golds) != len(outputs):

@@ -15,7 +15,7 @@ from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.lines import printed, safe_prose, text_of
 
 if TYPE_CHECKING:
-    from pytest_extract.core.score import Keywords, Score
+    from pytest_extract.core.scorer import Keywords, Score
     from pytest_extract.extraction.call import Extraction
 
 __all__ = ["Gold", "assert_extraction"]
@@ -66,8 +66,7 @@ class Gold:
         from pytest_extract.cases.model import checked_argument
         from pytest_extract.core.arguments import json_argument
         from pytest_extract.core.gates import GateConfig
-        from pytest_extract.core.score import split_keywords
-        from pytest_extract.core.scorer import compile_schema
+        from pytest_extract.core.scorer import compile_schema, split_keywords
         from pytest_extract.run_case import thresholds_of
 
         self.value = json_argument("gold", value)

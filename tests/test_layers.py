@@ -49,11 +49,10 @@ CORE_RINGS = (
     ("rules",),
     ("engine",),
     ("judges", "uncompared"),
-    ("answers", "parse", "output_shape"),
+    ("parse", "output_shape"),
     ("validate",),
     ("measures", "gates"),
     ("mistakes",),
-    ("score",),
     ("stats", "aggregate"),
     ("scorer",),
 )

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from pytest_extract.core.gates import GateConfig
     from pytest_extract.core.output_shape import OutputShape
     from pytest_extract.core.results import Citation
-    from pytest_extract.core.score import ScoreOptions
-    from pytest_extract.core.scorer import Scorer
+    from pytest_extract.core.scorer import ScoreOptions, Scorer
     from pytest_extract.core.uncompared import Uncompared
     from pytest_extract.documents import Document
 
@@ -169,7 +168,7 @@ class Case:
     @property
     def score_options(self) -> ScoreOptions:
         """What the case says of how an output is scored."""
-        from pytest_extract.core.score import ScoreOptions
+        from pytest_extract.core.scorer import ScoreOptions
 
         return ScoreOptions(
             modality=self.modality,

@@ -27,7 +27,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.core.answers import too_deep
+from pytest_extract.core.parse import too_deep
 from pytest_extract.core.schema.source import INDEX, escape
 from pytest_extract.core.values import MAX_DEPTH, MISSING, Json, Step
 from pytest_extract.errors import CaseFileError, closest, nearest

@@ -13,15 +13,13 @@ from typing import Any, Final, TypeAlias
 
 from pytest_extract.cases.sources import read_text, read_value
 from pytest_extract.cli.files import load_extensions, print_note, print_text, read_schema, refuse_options, write_json
-from pytest_extract.core.answers import SchemaFit
 from pytest_extract.core.extensions import POST_PROCESSORS, Extension, Extensions
 from pytest_extract.core.metrics import JUDGED, METRICS, PRESETS, bind_metric
 from pytest_extract.core.metrics.base import MetricSpec, Param, TransformSpec
 from pytest_extract.core.output_shape import unwrap
-from pytest_extract.core.parse import parse_output
+from pytest_extract.core.parse import SchemaFit, parse_output
 from pytest_extract.core.results import RuleStatus
-from pytest_extract.core.score import Score, ScoreOptions
-from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.scorer import Score, ScoreOptions, compile_schema
 from pytest_extract.core.transforms import TRANSFORMS
 from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
@@ -107,7 +105,7 @@ def run_score(args: argparse.Namespace) -> int:
 
 
 def _document_report(score: Score, schema: Json, gold: Json, extracted: Json | Missing) -> Json:
-    from pytest_extract.core.aggregate.published import content_coverage, extract_bench_report
+    from pytest_extract.core.aggregate import content_coverage, extract_bench_report
 
     report = extract_bench_report(score.to_dict()["fields"], content_coverage(schema, gold, extracted))
     record = asdict(report)

@@ -1,45 +1,423 @@
-"""A compiled schema as users hold it: ask, then score; one schema, many documents."""
+"""A compiled schema as users hold it: ask, then score; with the options of one output, and the score that comes of it."""
 
 from __future__ import annotations
 
 import marshal
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final, Literal, Unpack
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypedDict, Unpack
 
 from pytest_extract.core import arguments
-from pytest_extract.core.answers import FitRank, SchemaFit
 from pytest_extract.core.arguments import json_argument, json_output, schema_argument
 from pytest_extract.core.compile.compiler import JudgeMode, compile_program
 from pytest_extract.core.compile.nodes import Program
 from pytest_extract.core.engine.context import CaseRules, NoAnswer
+from pytest_extract.core.engine.document import Scored
 from pytest_extract.core.engine.walk import score_values
 from pytest_extract.core.extensions import Extensions, MeasureSpec
-from pytest_extract.core.gates import GateConfig
+from pytest_extract.core.gates import MODALITIES, GateConfig, OutputCheck, check_output
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
-from pytest_extract.core.measures.published import DocumentSchema
-from pytest_extract.core.parse import parse_output, too_many_bytes, too_many_values
+from pytest_extract.core.measures import field_measures
+from pytest_extract.core.measures.published import DocumentPair, DocumentSchema, document_measures
+from pytest_extract.core.metrics.equality import short
+from pytest_extract.core.mistakes import compared_results, mistakes_by_path
+from pytest_extract.core.parse import FitRank, SchemaFit, parse_output, too_many_bytes, too_many_values
 from pytest_extract.core.results import (
+    WRONG,
     Answer,
+    ArrayResult,
     Failure,
     FailureKind,
     FieldResult,
+    Gates,
     Judge,
     Metadata,
+    NamedMistake,
     Question,
+    RuleResult,
+    ScoreRecord,
     Status,
     Wrapping,
     annotate,
+    is_covered,
 )
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
-from pytest_extract.core.score import Keywords, Score, ScoredSchema, ScoreKeywords, ScoreOptions, split_keywords
-from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_repr
+from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_repr, usual, writable
 from pytest_extract.errors import ConfigError, SchemaErrors, nearest
 
 if TYPE_CHECKING:
+    from pytest_extract.core.compile.nodes import Program
     from pytest_extract.core.complexity import SchemaShape, Shape
+    from pytest_extract.core.mistakes import FindsValue
+    from pytest_extract.core.output_shape import OutputShape, ReportedMetadata
     from pytest_extract.core.rules import RuleSet
+
+_ABSENT_RULES: Final = ("must", "either")
+
+
+class CompileKeywords(TypedDict, total=False):
+    """The keywords of `compile_schema`, which has a sentence on each."""
+
+    semantics: str | None
+    nulls: Literal["absent", "value"] | None
+    overrides: Mapping[str, Json] | None
+    extensions: Extensions | None
+    judge_mode: JudgeMode
+    post_process: Json
+    rules: Sequence[Json] | None
+    as_published: bool | None
+
+
+class ScoreKeywords(TypedDict, total=False):
+    """The fields of `ScoreOptions`, as keywords."""
+
+    judge: Judge | None
+    answers: Mapping[str, Answer] | None
+    modality: str
+    gates: GateConfig | Mapping[str, Json] | None
+    accept: Mapping[str, Sequence[Json]] | None
+    absent: Mapping[str, str] | None
+    confidence: OutputShape | Mapping[str, Json] | str | None
+    failure: Failure | None
+    repair: bool
+    finish_reason: str | None
+    max_output_bytes: int | None
+    reported: ReportedMetadata | None
+
+
+class Keywords(CompileKeywords, ScoreKeywords, total=False):
+    """The keywords of functions that compile a schema and score an output."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """How one output is scored; raises ConfigError for what cannot be used.
+
+    judge: asked in rounds, each open question once, but for what fields give to judges of their own; `answers`
+    (by `Question.key`) are known beforehand.
+    gates: as in a case. None is what a case has by default, but where a published system's semantics were asked for by
+    name: its program looks neither at the root nor at the schema, and so the measures are its numbers.
+    accept: further right readings of a field; `absent`: fields that `must` or may (`either`) stay empty.
+    confidence: the shape in which the output holds values with their confidence, as in a case; `reported`: confidence
+    and citations that the extractor returned beside the output.
+    failure: what is wrong with the output although there is a value.
+    Of texts: `repair` mends broken JSON and tells so; `finish_reason` as the provider gave it; `max_output_bytes`: the
+    longest that is read, and 200 times the values that are scored (default 10 MB, or ten times the gold).
+    """
+
+    judge: Judge | None = None
+    answers: Mapping[str, Answer] | None = None
+    modality: str = "text"
+    gates: GateConfig | Mapping[str, Json] | None = None
+    accept: Mapping[str, Sequence[Json]] | None = None
+    absent: Mapping[str, str] | None = None
+    confidence: OutputShape | Mapping[str, Json] | str | None = None
+    failure: Failure | None = None
+    repair: bool = False
+    finish_reason: str | None = None
+    max_output_bytes: int | None = None
+    reported: ReportedMetadata | None = None
+
+    def __post_init__(self) -> None:
+        arguments.function("judge", self.judge)
+        arguments.instance("failure", self.failure, Failure, "a Failure")
+        arguments.flag("repair", self.repair)
+        arguments.instance("finish_reason", self.finish_reason, str, "a text")
+        arguments.count("max_output_bytes", self.max_output_bytes)
+        if self.modality not in MODALITIES:
+            raise ConfigError(f"no modality {self.modality!r}{nearest(self.modality, MODALITIES)}")
+        accept, absent = arguments.mapping("accept", self.accept), arguments.mapping("absent", self.absent)
+        for place, values in accept.items():
+            if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
+                raise ConfigError(f"accept.{place} must be a list of right readings, not {values!r}")
+        for place, rule in absent.items():
+            if rule not in _ABSENT_RULES:
+                raise ConfigError(f"absent.{place} must be must or either, not {rule!r}")
+        read: dict[str, Any] = {
+            "accept": {usual(place): tuple(json_argument(f"accept.{place}", each)) for place, each in accept.items()},
+            "absent": {usual(place): rule for place, rule in absent.items()},
+        }
+        read["answers"] = dict(arguments.mapping("answers", self.answers))
+        if self.gates is not None and not isinstance(self.gates, GateConfig):
+            read["gates"] = gates = GateConfig.from_json(self.gates)
+            if gates.grounded:
+                raise ConfigError("gates.grounded needs a document: a case has one, this call has not")
+        if self.confidence is not None:
+            read["confidence"] = _shape(self.confidence)
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(cls, options: Self | None, keywords: Mapping[str, Any]) -> Self:
+        """Return options, changed by keywords."""
+        if options is None:
+            return cls(**keywords)
+        return replace(options, **keywords) if keywords else options
+
+    @property
+    def rules_gate(self) -> bool | None:
+        """Whether rules across fields are gated; None where nothing says so."""
+        return self.gates.rules if isinstance(self.gates, GateConfig) else None
+
+    @property
+    def rules(self) -> CaseRules:
+        """What the options say beside gold."""
+        return CaseRules(self.accept or {}, self.absent or {})
+
+
+def split_keywords(keywords: Keywords) -> tuple[CompileKeywords, ScoreOptions]:
+    """Return the keywords of `compile_schema` among all, and the options that the others make."""
+    compiling = {name: value for name, value in keywords.items() if name in CompileKeywords.__annotations__}
+    scoring: dict[str, Any] = {name: value for name, value in keywords.items() if name not in compiling}
+    return CompileKeywords(**compiling), ScoreOptions(**scoring)  # type: ignore[typeddict-item]
+
+
+def _shape(given: OutputShape | Mapping[str, Json] | str) -> OutputShape:
+    from pytest_extract.core.output_shape import OutputShape
+
+    try:
+        return OutputShape.from_json(given)
+    except ConfigError as error:
+        raise ConfigError(f"confidence: {error}") from None
+
+
+class ScoredSchema(NamedTuple):
+    """What a score needs of a compiled schema."""
+
+    program: Program
+    document: DocumentSchema
+    rules: RuleSet
+    own_measures: Mapping[str, MeasureSpec]
+    default_gates: GateConfig
+
+    def gates(self, given: object) -> GateConfig:
+        """Return the gates that hold: those given, as `ScoreOptions` reads them, or the default."""
+        return given if isinstance(given, GateConfig) else self.default_gates
+
+
+class Score:
+    """How one output compares with gold. Read-only.
+
+    fields: the field results: leaves outside arrays, and one for each array; `leaves`: the leaf results everywhere.
+    arrays: how the rows of each array were paired, with its numbers.
+    unread: why there was no output to score, None where there was one; `semantics`: the name of those used.
+    wrapped: what stood around the JSON in the output's text, each kind with a sentence; empty where that was all of it.
+    notes: what could not be read of confidence and citations.
+    extracted: the value that was scored, without what an output of a declared shape holds around it.
+    vacuous: places where both sides agree only on having nothing; `questions_asked`: what the judge was asked.
+    """
+
+    def __init__(
+        self,
+        schema: ScoredSchema,
+        options: ScoreOptions,
+        scored: Scored,
+        gold: Json,
+        extracted: Json | Missing,
+        *,
+        questions_asked: int = 0,
+        wrapped: Mapping[Wrapping, str] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.fields: tuple[FieldResult, ...] = scored.fields
+        self.leaves: tuple[FieldResult, ...] = scored.leaves
+        self.arrays: tuple[ArrayResult, ...] = scored.arrays
+        self.vacuous = scored.vacuous
+        self.unread = options.failure
+        self.semantics: str = schema.program.semantics.name
+        self.questions_asked = questions_asked
+        self.wrapped: Mapping[Wrapping, str] = wrapped or {}
+        self.notes = notes
+        self.extracted = extracted
+        self._schema: ScoredSchema | None = schema
+        self._gold = gold
+        self._modality = options.modality
+        self._config = schema.gates(options.gates)
+        self._added = schema.program.added
+        self._empty = schema.program.semantics.empty_rate
+        self._further: dict[str, float] = {}
+        if schema.own_measures:  # at once, as they may raise
+            counts = self.unread is None and self.gates.structural and extracted is not MISSING
+            own = schema.own_measures.items()
+            self._further = {name: spec.value(gold, extracted) if counts else 0.0 for name, spec in own}
+
+    def __repr__(self) -> str:
+        return f"<Score {self.semantics}: {len(self.fields)} fields, {len(self.leaves)} leaves>"
+
+    def __getstate__(self) -> dict[str, object]:
+        """Work everything out: what is pickled needs neither the gold nor the schema any more."""
+        _ = self._values, self._check, self.mistakes, self.rules
+        kept = {name: value for name, value in vars(self).items() if name != "_sides"}
+        return kept | {"_schema": None, "_gold": MISSING}
+
+    @cached_property
+    def _sides(self) -> DocumentPair:
+        if self._schema is None:
+            raise TypeError("a score without its schema has been worked out")
+        return DocumentPair(self._gold, self.extracted, self._schema.document)
+
+    @cached_property
+    def _values(self) -> dict[str, float]:
+        """The measures of gold and output, worked out together when one of them is first asked for."""
+        own = self.ungated
+        if self.unread is not None or not self.gates.structural:
+            own = dict.fromkeys(own, 0.0)
+        return own | document_measures(self._sides, self._config.coverage(self._modality))
+
+    @cached_property
+    def _check(self) -> OutputCheck:
+        """Gates and failure."""
+        return check_output(self._sides, self.unread, self._modality, self._config)
+
+    @property
+    def gates(self) -> Gates:
+        """The parse, root, schema and coverage gates, each with its arithmetic."""
+        return self._check.gates
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why the output does not count: why there is none, or a `schema_violation`; None where it does."""
+        return self._check.failure
+
+    @property
+    def ungated(self) -> dict[str, float]:
+        """The measures over results whatever the gates say: what an output that breaks its schema got right."""
+        return field_measures(self.fields, self.leaves, empty=self._empty, vacuous=self.vacuous)
+
+    @property
+    def empty_passes(self) -> int:
+        """Field results that passed although neither side has a value (`pass_rate` counts them: extract-bench)."""
+        return sum(result.passed_empty for result in self.fields)
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Patterns of field results that count here and not as published: nullable fields under `extract-bench`."""
+        return tuple({result.pattern: None for result in self.fields if is_covered(result, self._added)})
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """All measures by name; those over results are 0 where a structural gate fails."""
+        measures = {**self._values}
+        if self.rules:
+            from pytest_extract.core.measures import rule_measures
+
+            measures |= rule_measures(self.rules)
+        return measures | self._further
+
+    @cached_property
+    def rules(self) -> tuple[RuleResult, ...]:
+        """What came of each rule across fields; they change no other result and no measure but `rules_held`."""
+        return tuple(rule.result(self._gold, self.extracted) for rule in (self._schema.rules if self._schema else ()))
+
+    def with_measures(self, further: Mapping[str, float]) -> Score:
+        """Return the score with further measures, which need more than gold and output."""
+        other = object.__new__(Score)
+        vars(other).update(vars(self), _further={**self._further, **further})
+        return other
+
+    @cached_property
+    def mistakes(self) -> tuple[NamedMistake, ...]:
+        """What went wrong at the failing results, as far as rules can name it without the document."""
+        return self._named_mistakes(None)
+
+    def _named_mistakes(self, in_document: FindsValue | None) -> tuple[NamedMistake, ...]:
+        if self.unread is not None or self._gold is MISSING or self.extracted is MISSING:
+            return ()
+        if not any(one.status in WRONG for one in chain(self.leaves, self.fields)):
+            return ()
+        from pytest_extract.core.mistakes import ComparedOutput, compared_results, name_mistakes
+
+        output = ComparedOutput(
+            results=compared_results(self.leaves, self.fields),
+            gold=self._gold,
+            extracted=self.extracted,
+            arrays=self.arrays,
+            in_document=in_document,
+        )
+        return name_mistakes(output)
+
+    def record(self, in_document: FindsValue | None = None) -> ScoreRecord:
+        """Return all of it as one frozen value, every measure worked out, values cut where they cannot be written.
+
+        `in_document` says whether a value stands in the document, for the names of mistakes that depend on it.
+        """
+        return ScoreRecord(
+            semantics=self.semantics,
+            failure=self.failure,
+            fields=tuple(map(_writable_result, self.fields)),
+            leaves=tuple(map(_writable_result, self.leaves)),
+            arrays=self.arrays,
+            measures=self.measures,
+            gates=self.gates,
+            vacuous=self.vacuous,
+            questions=self.questions_asked,
+            wrapped={str(kind): text for kind, text in self.wrapped.items()},
+            mistakes=self.mistakes if in_document is None else self._named_mistakes(in_document),
+            rules=self.rules,
+            added=self.added,
+        )
+
+    def feedback(self, most: int = 10) -> str:
+        """Return what is wrong, and how, in a few lines of up to `most` mistakes: for prompt optimizers and people."""
+        if self.unread is not None:
+            return f"The output could not be read: {self.unread}"
+        return feedback_text(self.record(), most)
+
+    def to_dict(self) -> dict[str, Json]:
+        """Return plain JSON, as a line of the results file holds it."""
+        from pytest_extract.core.result_json import to_json
+
+        return to_json(self.record())
+
+
+def _writable_result(result: FieldResult) -> FieldResult:
+    """Return the result with values that JSON can hold; most are scalars, and the result then stays as it is."""
+    gold, extracted = (side if side is MISSING else writable(side) for side in (result.gold, result.extracted))
+    same = gold is result.gold and extracted is result.extracted
+    return result if same else result._replace(gold=gold, extracted=extracted)
+
+
+_LONGEST_VALUE: Final = 80
+_MOST_PATHS: Final = 3
+
+
+def feedback_text(score: ScoreRecord, most: int) -> str:
+    """Write a score in a few lines: failures first, then up to `most` mistakes with gold and extracted value."""
+    fields = [result for result in score.fields if result.status is not Status.SKIPPED]
+    passed = sum(result.passed for result in fields)
+    lines = [f"{passed} of {len(fields)} fields are right."]
+    lines += [f"The {gate.name} gate failed: {gate.why}." for gate in score.gates.failed if gate.name != "coverage"]
+    named = mistakes_by_path(score.mistakes)
+    written: set[int] = set()
+    mistakes = []
+    for result in compared_results(score.leaves, score.fields):
+        if result.status not in WRONG:
+            continue
+        mistake = named.get(result.path)
+        if mistake is None:
+            reason = f" ({result.reason})" if result.reason and result.status is Status.MISMATCH else ""
+            mistakes.append(f"- {result.path}: {_difference(result)}{reason}")
+        elif id(mistake) not in written:  # a line for each, with all its fields
+            written.add(id(mistake))
+            more = len(mistake.paths) - _MOST_PATHS
+            paths = ", ".join(map(str, mistake.paths[:_MOST_PATHS])) + (f" and {more} more" if more > 0 else "")
+            mistakes.append(f"- {paths}: {_difference(result)} ({mistake.kind.replace('_', ' ')}: {mistake.text})")
+    lines += mistakes[:most]
+    if len(mistakes) > most:
+        lines.append(f"And {len(mistakes) - most} more mistakes.")
+    return "\n".join(lines)
+
+
+def _difference(result: FieldResult) -> str:
+    found = "missing" if result.status is Status.OMISSION else _value_text(result.extracted)
+    expected = "no value" if result.status is Status.HALLUCINATION else _value_text(result.gold)
+    return f"is {found}, expected {expected}"
+
+
+def _value_text(value: Json | Missing) -> str:
+    return "nothing" if value is MISSING else short(value, _LONGEST_VALUE)
 
 
 MOST_ROUNDS: Final = 12

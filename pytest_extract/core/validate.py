@@ -14,7 +14,7 @@ from functools import cached_property, partial
 from typing import Any, Final
 from urllib.parse import quote
 
-from pytest_extract.core.answers import too_deep
+from pytest_extract.core.parse import too_deep
 from pytest_extract.core.schema.source import map_parts, too_many_looks
 from pytest_extract.core.values import (
     MAX_DEPTH,

@@ -17,9 +17,9 @@ from contextlib import closing
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_extract.core.answers import IN_RESPONSE, finish_of, is_response
 from pytest_extract.core.arguments import json_argument, json_output, mapping
 from pytest_extract.core.case_result import Usage
+from pytest_extract.core.parse import IN_RESPONSE, finish_of, is_response
 from pytest_extract.core.results import DECLINED, Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, nearest

@@ -19,8 +19,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from pytest_extract.core.answers import finish_of
 from pytest_extract.core.case_result import Usage
+from pytest_extract.core.parse import finish_of
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError, closest

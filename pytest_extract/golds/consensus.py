@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 from pytest_extract.cases.edit import Candidate, OpenField
 from pytest_extract.cases.sources import Steps
 from pytest_extract.core.results import STRUCTURE, FieldResult
-from pytest_extract.core.score import Score
-from pytest_extract.core.scorer import Scorer, compile_schema
+from pytest_extract.core.scorer import Score, Scorer, compile_schema
 from pytest_extract.core.values import (
     MISSING,
     FieldPath,

@@ -47,7 +47,7 @@ from pytest_extract.systems import SYSTEM_OF_DIALECT, not_published
 
 if TYPE_CHECKING:
     from pytest_extract.core.case_result import Breach
-    from pytest_extract.core.score import Score
+    from pytest_extract.core.scorer import Score
 
 Severity: TypeAlias = Literal["mistake", "warning"]
 FindingKind: TypeAlias = Literal[

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_extract.cases.sources import read_value
-from pytest_extract.core.aggregate.published import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS, Estimate, SobSummary
+from pytest_extract.core.aggregate import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS, Estimate, SobSummary
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import CaseFileError

@@ -8,24 +8,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
-from pytest_extract.core.aggregate import DEEPJSON, RunAggregate, Standing
-from pytest_extract.core.aggregate.confidence import (
+from pytest_extract.core.aggregate import (
     ALL_FIELDS,
-    Calibration,
-    CaseCounts,
-    Shown,
-    ThresholdProposal,
-)
-from pytest_extract.core.aggregate.published import (
+    DEEPJSON,
     MODALITY_RECORDS,
     MODALITY_WEIGHTS,
     SAMPLES,
     SOB_COLUMNS,
     SOB_METRICS,
+    Calibration,
+    CaseCounts,
     Estimate,
     LeaderboardRow,
     Rates,
+    RunAggregate,
+    Shown,
     SobSummary,
+    Standing,
+    ThresholdProposal,
     leaderboard,
     sob_summary,
 )

@@ -9,12 +9,13 @@ from itertools import pairwise
 from math import fsum
 from typing import Final
 
-from pytest_extract.core.aggregate.published import SOB_COLUMNS, Rates
-from pytest_extract.core.aggregate.slices import (
+from pytest_extract.core.aggregate import (
     BOUNDS,
     DIMENSIONS,
+    SOB_COLUMNS,
     Kind,
     ListRecall,
+    Rates,
     Recall,
     Slice,
     SliceTable,

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from pytest_extract.cli import main
-from pytest_extract.core.aggregate.published import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS
+from pytest_extract.core.aggregate import CATEGORIES, MODALITY_WEIGHTS, SOB_METRICS
 from pytest_extract.importers.sob import WEIGHT, published_modality
 from tests.shared_data import ROOT, shared
 

@@ -114,7 +114,7 @@ def test_a_page_may_be_written_as_a_text(page, read):
 
 
 def compile_shape(name):
-    from pytest_extract.core.score import ScoreOptions
+    from pytest_extract.core.scorer import ScoreOptions
 
     return ScoreOptions(confidence=name).confidence
 

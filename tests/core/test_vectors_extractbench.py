@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from pytest_extract.core.aggregate.published import content_coverage, extract_bench_report
+from pytest_extract.core.aggregate import content_coverage, extract_bench_report
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import SchemaError
 from tests.core.aggregate.test_extractbench import published_row

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from pytest_extract.core.aggregate.published import struct_eval_run
+from pytest_extract.core.aggregate import struct_eval_run
 from pytest_extract.core.engine.context import STRUCTURE
 from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema

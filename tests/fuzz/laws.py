@@ -13,7 +13,7 @@ from typing import Any
 from pytest_extract import MISSING, Alignment, Question, Scorer, Verdict
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome, Variant
 from pytest_extract.core.results import Answer, Judge, Status
-from pytest_extract.core.score import Score
+from pytest_extract.core.scorer import Score
 from pytest_extract.report.diff import DiffOptions, score_lines
 from pytest_extract.report.exports import csv_table
 from pytest_extract.report.html.page import page

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Final, NamedTuple
 
-from pytest_extract.core.aggregate.published import Estimate
+from pytest_extract.core.aggregate import Estimate
 from pytest_extract.core.case_result import AcceptedCounts, AutoAccept, CaseResult, count_accepted, decided_leaves
 from pytest_extract.core.stats import share_p_value, share_upper_bound
 

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pytest_extract.core.aggregate import case_rows
-from pytest_extract.core.aggregate.published import Rates, extract_bench_rates
+from pytest_extract.core.aggregate import Rates, case_rows, extract_bench_rates
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures import FieldCounts
 from pytest_extract.core.mistakes import mistake_kinds

@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.core.answers import too_deep
+from pytest_extract.core.parse import too_deep
 from pytest_extract.core.validate import Validator, Violation
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing, canonical_json
 from pytest_extract.errors import ConfigError

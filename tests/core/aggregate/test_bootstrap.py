@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_extract.core.aggregate.published import intervals
+from pytest_extract.core.aggregate import intervals
 from tests.cpu_time import cpu_seconds
 
 RNG = random.Random(3)

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from pytest_extract import compile_schema
-from pytest_extract.core.aggregate.published import (
+from pytest_extract.core.aggregate import (
     ContentCoverage,
     absent_side,
     content_coverage,

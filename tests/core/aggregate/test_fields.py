@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_extract.core.aggregate import field_table
-from pytest_extract.core.aggregate.published import struct_eval_run
+from pytest_extract.core.aggregate import field_table, struct_eval_run
 from tests.records import field_result
 from tests.shared_data import jsonl
 

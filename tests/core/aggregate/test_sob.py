@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.aggregate.published import (
+from pytest_extract.core.aggregate import (
     CATEGORIES,
     SOB_METRICS,
     Estimate,

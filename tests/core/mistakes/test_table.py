@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import compile_schema
-from pytest_extract.core.answers import IN_RESPONSE
 from pytest_extract.core.mistakes import (
     MOST_NAMED,
     ComparedOutput,
@@ -24,6 +23,7 @@ from pytest_extract.core.mistakes import (
     values,
 )
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS, name_mistakes
+from pytest_extract.core.parse import IN_RESPONSE
 from pytest_extract.core.values import copied
 from pytest_extract.schema_tools.golds import infer_schema
 from tests.strategies import json_values, nested

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.answers import closing
+from pytest_extract.core.parse import closing
 from pytest_extract.core.values import MAX_DEPTH
 
 STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)

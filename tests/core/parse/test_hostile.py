@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import score_text
-from pytest_extract.core.answers import MOST_PLACES
-from pytest_extract.core.parse import Reader, parse_output
+from pytest_extract.core.parse import MOST_PLACES, Reader, parse_output
 from tests.cpu_time import cpu_seconds
 from tests.strategies import nested
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.answers import Reading, read_at
-from pytest_extract.core.parse import Reader, parse_output
+from pytest_extract.core.parse import Reader, Reading, parse_output, read_at
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import MAX_DEPTH, MISSING
 from tests.strategies import json_values

@@ -26,7 +26,7 @@ from pytest_extract.changed.git_tree import (
     with_hunks,
 )
 from pytest_extract.cli.files import note_torn, print_lines, print_note, print_text, terminal_width, write_json
-from pytest_extract.core.aggregate import slice_name
+from pytest_extract.core.aggregate.slices import slice_name
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.result_json import to_json
 from pytest_extract.core.values import Json, canonical_json, text_digest

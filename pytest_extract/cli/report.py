@@ -18,16 +18,13 @@ from pytest_extract.cli.files import (
     terminal_width,
     write_json,
 )
-from pytest_extract.core.aggregate import (
+from pytest_extract.core.aggregate import MODALITY_WEIGHTS, SAMPLES, aggregate, standings
+from pytest_extract.core.aggregate.slices import (
     DIMENSIONS,
-    MODALITY_WEIGHTS,
-    SAMPLES,
-    aggregate,
     dimension,
     known_tags,
     natural_key,
     slice_tables,
-    standings,
     tags_among,
 )
 from pytest_extract.core.case_result import CaseResult, counted
@@ -237,7 +234,7 @@ def _write_report_files(files: Sequence[ReportFile], results: Sequence[CaseResul
 
 def _confidence_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
     """Yield for each variant what its confidence is worth; ConfigError where no value has one."""
-    from pytest_extract.core.aggregate import CaseConfidences, calibrations, propose_thresholds
+    from pytest_extract.core.aggregate.confidence import CaseConfidences, calibrations, propose_thresholds
     from pytest_extract.report.aggregates import (
         calibration_lines,
         calibration_record,

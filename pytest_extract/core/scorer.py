@@ -1,4 +1,4 @@
-"""A compiled schema as users hold it: ask, then score; with the options of one output, and the score that comes of it."""
+"""A compiled schema as users hold it, with the options of one output and the score that comes of it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from pytest_extract.core.arguments import json_argument, json_output, schema_arg
 from pytest_extract.core.compile.compiler import JudgeMode, compile_program
 from pytest_extract.core.compile.nodes import Program
 from pytest_extract.core.engine.context import CaseRules, NoAnswer
-from pytest_extract.core.engine.document import Scored
-from pytest_extract.core.engine.walk import score_values
+from pytest_extract.core.engine.walk import Scored, score_values
 from pytest_extract.core.extensions import Extensions, MeasureSpec
 from pytest_extract.core.gates import MODALITIES, GateConfig, OutputCheck, check_output
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
@@ -327,7 +326,8 @@ class Score:
             return ()
         if not any(one.status in WRONG for one in chain(self.leaves, self.fields)):
             return ()
-        from pytest_extract.core.mistakes import ComparedOutput, compared_results, name_mistakes
+        from pytest_extract.core.mistakes import ComparedOutput, compared_results
+        from pytest_extract.core.mistakes.table import name_mistakes
 
         output = ComparedOutput(
             results=compared_results(self.leaves, self.fields),

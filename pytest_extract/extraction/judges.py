@@ -27,8 +27,7 @@ from pytest_extract.core.case_result import Spending
 from pytest_extract.core.engine.fits import metric_shares
 from pytest_extract.core.engine.pairing import fitting_pairs, multiset
 from pytest_extract.core.metrics.base import BoundMetric
-from pytest_extract.core.parse import parse_output
-from pytest_extract.core.parse import FitRank
+from pytest_extract.core.parse import FitRank, parse_output
 from pytest_extract.core.results import Alignment, FailureKind, JudgeAnswer, Question
 from pytest_extract.core.values import MISSING, Json, canonical_json, short_repr, text_digest
 from pytest_extract.errors import ConfigError

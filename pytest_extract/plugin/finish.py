@@ -303,7 +303,7 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
 
         lines += repeat_lines(results, verbosity=verbosity)
     if run_results.settings.by:
-        from pytest_extract.core.aggregate import known_tags, slice_tables
+        from pytest_extract.core.aggregate.slices import known_tags, slice_tables
         from pytest_extract.report.slices import slice_lines, unknown_tag_notes
 
         tables = slice_tables(results, run_results.settings.by)

@@ -89,7 +89,7 @@ def rules_of(settings: Settings) -> Rules:
 
     What the reports are split by splits the verdict as well, if it groups cases.
     """
-    from pytest_extract.core.aggregate import case_dimensions, slice_name
+    from pytest_extract.core.aggregate.slices import case_dimensions, slice_name
 
     named = map(slice_name, settings.rules.get("by", ()))
     by = tuple(dict.fromkeys([*named, *case_dimensions(settings.by)]))

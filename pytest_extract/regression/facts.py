@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from pytest_extract.core.aggregate import DIMENSIONS, NONE, natural_key, tag_text
+from pytest_extract.core.aggregate.slices import DIMENSIONS, NONE, natural_key, tag_text
 from pytest_extract.core.stats import Bounds, Runs, attainable, mcnemar, unseen_drop_bound
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.regression.compare import CaseComparison, Change, Comparison, VariantComparison

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
-from pytest_extract.core.aggregate import tag_text
+from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.case_result import CaseResult, Origin
 from pytest_extract.core.stats import Bounds
 from pytest_extract.core.values import ROUNDING, nearly

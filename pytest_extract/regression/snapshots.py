@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.aggregate import case_slices
+from pytest_extract.core.aggregate.slices import case_slices
 from pytest_extract.core.case_result import Attempt, CaseResult, Origin, Outcome, Variant
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import STRUCTURE, FieldResult, NamedMistake, RuleStatus, ScoreRecord, Status

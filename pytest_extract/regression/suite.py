@@ -59,7 +59,7 @@ def check_suite(results: Iterable[CaseResult], thresholds: Mapping[str, float]) 
 
 
 def _complete_rows(results: Sequence[CaseResult], bound: float, label: str) -> tuple[bool, str]:
-    from pytest_extract.core.aggregate import list_recalls
+    from pytest_extract.core.aggregate.slices import list_recalls
 
     edges = [(each.edge.at, each.pattern) for each in list_recalls(results) if each.edge is not None]
     row, pattern = min(edges, default=(None, ""))

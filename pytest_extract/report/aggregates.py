@@ -9,26 +9,22 @@ from dataclasses import asdict, dataclass
 from typing import Final
 
 from pytest_extract.core.aggregate import (
-    ALL_FIELDS,
     DEEPJSON,
     MODALITY_RECORDS,
     MODALITY_WEIGHTS,
     SAMPLES,
     SOB_COLUMNS,
     SOB_METRICS,
-    Calibration,
-    CaseCounts,
     Estimate,
     LeaderboardRow,
     Rates,
     RunAggregate,
-    Shown,
     SobSummary,
     Standing,
-    ThresholdProposal,
     leaderboard,
     sob_summary,
 )
+from pytest_extract.core.aggregate.confidence import ALL_FIELDS, Calibration, CaseCounts, Shown, ThresholdProposal
 from pytest_extract.core.case_result import Outcome, Spending
 from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures import FieldCounts

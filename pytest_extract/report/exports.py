@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from pytest_extract.cases.edit import gold_lines_of
-from pytest_extract.core.aggregate import TAG, Dimension, dimension
+from pytest_extract.core.aggregate.slices import TAG, Dimension, dimension
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.results import RuleStatus

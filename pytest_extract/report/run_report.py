@@ -15,8 +15,8 @@ from typing import Final, Literal, TypeAlias
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
 from pytest_extract.cases.schemas import SchemaCache, compile_structure
-from pytest_extract.core.aggregate import Shown
-from pytest_extract.core.aggregate import SliceTable, slice_tables
+from pytest_extract.core.aggregate.confidence import Shown
+from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.errors import ExtractError
 from pytest_extract.redact import current

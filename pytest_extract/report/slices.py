@@ -9,13 +9,12 @@ from itertools import pairwise
 from math import fsum
 from typing import Final
 
-from pytest_extract.core.aggregate import (
+from pytest_extract.core.aggregate import SOB_COLUMNS, Rates
+from pytest_extract.core.aggregate.slices import (
     BOUNDS,
     DIMENSIONS,
-    SOB_COLUMNS,
     Kind,
     ListRecall,
-    Rates,
     Recall,
     Slice,
     SliceTable,

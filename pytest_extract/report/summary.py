@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import Final
 
-from pytest_extract.core.aggregate import CONFIDENCE, AutoAcceptDecision, AutoAcceptTotals, Shown
+from pytest_extract.core.aggregate.confidence import CONFIDENCE, AutoAcceptDecision, AutoAcceptTotals, Shown
 from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome, Spending, Variant
 from pytest_extract.core.judges import GIVE_A_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
@@ -518,7 +518,7 @@ def origin_lines(totals: RunTotals) -> list[Line]:
 def _break_off_lines(results: Sequence[CaseResult], width: int) -> list[Line]:
     if not any(array.missing for result in results for score in result.scores for array in score.arrays):
         return []
-    from pytest_extract.core.aggregate import list_recalls  # most runs lack no rows
+    from pytest_extract.core.aggregate.slices import list_recalls
     from pytest_extract.report.slices import list_lines
 
     return list_lines(list_recalls(results), width=width)

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_extract.bulk import BulkScorer
 from pytest_extract.cli import main
-from pytest_extract.core.aggregate import natural_key
+from pytest_extract.core.aggregate.slices import natural_key
 from pytest_extract.core.case_result import Origin, Outcome
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.regression.baseline import Baseline, dump_baseline, load_baseline, updated_baseline

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_extract import compile_schema
-from pytest_extract.core.aggregate import list_recalls
+from pytest_extract.core.aggregate.slices import list_recalls
 from pytest_extract.core.case_result import Attempt, Outcome
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.slices import list_tables

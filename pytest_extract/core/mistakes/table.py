@@ -24,8 +24,7 @@ from pytest_extract.core.mistakes import (
     values,
 )
 from pytest_extract.core.mistakes.values import is_power_of_ten, read_amount
-from pytest_extract.core.parse import IN_RESPONSE, is_response
-from pytest_extract.core.parse import parse_output
+from pytest_extract.core.parse import IN_RESPONSE, is_response, parse_output
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, canonical_json, path_text
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final, NamedTuple
 
-from pytest_extract.core.aggregate import natural_key, tag_text
+from pytest_extract.core.aggregate.slices import natural_key, tag_text
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text

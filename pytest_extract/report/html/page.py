@@ -17,7 +17,8 @@ from importlib import resources
 from string import Template
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.aggregate import DIMENSIONS, extract_bench_rates, natural_key, tag_text
+from pytest_extract.core.aggregate import extract_bench_rates
+from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, tag_text
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.values import Json
 from pytest_extract.regression.compare import Change, FieldChange, VariantComparison

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from pytest_extract import compile_schema
-from pytest_extract.core.aggregate import (
+from pytest_extract.core.aggregate.confidence import (
     ALL_FIELDS,
     AutoAcceptTotals,
     CaseConfidences,

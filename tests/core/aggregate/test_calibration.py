@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_extract.core.aggregate import ConfidentValue, calibrate
+from pytest_extract.core.aggregate.confidence import ConfidentValue, calibrate
 from tests.core.aggregate.confident_suites import calibrated, over_confident, suite
 
 VALUES = st.lists(

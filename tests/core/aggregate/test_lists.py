@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_extract.core.aggregate import FoundRows, Recall, list_recall
+from pytest_extract.core.aggregate.slices import FoundRows, Recall, list_recall
 from tests.cpu_time import cpu_seconds
 
 

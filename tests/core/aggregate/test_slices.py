@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_extract.core.aggregate import (
+from pytest_extract.core.aggregate import case_rows, extract_bench_rates
+from pytest_extract.core.aggregate.slices import (
     NONE,
     SliceTable,
     case_dimensions,
-    case_rows,
     case_slices,
-    extract_bench_rates,
     known_tags,
     slice_tables,
     tag_text,

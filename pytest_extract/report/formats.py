@@ -69,7 +69,7 @@ FORMATS: Final = (
         "agent",
         None,
         "what to fix first, for a coding agent, in at most 4,000 tokens",
-        "report.agent.agent_report",
+        "report.markdown.agent_report",
     ),
     Format("gitlab", None, "code quality for GitLab, an issue for each failing field", "report.exports.code_quality"),
 )

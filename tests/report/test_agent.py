@@ -12,7 +12,7 @@ from pytest_extract.cases.load import load_cases
 from pytest_extract.cli import main
 from pytest_extract.core.case_result import Attempt, Breach, Outcome
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.report.agent import MOST_CHARACTERS, agent_report
+from pytest_extract.report.markdown import MOST_CHARACTERS, agent_report
 from pytest_extract.report.run_report import RunReport
 from pytest_extract.results import write_results
 from tests.records import score_record

@@ -45,8 +45,8 @@ from pytest_extract.regression.gate import (
 )
 from pytest_extract.regression.rules import Rules, read_rule
 from pytest_extract.regression.snapshots import STRUCTURAL_GATES, Snapshot, snapshot
-from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import line, percent, plural, safe_prose
+from pytest_extract.report.run_report import gate_lines
 from pytest_extract.results import ResultsReader, read_results
 
 FORMAT: Final = 4

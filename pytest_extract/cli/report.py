@@ -36,11 +36,15 @@ from pytest_extract.importers.sob import read_sob_results
 from pytest_extract.regression.snapshots import merge, snapshot
 from pytest_extract.regression.suite import rank_variants
 from pytest_extract.report.aggregates import (
+    MOST_SLICES,
+    VIEWS,
     aggregate_record,
     join_blocks,
     leaderboard_lines,
     ranking_table,
     repeated_results_text,
+    slice_record,
+    slice_table,
     sob_lines,
     sob_record,
     sob_tables,
@@ -50,7 +54,6 @@ from pytest_extract.report.aggregates import (
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose, text_of
 from pytest_extract.report.run_report import CaseFinder, RunReport, job_link, repository_root, written_now
-from pytest_extract.report.slices import MOST_SLICES, VIEWS, slice_record, slice_table
 from pytest_extract.report.summary import totals_of
 from pytest_extract.results import ResultsReader, load_result, write_results
 

@@ -299,12 +299,12 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
         diffs=config.getoption("tbstyle", "auto") not in {"no", "line"},
     )
     if totals.repeated:
-        from pytest_extract.report.gate import repeat_lines
+        from pytest_extract.report.run_report import repeat_lines
 
         lines += repeat_lines(results, verbosity=verbosity)
     if run_results.settings.by:
         from pytest_extract.core.aggregate.slices import known_tags, slice_tables
-        from pytest_extract.report.slices import slice_lines, unknown_tag_notes
+        from pytest_extract.report.aggregates import slice_lines, unknown_tag_notes
 
         tables = slice_tables(results, run_results.settings.by)
         lines += slice_lines([table for table in tables if table.is_known], width=width)
@@ -316,7 +316,7 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
 def _changed_lines(config: pytest.Config, decision: GateDecision | None, width: int) -> list[Line]:
     if decision is None:
         return []
-    from pytest_extract.report.gate import changed_lines
+    from pytest_extract.report.run_report import changed_lines
 
     return changed_lines(decision, width=width, verbosity=config.get_verbosity())
 
@@ -334,8 +334,8 @@ def write_verdict(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     lines = _lines_or_error("the verdict", lambda: decision_lines(decision, settings, verbosity=config.get_verbosity()))
     if not lines:
         return
-    from pytest_extract.report.gate import comparison_title
     from pytest_extract.report.lines import shorten
+    from pytest_extract.report.run_report import comparison_title
 
     writer = reporter._tw  # noqa: SLF001
     title = comparison_title(decision, is_gate=settings.gate == "regression")

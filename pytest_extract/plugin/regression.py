@@ -56,8 +56,8 @@ from pytest_extract.regression.gate import (
 )
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, reviewed_results, snapshot
-from pytest_extract.report.gate import verdict_lines
 from pytest_extract.report.lines import Line, Span, line, plural, render_error, text_of
+from pytest_extract.report.run_report import verdict_lines
 from pytest_extract.report.summary import DRAFTS
 
 _BASELINE = pytest.StashKey[Baseline]()

@@ -1,7 +1,7 @@
 """The regression gate: results become snapshots, two snapshots are compared, and the gate decides on the comparison.
 
 Data flows one way: results -> `snapshots` (-> `baseline`) -> `compare` -> `facts` (-> `confirmation`) -> `gate` ->
-`report.gate`. Nothing here runs a case or imports pytest. Only `baseline` touches files.
+`report.run_report`. Nothing here runs a case or imports pytest. Only `baseline` touches files.
 """
 
 from __future__ import annotations

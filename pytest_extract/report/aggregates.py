@@ -1,11 +1,11 @@
-"""Aggregates of a run, leaderboard, proposed thresholds, calibration: as lines and as JSON; SOB's published tables."""
+"""Aggregates, slices, leaderboard, thresholds and calibration of a run, as tables and as JSON; SOB's own tables."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Final
 
 from pytest_extract.core.aggregate import (
@@ -25,10 +25,12 @@ from pytest_extract.core.aggregate import (
     sob_summary,
 )
 from pytest_extract.core.aggregate.confidence import ALL_FIELDS, Calibration, CaseCounts, Shown, ThresholdProposal
+from pytest_extract.core.aggregate.slices import DIMENSIONS, Kind, Slice, SliceTable
 from pytest_extract.core.case_result import Outcome, Spending
 from pytest_extract.core.complexity import WEIGHTS
-from pytest_extract.core.measures import FieldCounts
+from pytest_extract.core.measures import FieldCounts, measures_of_system
 from pytest_extract.core.values import Json, nearly
+from pytest_extract.errors import nearest
 from pytest_extract.importers.sob import SobRun
 from pytest_extract.regression.suite import RankedVariant
 from pytest_extract.report.lines import (
@@ -44,16 +46,7 @@ from pytest_extract.report.lines import (
     prose,
     safe_prose,
     score_number,
-)
-from pytest_extract.report.slices import (
-    COUNT_HEADS,
-    RATES,
-    SOB_HEADS,
-    count_cells,
-    counts_record,
-    mean_cell,
-    rate_cells,
-    rates_record,
+    shorten,
 )
 from pytest_extract.report.summary import MEASURES, VariantTotals, remark_lines, share_text, totals_of
 
@@ -485,3 +478,190 @@ def calibration_record(variant: str, parts: Mapping[str, Calibration]) -> dict[s
     """Return the calibration of one variant as JSON: of all values, and by field."""
     overall, *fields = ((name, asdict(each)) for name, each in parts.items())
     return {"variant": variant, "overall": overall[1], "fields": dict(fields)}
+
+
+MOST_SLICES: Final = 50
+"""Rows of a table; further slices are counted."""
+MOST_CORRELATIONS: Final = 6
+"""Variants whose correlation a note has."""
+_LONGEST_VARIANT: Final = 40
+ALL: Final = "(all)"
+"""The row of all slices of a variant together."""
+VIEWS: Final = ("extract-bench", "struct-extract-eval", "sob", "deepjsoneval")
+"""Systems whose numbers a table of slices can show."""
+
+
+def slice_table(table: SliceTable, *, view: str = VIEWS[0], most: int | None = MOST_SLICES) -> Table:
+    """Write slices as a table of text; `view`: the system whose numbers the slices of cases show."""
+    totals: list[tuple[str, ...]] = []
+    if table.by.kind == "failure":
+        heads, rows = _failure_rows(table)
+    else:
+        heads, cells_of = _case_columns(table, view) if table.by.kind == "case" else (_VALUE_HEADS, _value_cells)
+        rows = [(_row_name(key, table), *cells_of(each)) for key, each in table.slices.items()]
+        totals = [(_row_name((ALL, variant), table), *cells_of(each)) for variant, each in table.totals.items()]
+    notes = []
+    if table.correlations:
+        notes.append(
+            f"rank correlation of {table.by.name} with the pass rate of a case: {correlation_text(table.correlations)}"
+        )
+    shown = Table((table.by.name, *heads), rows, f"by {table.by.name}", notes).first(most, "row")
+    return replace(shown, rows=(*shown.rows, *totals))
+
+
+def correlation_text(correlations: Mapping[str, float]) -> str:
+    """Write the correlation of each variant, with its label if there are several."""
+    numbers = {variant: f"{each:.2f}" for variant, each in correlations.items()}
+    if len(numbers) == 1:
+        return next(iter(numbers.values()))
+    named = [
+        f"{number} ({shorten(safe_prose(variant), _LONGEST_VARIANT) if variant else 'no model'})"
+        for variant, number in numbers.items()
+    ]
+    return listed(named, MOST_CORRELATIONS)
+
+
+def slice_lines(
+    tables: Sequence[SliceTable], *, width: int, view: str = VIEWS[0], most: int | None = MOST_SLICES
+) -> list[Line]:
+    """Write tables of slices as lines."""
+    return [each for table in tables for each in slice_table(table, view=view, most=most).lines(width)]
+
+
+def unknown_tag_notes(tables: Sequence[SliceTable], tags: Sequence[str]) -> list[str]:
+    """Say which of the tags no case has, and which is meant."""
+    known = [*tags, *DIMENSIONS]
+    return [
+        f"no case has the tag {table.by.name!r}{nearest(table.by.name, known)}"
+        for table in tables
+        if table.by.kind == "case" and not table.is_known
+    ]
+
+
+def _row_name(key: tuple[str, str], table: SliceTable) -> str:
+    label, variant = key
+    return f"{label}, {variant or NO_VARIANT}" if len(table.variants) > 1 else label
+
+
+def _share_text(part: int, whole: int) -> str:
+    return percent(part / whole) if whole else "-"
+
+
+def mean_cell(value: float | None) -> str:
+    """Write a mean as a cell."""
+    return "-" if value is None else score_number(value)
+
+
+RATES: Final = ("valid", "pass rate", "fields", "on valid")
+
+
+def rate_cells(rates: Rates) -> tuple[str, ...]:
+    """Write ExtractBench's rates as cells of the columns `RATES`."""
+    return (
+        f"{rates.valid:,} of {rates.documents:,}",
+        _share_text(rates.passed, rates.fields),
+        f"{rates.passed:,} of {rates.fields:,}",
+        _share_text(rates.passed, rates.valid_fields),
+    )
+
+
+SOB_HEADS: Final = tuple(each.head for each in SOB_COLUMNS)
+_STRUCT: Final = ("precision", "recall", "f1")
+_DEEPJSON: Final = measures_of_system("deepjsoneval")
+_CASE_VIEWS: Final[Mapping[str, tuple[tuple[str, ...], Sequence[str]]]] = {
+    "extract-bench": ((*RATES, "f1"), ("f1",)),
+    "struct-extract-eval": (_STRUCT, _STRUCT),
+    "sob": (SOB_HEADS, [each.measure for each in SOB_COLUMNS]),
+    "deepjsoneval": (_DEEPJSON, _DEEPJSON),
+}
+"""The heads of each view, and the measures whose means it shows."""
+_OUTCOMES: Final = (Outcome.BROKEN, Outcome.NOT_RUN)
+"""Outcomes that have a column where some case has them: such cases are in no rate and no mean."""
+
+
+def _case_columns(table: SliceTable, view: str) -> tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]:
+    """Return the heads of a table of cases (counts of outcomes, then the view's), and what makes the cells of a row."""
+    names, measures = _CASE_VIEWS[view]
+    there = [each for each in _OUTCOMES if any(one.outcomes.get(each) for one in table.slices.values())]
+    outcomes = (Outcome.PASSED, *there)
+
+    def cells(each: Slice) -> tuple[str, ...]:
+        means = each.weighted if view == "sob" and each.weighted else each.means
+        rates = rate_cells(each.rates) if view == "extract-bench" else ()
+        counts = (each.cases, *(each.outcomes.get(one, 0) for one in outcomes))
+        return (*(f"{count:,}" for count in counts), *rates, *(mean_cell(means.get(name)) for name in measures))
+
+    return ("cases", *(str(one).replace("_", " ") for one in outcomes), *names), cells
+
+
+COUNTS: Final = ("match", "mismatch", "omission", "hallucination", "undecided")
+COUNT_HEADS: Final = ("match", "mism.", "omit.", "halluc.", "undec.")
+_VALUE_HEADS: Final = ("values", "right", *COUNT_HEADS, "score", "f1")
+
+
+def count_cells(counts: FieldCounts) -> list[str]:
+    """Write the counts of values as cells of the columns `COUNT_HEADS`."""
+    return [f"{getattr(counts, name):,}" for name in COUNTS]
+
+
+def _value_cells(each: Slice) -> tuple[str, ...]:
+    counts = each.values
+    share = _share_text(counts.match, counts.total)
+    return f"{counts.total:,}", share, *count_cells(counts), score_number(counts.mean_score), score_number(counts.f1)
+
+
+def _failure_rows(table: SliceTable) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    heads = tuple(
+        safe_prose(variant) or (NO_VARIANT if len(table.variants) > 1 else "count") for variant in table.variants
+    )
+    rows = [
+        (label, *(f"{table.slices.get((label, variant), Slice()).failures:,}" for variant in table.variants))
+        for label in table.labels
+    ]
+    return heads, [*rows, ("outputs in all", *(f"{table.outputs.get(variant, 0):,}" for variant in table.variants))]
+
+
+def slice_record(table: SliceTable) -> dict[str, Json]:
+    """Return a table of slices as JSON."""
+    return {
+        "by": table.by.name,
+        "kind": table.by.kind,
+        "rank_correlations": dict(table.correlations),
+        "outputs": dict(table.outputs),
+        "rows": [
+            {"slice": label, "variant": variant, **_NUMBERS[table.by.kind](each)}
+            for (label, variant), each in table.slices.items()
+        ],
+        "totals": [{"variant": variant, **_case_numbers(each)} for variant, each in table.totals.items()],
+    }
+
+
+def _case_numbers(each: Slice) -> dict[str, Json]:
+    return {
+        "cases": each.cases,
+        **{str(outcome): each.outcomes.get(outcome, 0) for outcome in Outcome},
+        "scored": each.scored,
+        "extract_bench": rates_record(each.rates),
+        "means": each.means,
+        "weighted": each.weighted,
+        "values": counts_record(each.values),
+    }
+
+
+_NUMBERS: Final[Mapping[Kind, Callable[[Slice], dict[str, Json]]]] = {
+    "case": _case_numbers,
+    "value": lambda each: counts_record(each.values),
+    "failure": lambda each: {"count": each.failures},
+}
+
+
+def rates_record(rates: Rates) -> dict[str, Json]:
+    """Return ExtractBench's rates as JSON."""
+    names = (*(each.name for each in fields(rates)), "valid_rate", "pass_rate", "accuracy_on_valid")
+    return {name: getattr(rates, name) for name in names}
+
+
+def counts_record(counts: FieldCounts) -> dict[str, Json]:
+    """Return the counts and shares of leaf results as JSON."""
+    names = (*COUNTS, "total", "mean_score", "precision", "recall", "f1")
+    return {**{name: getattr(counts, name) for name in names}, "records": len(counts.records)}

@@ -23,9 +23,9 @@ from pytest_extract.core.schema.tree import Schema
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
 from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import find_evidence
+from pytest_extract.report.aggregates import slice_table
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import failed_results
-from pytest_extract.report.gate import gate_lines, repeat_lines
 from pytest_extract.report.lines import (
     Line,
     Table,
@@ -39,8 +39,7 @@ from pytest_extract.report.lines import (
     shorten,
     text_of,
 )
-from pytest_extract.report.run_report import RunReport, headline, next_steps
-from pytest_extract.report.slices import slice_table
+from pytest_extract.report.run_report import RunReport, gate_lines, headline, next_steps, repeat_lines
 from pytest_extract.report.summary import (
     PatternCounts,
     failed_text,

@@ -6,14 +6,15 @@ import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import fsum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pytest_extract.core.aggregate.confidence import CONFIDENCE, AutoAcceptDecision, AutoAcceptTotals, Shown
 from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome, Spending, Variant
 from pytest_extract.core.judges import GIVE_A_JUDGE, WITHOUT_JUDGE
 from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
-from pytest_extract.core.values import nearly, pattern_of
+from pytest_extract.core.values import FieldPath, nearly, pattern_of
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
 from pytest_extract.report.lines import (
     NO_VARIANT,
@@ -31,6 +32,9 @@ from pytest_extract.report.lines import (
     score_number,
     shorten,
 )
+
+if TYPE_CHECKING:
+    from pytest_extract.core.aggregate.slices import ListRecall, Recall
 
 SLOWEST: Final = 3
 
@@ -396,8 +400,6 @@ def summary_lines(
     lines += remark_lines(totals.remarks, width=width, verbosity=verbosity)
     lines += origin_lines(totals)
     if Origin.SYNTHETIC in totals.apart:
-        from pytest_extract.report.slices import altered_tables
-
         lines += [each for table in altered_tables(results) for each in table.lines(width)]
     lines += _money_lines(totals.spending, reruns or Spending(), judge or Spending())
     return lines + _slowest_lines(totals.slowest, width)
@@ -519,7 +521,6 @@ def _break_off_lines(results: Sequence[CaseResult], width: int) -> list[Line]:
     if not any(array.missing for result in results for score in result.scores for array in score.arrays):
         return []
     from pytest_extract.core.aggregate.slices import list_recalls
-    from pytest_extract.report.slices import list_lines
 
     return list_lines(list_recalls(results), width=width)
 
@@ -640,3 +641,113 @@ def forecast_lines(forecasts: Sequence[Forecast]) -> list[Line]:
     if unpriced:
         lines.append(line(Span(f"{plural(unpriced, 'call')} without a known price, not counted", "warn")))
     return lines
+
+
+_MOST_LISTS: Final = 5
+
+
+def list_lines(recalls: Sequence[ListRecall], *, width: int) -> list[Line]:
+    """Say of each list that breaks off how far it is complete."""
+    texts = [f"{_list_name(each)} {edge_text(each)}" for each in recalls if each.edge is not None]
+    more = [f"and {plural(len(texts) - _MOST_LISTS, 'more list')} that break off"] if len(texts) > _MOST_LISTS else []
+    return [each for text in (*texts[:_MOST_LISTS], *more) for each in prose(text, "warn", indent=0, width=width)]
+
+
+def edge_text(recall: ListRecall) -> str:
+    """Say up to where a list is complete, and how many rows are found beyond."""
+    edge = recall.edge
+    if edge is None:
+        return f"breaks off nowhere, up to {plural(recall.longest, 'row')}"
+    bounds = "" if edge.low == edge.high else f" (95 %: {edge.low:,} to {edge.high:,})"
+    if edge.by == "position":
+        where = f"to row {edge.at:,}{bounds}"
+    else:
+        where = f"in lists of up to {plural(edge.at, 'row')}{bounds}"
+    whole = "is complete" if edge.before > 0.995 else f"has {percent(edge.before)} of its rows"
+    return f"{whole} {where}, and has {percent(edge.after)} of those beyond"
+
+
+def list_tables(results: Iterable[CaseResult]) -> list[Table]:
+    """Write the recall of rows by position and by length as tables, for the lists that lack the most rows."""
+    from pytest_extract.core.aggregate.slices import BOUNDS, list_recalls  # most runs lack no rows
+
+    starts = {end: start + 1 for start, end in pairwise((0, *BOUNDS))}
+    tables = []
+    for recall in list_recalls(results)[:_MOST_LISTS]:
+        ends = sorted({*recall.by_position, *recall.by_length})
+        rows = [
+            (
+                f"{starts[end]:,} " + ("and more" if end == BOUNDS[-1] else f"to {end:,}"),
+                *_recall_cells(recall.by_position.get(end)),
+                *_recall_cells(recall.by_length.get(end)),
+            )
+            for end in ends
+        ]
+        heads = ("row, or length", "rows at it", "found", "rows in lists of it", "found")
+        notes = [f"{plural(recall.lists, 'list')}; {safe_prose(recall.pattern)} {edge_text(recall)}"]
+        tables.append(Table(heads, rows, f"{_list_name(recall)}: rows found", notes))
+    return tables
+
+
+def _list_name(recall: ListRecall) -> str:
+    variant = f" [{recall.variant}]" if recall.variant else ""
+    return safe_prose(f"{recall.pattern}{variant}")
+
+
+def _recall_cells(recall: Recall | None) -> tuple[str, str]:
+    return ("-", "-") if recall is None else (f"{recall.rows:,}", percent(recall.share))
+
+
+_WITHOUT = "without-"
+
+
+def altered_tables(results: Iterable[CaseResult]) -> list[Table]:
+    """Set values that are invented where they are absent beside those that are found, and altered beside plain cases.
+
+    Nothing for a run without altered documents. A case that broke or was not run is in no row.
+    """
+    plain: dict[tuple[str, ...], CaseResult] = {}
+    altered: dict[str, list[tuple[CaseResult, CaseResult]]] = defaultdict(list)
+    every = [result for result in results if result.scores]
+    for result in every:
+        if not result.altered:
+            plain[result.file, result.case_id, result.variant.label] = result
+    for result in every:
+        of = result.case_id.removesuffix(f"[{result.altered}]")
+        if result.altered and (result.file, of, result.variant.label) in plain:
+            altered[result.altered].append((plain[result.file, of, result.variant.label], result))
+    absent = {name.removeprefix(_WITHOUT): pairs for name, pairs in altered.items() if name.startswith(_WITHOUT)}
+    others = {name: pairs for name, pairs in altered.items() if not name.startswith(_WITHOUT)}
+    return [*_absence_table(absent), *_fall_table(others)]
+
+
+def _absence_table(absent: Mapping[str, Sequence[tuple[CaseResult, CaseResult]]]) -> list[Table]:
+    by_field: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for name, pairs in absent.items():
+        place = FieldPath.parse(name)
+        for present, result in pairs:
+            found = [leaf.passed for score in present.scores for leaf in score.leaves if leaf.path == place]
+            invented = any(breach.what == f"absent.{place}" for each in result.attempts for breach in each.breaches)
+            by_field[pattern_of(place)].append((bool(found) and all(found), invented))
+    if not by_field:
+        return []
+    rows = [
+        (field, *(_count_share([pair[side] for pair in pairs]) for side in (0, 1)))
+        for field, pairs in sorted(by_field.items(), key=lambda item: (-sum(each[1] for each in item[1]), item[0]))
+    ]
+    return [Table(("field", "found when present", "invented when absent"), rows, "absence under test")]
+
+
+def _count_share(values: Sequence[bool]) -> str:
+    return f"{sum(values):,} of {len(values):,} ({percent(sum(values) / len(values))})"
+
+
+def _fall_table(others: Mapping[str, Sequence[tuple[CaseResult, CaseResult]]]) -> list[Table]:
+    if not others:
+        return []
+    rows = []
+    for name, pairs in sorted(others.items()):
+        before, after = (fsum(pair[side].means["pass_rate"] for pair in pairs) / len(pairs) for side in (0, 1))
+        change = f"{100 * (after - before):+.1f} points"
+        rows.append((name, f"{len(pairs):,}", percent(before), percent(after), change))
+    return [Table(("document", "cases", "plain", "altered", "change"), rows, "altered documents: fields right")]

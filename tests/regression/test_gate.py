@@ -21,8 +21,8 @@ from pytest_extract.regression.facts import Effect, Subject, run_tests, tag_effe
 from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, exit_status, level_text
 from pytest_extract.regression.rules import Rules, read_rule
 from pytest_extract.regression.snapshots import case_state, snapshot
-from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import text_of
+from pytest_extract.report.run_report import gate_lines
 from tests.regression.make import attempt, broken, not_run, prompt_changed, result, suite
 from tests.regression.simulate import steady
 from tests.regression.simulate import suite as simulated

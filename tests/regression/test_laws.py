@@ -17,8 +17,8 @@ from pytest_extract.regression.gate import Answer, decide
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.regression.suite import flaky_fields
-from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import text_of
+from pytest_extract.report.run_report import gate_lines
 from tests.regression.make import INVENTED, broken, merged_results, result
 from tests.strategies import nested
 

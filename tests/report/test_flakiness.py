@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_extract.core.case_result import Variant
-from pytest_extract.report.gate import repeat_lines
 from pytest_extract.report.lines import text_of
+from pytest_extract.report.run_report import repeat_lines
 from tests.regression.make import broken, result
 
 WIDE = {f"f{number}": True for number in range(14)}

@@ -13,8 +13,8 @@ from pytest_extract.regression.baseline import Falls, Resolution
 from pytest_extract.regression.gate import evaluate_gate, resolution_text
 from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import snapshot
-from pytest_extract.report.gate import gate_lines
 from pytest_extract.report.lines import text_of
+from pytest_extract.report.run_report import gate_lines
 from tests.regression.make import INVENTED, attempt, broken, prompt_changed, result, suite
 
 GOOD = {"n": True, "m": True, "k": True}

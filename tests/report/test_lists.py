@@ -6,8 +6,7 @@ from pytest_extract import compile_schema
 from pytest_extract.core.aggregate.slices import list_recalls
 from pytest_extract.core.case_result import Attempt, Outcome
 from pytest_extract.report.lines import text_of
-from pytest_extract.report.slices import list_tables
-from pytest_extract.report.summary import summary_lines
+from pytest_extract.report.summary import list_tables, summary_lines
 from tests.regression.make import result
 
 SCORER = compile_schema(

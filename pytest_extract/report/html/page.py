@@ -25,23 +25,9 @@ from pytest_extract.regression.compare import Change, FieldChange, VariantCompar
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
-from pytest_extract.report.aggregates import ranking_table
+from pytest_extract.report.aggregates import ranking_table, slice_table
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
-from pytest_extract.report.gate import (
-    ANSWER_STYLE,
-    CHANGED_KINDS,
-    UNCOMPARED_KINDS,
-    basis_texts,
-    changes_by_pattern,
-    comparison_title,
-    effect_text,
-    pattern_table,
-    rates_text,
-    repeat_lines,
-    tag_tables,
-    uncompared_case_text,
-)
 from pytest_extract.report.html.cases import HEAT_COLUMNS, CasePlace, case_data, mistakes_of
 from pytest_extract.report.html.documents import PageDocuments
 from pytest_extract.report.html.text import (
@@ -67,14 +53,32 @@ from pytest_extract.report.lines import (
     shorten,
     text_of,
 )
-from pytest_extract.report.run_report import Headline, RunReport, headline, next_steps
-from pytest_extract.report.slices import altered_tables, list_tables, slice_table
+from pytest_extract.report.run_report import (
+    ANSWER_STYLE,
+    CHANGED_KINDS,
+    UNCOMPARED_KINDS,
+    Headline,
+    RunReport,
+    basis_texts,
+    changes_by_pattern,
+    comparison_title,
+    effect_text,
+    headline,
+    next_steps,
+    pattern_table,
+    rates_text,
+    repeat_lines,
+    tag_tables,
+    uncompared_case_text,
+)
 from pytest_extract.report.summary import (
     MEASURES,
     RunTotals,
     VariantTotals,
+    altered_tables,
     auto_accept_lines,
     failure_lines,
+    list_tables,
     measure_text,
     remark_lines,
     spending_facts,

@@ -304,10 +304,10 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
         lines += repeat_lines(results, verbosity=verbosity)
     if run_results.settings.by:
         from pytest_extract.core.aggregate.slices import known_tags, slice_tables
-        from pytest_extract.report.aggregates import slice_lines, unknown_tag_notes
+        from pytest_extract.report.aggregates import slice_table, unknown_tag_notes
 
         tables = slice_tables(results, run_results.settings.by)
-        lines += slice_lines([table for table in tables if table.is_known], width=width)
+        lines += [each for table in tables if table.is_known for each in slice_table(table).lines(width)]
         notes = unknown_tag_notes(tables, known_tags(results))
         lines += [line(Span(f"--extract-by: {safe_prose(note)}", "warn")) for note in notes]
     return lines

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Final
@@ -27,9 +26,8 @@ from pytest_extract.core.aggregate import (
 from pytest_extract.core.aggregate.confidence import ALL_FIELDS, Calibration, CaseCounts, Shown, ThresholdProposal
 from pytest_extract.core.aggregate.slices import DIMENSIONS, Kind, Slice, SliceTable
 from pytest_extract.core.case_result import Outcome, Spending
-from pytest_extract.core.complexity import WEIGHTS
 from pytest_extract.core.measures import FieldCounts, measures_of_system
-from pytest_extract.core.values import Json, nearly
+from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
 from pytest_extract.importers.sob import SobRun
 from pytest_extract.regression.suite import RankedVariant
@@ -43,12 +41,11 @@ from pytest_extract.report.lines import (
     number_text,
     percent,
     plural,
-    prose,
     safe_prose,
     score_number,
     shorten,
 )
-from pytest_extract.report.summary import MEASURES, VariantTotals, remark_lines, share_text, totals_of
+from pytest_extract.report.summary import MEASURES, VariantTotals, percent_at_least, remark_lines, totals_of
 
 MOST_FIELDS: Final = 20
 _LISTS_ALL: Final = "; -v lists all"
@@ -61,39 +58,42 @@ _MOST_TIED: Final = 4
 
 def variant_report_lines(run: RunAggregate, standing: Standing, *, width: int = 100, verbosity: int = 0) -> list[Line]:
     """Show the aggregates of one variant; with a verbosity, every field pattern."""
-    fields = _pattern_table(run.fields).first(None if verbosity else MOST_FIELDS, "field", _LISTS_ALL)
-    classes = Counter(result.complexity for result in standing.results if result.shape)
-    counts = ", ".join(f"{classes[name]:,} {name}" for name in WEIGHTS if classes[name])
-    parts = (
-        [_variant_heading(run, standing)],
-        _measure_table(run).lines(width) if run.measures else [],
-        fields.lines(width) if fields.rows else [],
-        remark_lines(totals_of(standing.results).remarks, width=width, verbosity=verbosity),
-        _extract_bench_table(run.rates).lines(width) if run.rates.documents else [],
-        _sob_lines(run, standing, width),
-        _deepjson_table(run).lines(width) if run.by_depth else [],
-        [line(Span(f"complexity of the cases: {counts}", "head"))] if counts else [],
-    )
-    return join_blocks(filter(None, parts))
-
-
-def _variant_heading(run: RunAggregate, standing: Standing) -> Line:
-    counts = [f"{run.scored:,} scored"]
-    counts += [f"{count:,} {noun}" for count, noun in ((run.broken, "broken"), (run.not_run, "not run")) if count]
+    counts = ((run.scored, "scored"), (run.broken, "broken"), (run.not_run, "not run"))
+    told = ", ".join(f"{count:,} {noun}" for count, noun in counts if count or noun == "scored")
     name = f"{safe_prose(standing.variant)}: " if standing.variant else ""
-    return line(Span(f"{name}{plural(run.cases, 'case')}", "head"), f": {', '.join(counts)}")
+    measures = {name: (means.plain, means.weighted) for name, means in run.measures.items()}
+    kinds = ", ".join(f"{name} {count:,}" for name, count in run.rates.failures.most_common())
+    depths = {"medium": "3-4 (medium)", "hard": "5+ (hard)", "all": "all"}
+    by_depth = [(depths[level], *(cell(means[name]) for name in DEEPJSON)) for level, means in run.by_depth.items()]
+    tables = (
+        _estimate_table("measures: means over cases; weighted: easy 1, medium 2, hard 3", "measure", measures),
+        _pattern_table(run.fields).first(None if verbosity else MOST_FIELDS, "field", _LISTS_ALL),
+        Table(
+            ("outputs", *RATES),
+            [("all", *rate_cells(run.rates))] if run.rates.documents else [],
+            _POOLED,
+            [f"not valid: {kinds}"] if kinds else [],
+        ),
+        _sob_table(run, standing),
+        Table(("depth", *DEEPJSON), by_depth, "DeepJSONEval: by depth of nesting"),
+    )
+    blocks = (
+        [line(Span(f"{name}{plural(run.cases, 'case')}", "head"), f": {told}")],
+        *(table.lines(width) for table in tables if table.rows),
+        remark_lines(totals_of(standing.results).remarks, width=width, verbosity=verbosity),
+    )
+    return join_blocks(filter(None, blocks))
+
+
+def cell(value: float | None, write: Callable[[float], str] = score_number) -> str:
+    """Write a number as a cell, as a score by default."""
+    return "-" if value is None else write(value)
 
 
 def _estimate_cells(found: Estimate | None) -> tuple[str, str]:
     if found is None:
         return "-", ""
     return score_number(found.mean), f"{score_number(found.low)} - {score_number(found.high)}"
-
-
-def _measure_table(run: RunAggregate) -> Table:
-    found = {name: (means.plain, means.weighted) for name, means in run.measures.items()}
-    title = "measures: means over cases; weighted: easy 1, medium 2, hard 3"
-    return _estimate_table(title, "measure", found)
 
 
 def _estimate_table(title: str, what: str, found: Mapping[str, tuple[Estimate, Estimate | None]]) -> Table:
@@ -119,27 +119,15 @@ def _pattern_table(counts_of: Mapping[str, FieldCounts]) -> Table:
     return Table(heads, rows, "fields, worst first: leaf results over all cases")
 
 
-def _extract_bench_table(rates: Rates) -> Table:
-    kinds = ", ".join(f"{name} {count:,}" for name, count in rates.failures.most_common())
-    notes = [f"not valid: {kinds}"] if kinds else []
-    return Table(("outputs", *RATES), [("all", *rate_cells(rates))], _POOLED, notes)
-
-
-def _sob_lines(run: RunAggregate, standing: Standing, width: int) -> list[Line]:
+def _sob_table(run: RunAggregate, standing: Standing) -> Table:
     summary, row = run.sob, standing.row
     if summary is None or row is None:
-        return []
+        return Table((), ())
     weighted = {} if run.sob_weighted is None else run.sob_weighted.categories
     found = {name: (plain, weighted.get(name)) for name, plain in summary.categories.items()}
     columns = f"mean of {len(row.columns)} columns {score_number(row.raw)}, coverage {percent(standing.coverage)}"
-    overall = line(f"overall {score_number(standing.overall)}: {columns}", indent=2)
-    return [*_estimate_table("SOB", "category", found).lines(width), overall]
-
-
-def _deepjson_table(run: RunAggregate) -> Table:
-    names = {"medium": "3-4 (medium)", "hard": "5+ (hard)", "all": "all"}
-    rows = [(names[level], *(score_number(means[name]) for name in DEEPJSON)) for level, means in run.by_depth.items()]
-    return Table(("depth", *DEEPJSON), rows, "DeepJSONEval: by depth of nesting")
+    overall = f"overall {score_number(standing.overall)}: {columns}"
+    return replace(_estimate_table("SOB", "category", found), notes=[overall])
 
 
 def join_blocks(blocks: Iterable[list[Line]]) -> list[Line]:
@@ -170,18 +158,12 @@ def leaderboard_lines(
 ) -> list[Line]:
     """Show the ranking, then that of SOB; `runs` holds the aggregate of each variant by its label."""
     by_sob = [(_numbered(number, each.variant), each) for number, each in enumerate(standings, start=1)]
+    by_columns = [(variant, *_sob_cells(each)) for variant, each in by_sob]
+    rates = [(variant, *rate_cells(runs[each.variant].rates)) for variant, each in by_sob]
     tables = (
         ranking,
-        Table(
-            ("   variant", "overall", "cover", *SOB_HEADS),
-            [(variant, *_sob_cells(each)) for variant, each in by_sob],
-            _SOB,
-        ),
-        Table(
-            ("   variant", *RATES),
-            [(variant, *rate_cells(runs[each.variant].rates)) for variant, each in by_sob],
-            _POOLED,
-        ),
+        Table(("   variant", "overall", "cover", *SOB_HEADS), by_columns, _SOB),
+        Table(("   variant", *RATES), rates, _POOLED),
     )
     return join_blocks(table.lines(width) for table in tables)
 
@@ -206,15 +188,14 @@ def _place_cells(place: RankedVariant, numbers: Mapping[str, int], variant: Vari
     if place.right is not None:
         tied = [str(numbers[each]) for each in place.tied[:_MOST_TIED]] + ["..."] * (len(place.tied) > _MOST_TIED)
         right = [percent(place.right), f"{100 * place.low:.1f} - {percent(place.high)}", ", ".join(tied)]
-    outcomes = variant.outcomes
-    counts = (outcomes.total(), outcomes[Outcome.PASSED], outcomes[Outcome.BROKEN], outcomes[Outcome.NOT_RUN])
-    spent = ("-" if value is None else f"{value:.3g}" for value in (place.cost_usd, place.latency_s))
-    return [*right, mean_cell(variant.means.get("f1")), *(f"{count:,}" for count in counts), *spent]
+    counts = (variant.outcomes.total(), *(variant.outcomes[each] for each in (Outcome.PASSED, *_OUTCOMES)))
+    spent = (cell(value, "{:.3g}".format) for value in (place.cost_usd, place.latency_s))
+    return [*right, cell(variant.means.get("f1")), *(f"{count:,}" for count in counts), *spent]
 
 
 def _sob_cells(standing: Standing) -> list[str]:
     columns = {} if standing.row is None else standing.row.columns
-    cells = [mean_cell(columns.get(each.name)) for each in SOB_COLUMNS]
+    cells = [cell(columns.get(each.name)) for each in SOB_COLUMNS]
     return [score_number(standing.overall), percent(standing.coverage), *cells]
 
 
@@ -225,15 +206,14 @@ def repeated_results_text(count: int) -> str:
     )
 
 
+def _numbers(each: object, *names: str) -> dict[str, Json]:
+    """Return attributes of an object by their names."""
+    return {name: getattr(each, name) for name in names}
+
+
 def _head_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
-    return {
-        "variant": standing.variant,
-        "cases": run.cases,
-        "scored": run.scored,
-        "broken": run.broken,
-        "not_run": run.not_run,
-        "extract_bench": rates_record(run.rates),
-    }
+    counts = _numbers(run, "cases", "scored", "broken", "not_run")
+    return {"variant": standing.variant, **counts, "extract_bench": rates_record(run.rates)}
 
 
 def _overall_record(standing: Standing) -> dict[str, Json]:
@@ -256,9 +236,7 @@ def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
         "complexity": [
             {
                 "case": result.nodeid,
-                "outcome": str(result.outcome),
-                "complexity": result.complexity,
-                "modality": result.modality,
+                **_numbers(result, "outcome", "complexity", "modality"),
                 **result.shape,
             }
             for result in standing.results
@@ -272,7 +250,7 @@ def standing_record(place: RankedVariant, rank: int, standing: Standing, run: Ru
     return {
         **_head_record(run, standing),
         "rank": rank,
-        "fields_right": None if place.right is None else {"mean": place.right, "low": place.low, "high": place.high},
+        "fields_right": None if place.right is None else {"mean": place.right, **_numbers(place, "low", "high")},
         "tied_with": list(place.tied),
         **_overall_record(standing),
         **({} if row is None else row.columns),
@@ -354,37 +332,29 @@ def threshold_lines(
     variant: str, proposals: Sequence[ThresholdProposal], precision: float, parts: tuple[int, int], *, width: int
 ) -> list[Line]:
     """Show the thresholds of one variant: what they gave where they were proposed, and on the other cases."""
-    name = f"{safe_prose(variant)}: " if variant else ""
-    head = (
-        f"{name}auto-accept with {share_text(precision)} right: thresholds proposed on {plural(parts[0], 'case')}, "
-        f"checked on {parts[1]:,} others"
-    )
-    lines = [*prose(head, "head", indent=0, width=width)]
-    found = [each for each in proposals if each.threshold is not None]
-    if found:
-        lines += Table(_HEADS, [_row(each, precision) for each in found]).lines(width)
-    for each in proposals:
-        if each.threshold is None:
-            lines += prose(_without_threshold_text(each, precision), "warn", indent=2, width=width)
-    if found:
-        lines += [line(), *_keys(found, precision)]
-    return lines
+    name = f"{variant}: " if variant else ""
+    head = f"{name}auto-accept with {100 * precision:g} % right: thresholds proposed on {plural(parts[0], 'case')}"
+    why = [_without_threshold_text(each, precision) for each in proposals if each.threshold is None]
+    rows = [_threshold_row(each, precision) for each in proposals]
+    lines = Table(_HEADS, rows, f"{head}, checked on {parts[1]:,} others", why).lines(width)
+    found = {each.pattern: each.threshold for each in proposals if each.threshold is not None}
+    return [*lines, line(), *_keys(found, precision)] if found else lines
 
 
-def _row(proposal: ThresholdProposal, precision: float) -> list[str]:
-    proposed, checked = proposal.proposed, proposal.checked
-    cells = [_name(proposal.pattern), f"{proposal.threshold:g}", *_part_cells(proposed), *_part_cells(checked)]
-    if checked is None:
-        return [*cells, ""]
-    return [*cells, _VERDICTS[checked.shown(precision)] if checked.total.accepted else "no value"]
+def _threshold_row(proposal: ThresholdProposal, precision: float) -> list[str]:
+    checked, verdict = proposal.checked, "no threshold"
+    if checked is not None:
+        verdict = _VERDICTS[checked.shown(precision)] if checked.total.accepted else "no value"
+    threshold = cell(proposal.threshold, "{:g}".format)
+    return [_name(proposal.pattern), threshold, *_part_cells(proposal.proposed), *_part_cells(checked), verdict]
 
 
 def _part_cells(part: CaseCounts | None) -> list[str]:
     if part is None:
         return ["-"] * 3
     counts = part.total
-    right = f"{share_text(counts.precision)} of {counts.accepted:,.4g}" if counts.accepted else "-"
-    return [right, share_text(part.lowest, down=True), percent(counts.coverage)]
+    right = f"{percent(counts.precision)} of {counts.accepted:,.4g}" if counts.accepted else "-"
+    return [right, percent_at_least(part.lowest), percent(counts.coverage)]
 
 
 _VERDICTS: Final = {Shown.HOLDS: "holds", Shown.UNDECIDED: "holds, not shown", Shown.MISSED: "missed"}
@@ -395,21 +365,18 @@ def _name(pattern: str) -> str:
 
 
 def _without_threshold_text(proposal: ThresholdProposal, precision: float) -> str:
-    name, asked = safe_prose(_name(proposal.pattern)), share_text(precision)
+    name, asked = _name(proposal.pattern), f"{100 * precision:g} %"
     if proposal.needed is None:
         return f"{name}: no value has a confidence"
     cases = len(proposal.every.accepted)
     if proposal.needed > cases:
-        return (
-            f"{name}: too few cases: {cases:,} propose, and {asked} needs about {proposal.needed:,} without a "
-            "wrong value"
-        )
+        needed = f"{asked} needs about {proposal.needed:,} without a wrong value"
+        return f"{name}: too few cases: {cases:,} propose, and {needed}"
     return f"{name}: no confidence is shown to have {asked} right"
 
 
-def _keys(found: Sequence[ThresholdProposal], precision: float) -> list[Line]:
+def _keys(fields: dict[str, float], precision: float) -> list[Line]:
     """Write the thresholds as the key `auto_accept` of a case file."""
-    fields = {each.pattern: each.threshold for each in found}
     for_all = fields.pop(ALL_FIELDS, None)
     keys = ["auto_accept:", f"  precision: {precision:g}"]
     keys += [f"  confidence: {for_all:g}"] if for_all is not None else []
@@ -436,15 +403,8 @@ def threshold_record(variant: str, proposals: Sequence[ThresholdProposal], preci
 
 
 def _part_record(part: CaseCounts) -> dict[str, Json]:
-    counts = part.total
-    return {
-        "cases": len(part.accepted),
-        "accepted": counts.accepted,
-        "wrong": counts.wrong,
-        "precision": counts.precision,
-        "precision_lower_bound": part.lowest,
-        "coverage": counts.coverage,
-    }
+    counts = _numbers(part.total, "accepted", "wrong", "precision", "coverage")
+    return {"cases": len(part.accepted), **counts, "precision_lower_bound": part.lowest}
 
 
 _CALIBRATION: Final = ("", "values", "confidence", "right", "95 %", "calibration error", "95 %")
@@ -454,24 +414,19 @@ def calibration_lines(variant: str, parts: Mapping[str, Calibration], *, width: 
     """Show the calibration of a variant: all values first, then the fields, worst calibrated first."""
     overall, *fields = parts.items()
     rows = [overall, *sorted(fields, key=lambda part: -part[1].error.mean)]
-    title = f"{safe_prose(variant)}: confidence" if variant else "confidence"
+    title = f"{variant}: confidence" if variant else "confidence"
     head = f"{title} of {number_text(overall[1].values)} values in {plural(overall[1].cases, 'case')}"
-    cells = [(safe_prose(name) or "all", *_calibration_cells(each)) for name, each in rows]
+    cells = [
+        (
+            name or "all",
+            number_text(each.values),
+            score_number(each.confidence),
+            *_estimate_cells(each.accuracy),
+            *_estimate_cells(each.error),
+        )
+        for name, each in rows
+    ]
     return Table(_CALIBRATION, cells, head).lines(width)
-
-
-def _calibration_cells(part: Calibration) -> tuple[str, ...]:
-    right, error = part.accuracy, part.error
-    numbers = (number_text(part.values), _three(part.confidence), _three(right.mean), _between(right))
-    return (*numbers, _three(error.mean), _between(error))
-
-
-def _three(value: float) -> str:
-    return nearly(value, 1, 3) or number_text(round(value, 3))
-
-
-def _between(estimate: Estimate) -> str:
-    return " - ".join(number_text(round(bound, 3)) for bound in (estimate.low, estimate.high))
 
 
 def calibration_record(variant: str, parts: Mapping[str, Calibration]) -> dict[str, Json]:
@@ -493,13 +448,12 @@ VIEWS: Final = ("extract-bench", "struct-extract-eval", "sob", "deepjsoneval")
 
 def slice_table(table: SliceTable, *, view: str = VIEWS[0], most: int | None = MOST_SLICES) -> Table:
     """Write slices as a table of text; `view`: the system whose numbers the slices of cases show."""
-    totals: list[tuple[str, ...]] = []
+    heads, cells_of = _columns(table, view)
+    rows = [(_row_name(key, table), *cells_of(each)) for key, each in table.slices.items()]
+    totals = [(_row_name((ALL, variant), table), *cells_of(each)) for variant, each in table.totals.items()]
     if table.by.kind == "failure":
-        heads, rows = _failure_rows(table)
-    else:
-        heads, cells_of = _case_columns(table, view) if table.by.kind == "case" else (_VALUE_HEADS, _value_cells)
-        rows = [(_row_name(key, table), *cells_of(each)) for key, each in table.slices.items()]
-        totals = [(_row_name((ALL, variant), table), *cells_of(each)) for variant, each in table.totals.items()]
+        outputs = sorted(table.outputs.items())
+        totals = [(_row_name(("outputs in all", variant), table), f"{count:,}") for variant, count in outputs]
     notes = []
     if table.correlations:
         notes.append(
@@ -521,13 +475,6 @@ def correlation_text(correlations: Mapping[str, float]) -> str:
     return listed(named, MOST_CORRELATIONS)
 
 
-def slice_lines(
-    tables: Sequence[SliceTable], *, width: int, view: str = VIEWS[0], most: int | None = MOST_SLICES
-) -> list[Line]:
-    """Write tables of slices as lines."""
-    return [each for table in tables for each in slice_table(table, view=view, most=most).lines(width)]
-
-
 def unknown_tag_notes(tables: Sequence[SliceTable], tags: Sequence[str]) -> list[str]:
     """Say which of the tags no case has, and which is meant."""
     known = [*tags, *DIMENSIONS]
@@ -543,15 +490,6 @@ def _row_name(key: tuple[str, str], table: SliceTable) -> str:
     return f"{label}, {variant or NO_VARIANT}" if len(table.variants) > 1 else label
 
 
-def _share_text(part: int, whole: int) -> str:
-    return percent(part / whole) if whole else "-"
-
-
-def mean_cell(value: float | None) -> str:
-    """Write a mean as a cell."""
-    return "-" if value is None else score_number(value)
-
-
 RATES: Final = ("valid", "pass rate", "fields", "on valid")
 
 
@@ -559,9 +497,9 @@ def rate_cells(rates: Rates) -> tuple[str, ...]:
     """Write ExtractBench's rates as cells of the columns `RATES`."""
     return (
         f"{rates.valid:,} of {rates.documents:,}",
-        _share_text(rates.passed, rates.fields),
+        cell(rates.pass_rate, percent),
         f"{rates.passed:,} of {rates.fields:,}",
-        _share_text(rates.passed, rates.valid_fields),
+        cell(rates.accuracy_on_valid, percent),
     )
 
 
@@ -579,8 +517,12 @@ _OUTCOMES: Final = (Outcome.BROKEN, Outcome.NOT_RUN)
 """Outcomes that have a column where some case has them: such cases are in no rate and no mean."""
 
 
-def _case_columns(table: SliceTable, view: str) -> tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]:
-    """Return the heads of a table of cases (counts of outcomes, then the view's), and what makes the cells of a row."""
+def _columns(table: SliceTable, view: str) -> tuple[tuple[str, ...], Callable[[Slice], tuple[str, ...]]]:
+    """Return the heads of a table, and what makes the cells of a row: of cases, counts of outcomes, then the view's."""
+    if table.by.kind == "failure":
+        return ("count",), lambda each: (f"{each.failures:,}",)
+    if table.by.kind == "value":
+        return _VALUE_HEADS, _value_cells
     names, measures = _CASE_VIEWS[view]
     there = [each for each in _OUTCOMES if any(one.outcomes.get(each) for one in table.slices.values())]
     outcomes = (Outcome.PASSED, *there)
@@ -589,7 +531,7 @@ def _case_columns(table: SliceTable, view: str) -> tuple[tuple[str, ...], Callab
         means = each.weighted if view == "sob" and each.weighted else each.means
         rates = rate_cells(each.rates) if view == "extract-bench" else ()
         counts = (each.cases, *(each.outcomes.get(one, 0) for one in outcomes))
-        return (*(f"{count:,}" for count in counts), *rates, *(mean_cell(means.get(name)) for name in measures))
+        return (*(f"{count:,}" for count in counts), *rates, *(cell(means.get(name)) for name in measures))
 
     return ("cases", *(str(one).replace("_", " ") for one in outcomes), *names), cells
 
@@ -606,19 +548,8 @@ def count_cells(counts: FieldCounts) -> list[str]:
 
 def _value_cells(each: Slice) -> tuple[str, ...]:
     counts = each.values
-    share = _share_text(counts.match, counts.total)
+    share = percent(counts.match / counts.total) if counts.total else "-"
     return f"{counts.total:,}", share, *count_cells(counts), score_number(counts.mean_score), score_number(counts.f1)
-
-
-def _failure_rows(table: SliceTable) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    heads = tuple(
-        safe_prose(variant) or (NO_VARIANT if len(table.variants) > 1 else "count") for variant in table.variants
-    )
-    rows = [
-        (label, *(f"{table.slices.get((label, variant), Slice()).failures:,}" for variant in table.variants))
-        for label in table.labels
-    ]
-    return heads, [*rows, ("outputs in all", *(f"{table.outputs.get(variant, 0):,}" for variant in table.variants))]
 
 
 def slice_record(table: SliceTable) -> dict[str, Json]:
@@ -629,7 +560,7 @@ def slice_record(table: SliceTable) -> dict[str, Json]:
         "rank_correlations": dict(table.correlations),
         "outputs": dict(table.outputs),
         "rows": [
-            {"slice": label, "variant": variant, **_NUMBERS[table.by.kind](each)}
+            {"slice": label, "variant": variant, **_RECORDS[table.by.kind](each)}
             for (label, variant), each in table.slices.items()
         ],
         "totals": [{"variant": variant, **_case_numbers(each)} for variant, each in table.totals.items()],
@@ -638,17 +569,14 @@ def slice_record(table: SliceTable) -> dict[str, Json]:
 
 def _case_numbers(each: Slice) -> dict[str, Json]:
     return {
-        "cases": each.cases,
+        **_numbers(each, "cases", "scored", "means", "weighted"),
         **{str(outcome): each.outcomes.get(outcome, 0) for outcome in Outcome},
-        "scored": each.scored,
         "extract_bench": rates_record(each.rates),
-        "means": each.means,
-        "weighted": each.weighted,
         "values": counts_record(each.values),
     }
 
 
-_NUMBERS: Final[Mapping[Kind, Callable[[Slice], dict[str, Json]]]] = {
+_RECORDS: Final[Mapping[Kind, Callable[[Slice], dict[str, Json]]]] = {
     "case": _case_numbers,
     "value": lambda each: counts_record(each.values),
     "failure": lambda each: {"count": each.failures},
@@ -657,11 +585,10 @@ _NUMBERS: Final[Mapping[Kind, Callable[[Slice], dict[str, Json]]]] = {
 
 def rates_record(rates: Rates) -> dict[str, Json]:
     """Return ExtractBench's rates as JSON."""
-    names = (*(each.name for each in fields(rates)), "valid_rate", "pass_rate", "accuracy_on_valid")
-    return {name: getattr(rates, name) for name in names}
+    return _numbers(rates, *(each.name for each in fields(rates)), "valid_rate", "pass_rate", "accuracy_on_valid")
 
 
 def counts_record(counts: FieldCounts) -> dict[str, Json]:
     """Return the counts and shares of leaf results as JSON."""
-    names = (*COUNTS, "total", "mean_score", "precision", "recall", "f1")
-    return {**{name: getattr(counts, name) for name in names}, "records": len(counts.records)}
+    shares = ("total", "mean_score", "precision", "recall", "f1")
+    return {**_numbers(counts, *COUNTS, *shares), "records": len(counts.records)}

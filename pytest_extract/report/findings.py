@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, ScoreRecord, Status, is_covered
-from pytest_extract.core.values import MISSING, FieldPath, Json, Step, path_text
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.report.lines import listed, plural
+from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
 
 if TYPE_CHECKING:
@@ -84,23 +84,23 @@ def findings_of(
         results = [result for result in results if result.path not in explained or result.status not in FAILED]
     findings = fold_failures(results) if folded else map(Finding, failed)
     named = _with_mistakes([*by_mistake, *findings], mistakes)
-    worst = sorted(named, key=lambda each: (each.result.score, -each.result.weight))
-    return _join_rows(worst) if folded else worst
+    return sorted(named, key=lambda each: (each.result.score, -each.result.weight))
 
 
 _FOLDED_KINDS: Final = frozenset({"wrapped", "renamed_key", "swapped_fields", "merged_rows"})
 """Kinds of which the text says more than the values of each field."""
-_MOVED_ROWS: Final = "; the rows after stand "
-"""In the text of a missing or an invented row that moved others."""
+_ROW_KINDS: Final = frozenset({"missing_row", "invented_row"})
+"""Kinds that say more of several rows together than of one, whose values are shown."""
 
 
 def _folded_mistakes(failed: Sequence[FieldResult], mistakes: Sequence[NamedMistake]) -> Iterator[Finding]:
     by_path = {result.path: result for result in failed}
     for mistake in mistakes:
         results = [by_path[path] for path in mistake.paths if path in by_path]
-        if len(results) > 1 and (mistake.kind in _FOLDED_KINDS or _MOVED_ROWS in mistake.text):
-            steps = zip(*(result.path for result in results), strict=False)
-            place = tuple(step[0] for step in takewhile(lambda step: len({*step}) == 1, steps))
+        steps = zip(*(result.path for result in results), strict=False)
+        place = tuple(step[0] for step in takewhile(lambda step: len({*step}) == 1, steps))
+        several_rows = mistake.kind in _ROW_KINDS and not (place and isinstance(place[-1], int))
+        if len(results) > 1 and (mistake.kind in _FOLDED_KINDS or several_rows):
             whole = _whole(results, place, mistake.kind.replace("_", " "))._replace(status=Status.MISMATCH)
             yield Finding(whole, "", len(results), mistake._replace(paths=tuple(result.path for result in results)))
 
@@ -133,47 +133,6 @@ def _with_mistakes(findings: Sequence[Finding], mistakes: Sequence[NamedMistake]
         finding._replace(mistake=finding.mistake or (around if finding.note else exact).get(finding.result.path))
         for finding in findings
     ]
-
-
-_MOST_APART: Final = 2
-"""Missing rows, or invented ones, that follow each other and are told one by one."""
-
-
-def _join_rows(findings: Sequence[Finding]) -> list[Finding]:
-    """Return one finding for many rows on one side that follow each other and of which nothing else is told."""
-    runs: list[list[Finding]] = []
-    for finding in findings:
-        if runs and _follows(runs[-1], finding):
-            runs[-1].append(finding)
-        else:
-            runs.append([finding])
-    return [each for run in runs for each in (run if len(run) <= _MOST_APART else [_joined(run)])]
-
-
-def _follows(run: Sequence[Finding], finding: Finding) -> bool:
-    before, result = run[-1].result, finding.result
-    kind = (result.status, result.metric, result.path[:-1])
-    if (
-        not (before.path and result.path)
-        or result.status not in _ONE_SIDED
-        or kind != (before.status, before.metric, before.path[:-1])
-    ):
-        return False
-    one, other = before.path[-1], result.path[-1]
-    next_to = isinstance(one, int) and isinstance(other, int) and abs(other - one) == 1
-    return next_to and mistake_text(finding) in ("", mistake_text(run[0]))
-
-
-def _joined(run: Sequence[Finding]) -> Finding:
-    """Return a finding that shows the first value, and tells how many there are and to which place."""
-    first, last = run[0].result, run[-1].result
-    missing = first.status is Status.OMISSION
-    value = first.gold if missing else first.extracted
-    count = plural(len(run), "row" if isinstance(value, dict | list) else "value")
-    note = f"{count} missing, to {last.path}" if missing else f"{count} invented, to {last.matched or last.path}"
-    heaviest = max(finding.result.weight for finding in run)
-    stands_for = sum(finding.stands_for for finding in run)
-    return Finding(first._replace(weight=heaviest), note, stands_for, run[0].mistake)
 
 
 def mistake_text(finding: Finding) -> str:
@@ -226,75 +185,47 @@ def _param_text(value: Json) -> str:
 
 
 Path: TypeAlias = tuple[Step, ...]
-Members: TypeAlias = Sequence[tuple[Path, FieldResult]]
-"""The results of a row, each with its path inside the row."""
-Folded: TypeAlias = dict[Path, Finding | None]
-"""Path -> the finding for all results at or below it; None if the finding of another path covers them."""
-
-_MOST_LISTED: Final = 8
 _ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
-_COMPARED: Final = frozenset({Status.MATCH, Status.MISMATCH})
 
 
 def fold_failures(results: Sequence[FieldResult]) -> list[Finding]:
-    """Return one finding for each row, object or array that is wrong as a whole, and one for each other failure."""
-    folded: Folded = {**_one_sided_containers(results)}
-    for array, rows in _arrays(results):
-        apart = {row: members for row, members in rows.items() if not _is_inside((*array, row), folded)}
-        folded |= _reordered_rows(array, apart)
-    done: set[Path] = set()
+    """Return one finding for each row, object or array that is missing or invented, and one for each other failure."""
+    wholes = _one_sided_containers(results)
+    told: set[Path] = set()
     findings: list[Finding] = []
     for result in failed_results(results):
-        path = result.path
-        place = next((path[:size] for size in range(1, len(path) + 1) if path[:size] in folded), None)
+        place = next((place for place in _places_around(result) if place in wholes), None)
         if place is None:
             findings.append(Finding(result))
-        elif place not in done:
-            done.add(place)
-            if (whole := folded[place]) is not None:
-                findings.append(whole)
+        elif place not in told:
+            told.add(place)
+            findings.append(wholes[place])
     return findings
 
 
-def _arrays(results: Iterable[FieldResult]) -> list[tuple[Path, dict[int, Members]]]:
-    """Return the rows of the arrays by index, outer arrays first; a nested row is part of its outer row, too."""
-    arrays: dict[Path, dict[int, list[tuple[Path, FieldResult]]]] = defaultdict(lambda: defaultdict(list))
-    for result in results:
-        for index, step in enumerate(result.path):
-            if isinstance(step, int):
-                arrays[result.path[:index]][step].append((result.path[index + 1 :], result))
-    return sorted(((array, dict(rows)) for array, rows in arrays.items()), key=lambda item: len(item[0]))
-
-
-def _is_inside(path: Path, folded: Mapping[Path, object]) -> bool:
-    return any(path[:size] in folded for size in range(1, len(path) + 1))
-
-
-# --- containers that are missing or invented as a whole
+def _places_around(result: FieldResult) -> Iterator[Path]:
+    """Yield the paths of the containers that a result stands in, the outermost first."""
+    return (result.path[:size] for size in range(1, len(result.path)))
 
 
 def _one_sided_containers(results: Sequence[FieldResult]) -> dict[Path, Finding]:
     """Map each outermost container whose fields are all missing, or all invented, to its finding."""
     members: dict[Path, list[FieldResult]] = defaultdict(list)
     for result in results:
-        if result.status in _ONE_SIDED:
-            for size in range(1, len(result.path)):
-                members[result.path[:size]].append(result)
-    spoiled: set[Path] = set()
-    for result in results:
-        if result.path[:1] in members and result.status not in _ONE_SIDED:
-            spoiled.update(result.path[:size] for size in range(1, len(result.path)))
+        for place in _places_around(result):
+            members[place].append(result)
     found: dict[Path, Finding] = {}
-    for place in sorted(members.keys() - spoiled, key=len):
-        if not _is_inside(place, found) and (whole := _one_sided_finding(place, members[place])) is not None:
-            found[place] = whole
+    for place in sorted(members, key=len):
+        inside = members[place]
+        if len(inside) > 1 and found.keys().isdisjoint(_places_around(inside[0])):
+            statuses = {result.status for result in inside}
+            if len(statuses) == 1 and statuses <= _ONE_SIDED and (whole := _one_sided_finding(place, inside)):
+                found[place] = whole
     return found
 
 
 def _one_sided_finding(place: Path, members: Sequence[FieldResult]) -> Finding | None:
     first = members[0]
-    if len(members) < 2 or any(result.status is not first.status for result in members):
-        return None
     missing = first.status is Status.OMISSION
     kind = "row" if type(place[-1]) is int else "array" if type(first.path[len(place)]) is int else "object"
     value = _assemble_value([(r.path[len(place) :], r.gold if missing else r.extracted) for r in members])
@@ -321,40 +252,6 @@ def _assemble_value(leaves: Sequence[tuple[Path, Json]]) -> Json:
     if all(type(step) is int for step in inside):
         return [_assemble_value(below) for below in inside.values()]
     return {str(step): _assemble_value(below) for step, below in inside.items()}
-
-
-# --- rows whose values were all extracted into another row of the array
-
-
-def _reordered_rows(array: Path, rows: Mapping[int, Members]) -> Folded:
-    """Fold the failing rows into which exactly the values of each other were extracted into one finding.
-
-    Rows that alignment has paired, not their position, are left alone.
-    """
-    bad = {
-        row: members
-        for row, members in rows.items()
-        if any(result.status is Status.MISMATCH for _, result in members)
-        and all(result.matched is None and result.status in _COMPARED for _, result in members)
-    }
-    extracted = {_row_content((rest, result.extracted) for rest, result in bad[row]): row for row in bad}
-    stands_at = {
-        row: at
-        for row, members in bad.items()
-        if (at := extracted.get(_row_content((rest, result.gold) for rest, result in members))) is not None
-    }
-    if len(stands_at) < 2 or set(stands_at.values()) != stands_at.keys():
-        return {}
-    wrong = [result for row in stands_at for _, result in bad[row] if result.status is not Status.MATCH]
-    places = listed([f"{row} at {at}" for row, at in sorted(stands_at.items())], _MOST_LISTED)
-    whole = _whole(wrong, array, "order")
-    first, *others = ((*array, row) for row in stands_at)
-    note = f"{len(stands_at)} rows in another order: {places}"
-    return {first: Finding(whole, note, len(wrong)), **dict.fromkeys(others)}
-
-
-def _row_content(values: Iterable[tuple[Path, Json]]) -> str:
-    return json.dumps({path_text(path): value for path, value in values}, sort_keys=True, default=repr)
 
 
 MOST_LISTED: Final = 3

@@ -6,12 +6,12 @@ import os
 import shlex
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias
 
 from pytest_extract.cases.load import load_cases
 from pytest_extract.cases.model import Case
@@ -50,6 +50,7 @@ from pytest_extract.report.lines import (
     Table,
     first_of,
     line,
+    listed,
     percent,
     plural,
     safe_prose,
@@ -121,6 +122,8 @@ class Headline:
 
 def headline(run: RunReport) -> Headline:
     """Summarize a run under its gate. Broken cases and case files with errors fail the run under every gate."""
+    tone: Tone
+    texts: list[str]
     broken, left = _unexpected(run, Outcome.BROKEN).total(), run.totals.outcomes[Outcome.NOT_RUN]
     problems = [f"{_count_of_cases(broken, run)} broken"] if broken else []
     problems += auto_accept_problems(run.totals, run.gate, run.inconclusive)
@@ -130,10 +133,22 @@ def headline(run: RunReport) -> Headline:
         return _gate_headline(run, problems, doubts)
     if run.gate == "suite":
         problems = [*(text for passed, text in run.suite if not passed), *problems]
-    failed = _failed_texts(run, "failed" if run.gate == "case" else "below their thresholds")
+    below = _failed_texts(run, "failed" if run.gate == "case" else "below their thresholds")
     if run.gate == "case":
-        problems, failed = [*failed, *problems], []
-    return _threshold_headline(run, problems, doubts, failed)
+        problems, below = [*below, *problems], []
+    notes = [f"{plural(len(run.expected), 'case')} not green as an xfail mark says"] if run.expected else []
+    if problems:
+        tone, word, texts = "bad", "Failed", [*problems, *doubts]
+    elif doubts:
+        tone, word, texts = "warn", "Not complete", doubts
+    elif not run.results:
+        tone, word, texts = "warn", "Nothing run", ["no case was run"]
+    elif run.gate == "none":
+        tone, word, texts = "warn" if below else "good", "No gate", [_passed_text(run)]
+    else:
+        tone, word, texts = "good", "Passed", [_passed_text(run)]
+    text, *reasons = (*texts, *below, *notes)
+    return Headline(tone=tone, word=word, text=text, reasons=tuple(reasons))
 
 
 def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: Inconclusive | None) -> list[str]:
@@ -184,21 +199,6 @@ def _gate_headline(run: RunReport, problems: list[str], doubts: list[str]) -> He
     return Headline(tone=tone, word=str(verdict.answer), text=text, reasons=(*problems, *doubts))
 
 
-def _threshold_headline(run: RunReport, problems: list[str], doubts: list[str], beside: list[str]) -> Headline:
-    below = bool(beside)
-    if run.expected:
-        beside = [*beside, f"{plural(len(run.expected), 'case')} not green as an xfail mark says"]
-    if problems:
-        return Headline(tone="bad", word="Failed", text=problems[0], reasons=(*problems[1:], *doubts, *beside))
-    if doubts:
-        return Headline(tone="warn", word="Not complete", text=doubts[0], reasons=tuple(beside))
-    if not run.results:
-        return Headline(tone="warn", word="Nothing run", text="no case was run")
-    if run.gate == "none":
-        return Headline(tone="warn" if below else "good", word="No gate", text=_passed_text(run), reasons=tuple(beside))
-    return Headline(tone="good", word="Passed", text=_passed_text(run), reasons=tuple(beside))
-
-
 def _passed_text(run: RunReport) -> str:
     if len(run.totals.variants) > 1 and not run.runs:
         return ranking_title(rank_variants(snapshot(run.results)))
@@ -207,39 +207,37 @@ def _passed_text(run: RunReport) -> str:
 
 def next_steps(run: RunReport) -> list[str]:
     """Return what to do about a run that is not green, the most urgent first; nothing about a green one."""
-    totals = run.totals
-    outcomes = totals.outcomes
-    steps: list[str] = []
+    totals, answer = run.totals, None if run.judged is None else run.judged.answer
+    broken, left = totals.outcomes[Outcome.BROKEN], totals.outcomes[Outcome.NOT_RUN]
+    steps = []
     if run.mistakes:
         steps.append("Correct the case files with mistakes: their cases are in no number of this report.")
-    if broken := outcomes[Outcome.BROKEN]:
-        steps.append(
-            f"Mend what broke {plural(broken, 'case')} (the extractor, its model or the judge), and run `pytest --lf`: "
-            "broken cases say nothing about the quality."
-        )
-    if unreadable := sum(totals.unusable.values()):
+    if broken:
+        what = f"{plural(broken, 'case')} (the extractor, its model or the judge)"
+        steps.append(f"Mend what broke {what}, and run `pytest --lf`: broken cases say nothing about the quality.")
+    if totals.unusable:
+        unusable = plural(totals.unusable.total(), "output")
         kind, count = totals.unusable.most_common(1)[0]
-        steps.append(
-            f"{plural(unreadable, 'output')} could not be used, mostly {kind} ({count:,}): such an output fails in "
-            "every field."
-        )
+        steps.append(f"{unusable} could not be used, mostly {kind} ({count:,}): such an output fails in every field.")
     bad = worst_patterns(totals.fields)
     if bad and len(totals.variants) == 1 and headline(run).tone != "good":
         name, tally = bad[0]
         share = f"{tally.wrong:,} of {tally.total:,} values wrong in {plural(len(tally.cases), 'case')}"
         steps.append(f"Look at `{name}` first: {share}.")
-    if run.judged is not None and run.judged.answer is Answer.WORSE:
-        if all(
-            variant.before == variant.after for variant in run.judged.comparison.variants
-        ):  # not variants with each other
-            steps.append(
-                "If the change is intended, accept it with `pytest --extract-update-baseline` and commit the baseline."
-            )
-    elif run.judged is not None and run.judged.answer is Answer.UNDECIDED:
+    if answer is Answer.WORSE and not _compared_variants(run.judged):
+        accept = "`pytest --extract-update-baseline` and commit the baseline"
+        steps.append(f"If the change is intended, accept it with {accept}.")
+    if answer is Answer.UNDECIDED:
         steps.append("Run again what fell (`--extract-confirm`), or add cases; the reasons say how many.")
-    if left := outcomes[Outcome.NOT_RUN]:
+    if left:
         steps.append(f"Raise `--extract-budget` for the {plural(left, 'case')} that did not run.")
     return steps
+
+
+def _compared_variants(decision: GateDecision | None) -> list[VariantComparison]:
+    """Return the comparisons of variants with each other, not with a baseline."""
+    variants = () if decision is None else decision.comparison.variants
+    return [variant for variant in variants if variant.before != variant.after]
 
 
 _REVISION: Final = ("GITHUB_SHA", "CI_COMMIT_SHA", "BUILDKITE_COMMIT", "CIRCLE_SHA1", "GIT_COMMIT")
@@ -329,7 +327,6 @@ class CaseFinder:
         return {}
 
 
-_Row = TypeVar("_Row")
 MOST_CHANGED: Final = 5
 """Changes of fields of one kind that are shown without `-v`."""
 MOST: Final = 10
@@ -358,12 +355,11 @@ def comparison_title(decision: GateDecision | None, *, is_gate: bool) -> str:
     """Name the regression gate where it judges the run, else what is compared: its verdict is then a remark."""
     if is_gate or decision is None:
         return "regression gate"
-    variants = [variant for variant in decision.comparison.variants if variant.before != variant.after]
+    variants = _compared_variants(decision)
     if not variants:
         return "this run compared with its baseline"
-    names = ", ".join(variant.after or "now" for variant in variants[:_MOST_TITLED])
-    more = f" and {len(variants) - _MOST_TITLED:,} more" if len(variants) > _MOST_TITLED else ""
-    return safe_prose(f"{names}{more} compared with {variants[0].before or 'before'}")
+    names = listed([variant.after or "now" for variant in variants], _MOST_TITLED)
+    return safe_prose(f"{names} compared with {variants[0].before or 'before'}")
 
 
 def gate_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
@@ -376,13 +372,13 @@ def gate_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) 
 
 def changed_lines(decision: GateDecision, *, width: int = 100, verbosity: int = 0) -> list[Line]:
     """Show what changed, variant by variant."""
-    most = 10**9 if verbosity >= 1 else MOST
+    most = None if verbosity >= 1 else MOST
     return [each for variant in decision.comparison.variants for each in _variant_lines(variant, decision, width, most)]
 
 
 def verdict_lines(decision: GateDecision, *, verbosity: int = 0) -> list[Line]:
     """Show the decision: a sentence with the main reason, further reasons, what to do next, and what it rests on."""
-    most = 10**9 if verbosity >= 1 else MOST_REASONS
+    most = len(decision.reasons) if verbosity >= 1 else MOST_REASONS
     style = "warn" if decision.warnings else ANSWER_STYLE[decision.answer]
     first, *others = decision.reasons or ("nothing was compared",)
     told: list[tuple[str, Style]] = [(text, "plain") for text in first_of(others, most, "reason", _SHOWS_ALL)]
@@ -419,42 +415,33 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _variant_lines(variant: VariantComparison, decision: GateDecision, width: int, most: int) -> list[Line]:
+def _variant_lines(variant: VariantComparison, decision: GateDecision, width: int, most: int | None) -> Iterator[Line]:
     counts = Counter(row.kind for row in variant.cases)
     kinds = ", ".join(f"{counts[kind]} {kind}" for kind in Change if counts[kind])
     name = f"[{safe_prose(variant.label)}] " if variant.label else ""
     pairs = plural(sum(row.fields for row in variant.compared), "field")
-    lines = [line(Span(f"{name}{plural(len(variant.compared), 'case')}, {pairs} compared", "head"), f" ({kinds})")]
-    lines += [line(effect_text(effect), indent=2) for effect in decision.effects if effect.variant == variant.label]
-    patterns = pattern_table(variant, decision, most, _SHOWS_ALL)
-    for table in (*tag_tables(variant, decision, most, _SHOWS_ALL), *([patterns] if patterns is not None else [])):
-        lines += table.lines(width)
-    few = min(most, MOST_CHANGED) if most <= MOST else most
+    yield line(Span(f"{name}{plural(len(variant.compared), 'case')}, {pairs} compared", "head"), f" ({kinds})")
+    yield from (line(effect_text(effect), indent=2) for effect in decision.effects if effect.variant == variant.label)
+    for table in (*tag_tables(variant, decision, most, _SHOWS_ALL), pattern_table(variant, decision, most, _SHOWS_ALL)):
+        yield from table.lines(width) if table is not None else ()
     for kind in CHANGED_KINDS:
-        groups = [found for _, found in changes_by_pattern(variant, kind)]
-        ordered = [change for rank in zip_longest(*groups) for change in rank if change is not None]
-        title = f"{kind} ({len(ordered):,}):"
-        lines += _listing(title, "plain", ordered, lambda change: _change_text(change, width), few, "field")
-    moved = sorted(
-        (row for row in variant.compared if row.kind is not Change.UNCHANGED), key=lambda row: (row.change, row.case)
-    )
-    lines += _listing("cases changed:", "head", moved, _case_text, most, "changed case")
+        ranks = zip_longest(*(found for _, found in changes_by_pattern(variant, kind)))
+        changes = [change for rank in ranks for change in rank if change is not None]
+        texts = [_change_text(change, width) for change in (changes if most is None else changes[:MOST_CHANGED])]
+        yield from _listing(f"{kind} ({len(changes):,}):", "plain", texts, len(changes), "field")
     for kind in UNCOMPARED_KINDS:
         apart = variant.of_kind(kind)
         style: Style = "warn" if kind in {Change.LOST, Change.GONE} else "dim"
-        lines += _listing(f"{plural(len(apart), 'case')} {kind}:", style, apart, uncompared_case_text, most, "case")
-    return lines
+        texts = [*map(uncompared_case_text, apart[:most])]
+        yield from _listing(f"{plural(len(apart), 'case')} {kind}:", style, texts, len(apart), "case")
 
 
-def _listing(
-    title: str, style: Style, rows: Sequence[_Row], write: Callable[[_Row], str], most: int, noun: str
-) -> list[Line]:
-    """Show a title and the first rows below it; nothing without rows."""
-    if not rows:
+def _listing(title: str, style: Style, texts: Sequence[str], of: int, noun: str) -> list[Line]:
+    """Show a title and the first texts below it; nothing without any."""
+    if not texts:
         return []
-    texts = [write(row) for row in rows[:most]]
-    texts += [f"… and {plural(len(rows) - most, f'more {noun}')}{_SHOWS_ALL}"] if len(rows) > most else []
-    return [line(Span(title, style), indent=2), *(line(safe_prose(text), indent=4) for text in texts)]
+    more = [f"… and {plural(of - len(texts), f'more {noun}')}{_SHOWS_ALL}"] if of > len(texts) else []
+    return [line(Span(title, style), indent=2), *(line(safe_prose(text), indent=4) for text in (*texts, *more))]
 
 
 def effect_text(effect: Effect) -> str:
@@ -465,7 +452,7 @@ def effect_text(effect: Effect) -> str:
     return text
 
 
-def tag_tables(variant: VariantComparison, decision: GateDecision, most: int, hint: str = "") -> list[Table]:
+def tag_tables(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str = "") -> list[Table]:
     """Return how much the cases of each value of each tag changed that the comparison is split by."""
     tests = {
         test.name: test for test in decision.tests if test.variant == variant.label and test.subject is Subject.TAG
@@ -481,7 +468,7 @@ def tag_tables(variant: VariantComparison, decision: GateDecision, most: int, hi
     ]
 
 
-def pattern_table(variant: VariantComparison, decision: GateDecision, most: int, hint: str = "") -> Table | None:
+def pattern_table(variant: VariantComparison, decision: GateDecision, most: int | None, hint: str = "") -> Table | None:
     """Return the field patterns that changed; None if none did."""
     moved = [row for row in variant.patterns if row.kind is not Change.UNCHANGED]
     if not moved:
@@ -546,32 +533,20 @@ def rates_text(change: FieldChange) -> str:
     return f"{percent(change.before)} -> {percent(change.after)} of the runs"
 
 
-def _case_text(row: CaseComparison) -> str:
-    rates = f"{percent(float(row.before))} -> {percent(float(row.after))}"
-    return f"{row.case}: {rates}, {row.rose} rose, {row.fell} fell"
-
-
 def uncompared_case_text(row: CaseComparison) -> str:
     """Name a case that is not compared, and say why."""
     return f"{row.case}: {row.why}" if row.why else row.case
 
 
-MOST_FLAKY: Final = 10
-"""Flaky fields shown without `-v`."""
-
-
 def repeat_lines(results: Sequence[CaseResult], *, verbosity: int = 0) -> list[Line]:
     """Show pass^k and flaky fields of the repeats of a run; nothing if no case was run twice."""
-    if all(len(result.attempts) < 2 for result in results):
-        return []
-    rates = suite_pass_hat_k(results)
-    fields = flaky_fields(results)
+    rates, fields = suite_pass_hat_k(results), flaky_fields(results)
     if max(rates, default=0) < 2 and not fields:
         return []
     shares = ", ".join(f"pass^{k} {percent(rate)}" for k, rate in rates.items())
     count = plural(len(fields), "unsteady field")
     lines = [line(Span("repeats: ", "head"), f"{shares}; {count}")]
-    most = len(fields) if verbosity >= 1 else MOST_FLAKY
+    most = len(fields) if verbosity >= 1 else MOST
     texts = first_of([_flaky_field_text(field) for field in fields], most, "field", _SHOWS_ALL)
     return [*lines, *(line(safe_prose(text), indent=2) for text in texts)]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 from pytest_extract.core.aggregate.confidence import CONFIDENCE, AutoAcceptDecision, AutoAcceptTotals, Shown
 from pytest_extract.core.case_result import Breach, CaseResult, Origin, Outcome, Spending, Variant
 from pytest_extract.core.judges import GIVE_A_JUDGE, WITHOUT_JUDGE
-from pytest_extract.core.results import RuleStatus, ScoreRecord, Status, is_covered
-from pytest_extract.core.values import FieldPath, nearly, pattern_of
+from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status, is_covered
+from pytest_extract.core.values import FieldPath, pattern_of
 from pytest_extract.report.findings import FAILED, failed_results, passing_known_failures, split_known
 from pytest_extract.report.lines import (
     NO_VARIANT,
@@ -22,6 +22,7 @@ from pytest_extract.report.lines import (
     Span,
     Style,
     Table,
+    first_of,
     line,
     listed,
     number_text,
@@ -80,39 +81,23 @@ class PatternCounts:
     cases: set[str] = field(default_factory=set)
     lost: float = 0.0
 
+    def add(self, result: CaseResult, leaf: FieldResult) -> None:
+        """Count a leaf result of a case."""
+        self.statuses[leaf.status] += 1
+        self.variants[result.variant.label][leaf.status] += 1
+        if leaf.status in FAILED:
+            self.cases.add(result.nodeid)
+            self.lost += 1 - leaf.score
+
     @property
     def wrong(self) -> int:
         """Results that failed."""
-        return wrong_count(self.statuses)
+        return sum(self.statuses[status] for status in FAILED)
 
     @property
     def total(self) -> int:
         """Results that failed or matched."""
-        return counted_total(self.statuses)
-
-
-def wrong_count(statuses: Mapping[str, int]) -> int:
-    """Count the results that failed."""
-    return sum(statuses.get(status, 0) for status in FAILED)
-
-
-def counted_total(statuses: Mapping[str, int]) -> int:
-    """Count the results that failed or matched."""
-    return wrong_count(statuses) + statuses.get("match", 0)
-
-
-def add_leaf_results(patterns: dict[str, PatternCounts], result: CaseResult) -> None:
-    """Count the leaf results of a case by field pattern, without known failures and outputs that could not be read."""
-    for score in read_scores(result):
-        for leaf in score.leaves:
-            if is_covered(leaf, result.known):
-                continue
-            tally = patterns.setdefault(leaf.pattern, PatternCounts())
-            tally.statuses[leaf.status] += 1
-            tally.variants[result.variant.label][leaf.status] += 1
-            if leaf.status in FAILED:
-                tally.cases.add(result.nodeid)
-                tally.lost += 1 - leaf.score
+        return self.wrong + self.statuses["match"]
 
 
 def failed_text(tally: PatternCounts) -> str:
@@ -206,28 +191,23 @@ class Forecast:
 
 @dataclass(slots=True)
 class VariantTotals:
-    """The cases of one variant: outcomes, the `MEASURES` of each case, and spending.
-
-    `apart`: the measures of cases that are no samples, which count where no case is one.
-    """
+    """The cases of one variant: outcomes, spending, and for each whether it is a sample, with its `MEASURES`."""
 
     variant: Variant
     outcomes: Counter[Outcome] = field(default_factory=Counter)
-    measures: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    apart: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     spending: Spending = field(default_factory=Spending)
+    measures: list[tuple[bool, dict[str, float]]] = field(default_factory=list)
 
     @property
     def means(self) -> dict[str, float]:
-        """Means over the cases, without measures that no case has."""
-        return _means([self])
+        """Means over the samples, over all cases where there is none; without measures that no case has."""
+        return _means(self.measures)
 
 
-def _means(variants: Iterable[VariantTotals]) -> dict[str, float]:
-    every = list(variants)
-    parts = [each.measures for each in every if each.measures] or [each.apart for each in every]
-    values = {name: [value for part in parts for value in part.get(name, ())] for name in MEASURES}
-    return {name: fsum(found) / len(found) for name, found in values.items() if found}
+def _means(cases: Sequence[tuple[bool, dict[str, float]]]) -> dict[str, float]:
+    counted = [found for is_sample, found in cases if is_sample and found] or [found for _, found in cases]
+    values = {name: [found[name] for found in counted if name in found] for name in MEASURES}
+    return {name: fsum(each) / len(each) for name, each in values.items() if each}
 
 
 @dataclass(slots=True)
@@ -236,7 +216,7 @@ class RunTotals:
 
     `variants` by label. `fields`: leaf results by pattern. `unusable`: failures of outputs. `reasons`: why cases were
     broken or not run, and what of their requests was changed for a model. `remarks`: what else cases are named for.
-    `rules`: the outputs in each status of a rule across fields, and `rule_cases` those in which it does not hold.
+    `rules`: of each rule across fields, the cases of the outputs in each status.
     `slowest`: seconds and node id, the slowest first. `repeated`: whether a case was run twice. `apart`: outcomes of
     the cases that are no samples, by origin.
     """
@@ -246,8 +226,7 @@ class RunTotals:
     unusable: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     remarks: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
-    rules: dict[str, Counter[RuleStatus]] = field(default_factory=lambda: defaultdict(Counter))
-    rule_cases: dict[str, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
+    rules: dict[str, dict[RuleStatus, list[str]]] = field(default_factory=lambda: defaultdict(dict))
     auto_accept: AutoAcceptTotals = field(default_factory=AutoAcceptTotals)
     mistakes: Counter[str] = field(default_factory=Counter)
     slowest: list[tuple[float, str]] = field(default_factory=list)
@@ -267,7 +246,7 @@ class RunTotals:
     @property
     def means(self) -> dict[str, float]:
         """Means over the cases of all variants."""
-        return _means(self.variants.values())
+        return _means([case for variant in self.variants.values() for case in variant.measures])
 
     @property
     def spending(self) -> Spending:
@@ -282,12 +261,13 @@ class RunTotals:
         variant.spending += Spending.of([result])
         if result.origin is not Origin.SAMPLE:
             self.apart[result.origin][result.outcome] += 1
-        values = variant.measures if result.origin is Origin.SAMPLE else variant.apart
         means = result.means
-        for name in MEASURES:
-            if name in means:
-                values[name].append(means[name])
-        add_leaf_results(self.fields, result)
+        found: dict[str, float] = {name: means[name] for name in MEASURES if name in means}
+        variant.measures.append((result.origin is Origin.SAMPLE, found))
+        for score in read_scores(result):
+            for leaf in score.leaves:
+                if not is_covered(leaf, result.known):
+                    self.fields.setdefault(leaf.pattern, PatternCounts()).add(result, leaf)
         if result.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
             self.reasons[str(result.outcome)][_why(result)] += 1
         self.reasons[_CHANGED].update({text for attempt in result.attempts for text in attempt.adjustments})
@@ -306,9 +286,7 @@ class RunTotals:
         if score.failure is not None:
             self.unusable[score.failure.kind] += 1
         for rule in score.rules:
-            self.rules[rule.name][rule.status] += 1
-            if rule.status not in _KEPT:
-                self.rule_cases[rule.name][nodeid] = None
+            self.rules[rule.name].setdefault(rule.status, []).append(nodeid)
         if score.mistakes:
             from pytest_extract.core.mistakes import mistake_kinds  # most outputs are right
 
@@ -316,7 +294,6 @@ class RunTotals:
 
 
 _CHANGED: Final = "requests changed"
-_KEPT: Final = frozenset({RuleStatus.HELD, RuleStatus.NOT_APPLICABLE})
 
 
 def _why(result: CaseResult) -> str:
@@ -349,12 +326,6 @@ _MOST_REASONS: Final = 5
 _LONGEST_REASON: Final = 300
 _MOST_CASES: Final = 5
 _MOST_KINDS: Final = 10
-_RULE_WORDS: Final = {
-    RuleStatus.HELD: "holds in",
-    RuleStatus.BROKEN: "broken in",
-    RuleStatus.UNCHECKED: "cannot be checked in",
-    RuleStatus.NOT_APPLICABLE: "does not apply in",
-}
 _OUTCOME_STYLE: Final[Mapping[Outcome, Style]] = {
     Outcome.PASSED: "good",
     Outcome.FAILED: "bad",
@@ -394,8 +365,9 @@ def summary_lines(
             lines += _worst_field_lines(totals.fields, width, most=most, diffs=diffs)
         lines += _kinds_lines("kinds of mistakes", totals.mistakes, "plain", width)
     lines += failure_lines(totals, width=width)
-    lines += _break_off_lines(results, width)
-    lines += rule_lines(totals, width=width, verbosity=verbosity)
+    if any(array.missing for result in results for score in result.scores for array in score.arrays):
+        lines += _break_off_lines(results, width)
+    lines += _rule_lines(totals.rules, width)
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += remark_lines(totals.remarks, width=width, verbosity=verbosity)
     lines += origin_lines(totals)
@@ -406,18 +378,13 @@ def summary_lines(
 
 
 def _cases_line(totals: RunTotals, expected: int) -> Line:
-    counts = totals.outcomes
-    parts: list[Span] = [Span(plural(totals.cases, "case"), "head"), Span(": ")]
-    for index, outcome in enumerate(outcome for outcome in Outcome if counts[outcome]):
-        count = counts[outcome]
-        parts.append(
-            Span(f"{', ' if index else ''}{count:,} {str(outcome).replace('_', ' ')}", _OUTCOME_STYLE[outcome])
-        )
+    parts: list[str | Span] = [Span(plural(totals.cases, "case"), "head")]
+    for outcome, style in _OUTCOME_STYLE.items():
+        if count := totals.outcomes[outcome]:
+            parts += [", " if len(parts) > 1 else ": ", Span(f"{count:,} {str(outcome).replace('_', ' ')}", style)]
     if expected:
-        parts.append(Span(f" ({expected:,} as an xfail mark says)"))
-    means = totals.means
-    parts += [Span(f"; {' '.join(measure_text(name, value))}") for name, value in means.items()]
-    return line(*parts)
+        parts.append(f" ({expected:,} as an xfail mark says)")
+    return line(*parts, *(f"; {' '.join(measure_text(name, value))}" for name, value in totals.means.items()))
 
 
 def variant_table(variants: Mapping[str, VariantTotals]) -> Table:
@@ -434,26 +401,17 @@ def variant_table(variants: Mapping[str, VariantTotals]) -> Table:
 
 def worst_fields_table(bad: Sequence[tuple[str, PatternCounts]], variants: Sequence[str] = ()) -> Table:
     """Write the fields that failed as a table; `variants`: those that have each a column for what is wrong."""
-    rows = [
-        (
-            name,
-            *(
-                [_wrong_text(tally.statuses)]
-                if not variants
-                else [_wrong_text(tally.variants.get(variant, {})) for variant in variants]
-            ),
-            f"{len(tally.cases):,}",
-            failed_text(tally),
-        )
-        for name, tally in bad
-    ]
+    rows = []
+    for name, tally in bad:
+        counts = [tally.variants[variant] for variant in variants] or [tally.statuses]
+        rows.append((name, *map(_wrong_text, counts), f"{len(tally.cases):,}", failed_text(tally)))
     wrong = [f"wrong in {variant or NO_VARIANT}" for variant in variants] or ["wrong"]
     return Table(("field", *wrong, "cases", "how"), rows)
 
 
-def _wrong_text(statuses: Mapping[str, int]) -> str:
-    wrong, total = wrong_count(statuses), counted_total(statuses)
-    return f"{wrong:,} of {total:,} ({percent(wrong / total)})" if total else "-"
+def _wrong_text(statuses: Counter[str]) -> str:
+    found = PatternCounts(statuses)
+    return f"{found.wrong:,} of {found.total:,} ({percent(found.wrong / found.total)})" if found.total else "-"
 
 
 def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most: int | None, diffs: bool) -> list[Line]:
@@ -465,7 +423,7 @@ def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most:
     table = worst_fields_table(shown).first(most, "field", _VERY_VERBOSE)
     single = len(bad) - len(shown)
     notes = [*table.notes, *([f"{plural(single, 'field')} wrong in one case only{_VERY_VERBOSE}"] if single else [])]
-    return [line(Span("worst fields", "head")), *replace(table, notes=notes).lines(width)]
+    return replace(table, title="worst fields", notes=notes).lines(width)
 
 
 def _case_name(nodeid: str) -> str:
@@ -500,9 +458,9 @@ def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
         texts = [f"{plural(count, 'case')}: {reason}" for reason, count in reasons[:_MOST_REASONS]]
         left = sum(count for _, count in reasons[_MOST_REASONS:])
         texts += [f"{plural(left, 'case')} for other reasons"] if left else []
-        longest = _LONGEST_REASON if len(texts) == 1 else max(width, 80)
         for text in texts:
-            lines += prose(shorten(f"{title.replace('_', ' ')}: {text}", longest), "warn", indent=0, width=width)
+            told = shorten(f"{title.replace('_', ' ')}: {text}", _LONGEST_REASON)
+            lines += prose(told, "warn", indent=0, width=width)
     return lines
 
 
@@ -517,27 +475,16 @@ def origin_lines(totals: RunTotals) -> list[Line]:
     return lines
 
 
-def _break_off_lines(results: Sequence[CaseResult], width: int) -> list[Line]:
-    if not any(array.missing for result in results for score in result.scores for array in score.arrays):
-        return []
-    from pytest_extract.core.aggregate.slices import list_recalls
-
-    return list_lines(list_recalls(results), width=width)
-
-
-def rule_lines(totals: RunTotals, *, width: int, verbosity: int = 0) -> list[Line]:
-    """Count the outputs that keep each rule across fields, unless all do; name a rule that was compared nowhere."""
-    rules = totals.rules
-    bad = {name: counts for name, counts in rules.items() if not counts[RuleStatus.HELD] or set(counts) - _KEPT}
-    if not bad and (verbosity < 1 or not rules):
-        return []
-    kept = len(rules) - len(bad)
-    head = f"rules: {kept:,} of {plural(len(rules), 'rule')} {'holds' if kept == 1 else 'hold'} everywhere"
-    lines = prose(head, "bad" if bad else "good", indent=0, width=width)
-    for name, counts in bad.items():
-        text = ", ".join(f"{word} {counts[status]:,}" for status, word in _RULE_WORDS.items() if counts[status])
-        where = f" ({listed([*map(_case_name, cases)], _MOST_CASES)})" if (cases := totals.rule_cases[name]) else ""
-        lines += prose(f"{name}: {text} of {plural(counts.total(), 'output')}{where}", "warn", indent=2, width=width)
+def _rule_lines(rules: Mapping[str, Mapping[RuleStatus, list[str]]], width: int) -> list[Line]:
+    """Tell of each rule across fields that does not hold in some output, or applies in none."""
+    lines = []
+    for name, found in rules.items():
+        bad = [nodeid for status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED) for nodeid in found.get(status, ())]
+        if bad or RuleStatus.HELD not in found:
+            counts = ", ".join(f"{str(status).replace('_', ' ')} in {len(where):,}" for status, where in found.items())
+            cases = listed([*dict.fromkeys(map(_case_name, bad))], _MOST_CASES)
+            text = f"rule {name}: {counts} of {plural(sum(map(len, found.values())), 'output')}"
+            lines += prose(f"{text} ({cases})" if cases else text, "warn", indent=0, width=width)
     return lines
 
 
@@ -560,13 +507,11 @@ def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, st
 
 
 def _money_lines(spent: Spending, reruns: Spending, judge: Spending) -> list[Line]:
-    facts = spending_facts(spent + reruns, reruns)
-    parts = [f"{name}: {value}{f' ({note})' if note else ''}" for name, value, note in facts]
-    lines = [line("; ".join(parts))] if parts else []
+    told = [spending_facts(spent + reruns, reruns)]
     if judge.calls:
-        told = f"judge: {plural(judge.calls, 'call')}, {plural(judge.tokens, 'token')}, cost: {judge.cost_text}"
-        lines.append(line(told + (f" ({_unknown_text(judge)} not counted)" if judge.uncounted else "")))
-    return lines
+        told.append([("judge", plural(judge.calls, "call"), ""), *spending_facts(judge, Spending())])
+    texts = ["; ".join(f"{name}: {value}{note and f' ({note})'}" for name, value, note in facts) for facts in told]
+    return [line(text) for text in texts if text]
 
 
 def _unknown_text(spent: Spending) -> str:
@@ -596,10 +541,10 @@ def auto_accept_text(decision: AutoAcceptDecision) -> str:
     head = f"{variant}auto-accept at confidence {decision.rule.text}"
     if not counts.accepted:
         return f"{head}: no value reaches it, so nothing is shown"
-    asked = f" {_VERDICTS[decision.shown][0]} {share_text(precision)}" if precision is not None else ""
+    asked = f" {_VERDICTS[decision.shown][0]} {100 * precision:g} %" if precision is not None else ""
     text = (
         f"{head}{asked}: {number_text(counts.accepted - counts.wrong)} of {number_text(counts.accepted)} accepted "
-        f"values right ({share_text(counts.precision)}), at least {share_text(decision.counts.lowest, down=True)} by "
+        f"values right ({percent(counts.precision)}), at least {percent_at_least(decision.counts.lowest)} by "
         f"case ({CONFIDENCE * 100:g} % sure); coverage {percent(counts.coverage)}, {plural(cases, 'case')}"
     )
     if precision is None or decision.shown is not Shown.UNDECIDED:
@@ -610,12 +555,9 @@ def auto_accept_text(decision: AutoAcceptDecision) -> str:
     return f"{text}; more cases at this rate would show it"
 
 
-def share_text(share: float, *, down: bool = False) -> str:
-    """Write a share as percent with a decimal place; `down`: never more than it is."""
-    tenths = share * 1000
-    if down:
-        return f"{int(tenths + 1e-9) / 10:g} %"
-    return f"{nearly(share, digits=2) or f'{round(tenths, 1) / 10:g}'} %"
+def percent_at_least(share: float) -> str:
+    """Write a lower bound as percent: never more than it is."""
+    return percent(int(share * 1000 + 1e-9) / 1000)
 
 
 def auto_accept_lines(decisions: Sequence[AutoAcceptDecision], *, width: int) -> list[Line]:
@@ -646,14 +588,16 @@ def forecast_lines(forecasts: Sequence[Forecast]) -> list[Line]:
 _MOST_LISTS: Final = 5
 
 
-def list_lines(recalls: Sequence[ListRecall], *, width: int) -> list[Line]:
+def _break_off_lines(results: Iterable[CaseResult], width: int) -> list[Line]:
     """Say of each list that breaks off how far it is complete."""
-    texts = [f"{_list_name(each)} {edge_text(each)}" for each in recalls if each.edge is not None]
-    more = [f"and {plural(len(texts) - _MOST_LISTS, 'more list')} that break off"] if len(texts) > _MOST_LISTS else []
-    return [each for text in (*texts[:_MOST_LISTS], *more) for each in prose(text, "warn", indent=0, width=width)]
+    from pytest_extract.core.aggregate.slices import list_recalls
+
+    texts = [f"{_list_name(each)} {_edge_text(each)}" for each in list_recalls(results) if each.edge is not None]
+    shown = first_of(texts, _MOST_LISTS, "list", " that break off")
+    return [each for text in shown for each in prose(text, "warn", indent=0, width=width)]
 
 
-def edge_text(recall: ListRecall) -> str:
+def _edge_text(recall: ListRecall) -> str:
     """Say up to where a list is complete, and how many rows are found beyond."""
     edge = recall.edge
     if edge is None:
@@ -684,7 +628,7 @@ def list_tables(results: Iterable[CaseResult]) -> list[Table]:
             for end in ends
         ]
         heads = ("row, or length", "rows at it", "found", "rows in lists of it", "found")
-        notes = [f"{plural(recall.lists, 'list')}; {safe_prose(recall.pattern)} {edge_text(recall)}"]
+        notes = [f"{plural(recall.lists, 'list')}; {safe_prose(recall.pattern)} {_edge_text(recall)}"]
         tables.append(Table(heads, rows, f"{_list_name(recall)}: rows found", notes))
     return tables
 
@@ -706,48 +650,37 @@ def altered_tables(results: Iterable[CaseResult]) -> list[Table]:
 
     Nothing for a run without altered documents. A case that broke or was not run is in no row.
     """
-    plain: dict[tuple[str, ...], CaseResult] = {}
-    altered: dict[str, list[tuple[CaseResult, CaseResult]]] = defaultdict(list)
-    every = [result for result in results if result.scores]
-    for result in every:
-        if not result.altered:
-            plain[result.file, result.case_id, result.variant.label] = result
-    for result in every:
-        of = result.case_id.removesuffix(f"[{result.altered}]")
-        if result.altered and (result.file, of, result.variant.label) in plain:
-            altered[result.altered].append((plain[result.file, of, result.variant.label], result))
-    absent = {name.removeprefix(_WITHOUT): pairs for name, pairs in altered.items() if name.startswith(_WITHOUT)}
-    others = {name: pairs for name, pairs in altered.items() if not name.startswith(_WITHOUT)}
-    return [*_absence_table(absent), *_fall_table(others)]
+    scored = [result for result in results if result.scores]
+    plain = {(each.file, each.case_id, each.variant.label): each for each in scored if not each.altered}
+    pairs: dict[str, list[tuple[CaseResult, CaseResult]]] = defaultdict(list)
+    for result in scored:
+        case = result.case_id.removesuffix(f"[{result.altered}]")
+        if result.altered and (present := plain.get((result.file, case, result.variant.label))) is not None:
+            pairs[result.altered].append((present, result))
+    absent: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    falls = []
+    for name, found in sorted(pairs.items()):
+        if name.startswith(_WITHOUT):
+            place = FieldPath.parse(name.removeprefix(_WITHOUT))
+            absent[pattern_of(place)] += [_found_and_invented(place, *pair) for pair in found]
+        else:
+            before, after = (fsum(pair[side].means["pass_rate"] for pair in found) / len(found) for side in (0, 1))
+            change = f"{100 * (after - before):+.1f} points"
+            falls.append((name, f"{len(found):,}", percent(before), percent(after), change))
+    invented_most = sorted(absent.items(), key=lambda item: (-sum(invented for _, invented in item[1]), item[0]))
+    shares = [(pattern, *map(_count_share, zip(*found, strict=True))) for pattern, found in invented_most]
+    tables = (
+        Table(("field", "found when present", "invented when absent"), shares, "absence under test"),
+        Table(("document", "cases", "plain", "altered", "change"), falls, "altered documents: fields right"),
+    )
+    return [table for table in tables if table.rows]
 
 
-def _absence_table(absent: Mapping[str, Sequence[tuple[CaseResult, CaseResult]]]) -> list[Table]:
-    by_field: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
-    for name, pairs in absent.items():
-        place = FieldPath.parse(name)
-        for present, result in pairs:
-            found = [leaf.passed for score in present.scores for leaf in score.leaves if leaf.path == place]
-            invented = any(breach.what == f"absent.{place}" for each in result.attempts for breach in each.breaches)
-            by_field[pattern_of(place)].append((bool(found) and all(found), invented))
-    if not by_field:
-        return []
-    rows = [
-        (field, *(_count_share([pair[side] for pair in pairs]) for side in (0, 1)))
-        for field, pairs in sorted(by_field.items(), key=lambda item: (-sum(each[1] for each in item[1]), item[0]))
-    ]
-    return [Table(("field", "found when present", "invented when absent"), rows, "absence under test")]
+def _found_and_invented(place: FieldPath, present: CaseResult, absent: CaseResult) -> tuple[bool, bool]:
+    found = [leaf.passed for score in present.scores for leaf in score.leaves if leaf.path == place]
+    breaches = (breach for attempt in absent.attempts for breach in attempt.breaches)
+    return bool(found) and all(found), any(breach.what == f"absent.{place}" for breach in breaches)
 
 
 def _count_share(values: Sequence[bool]) -> str:
     return f"{sum(values):,} of {len(values):,} ({percent(sum(values) / len(values))})"
-
-
-def _fall_table(others: Mapping[str, Sequence[tuple[CaseResult, CaseResult]]]) -> list[Table]:
-    if not others:
-        return []
-    rows = []
-    for name, pairs in sorted(others.items()):
-        before, after = (fsum(pair[side].means["pass_rate"] for pair in pairs) / len(pairs) for side in (0, 1))
-        change = f"{100 * (after - before):+.1f} points"
-        rows.append((name, f"{len(pairs):,}", percent(before), percent(after), change))
-    return [Table(("document", "cases", "plain", "altered", "change"), rows, "altered documents: fields right")]

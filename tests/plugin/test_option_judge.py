@@ -166,7 +166,7 @@ def test_a_model_judges_once_and_its_answers_are_kept(
     llm_server.otherwise = by_rule
     judged(OTHER)
     result = pytester.runpytest(f"--extract-judge-model={MODEL}")
-    result.stdout.fnmatch_lines(["judge: 1 call, * tokens, cost: *"])
+    result.stdout.fnmatch_lines(["judge: 1 call; tokens: *; cost: *"])
     assert len(llm_server.bodies) == 1
     again = pytester.runpytest(f"--extract-judge-model={MODEL}")
     assert again.parseoutcomes() == result.parseoutcomes()
@@ -182,7 +182,7 @@ def test_what_is_judged_ahead_is_counted_too(
         write_case(f"case{number}", OTHER, schema=SCHEMA, gold={**GOLD, "a": f"Gold {number}"})
     result = pytester.runpytest(f"--extract-judge-model={MODEL}", "--extract-concurrency=4")
     assert len(llm_server.bodies) == 8
-    result.stdout.fnmatch_lines(["judge: 8 calls, 144 tokens, cost: *"])
+    result.stdout.fnmatch_lines(["judge: 8 calls; tokens: *; cost: *"])
 
 
 def test_answers_stand_beside_the_recordings_when_the_run_records(

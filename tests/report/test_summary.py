@@ -199,11 +199,10 @@ def test_an_unknown_cost_is_never_counted_as_free() -> None:
 
 def test_what_the_judge_cost() -> None:
     judge = Spending(calls=2, cost_usd=0.01, prompt_tokens=300) + Spending(calls=1, cost_usd=0.01, completion_tokens=5)
-    assert "judge: 3 calls, 305 tokens, cost: $0.0200" in told(case("a", attempt()), judge=judge)
-    assert "judge: 1 call, 0 tokens, cost: unknown" in told(
-        case("a", attempt()), judge=Spending(calls=2, unpriced=2) - Spending(calls=1, unpriced=1)
-    )
-    assert "judge: 3 calls, 9 tokens, cost: $0.0200 (1 call without reported tokens not counted)" in told(
+    assert "judge: 3 calls; tokens: 300 in, 5 out; cost: $0.0200" in told(case("a", attempt()), judge=judge)
+    unknown = Spending(calls=2, unpriced=2, uncounted=2) - Spending(calls=1, unpriced=1, uncounted=1)
+    assert "judge: 1 call; cost: unknown (1 call without reported tokens)" in told(case("a", attempt()), judge=unknown)
+    assert "judge: 3 calls; tokens: 9 in, 0 out; cost: $0.0200 (1 call without reported tokens not counted)" in told(
         case("a", attempt()),
         judge=Spending(calls=3, unpriced=1, uncounted=1, estimated_usd=0.01, cost_usd=0.02, prompt_tokens=9),
     )

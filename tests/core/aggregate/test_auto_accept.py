@@ -97,7 +97,7 @@ def test_a_precision_is_shown_with_enough_cases_only():
 def test_nearly_all_is_told_from_all():
     right, wrong = score_of((0.95, True), (0.95, True)), score_of((0.95, False))
     (decision,) = decide([result_of(number, right if number else wrong) for number in range(11_001)])
-    assert "22,000 of 22,001 accepted values right (> 99.99 %)" in auto_accept_text(decision)
+    assert "22,000 of 22,001 accepted values right (> 99.9 %)" in auto_accept_text(decision)
 
 
 def test_a_precision_that_is_missed_names_the_fields():

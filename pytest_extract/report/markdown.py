@@ -31,6 +31,7 @@ from pytest_extract.report.lines import (
     Table,
     first_of,
     line,
+    listed,
     percent,
     plural,
     printed,
@@ -68,6 +69,7 @@ _MOST_REASONS: Final = 20
 _MOST_MISTAKES: Final = 10
 _SPARE: Final = 1_000
 """Characters reserved for the sentences that count what is left out."""
+_TOO_LONG: Final = "\nWhat stands here is too long for a comment; the other reports have it.\n"
 _MARKUP: Final = re.compile(r"(?<=www)\.|:(?=/)|[^\w ./:,;%()-]|_", re.IGNORECASE)
 _ICONS: Final = {"good": "✅", "bad": "❌", "warn": "⚠️"}
 
@@ -77,26 +79,33 @@ def markdown(run: RunReport) -> str:
 
     Text of documents and models is put into fences or code, escaped so that it makes no markup, link or @mention.
     """
-    reasons = _reasons(run)
-    text = f"{MARKER}\n## {_ICONS[headline(run).tone]} {headline(run).word}\n\n{''.join(reasons[:_MOST_LINES])}"
-    folded = _paragraphs_within(_folded_paragraphs(run, reasons[_MOST_LINES:]), LIMIT - _SPARE - _utf16_length(text))
-    text += f"\n<details>\n<summary>Fields and numbers</summary>\n{folded}\n</details>\n"
+    head = headline(run)
+    texts = [text for text in (head.text, *head.reasons, *next_steps(run)) if text]
+    items = [f"- {_sentence(shorten(text, _SENTENCE))}" for text in texts]
+    text = "\n".join([MARKER, f"## {_ICONS[head.tone]} {head.word}", "", *items[:_MOST_LINES], "", ""])
+    text += "<details>\n<summary>Fields and numbers</summary>\n"
+    for part in _folded_paragraphs(run, items[_MOST_LINES:]):
+        text += part if _fits(text, part) else _TOO_LONG
+    text += "\n</details>\n"
     bad = (result for result in run.results if result.outcome is not Outcome.PASSED)
-    shown = 0
+    left = run.totals.cases - run.totals.outcomes[Outcome.PASSED]
     for result in islice(bad, MOST_CASES):
         lines = case_lines(result, DiffOptions(width=_WIDTH))
         lines = lines or prose(result.why or "no reason given", "warn", indent=2, width=_WIDTH)
         name = f"{_code(shorten(result.nodeid, _LONGEST))}: {str(result.outcome).replace('_', ' ')}"
         part = f"\n<details>\n<summary>{name}</summary>\n{_fenced(lines)}\n</details>\n"
-        if _utf16_length(text) + _utf16_length(part) > LIMIT - _SPARE:
+        if not _fits(text, part):
             break
         text += part
-        shown += 1
-    left = run.totals.cases - run.totals.outcomes[Outcome.PASSED] - shown
+        left -= 1
     if left:
-        text = f"{text}\n{plural(left, 'more case')} not green; the results file has them.\n"
+        text += f"\n{plural(left, 'more case')} not green; the results file has them.\n"
     origin = _origin(run.facts)
     return f"{text}\n{origin}\n" if origin else text
+
+
+def _fits(text: str, part: str) -> bool:
+    return len((text + part).encode("utf-16-le", "surrogatepass")) // 2 <= LIMIT - _SPARE
 
 
 def _origin(facts: Mapping[str, str]) -> str:
@@ -106,28 +115,19 @@ def _origin(facts: Mapping[str, str]) -> str:
     return " · ".join(part for part in (known, job) if part)
 
 
-def _reasons(run: RunReport) -> list[str]:
-    """Return what the run comes to as items of a list, the most important first."""
-    head = headline(run)
-    texts = [text for text in (head.text, *head.reasons, *next_steps(run)) if text]
-    return [f"- {_sentence(shorten(text, _SENTENCE))}\n" for text in texts]
-
-
-def _folded_paragraphs(run: RunReport, reasons: Sequence[str]) -> Iterator[str]:
+def _folded_paragraphs(run: RunReport, items: Sequence[str]) -> Iterator[str]:
     """Yield what a reader unfolds: further reasons, then paragraphs, the most important first."""
-    left = len(reasons) - _MOST_REASONS
-    yield "".join(["\n", *reasons[:_MOST_REASONS], f"- and {left:,} more\n" if left > 0 else ""]) if reasons else ""
+    if items:
+        yield "\n".join(["", *first_of(items, _MOST_REASONS), ""])
     if run.mistakes:
         rows = [row for text in run.mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
         yield _fenced([line(safe_prose(row)) for row in rows])
     if run.judged is not None:
         yield _fenced(gate_lines(run.judged, width=_WIDTH))
-    fields = worst_fields_table(worst_patterns(run.totals.fields)).first(MOST_FIELDS, "field")
-    yield _table(fields) if fields.rows else ""
-    for slices in run.slices:
-        if slices.is_known:
-            yield _table(slice_table(slices, view=run.view, most=MOST_FIELDS))
-    lines = summary_lines(
+    if bad := worst_patterns(run.totals.fields):
+        yield _table(worst_fields_table(bad).first(MOST_FIELDS, "field"))
+    yield from (_table(slice_table(each, view=run.view, most=MOST_FIELDS)) for each in run.slices if each.is_known)
+    told = summary_lines(
         run.results,
         totals=run.totals,
         judge=run.judge,
@@ -136,20 +136,7 @@ def _folded_paragraphs(run: RunReport, reasons: Sequence[str]) -> Iterator[str]:
         width=_WIDTH,
         fields=False,
     )
-    yield _fenced([*lines, *(repeat_lines(run.results) if run.totals.repeated else ()), *run.lines])
-
-
-def _paragraphs_within(parts: Iterator[str], most: int) -> str:
-    """Join the paragraphs that fit, each whole or not at all, so that no fence is cut."""
-    text = ""
-    for part in parts:
-        fits = _utf16_length(text) + _utf16_length(part) <= most
-        text += part if fits else "\nWhat stands here is too long for a comment; the other reports have it.\n"
-    return text
-
-
-def _utf16_length(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    yield _fenced([*told, *(repeat_lines(run.results) if run.totals.repeated else ()), *run.lines])
 
 
 def _table(table: Table) -> str:
@@ -202,27 +189,23 @@ _PREAMBLE: Final = (
 def agent_report(run: RunReport) -> str:
     """Write a run for a coding agent in at most `MOST_CHARACTERS`; what does not fit is counted."""
     head = headline(run)
-    opening = [f"# {head.word}: {safe_prose(shorten(head.text, _SENTENCE))}", "", _PREAMBLE, *_told(run), ""]
-    others, bad = _other_causes(run), worst_patterns(run.totals.fields)
     fine = [f"`{_name(name)}`" for name, tally in run.totals.fields.items() if not tally.wrong]
-    closing = ["## What must not get worse", ""]
-    more = f" and {len(fine) - _MOST_RIGHT} more" if len(fine) > _MOST_RIGHT else ""
-    right = f"These fields are right in every readable output: {', '.join(fine[:_MOST_RIGHT])}{more}."
-    closing += [right, ""] if fine else []
-    closing += ["After a change, run all cases: `pytest`, with `--extract-gate=regression` where there is a baseline."]
-    text, end = "\n".join(opening), "\n".join(closing)
-    causes = (
-        *((f"`{_name(name)}`: {plural(len(cases), 'case')}", _other_block(run, cases)) for name, cases in others),
-        *((_cause(pattern, tally), _block(run, pattern, tally)) for pattern, tally in bad),
+    right = f"These fields are right in every readable output: {listed(fine, _MOST_RIGHT)}.\n\n" if fine else ""
+    text = "\n".join([f"# {head.word}: {_plain(head.text)}", "", _PREAMBLE, *_told(run), ""])
+    end = (
+        f"## What must not get worse\n\n{right}After a change, run all cases: `pytest`, with "
+        "`--extract-gate=regression` where there is a baseline.\n"
     )
+    others, bad = _other_causes(run), worst_patterns(run.totals.fields)
+    causes = [(f"`{_name(name)}`: {plural(len(cases), 'case')}", _other_block(run, cases)) for name, cases in others]
+    causes += [(_cause(pattern, tally), _block(run, pattern, tally)) for pattern, tally in bad]
     for number, (title, lines) in enumerate(causes):
         block = "\n".join((f"## {number + 1}. {title}", "", *lines, "", ""))
         left = f"{plural(len(causes) - number, 'more cause')}: fix these first.\n\n"
         if len(text) + len(block) + len(left) + len(end) > MOST_CHARACTERS:
-            text += left
-            break
+            return f"{text}{left}{end}"
         text += block
-    return f"{text}{end}\n"
+    return f"{text}{end}"
 
 
 def _name(text: str) -> str:

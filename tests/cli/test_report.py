@@ -243,8 +243,13 @@ def test_report_by_a_tag_has_the_total_of_each_variant(tmp_path, capsys):
     write_results(path, runs)
     rows = rows_of(call(capsys, "report", path, "--by", "n", "--by", "output-size").out)
     assert rows[5] == "(all) 3 1 3 of 3 66.7 % 6 of 9 66.7 % 0.8333"
+    assert rows[-1] == "rank correlation of output-size with the pass rate of a case: -1.00"
     first, _ = json.loads(call(capsys, "report", path, "--by", "n", "--by", "output-size", "--json").out)
     assert [(each["variant"], each["extract_bench"]["passed"]) for each in first["totals"]] == [("@m_1", 6)]
+    more = [replace(each, variant=replace(each.variant, model="n"), nodeid=f"{each.nodeid}[n]") for each in runs]
+    write_results(path, [*runs, *more])
+    call(capsys, "report", path, "--by", "output-size", "-o", tmp_path / "r.md")
+    assert "1.00 (&#64;m&#95;1), -1.00 (n)</code>." in (tmp_path / "r.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

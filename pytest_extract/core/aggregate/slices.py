@@ -282,6 +282,7 @@ class SliceTable:
     slices: dict[tuple[str, str], Slice] = field(default_factory=lambda: defaultdict(Slice))
     outputs: Counter[str] = field(default_factory=Counter)
     _totals: dict[str, Slice] = field(default_factory=lambda: defaultdict(Slice))
+    _sizes: list[tuple[str, float, float]] = field(default_factory=list)
 
     def add(self, result: CaseResult) -> None:
         """Count a case."""
@@ -297,6 +298,9 @@ class SliceTable:
             rates = extract_bench_rates(result.scores)
             self.slices[by.of_case(result), variant].add(result, rates)
             self._totals[variant].add(result, rates)
+            size = None if by.size is None else by.size(result)
+            if size is not None and rates.pass_rate is not None:
+                self._sizes.append((variant, float(size), rates.pass_rate))
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -308,6 +312,14 @@ class SliceTable:
         """All slices together of each variant that has several."""
         slices = Counter(variant for _, variant in self.slices)
         return {variant: total for variant, total in sorted(self._totals.items()) if slices[variant] > 1}
+
+    @property
+    def correlations(self) -> dict[str, float]:
+        """By variant, Spearman's correlation of the size with the pass rate of the cases, for a dimension with a size.
+
+        A variant of which fewer than three cases differ has none.
+        """
+        return rank_correlations(self._sizes)
 
     @property
     def labels(self) -> list[str]:
@@ -358,6 +370,33 @@ def natural_key(label: str) -> tuple[bool, list[tuple[int, str]]]:
     parts = re.split(r"(\d[\d,]*)", label)
     parts[1::2] = [digits.replace(",", "").lstrip("0") for digits in parts[1::2]]
     return label == NONE, [(len(part) if index % 2 else 0, part) for index, part in enumerate(parts)]
+
+
+def rank_correlations(rows: Iterable[tuple[str, float, float]]) -> dict[str, float]:
+    """Return the rank correlation of the rows (variant, size, rate) by variant, in alphabetical order.
+
+    Rows of several variants together would show the difference between the variants instead of that between the sizes.
+    """
+    variants: dict[str, list[tuple[float, float]]] = {}
+    for variant, size, rate in rows:
+        variants.setdefault(variant, []).append((size, rate))
+    found = {variant: rank_correlation(pairs) for variant, pairs in sorted(variants.items())}
+    return {variant: each for variant, each in found.items() if each is not None}
+
+
+def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Spearman's rank correlation, ties at their mean rank; None below three pairs or without a difference."""
+    if len(pairs) < 3:
+        return None
+    import numpy as np
+
+    ranks = []
+    for values in zip(*pairs, strict=True):
+        _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+        ranks.append((counts.cumsum() - (counts - 1) / 2)[place])
+    first, second = (rank - rank.mean() for rank in ranks)
+    spread = float(first @ first * (second @ second))
+    return float(first @ second) / spread**0.5 if spread else None
 
 
 BOUNDS: Final = (10, 30, 100, 300, 1_000, 3_000, 10_000, sys.maxsize)

@@ -18,14 +18,14 @@ from string import Template
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.aggregate import extract_bench_rates
-from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, tag_text
+from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.values import Json
 from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
-from pytest_extract.report.aggregates import ranking_table, slice_table
+from pytest_extract.report.aggregates import correlation_text, ranking_table, slice_table
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
 from pytest_extract.report.html.cases import HEAT_COLUMNS, CasePlace, case_data, mistakes_of
@@ -567,7 +567,9 @@ def _size_plots(results: Iterable[CaseResult]) -> Iterator[dict[str, Any]]:
                 points.append(_Point(size, rate, variant, f"{told}: {size:,}, {percent(rate)}"))
         is_varied = len({point.x for point in points}) >= 3 and len({point.share for point in points}) > 1
         if len(points) >= _FEWEST_POINTS and is_varied:
-            text = f"{plural(len(points), 'case')}. Size: {dimension.doc}."
+            correlations = rank_correlations((point.series, float(point.x), point.share) for point in points)
+            told = f"; rank correlation {correlation_text(correlations)}" if correlations else ""
+            text = f"{plural(len(points), 'case')}{told}. Size: {dimension.doc}."
             yield _plot(f"Pass rate by {name.replace('-', ' ')}", text, dimension.doc, points)
 
 

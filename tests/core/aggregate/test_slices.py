@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_extract.core.aggregate import case_rows, extract_bench_rates
 from pytest_extract.core.aggregate.slices import (
@@ -13,6 +15,7 @@ from pytest_extract.core.aggregate.slices import (
     case_dimensions,
     case_slices,
     known_tags,
+    rank_correlation,
     slice_tables,
     tag_text,
     value_failure,
@@ -101,6 +104,19 @@ def test_variants_are_apart_in_each_slice():
     assert {variant: each.rates.passed for variant, each in more.totals.items()} == {"n": 5}
 
 
+def test_a_correlation_is_that_of_a_variant():
+    sizes = {"m": (10, 20, 30), "n": (1, 2, 3)}
+    outputs = {"m": (GOLD, wrong(total=1), wrong(total=1, vendor="x")), "n": (wrong(total=1, vendor="x"),) * 3}
+    runs = [
+        replace(scored(f"{variant}{size}", output, model=variant), shape={"values": size})
+        for variant in sizes
+        for size, output in zip(sizes[variant], outputs[variant], strict=True)
+    ]
+    assert table_of(runs, "output-size").correlations == {"m": pytest.approx(-1.0)}
+    assert table_of(runs[3:], "output-size").correlations == {}
+    assert table_of(runs, "modality").correlations == {}
+
+
 @pytest.mark.parametrize(
     ("value", "name"),
     [("", '""'), ("  ", '"  "'), (None, NONE), ("1", "1"), (1, "1"), (["a"], '["a"]'), ("::error::x", '"::error::x"')],
@@ -173,6 +189,21 @@ def test_a_mismatch_is_of_the_type_or_of_the_value(gold, extracted, kind):
     leaf = field_result("a", 1, 2, score=0.0)._replace(gold=gold, extracted=extracted, status=Status.MISMATCH)
     assert value_failure(leaf) == kind
     assert value_failure(leaf._replace(status=Status.MATCH)) is None
+
+
+def test_rank_correlation_by_hand():
+    assert rank_correlation([(1, 0.9), (2, 0.5), (3, 0.1)]) == pytest.approx(-1.0)
+    assert rank_correlation([(1, 1), (2, 1), (2, 3), (4, 2)]) == pytest.approx(0.5)  # ranks 1 2.5 2.5 4 and 1.5 1.5 4 3
+    assert rank_correlation([(1, 1), (2, 2)]) is None
+    assert rank_correlation([(1, 1), (2, 1), (3, 1)]) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=12))
+def test_rank_correlation_is_symmetric_and_bounded(pairs):
+    found = rank_correlation(pairs)
+    assert found is None or -1 - 1e-9 <= found <= 1 + 1e-9
+    assert found == pytest.approx(rank_correlation([(b, a) for a, b in pairs]))
+    assert found == pytest.approx(rank_correlation([(10 * a**3, b) for a, b in pairs]))
 
 
 def test_kinds_of_mistakes_are_counted():

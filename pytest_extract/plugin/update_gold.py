@@ -25,12 +25,13 @@ from pytest_extract.golds.changes import (
     GoldProposal,
     MovedRow,
     UpdateMode,
+    accept_labels,
+    draft_gold,
     follow_row,
     output_value,
     propose,
     same_gold,
 )
-from pytest_extract.golds.consensus import accept_labels, draft_gold
 from pytest_extract.redact import Owned, current, withheld
 from pytest_extract.report.findings import locator, stands_exactly
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose

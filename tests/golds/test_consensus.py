@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, FieldPath, iter_leaves
 from pytest_extract.documents import Document
-from pytest_extract.golds.consensus import NOWHERE, accept_labels, draft_gold
+from pytest_extract.golds.changes import NOWHERE, accept_labels, draft_gold
 from pytest_extract.report.findings import locator, stands_exactly
 from tests.cpu_time import cpu_seconds
 

@@ -28,15 +28,18 @@ from pytest_extract.regression.suite import RankedVariant, rank_variants
 from pytest_extract.report.aggregates import correlation_text, ranking_table, slice_table
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
-from pytest_extract.report.html.cases import HEAT_COLUMNS, CasePlace, case_data, mistakes_of
-from pytest_extract.report.html.documents import PageDocuments
-from pytest_extract.report.html.text import (
+from pytest_extract.report.html.cases import (
+    HEAT_COLUMNS,
     ICONS,
     ORDER,
     VALUE_WIDTH,
     Anchors,
+    CasePlace,
+    PageDocuments,
     anchor,
+    case_data,
     message,
+    mistakes_of,
     outcome_text,
     short_name,
     table_data,

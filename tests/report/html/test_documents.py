@@ -11,7 +11,7 @@ import pytest
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.report.html import documents
+from pytest_extract.report.html import cases
 from pytest_extract.report.html.page import page
 from pytest_extract.report.run_report import CaseFinder, RunReport
 from tests.report.html.data import PageData, page_data
@@ -71,7 +71,7 @@ def test_a_value_that_stands_nowhere_has_the_nearest_text(make: Callable[..., Pa
 def test_the_nearest_text_of_many_values_is_not_searched(
     make: Callable[..., PageData], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(documents, "MOST_NEAREST", 1)
+    monkeypatch.setattr(cases, "MOST_NEAREST", 1)
     found = make("a.txt", TEXT.encode(), wrong(vendor="ACME Gmbx", total=907.8))
     assert sum("ex~" in field for field in found.bodies[0]["attempts"][0]["fields"]) == 1
     assert found.documents[0]["notes"] == ["nearest texts of the first 1 values only"]
@@ -94,7 +94,7 @@ def test_pages_of_a_pdf_are_images(make: Callable[..., PageData], choice: str, i
 
 def test_pages_beyond_the_images_are_text(make: Callable[..., PageData], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("PIL")
-    monkeypatch.setattr(documents, "MOST_PAGES", 1)
+    monkeypatch.setattr(cases, "MOST_PAGES", 1)
     (document,) = make("a.pdf", small_pdf("Cover", "total 907.20"), pages="all").documents
     assert [sorted(each) for each in document["pages"]] == [["i", "n", "s"], ["n", "t"]]
     assert document["notes"] == ["the report has no room for more images", "all 2 pages, 1 as text"]
@@ -117,7 +117,7 @@ def test_all_pages_of_a_scan_are_shown(make: Callable[..., PageData]) -> None:
 def test_images_have_bounds_and_the_rest_is_text(
     make: Callable[..., PageData], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(documents, "MOST_IMAGE_BYTES", 10)
+    monkeypatch.setattr(cases, "MOST_IMAGE_BYTES", 10)
     found = make("a.pdf", small_pdf("total 907.20"))
     (document,) = found.documents
     assert [sorted(each) for each in document["pages"]] == [["n", "t"]]
@@ -160,7 +160,7 @@ def test_a_case_that_is_gone_has_no_document(tmp_path: Path) -> None:
 
 
 def test_texts_have_bounds(make: Callable[..., PageData], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "MOST_TEXT", 10)
+    monkeypatch.setattr(cases, "MOST_TEXT", 10)
     (document,) = make("a.txt", TEXT.encode()).documents
     assert document["pages"] == [{"n": 1, "t": TEXT[:10]}]
 

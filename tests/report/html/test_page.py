@@ -20,8 +20,8 @@ from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.regression.rules import Rules
 from pytest_extract.report.html import cases
 from pytest_extract.report.html import page as page_module
+from pytest_extract.report.html.cases import anchor, document_text
 from pytest_extract.report.html.page import json_in_script, page
-from pytest_extract.report.html.text import anchor, document_text
 from pytest_extract.report.run_report import RunReport
 from tests.records import score_record
 from tests.report.html.data import page_data, plain

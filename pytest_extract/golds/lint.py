@@ -39,7 +39,7 @@ from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import Evidence, find_evidence, more_rows
 from pytest_extract.errors import CaseFileError, StoreError
 from pytest_extract.extraction.recordings import CaseInputs, read_recording, recording_files
-from pytest_extract.golds.changes import changed_leaves, replaced
+from pytest_extract.golds.changes import LEAST_DERIVED, changed_leaves, replaced
 from pytest_extract.report.lines import plural
 from pytest_extract.report.values import show
 from pytest_extract.run_case import Requirements, breaches_of, cannot_fail, cannot_fail_text, with_bounded_measures
@@ -69,8 +69,6 @@ _MISTAKES: Final = frozenset({"case_file", "undeclared", "different_golds"})
 """Kinds that fail `pytest-extract check`; all others are warnings, which do so with `--strict`."""
 DERIVED_SHARE: Final = 0.5
 """Share of a field's values, over all golds, from which on those that stand in no document are derived."""
-LEAST_DERIVED: Final = 3
-"""Fewest values that stand in no document and are derived."""
 LONGEST_QUOTE: Final = 80
 
 

@@ -25,8 +25,7 @@ from pytest_extract.core.validate import Validator
 from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import ConfigError, nearest
 from pytest_extract.files import MOST_BULK_BYTES
-from pytest_extract.report.lines import safe, safe_prose, shorten
-from pytest_extract.report.values import show
+from pytest_extract.report.lines import safe, safe_prose, shorten, show
 from pytest_extract.run_case import rule_text
 from pytest_extract.systems import ENGINES, SYSTEMS, SystemColumn, compare_systems
 

@@ -54,8 +54,7 @@ from pytest_extract.golds.changes import (
     same_gold,
 )
 from pytest_extract.report.findings import locator
-from pytest_extract.report.lines import plural, safe_controls
-from pytest_extract.report.values import show
+from pytest_extract.report.lines import plural, safe_controls, show
 from pytest_extract.run_case import digests_of
 
 Action: TypeAlias = Literal["accept", "keep", "also", "edit", "absent", "dispute"]

@@ -36,7 +36,7 @@ from pytest_extract.golds.review import (
     read_typed,
     row_text,
 )
-from pytest_extract.report.values import show
+from pytest_extract.report.lines import show
 
 MOST_BODY: Final = 10_000_000
 """Bytes of a request's body."""

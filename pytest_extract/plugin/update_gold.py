@@ -34,8 +34,7 @@ from pytest_extract.golds.changes import (
 )
 from pytest_extract.redact import Owned, current, withheld
 from pytest_extract.report.findings import locator, stands_exactly
-from pytest_extract.report.lines import Line, Span, line, plural, safe_prose
-from pytest_extract.report.values import first_difference, show
+from pytest_extract.report.lines import Line, Span, first_difference, line, plural, safe_prose, show
 
 GoldChangeKind: TypeAlias = Literal["updated", "unchanged", "kept", "drafted", "undrafted"]
 _MOST_OPEN: Final = 5

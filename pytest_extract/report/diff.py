@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.case_result import Attempt, Breach, CaseResult, Outcome
 from pytest_extract.core.judges import NO_JUDGE, WITHOUT_JUDGE
+from pytest_extract.core.metrics.numbers import error_text
 from pytest_extract.core.results import WRONG, Citation, Failure, FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text
-from pytest_extract.core.values import MISSING, json_type, pattern_of, places_around
+from pytest_extract.core.values import (
+    MISSING,
+    FieldPath,
+    Json,
+    Missing,
+    canonical_json,
+    json_type,
+    pattern_of,
+    places_around,
+)
 from pytest_extract.report.findings import (
     FAILED,
     Finding,
@@ -22,32 +35,29 @@ from pytest_extract.report.findings import (
     split_known,
 )
 from pytest_extract.report.lines import (
+    ELLIPSIS,
+    WHOLE,
     Line,
     Span,
     Style,
+    first_difference,
     line,
     listed,
     padded,
     plural,
     prose,
     render_error,
+    safe,
     safe_prose,
     score_number,
     shorten,
+    show,
     text_of,
     text_width,
     titled,
     wrap_spans,
 )
 from pytest_extract.report.summary import BY_EMPTINESS, emptiness_text, order_text, uncompared_places
-from pytest_extract.report.values import (
-    WHOLE,
-    container_difference,
-    first_difference,
-    look_alike_text,
-    show,
-    value_difference,
-)
 from pytest_extract.run_case import results_without, rule_text
 
 SEEN: Final = "texts differ from"
@@ -471,3 +481,268 @@ def output_lines(failure: Failure, output: object, width: int) -> list[Line]:
     at = sum(len(row) + 1 for row in rows) + (failure.column or 1) - 1
     head.append(line(f"output ({plural(len(output), 'character')}): ", show(output, width - 32, at=at), indent=2))
     return head
+
+
+# --- how two values differ: marked characters, list items
+
+ALIKE: Final = 0.4
+"""In texts less similar than this, no characters are marked."""
+LONGEST_COMPARED: Final = 4_000
+"""Characters compared from the first difference on; the rest counts as one difference."""
+_BY_LETTER: Final = 60
+"""Longer texts are compared word by word, shorter ones by character."""
+_WORD: Final = re.compile(r"\w+|\s+|[^\w\s]")
+_LAST_WORD: Final = re.compile(r"\w+\Z")
+_FIRST_WORD: Final = re.compile(r"\A\w+")
+_AROUND: Final = 20
+"""Least number of equal characters shown before the first mark and after the last."""
+_BETWEEN: Final = 40
+_MORE: Final = 26
+"""Width of the text that counts the differences not shown."""
+
+
+class CharacterRun(NamedTuple):
+    """A part of both texts, in which they agree (`same`) or differ."""
+
+    gold: str
+    extracted: str
+    same: bool
+
+
+class TextDiff(NamedTuple):
+    """Two similar texts: their common beginning, the runs that agree or differ, and their common end."""
+
+    before: str
+    runs: Sequence[CharacterRun]
+    after: str
+
+
+def diff_texts(gold: str, extracted: str) -> TextDiff | None:
+    """Split two texts into equal and different runs; None for equal and for dissimilar texts."""
+    if gold == extracted:
+        return None
+    start, end = _common_ends(gold, extracted)
+    if max(len(gold), len(extracted)) - start - end > _BY_LETTER:
+        start -= _word_length(_LAST_WORD, gold[max(start - _BETWEEN, 0) : start])
+        end -= _word_length(_FIRST_WORD, gold[len(gold) - end :][:_BETWEEN])
+    one, other = gold[start : len(gold) - end], extracted[start : len(extracted) - end]
+    runs = _join_close_changes(_character_runs(one, other))
+    equal = start + end + sum(len(run.gold) for run in runs if run.same)
+    if equal < ALIKE * max(len(gold), len(extracted)):
+        return None
+    return TextDiff(gold[:start], runs, gold[len(gold) - end :])
+
+
+def _word_length(part: re.Pattern[str], text: str) -> int:
+    """Return the length of the word at the end or beginning of a text; words are compared whole."""
+    found = part.search(text)
+    return len(found[0]) if found else 0
+
+
+def _common_ends(gold: str, extracted: str) -> tuple[int, int]:
+    """Return the length of the common beginning, and of the common end of the rest."""
+    from rapidfuzz.distance import Postfix
+
+    start = first_difference(gold, extracted)
+    return start, Postfix.similarity(gold[start:], extracted[start:])
+
+
+def _character_runs(gold: str, extracted: str) -> list[CharacterRun]:
+    """Split two texts into runs that agree or differ, with the fewest changed characters or words."""
+    from rapidfuzz.distance import Levenshtein
+
+    if not gold or not extracted:
+        return [CharacterRun(gold, extracted, same=False)]
+    by_letter = max(len(gold), len(extracted)) <= _BY_LETTER
+    one, other = (list(text) if by_letter else _WORD.findall(text[:LONGEST_COMPARED]) for text in (gold, extracted))
+    runs = [
+        CharacterRun(
+            "".join(one[step.src_start : step.src_end]),
+            "".join(other[step.dest_start : step.dest_end]),
+            same=step.tag == "equal",
+        )
+        for step in Levenshtein.opcodes(one, other)
+    ]
+    rest = CharacterRun(gold[LONGEST_COMPARED:], extracted[LONGEST_COMPARED:], same=False)
+    return [*runs, rest] if rest.gold or rest.extracted else runs
+
+
+def _join_close_changes(runs: Sequence[CharacterRun]) -> list[CharacterRun]:
+    """Join changes that are longer than the text between them: `[2024→1999]`, not `[+1][-2][0→9][2→9][-4]`."""
+    done: list[CharacterRun] = []
+    for run in runs:
+        now = run
+        while (
+            done
+            and not now.same
+            and (
+                not done[-1].same
+                or (len(done) > 1 and len(done[-1].gold) <= min(_run_length(now), _run_length(done[-2])))
+            )
+        ):
+            before = done.pop()
+            now = CharacterRun(before.gold + now.gold, before.extracted + now.extracted, same=False)
+        done.append(now)
+    return done
+
+
+def _run_length(run: CharacterRun) -> int:
+    return max(len(run.gold), len(run.extracted))
+
+
+def _marked_window(before: str, runs: Sequence[CharacterRun], after: str, width: int) -> list[Span]:
+    """Show the marks with some context; count the differences that do not fit."""
+    free = width - sum(_run_length(run) + 3 for run in runs)
+    around = max(_AROUND, free // 2, free - len(after))
+    kept = [Span((ELLIPSIS if len(before) > around else "") + safe(before[-around:]))]
+    used = len(kept[0].text)
+    for index, run in enumerate(runs):
+        left = sum(not each.same for each in runs[index:])
+        if not run.same and used >= width - _MORE * (left > 1) and len(kept) > 1:
+            return [*kept, Span(f"{ELLIPSIS} and {plural(left, 'more difference')}")]
+        room = max(width - used, 16)
+        kept.append(Span(shorten(safe(run.gold), min(room, _BETWEEN))) if run.same else _marked_change(run, room))
+        used += len(kept[-1].text)
+    around = max(width - used, _AROUND // 2)
+    kept.append(Span(safe(after[:around]) + (ELLIPSIS if len(after) > around else "")))
+    return [span for span in kept if span.text]
+
+
+def _marked_change(run: CharacterRun, room: int) -> Span:
+    if not run.extracted:
+        return Span(f"[-{shorten(safe(run.gold), room)}]", "mark")
+    if not run.gold:
+        return Span(f"[+{shorten(safe(run.extracted), room)}]", "mark")
+    return Span(f"[{shorten(safe(run.gold), room // 2)}→{shorten(safe(run.extracted), room // 2)}]", "mark")
+
+
+def look_alike_text(gold: str, extracted: str) -> str:
+    """Name the code points of the first differing characters if they look alike; otherwise return an empty text."""
+    start, end = _common_ends(gold, extracted)
+    one, other = gold[start : len(gold) - end], extracted[start : len(extracted) - end]
+    run = next((run for run in _join_close_changes(_character_runs(one, other)) if not run.same), None)
+    if run is None or not _look_alike(run.gold, run.extracted):
+        return ""
+    return f"gold has {_code_points(run.gold)}, extracted {_code_points(run.extracted)}"
+
+
+def _look_alike(gold: str, extracted: str) -> bool:
+    if not gold or not extracted or max(len(gold), len(extracted)) > 3 or (gold + extracted).isascii():
+        return False
+    if unicodedata.normalize("NFKC", gold) == unicodedata.normalize("NFKC", extracted):
+        return True
+    kinds = {unicodedata.category(char)[0] for char in gold + extracted}
+    if kinds == {"L"}:
+        return len(gold) == len(extracted) and _scripts(gold) != _scripts(extracted)
+    return len(kinds) == 1 and kinds <= {"P", "S", "Z"}
+
+
+def _scripts(text: str) -> list[str]:
+    """Name the script of each letter: the first word of its Unicode name, `LATIN` or `CYRILLIC`."""
+    return [unicodedata.name(char, "?").partition(" ")[0] for char in text]
+
+
+def _code_points(text: str) -> str:
+    codes = " ".join(f"U+{ord(char):04X}" for char in text)
+    return f"{codes} {unicodedata.name(text, '')}".strip() if len(text) == 1 else codes
+
+
+_BEFORE_DIFFERENCE: Final = 40
+"""Characters shown before the first difference of long texts."""
+
+
+class SideBySide(NamedTuple):
+    """Both values as lines; `marked`: the differing characters are marked."""
+
+    gold: Line
+    extracted: Line
+    marked: bool = False
+
+
+def side_by_side(gold: Json | Missing, extracted: Json | Missing, width: int) -> SideBySide:
+    """Write both values in about `width` characters each, with the differences of similar texts marked."""
+    parts = diff_texts(gold, extracted) if isinstance(gold, str) and isinstance(extracted, str) else None
+    if parts is None:
+        return SideBySide((Span(show(gold, width)),), (Span(show(extracted, width)),))
+    before, after = (parts.before, True), (parts.after, True)
+    ours = [before, *((run.gold, run.same) for run in parts.runs), after]
+    theirs = [before, *((run.extracted, run.same) for run in parts.runs), after]
+    long = max(sum(len(text) for text, _ in side) for side in (ours, theirs)) > width
+    start = max(len(parts.before) - _BEFORE_DIFFERENCE, 0) if long else 0
+    return SideBySide(_marked_line(ours, start, width), _marked_line(theirs, start, width), marked=True)
+
+
+def _marked_line(pieces: Sequence[tuple[str, bool]], start: int, width: int) -> Line:
+    """Write at most `width` characters from `start` on, and the length of the whole text."""
+    size = sum(len(text) for text, _ in pieces)
+    spans = [Span(ELLIPSIS if start else '"')]
+    at = 0
+    for text, same in pieces:
+        seen = safe(text[max(start - at, 0) : max(start + width - at, 0)])
+        spans.append(Span(seen, "plain" if same else "mark"))
+        at += len(text)
+    whole = start + width >= size
+    spans.append(Span('"' if whole else ELLIPSIS))
+    if start or not whole:
+        spans.append(Span(f" ({size:,} characters)", "dim"))
+    return tuple(span for span in spans if span.text)
+
+
+LARGEST_CONTAINERS: Final = 100_000
+"""Containers whose JSON texts together are longer than this are not compared inside: deepdiff takes seconds."""
+
+
+def container_difference(gold: Json, extracted: Json, width: int, *, limit: int | None) -> Line:
+    """List the first `limit` differences as `path gold→extracted`, and count the others."""
+    from deepdiff import DeepDiff
+
+    try:
+        if len(canonical_json([gold, extracted])) > LARGEST_CONTAINERS:
+            return line(Span("too large to be compared inside", "dim"))
+        tree: Any = DeepDiff(gold, extracted, view="tree", ignore_numeric_type_changes=False)
+        changes = [(kind, change) for kind in sorted(tree) for change in tree[kind]]
+    except RecursionError:
+        return line(Span("nested too deeply to be compared inside", "dim"))
+    texts = []
+    for kind, change in changes[:limit]:
+        place = safe_prose(str(FieldPath(change.path(output_format="list"))))
+        one, other = show(change.t1, width // 2), show(change.t2, width // 2)
+        what = f"lost {one}" if kind.endswith("_removed") else f"invented {other}" if kind.endswith("_added") else ""
+        texts.append(f"{place} {what or f'{one}→{other}'}")
+    left = len(changes) - len(texts)
+    return line(Span("; ".join(texts), "mark"), f"; … {plural(left, 'more difference')}" if left else "")
+
+
+def value_difference(gold: Json | Missing, extracted: Json | Missing, width: int) -> Line:
+    """Describe the difference of two values: marked characters, the error of a number, or their types.
+
+    In about `width` characters around the first difference `ACME Gmb[H→h]` was replaced, `[-lost]` is only in gold,
+    `[+invented]` only in the extracted text. No spans for dissimilar texts, and if the two values show all of it.
+    """
+    if gold is MISSING or extracted is MISSING or gold is None or extracted is None:
+        return ()
+    if isinstance(gold, str) and isinstance(extracted, str):
+        parts = diff_texts(gold, extracted)
+        return () if parts is None else tuple(_marked_window(parts.before, parts.runs, parts.after, width))
+    if _is_number(gold) and _is_number(extracted):
+        return line(_number_difference(gold, extracted))
+    if json_type(gold) != json_type(extracted):
+        return line(f"{json_type(extracted)} where gold has {json_type(gold)}")
+    return ()
+
+
+def _is_number(value: Json) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _number_difference(gold: float, extracted: float) -> str:
+    try:
+        off, size = float(extracted - gold), abs(float(gold))
+    except OverflowError:  # an integer may have thousands of digits
+        return "off by more than a float holds"
+    if not math.isfinite(off):
+        return ""
+    if abs(off) >= 100 * size:
+        return f"off by {error_text(off, '+')}"
+    relative = off / size
+    return f"off by {relative:+.2%}" if abs(relative) >= 0.0001 else f"off by {relative:+.1e} of gold"

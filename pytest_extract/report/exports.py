@@ -22,10 +22,9 @@ from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.values import MISSING, Json, Missing, text_digest
 from pytest_extract.report.findings import Finding, findings_of, metric_label, mistake_text, split_known
-from pytest_extract.report.lines import plural, render_error, safe_prose, shorten
+from pytest_extract.report.lines import plural, render_error, safe_prose, shorten, show
 from pytest_extract.report.run_report import RunReport, headline
 from pytest_extract.report.summary import other_breaches, read_scores, reason_of
-from pytest_extract.report.values import show
 
 Level: TypeAlias = Literal["error", "warning"]
 

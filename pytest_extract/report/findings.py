@@ -13,8 +13,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import MISSING, FieldPath, Json, Step
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.report.lines import plural
-from pytest_extract.report.values import show
+from pytest_extract.report.lines import plural, show
 
 if TYPE_CHECKING:
     from pytest_extract.documents.evidence import Evidence

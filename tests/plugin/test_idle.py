@@ -69,7 +69,7 @@ plugin plugin.collect plugin.extraction plugin.finish plugin.hookspecs plugin.it
 plugin.run_results plugin.session plugin.terminal
 redact
 changed changed.inputs
-report report.findings report.formats report.lines report.summary report.values
+report report.findings report.formats report.lines report.summary
 results run_case
 schema_tools
 """

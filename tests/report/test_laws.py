@@ -11,9 +11,18 @@ from hypothesis import strategies as st
 
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import MISSING, writable
-from pytest_extract.report.diff import DiffOptions, score_lines
-from pytest_extract.report.lines import Span, left_part, right_part, safe, shorten, text_of, text_width, wrap_spans
-from pytest_extract.report.values import show, value_difference
+from pytest_extract.report.diff import DiffOptions, score_lines, value_difference
+from pytest_extract.report.lines import (
+    Span,
+    left_part,
+    right_part,
+    safe,
+    shorten,
+    show,
+    text_of,
+    text_width,
+    wrap_spans,
+)
 from tests.strategies import any_json
 
 SCHEMA = {

@@ -12,13 +12,12 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import SchemaError
-from pytest_extract.report.diff import DiffOptions, case_lines, score_lines
+from pytest_extract.report.diff import DiffOptions, case_lines, score_lines, value_difference
 from pytest_extract.report.exports import csv_table
 from pytest_extract.report.html.page import page
-from pytest_extract.report.lines import text_of
+from pytest_extract.report.lines import show, text_of
 from pytest_extract.report.markdown import markdown
 from pytest_extract.report.run_report import RunReport
-from pytest_extract.report.values import show, value_difference
 from tests.report.runs import scored, wrong
 
 HUGE: list[Any] = [10**400, -(10**400), 10**4299, 2**1024, 1e308, -1e308, 5e-324, 0, 1, 1.5, "9" * 400, [10**400]]

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.values import MISSING
+from pytest_extract.report.diff import side_by_side
 from pytest_extract.report.lines import Line, text_of
-from pytest_extract.report.values import side_by_side
 from tests.strategies import any_json
 
 LONG = "The quick brown fox jumps over the lazy dog. " * 40

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.report.lines import text_of
-from pytest_extract.report.values import first_difference, look_alike_text, value_difference
+from pytest_extract.report.diff import look_alike_text, value_difference
+from pytest_extract.report.lines import first_difference, text_of
 
 LONG = "The quick brown fox jumps over the lazy dog. " * 20
 

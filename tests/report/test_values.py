@@ -5,6 +5,7 @@ import math
 import pytest
 
 from pytest_extract.core.values import MISSING
+from pytest_extract.report.diff import value_difference
 from pytest_extract.report.lines import (
     Span,
     break_commands,
@@ -15,10 +16,10 @@ from pytest_extract.report.lines import (
     safe,
     safe_prose,
     shorten,
+    show,
     text_of,
     text_width,
 )
-from pytest_extract.report.values import show, value_difference
 
 
 @pytest.mark.parametrize(

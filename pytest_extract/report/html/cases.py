@@ -22,7 +22,15 @@ from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, 
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.regression.compare import FieldChange
 from pytest_extract.regression.snapshots import CaseKey
-from pytest_extract.report.diff import counts_text, finding_notes, inner_difference, output_lines, repeats_text
+from pytest_extract.report.diff import (
+    SideBySide,
+    counts_text,
+    finding_notes,
+    inner_difference,
+    output_lines,
+    repeats_text,
+    side_by_side,
+)
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
 from pytest_extract.report.lines import (
     NO_VARIANT,
@@ -34,6 +42,7 @@ from pytest_extract.report.lines import (
     safe_controls,
     safe_prose,
     shorten,
+    show,
 )
 from pytest_extract.report.summary import (
     BY_EMPTINESS,
@@ -43,7 +52,6 @@ from pytest_extract.report.summary import (
     reason_of,
     uncompared_places,
 )
-from pytest_extract.report.values import SideBySide, show, side_by_side
 
 if TYPE_CHECKING:
     from pytest_extract.documents.evidence import TextLocation

@@ -54,6 +54,7 @@ from pytest_extract.report.lines import (
     safe_prose,
     score_number,
     shorten,
+    show,
     text_of,
 )
 from pytest_extract.report.run_report import (
@@ -90,7 +91,6 @@ from pytest_extract.report.summary import (
     worst_fields_table,
     worst_patterns,
 )
-from pytest_extract.report.values import show
 
 Parts: TypeAlias = list[tuple[str, Any]]
 """What a section shows, one below the other: the kind of each part, by which the script draws it, and its content."""

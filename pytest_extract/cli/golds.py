@@ -39,8 +39,7 @@ from pytest_extract.golds.review import (
     read_typed,
     with_disputes,
 )
-from pytest_extract.report.lines import percent, plural, safe_prose
-from pytest_extract.report.values import show
+from pytest_extract.report.lines import percent, plural, safe_prose, show
 from pytest_extract.results import ResultsReader
 
 KEYS: dict[str, Action] = {"a": "accept", "k": "keep", "o": "also", "e": "edit", "x": "absent", "d": "dispute"}

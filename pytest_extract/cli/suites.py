@@ -39,8 +39,7 @@ from pytest_extract.errors import ConfigError, StoreError
 from pytest_extract.files import write_atomic
 from pytest_extract.golds.changes import changed_leaves
 from pytest_extract.importers import Imported, Record
-from pytest_extract.report.lines import listed, plural, safe_prose
-from pytest_extract.report.values import first_difference, show
+from pytest_extract.report.lines import first_difference, listed, plural, safe_prose, show
 
 _CASE: Final = """\
 # One document, the JSON Schema of what is wanted, and the JSON that is right. All keys: pytest-extract schema print

@@ -38,6 +38,7 @@ from pytest_extract.report.lines import (
     prose,
     safe_prose,
     shorten,
+    show,
     text_of,
 )
 from pytest_extract.report.run_report import RunReport, gate_lines, headline, next_steps, repeat_lines
@@ -51,7 +52,6 @@ from pytest_extract.report.summary import (
     worst_fields_table,
     worst_patterns,
 )
-from pytest_extract.report.values import show
 
 MARKER: Final = "<!-- pytest-extract -->"
 """First line: a job finds the comment of an earlier run on a change by it, and replaces it."""

@@ -54,9 +54,9 @@ from pytest_extract.report.lines import (
     percent,
     plural,
     safe_prose,
+    show,
 )
 from pytest_extract.report.summary import RunTotals, auto_accept_text, totals_of, worst_patterns
-from pytest_extract.report.values import show
 
 Gate: TypeAlias = Literal["case", "regression", "suite", "none"]
 Tone: TypeAlias = Literal["good", "bad", "warn"]

@@ -84,36 +84,34 @@ def test_a_narrow_window_continues_below() -> None:
 LONG = "income_statement.operating_income[14].segment_name"
 
 
-@pytest.mark.parametrize("width", [80, 100, 120])
-def test_columns_hold_at_every_width(width: int) -> None:
-    rows = (
-        leaf("total", 1, 2, metric="number_tolerance", params={"tolerance": 0.001}),
-        leaf(LONG, "HDD", "SSD", metric="string_case_insensitive"),
-        leaf("rows[1].name", "文書番号" * 9, "文書号番" * 9),
-        leaf("客戶.名稱", "甲", "乙"),
-    )
-    lines = told(score(*rows), width=width)
-    heads = [each for each in lines if re.match(r"  [^ ]", each) and not each.startswith("  0 values")]
+COLUMNS = (
+    leaf("total", 1, 2, metric="number_tolerance", params={"tolerance": 0.001}),
+    leaf(LONG, "HDD", "SSD", metric="string_case_insensitive"),
+    leaf("rows[1].name", "文書番号" * 9, "文書号番" * 9),
+    leaf("客戶.名稱", "甲", "乙"),
+)
+
+
+def test_columns_hold_where_they_fit() -> None:
+    lines = told(score(*COLUMNS), width=100)
+    heads = [each for each in lines if "mismatch" in each]
     assert [each.split()[0] for each in heads] == ["total", LONG, "rows[1].name", "客戶.名稱"]
-    assert {text_width(each[: each.index("mismatch")]) for each in heads} == {
-        text_width(heads[1][: heads[1].index("mismatch")])
-    }
-    assert max(map(text_width, lines)) <= width
+    assert len({text_width(each[: each.index("mismatch")]) for each in heads}) == 1
+    assert max(map(text_width, lines)) <= 100
 
 
-def test_three_columns_that_are_too_wide_put_the_metric_with_the_notes() -> None:
-    record = leaf(LONG, 1500, 2700, metric="number_tolerance", params={"tolerance": 0.001})
-    shown = [f"  {LONG}  mismatch", "      gold 1500  extracted 2700  off by +80.00%"]
-    assert told(score(record), width=80)[:2] == shown
-    assert told(score(record), width=80, verbosity=1)[:3] == [*shown, "      number_tolerance(tolerance=0.001)"]
-    assert told(score(record), width=86)[1] == f"{shown[1]}  number_tolerance(tolerance=0.001)"
+def test_columns_that_are_too_wide_flow() -> None:
+    lines = told(score(*COLUMNS), width=80)
+    assert lines[0] == "  total  number_tolerance(tolerance=0.001)  mismatch  gold 1  extracted 2"
+    assert lines[2:4] == [f"  {LONG}  string_case_insensitive", '      mismatch  gold "HDD"  extracted "SSD"']
+    assert max(map(text_width, lines)) <= 80
 
 
-def test_a_path_wider_than_the_window_has_lines_of_its_own() -> None:
+def test_a_path_wider_than_the_window_is_broken() -> None:
     path = "a" * 60 + "." + "b" * 60
     lines = told(score(leaf(path, 1, 2), leaf("total", 3, 4)), width=80)
     assert "".join(lines[:2]).replace(" ", "") == path
-    assert [each.index("mismatch") for each in lines if "mismatch" in each] == [72, 72]
+    assert lines[2].split()[:2] == ["text", "mismatch"]
 
 
 def test_values_too_long_for_one_line_stand_one_below_the_other() -> None:
@@ -226,31 +224,23 @@ def test_tb_short_has_a_line_for_each_field() -> None:
         leaf("a", 1, 1),
         mistakes=(NamedMistake("power_of_ten", (FieldPath.parse("total"),), "1/10 of the gold"),),
     )
-    assert told(one, width=80, brief=True) == [
-        "  total        450000000 → 45000000  1/10 of the gold",
-        '  vendor.name  "ACME GmbH" → "ACME Gmbh"',
-        '  iban         "DE02" → nothing',
-        '  note         nothing → "paid"',
-        "  items[2]     whole row missing, 2 fields",
-        "  summary      The quick brown fox jump[s→ed] over the dog",
-        "  same         not decided: timed out",
+    lines = told(one, width=80, brief=True)
+    assert squeezed(lines) == [
+        "total gold 450000000 extracted 45000000 1/10 of the gold off by …",
+        'vendor.name gold "ACME GmbH" extracted "ACME Gmbh" ACME Gmb[H→h]',
+        'iban omission gold "DE02"',
+        'note hallucination extracted "paid"',
+        'items[2] omission gold {p: 1, q: "a"} whole row missing, 2 fields',
+        'summary gold "…fox jumps over …" extracted "…fox jumped over…" The quick …',
+        'same judge_error gold "x" extracted "y" timed out',
     ]
+    assert len({re.search("(gold|extracted) ", each).start() for each in lines[2:4]}) == 1  # type: ignore[union-attr]
 
 
-def test_tb_short_leaves_out_a_mistake_whose_text_does_not_fit() -> None:
-    spelled = NamedMistake("diacritics", (FieldPath.parse("name"),), "letters with diacritics are written as others")
-    cut = NamedMistake("truncated", (FieldPath.parse("iban"),), "cut after 19 of 22 characters")
-    one = score(
-        leaf("name", "Müller & Söhne Maschinenbau GmbH", "Mueller & Soehne Maschinenbau GmbH"),
-        leaf("iban", "DE89370400440532013000", "DE89370400440532013"),
-        mistakes=(spelled, cut),
-    )
-    assert told(one, width=80, brief=True) == [
-        "  name  M[ü→ue]ller & S[ö→oe]hne Maschinenbau GmbH",
-        "  iban  DE89370400440532013[-000]  cut after 19 of 22 characters",
-    ]
-    narrow = told(one, width=44, brief=True)
-    assert all(len(each) <= 44 for each in narrow)
+def test_tb_short_stays_in_a_narrow_window() -> None:
+    one = score(leaf("name", "Müller & Söhne Maschinenbau GmbH", "Mueller & Soehne Maschinenbau GmbH"))
+    (line,) = told(one, width=44, brief=True)
+    assert len(line) <= 44
 
 
 def test_a_field_that_fails_alone_is_shown() -> None:
@@ -269,10 +259,7 @@ def test_tb_short_shows_fields_that_count_first() -> None:
     assert [each.split()[0] for each in lines] == ["note", "items[0].price", "items[1].price"]
 
 
-def test_tb_short_keeps_gates_and_unreadable_outputs_to_a_line() -> None:
-    lines = told(score(leaf("a", 1, 2), failed={"schema": "word " * 60}), width=80, brief=True)
-    assert lines[0].startswith("  schema gate: word ")
-    assert len(lines[0]) <= 80
+def test_tb_short_keeps_unreadable_outputs_to_a_line() -> None:
     failure = Failure(kind=FailureKind.TRAILING_COMMA, message="a comma before }", line=3, column=9)
     assert told(score(failure=failure), output='{\n "a": 1,\n "b": 22,\n}', brief=True) == [
         "  trailing_comma at line 3, column 9: a comma before }"

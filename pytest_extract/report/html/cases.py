@@ -23,13 +23,11 @@ from pytest_extract.documents import Document, DocumentError
 from pytest_extract.regression.compare import FieldChange
 from pytest_extract.regression.snapshots import CaseKey
 from pytest_extract.report.diff import (
-    SideBySide,
     counts_text,
     finding_notes,
-    inner_difference,
     output_lines,
     repeats_text,
-    side_by_side,
+    shown_values,
 )
 from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
 from pytest_extract.report.lines import (
@@ -395,7 +393,6 @@ _MOST_OUTPUT: Final = 20_000
 _CELL_WIDTH: Final = 60
 _GIST: Final = 140
 _TEXT_WIDTH: Final = 100
-_MOST_INNER_CHANGES: Final = 5
 _LEFT_OUT: Final = "The page is full: this case's fields are left out. The results file has them."
 
 
@@ -692,16 +689,15 @@ def _field(case: _Shown, finding: Finding, *, was_right: bool = False) -> dict[s
     `was_right`: in what the run is compared with, it or one of the fields that the finding sums up was right.
     """
     item = finding.result
-    both = side_by_side(item.gold, item.extracted, VALUE_WIDTH)
+    sides = {side: text for side, text, _ in shown_values(item, VALUE_WIDTH)}
     data: dict[str, Json] = {
         "p": short_name(str(item.path)),
         "s": str(item.status),
         "m": short_name(metric_label(item)),
-        "n": _notes(finding, both),
+        "n": [styled(note) for note in finding_notes(finding, VALUE_WIDTH, whole=False, cite=True)],
     }
-    if item.status is not Status.MISMATCH or item.gold is not MISSING or item.extracted is not MISSING:
-        data["g"] = None if item.gold is MISSING else styled(both.gold)
-        data["x"] = None if item.extracted is MISSING else styled(both.extracted)
+    if sides:
+        data |= {"g": sides.get("gold"), "x": sides.get("extracted")}
     if was_right:
         data["w"] = "right before"
     before = case.worse.get(str(item.path)) if was_right else None
@@ -722,13 +718,6 @@ def _places(evidence: PageDocument | None, item: FieldResult) -> dict[str, Json]
             if (nearest := evidence.nearest_to(value)) is not None:
                 data[f"{key}~"] = [*nearest]
     return data
-
-
-def _notes(finding: Finding, both: SideBySide) -> list[Json]:
-    """Return what the diff in the terminal says of a finding, without the marks that both values have here."""
-    difference = () if both.marked else inner_difference(finding.result, VALUE_WIDTH, most=_MOST_INNER_CHANGES)
-    seen = both.marked or bool(difference)
-    return [styled(note) for note in finding_notes(finding, difference, seen=seen, cite=True, width=MESSAGE)]
 
 
 def _match(case: _Shown, item: FieldResult) -> list[Json]:

@@ -177,7 +177,7 @@ function changedField({ pattern, count: number, mistakes, table, anchors }) {
 }
 
 const sides = (values) => (values.length ? make("dl", {}, values.map(([label, value, tone]) => make("div", {}, make("dt", { text: label }),
-  make("dd", { class: `v ${value === null ? "missing" : tone}` }, make("bdi", {}, value === null ? "missing" : styled(value)))))) : null);
+  make("dd", { class: `v ${value === null ? "missing" : tone}` }, make("bdi", { text: value ?? "missing" }))))) : null);
 
 // A plot of shares: points [x, share, series, text], and for each series a line through means.
 function plotPart({ title, text, label, logarithmic, points, lines, names }) {
@@ -455,7 +455,7 @@ function fieldCard(field) {
       make("span", { class: "metric", text: field.m }),
     ),
     "g" in field ? values(field) : null,
-    field.n.map((note) => (note[0][1] === "mark" ? make("p", { class: "kind", text: note[0][0] }) : make("p", { class: "note" }, styled(note)))),
+    field.n.map((note) => (note.length === 1 && note[0][1] === "mark" ? make("p", { class: "kind", text: note[0][0] }) : make("p", { class: "note" }, styled(note)))),
     placesPart(field),
   );
   register(item, field.p, field.eg ?? [], "gold");
@@ -467,7 +467,7 @@ function fieldCard(field) {
 
 function values(field) {
   const shown = [["gold", field.g, "good"]];
-  if ("b" in field) shown.push(["before", field.b === null ? null : [field.b], ""]);
+  if ("b" in field) shown.push(["before", field.b, ""]);
   shown.push([("b" in field) ? "now" : "extracted", field.x, "bad"]);
   return sides(shown);
 }

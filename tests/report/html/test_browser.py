@@ -112,9 +112,9 @@ def test_the_verdict_stands_on_top_and_the_worst_case_is_open(show: Open) -> Non
     assert browser.execute_script("return scrollY") == 0
 
 
-def test_differing_characters_are_marked_on_both_sides(show: Open) -> None:
+def test_differing_characters_are_marked(show: Open) -> None:
     browser = show([scored("typo", wrong(vendor="ACME Gmbh"))])
-    assert [mark.text for mark in browser.find_elements("css selector", ".f mark")] == ["H", "h"]
+    assert [mark.text for mark in browser.find_elements("css selector", ".f mark")] == ["[H→h]"]
     assert "ACME GmbH" in one(browser, ".f").text.replace("\n", "")
 
 

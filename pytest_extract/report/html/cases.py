@@ -52,8 +52,7 @@ from pytest_extract.report.summary import (
 )
 
 if TYPE_CHECKING:
-    from pytest_extract.documents.evidence import TextLocation
-    from pytest_extract.documents.pdf import PageImage
+    from pytest_extract.documents.evidence import Evidence, TextLocation
 
 Anchors: TypeAlias = Mapping[CaseKey, str]
 """The anchor of each case on the page."""
@@ -124,8 +123,6 @@ FindCase: TypeAlias = Callable[[CaseResult], Case | None]
 
 MOST_DOCUMENTS: Final = 300
 """Documents on the page."""
-MOST_TEXT: Final = 200_000
-"""Characters of one document's text."""
 MOST_TEXTS: Final = 6_000_000
 """Characters of all documents."""
 MOST_IMAGE_BYTES: Final = 3_000_000
@@ -142,8 +139,13 @@ _NEAREST_WIDTH: Final = 60
 _MOST_INSIDE: Final = 8
 """Values inside a row or an object that are searched."""
 _PAGE_WIDTH: Final = 900
-_IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/avif"})
-"""Images that a browser shows and that hold no script."""
+_KINDS: Final[Mapping[str, str]] = {
+    "application/pdf": "pdf",
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    **{f"image/{name}": "image" for name in ("png", "jpeg", "gif", "webp", "bmp", "avif")},
+}
+"""What is shown in a way of its own; images are those that a browser shows and that hold no script."""
 
 
 # --- documents: texts, images and pages of PDFs, and where values stand in them
@@ -156,8 +158,6 @@ class PageDocument:
     index: int
     document: Document
     all_documents: PageDocuments
-    name: str = ""
-    kind: str = ""
     pages: set[int] = field(default_factory=set)
     notes: dict[str, None] = field(default_factory=dict)
     has_text: bool = True
@@ -165,17 +165,16 @@ class PageDocument:
     known: dict[tuple[object, ...], tuple[list[int], int]] = field(default_factory=dict)
     nearest: dict[tuple[object, ...], tuple[int, str] | None] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        path, media_type = self.document.path, self.document.media_type
-        self.name = short_name(path.name if path is not None else "text of the case")
-        if media_type == "application/pdf":
-            self.kind = "pdf"
-        elif media_type in _IMAGES:
-            self.kind = "image"
-        elif media_type in {"text/html", "application/xhtml+xml"}:
-            self.kind = "html"
-        else:
-            self.kind = "other" if media_type.startswith(("image/", "audio/")) else "text"
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return short_name("text of the case" if self.document.path is None else self.document.path.name)
+
+    @property
+    def kind(self) -> str:
+        """How it is shown: `pdf`, `html`, `image`, `text`, or `other`, which no browser shows."""
+        media_type = self.document.media_type
+        return _KINDS.get(media_type, "other" if media_type.startswith(("image/", "audio/")) else "text")
 
     @property
     def is_complete(self) -> bool:
@@ -184,9 +183,7 @@ class PageDocument:
 
     def add_problem(self, error: DocumentError) -> None:
         """Note an error, without the path of the file: its name stands there."""
-        text = str(error)
-        path = self.document.path
-        self.notes[message(text if path is None else text.removeprefix(f"{path}: "))] = None
+        self.notes[message(str(error).removeprefix(f"{self.document.path}: "))] = None
 
     def places_of(self, value: Json | Missing) -> tuple[list[int], int]:
         """Return the numbers of a value's places among those of the document, and the count of all its places."""
@@ -198,41 +195,35 @@ class PageDocument:
             return inside, len(inside)
         key = (type(value), value)
         if key not in self.known:
-            self.known[key] = self._search(value)
+            evidence = self._evidence(value, nearest=False)
+            found = [] if evidence is None or not evidence.found else evidence.locations
+            self.known[key] = ([self._place_of(each) for each in found], 0 if evidence is None else evidence.count)
         return self.known[key]
-
-    def _search(self, value: Json) -> tuple[list[int], int]:
-        from pytest_extract.documents.evidence import find_evidence
-
-        if self.all_documents.searches >= MOST_SEARCHES:
-            return [], 0
-        self.all_documents.searches += 1
-        try:
-            evidence = find_evidence(self.document, value, most=MOST_PLACES, nearest=False)
-        except DocumentError as error:
-            self.has_text = False
-            if self.kind == "image":
-                self.notes["an image: values are not marked in it"] = None
-            else:
-                self.add_problem(error)
-            return [], 0
-        if evidence is None or not evidence.found:
-            return [], 0
-        return [self._place_of(location) for location in evidence.locations], evidence.count
 
     def nearest_to(self, value: Json) -> tuple[int, str] | None:
         """Return the place and the text that is most similar to a value that stands nowhere; None if none is."""
-        from pytest_extract.documents.evidence import find_evidence
-
         key = (type(value), value)
         if key not in self.nearest:
             if len(self.nearest) >= MOST_NEAREST:
                 self.notes[f"nearest texts of the first {MOST_NEAREST} values only"] = None
                 return None
-            evidence = find_evidence(self.document, value, most=1)
+            evidence = self._evidence(value, nearest=True)
             near = None if evidence is None else evidence.nearest
             self.nearest[key] = None if near is None else (self._place_of(near), show(near.quote, _NEAREST_WIDTH))
         return self.nearest[key]
+
+    def _evidence(self, value: Json, *, nearest: bool) -> Evidence | None:
+        from pytest_extract.documents.evidence import find_evidence
+
+        if self.all_documents.searches >= MOST_SEARCHES:
+            return None
+        self.all_documents.searches += 1
+        try:
+            return find_evidence(self.document, value, most=MOST_PLACES, nearest=nearest)
+        except DocumentError as error:
+            self.has_text = False
+            self.add_problem(error)
+            return None
 
     def _place_of(self, location: TextLocation) -> int:
         """Return the number of a place, the same for all values that are found there, and show its page."""
@@ -266,7 +257,6 @@ class PageDocuments:
         self.searches = 0
         self._left_out = 0
         self._text_room, self._image_room = MOST_TEXTS, MOST_IMAGE_BYTES
-        self._cut: set[int] = set()
 
     def of_case(self, result: CaseResult) -> PageDocument | str | None:
         """Return what finds the values of a case in its document, or a sentence why it is not shown; None: unknown."""
@@ -284,9 +274,7 @@ class PageDocuments:
                 return "The document has changed since the run, so it is not shown."
         except DocumentError as error:
             return message(str(error))
-        if digest not in self._by_digest:
-            self._by_digest[digest] = PageDocument(len(self._by_digest), case.document, self)
-        return self._by_digest[digest]
+        return self._by_digest.setdefault(digest, PageDocument(len(self._by_digest), case.document, self))
 
     def data(self) -> tuple[list[dict[str, Json]], list[str]]:
         """Return the documents as data, and sentences on what was left out."""
@@ -302,7 +290,7 @@ class PageDocuments:
                 {"name": shown.name, "kind": shown.kind, "pages": pages, "places": places, "notes": [*shown.notes]}
             )
             shown.document.release()
-        limits = [f"{plural(len(self._cut), 'document')} without all of its text or pages"] if self._cut else []
+        limits = []
         if self._left_out:
             limits.append(f"{plural(self._left_out, 'case')} without a document: {MOST_DOCUMENTS} documents are shown")
         if self.searches >= MOST_SEARCHES:
@@ -311,51 +299,33 @@ class PageDocuments:
 
     def _pages(self, shown: PageDocument) -> list[Json]:
         """Return the pages to show as data, as text where they are no image. Raises DocumentError."""
-        document = shown.document
-        if shown.kind == "other":
+        document, kind = shown.document, shown.kind
+        if kind == "other":
             raise DocumentError(f"a browser cannot show {document.media_type}")
-        if shown.kind == "image":
+        if kind == "image":
             size = len(document.bytes)
             if size > self._image_room:
                 raise DocumentError(f"the page has no room for an image of {size:,} bytes")
             self._image_room -= size
             return [{"n": 1, "i": document.data_url}]
         texts = document.pages
-        every = range(1, len(texts) + 1)
-        chosen = [number for number in every if number in (shown.pages or {1})]
+        chosen = sorted(shown.pages or {1})
         if self._choice == "all" or not shown.has_text:  # where the values of a scan stand, nobody knows
-            chosen = [*every]
-        images = self._images(shown, chosen)
-        found: list[Json] = []
-        for number in chosen:
-            page: dict[str, Json] = {"n": number}
-            if number in images:
-                image = images[number]
-                page["i"] = f"data:image/webp;base64,{base64.b64encode(image.data).decode('ascii')}"
-                page["s"] = [image.width, image.height]
-            elif shown.has_text:
-                whole = texts[number - 1]
-                page["t"] = document_text(whole[: min(MOST_TEXT, self._text_room)])
-                self._text_room -= len(page["t"])
-                if len(page["t"]) < len(whole):
-                    self._cut.add(shown.index)
-                elif shown.kind == "html":
-                    page["h"] = document.outline()
-            else:
-                continue
-            found.append(page)
-        if shown.kind == "pdf":
-            which = f"{len(chosen):,} of {plural(len(every), 'page')}: those with a value of the case"
-            if len(chosen) == len(every):
-                which = f"all {len(every):,} pages" if len(every) > 1 else "1 page"
-            counts = {"as text": len(found) - len(images), "not shown": len(chosen) - len(found)}
-            shown.notes[", ".join([which, *(f"{count:,} {how}" for how, count in counts.items() if count)])] = None
+            chosen = [*range(1, len(texts) + 1)]
+        elif len(chosen) < len(texts):
+            shown.notes[f"{len(chosen):,} of {plural(len(texts), 'page')}: those with a value of the case"] = None
+        found = self._images(shown, chosen) if kind == "pdf" and self._choice != "none" else []
+        for number in chosen[len(found) :] if shown.has_text else ():
+            text = document_text(texts[number - 1][: self._text_room])
+            self._text_room -= len(text)
+            if len(text) < len(texts[number - 1]):
+                shown.notes["the page has no room for more text"] = None
+                kind = "text"
+            found.append({"n": number, "t": text} | ({"h": document.outline()} if kind == "html" else {}))
         return found
 
-    def _images(self, shown: PageDocument, chosen: Sequence[int]) -> dict[int, PageImage]:
-        """Render pages of a PDF (from 1) as images, as far as there is room."""
-        if shown.kind != "pdf" or self._choice == "none":
-            return {}
+    def _images(self, shown: PageDocument, chosen: Sequence[int]) -> list[Json]:
+        """Render the first pages of a PDF (from 1) as images, as far as there is room."""
         from pytest_extract.documents.pdf import pdf_images
 
         wanted = [number - 1 for number in chosen[:MOST_PAGES]]
@@ -364,12 +334,18 @@ class PageDocuments:
             images = pdf_images(content, shown.name, wanted, form="WEBP", width=_PAGE_WIDTH, most_bytes=room)
         except DocumentError as error:
             shown.add_problem(error)
-            return {}
+            return []
         self._image_room -= sum(len(image.data) for image in images)
         if len(images) < len(chosen):
-            shown.notes["the report has no room for more images"] = None
-        return dict(zip(chosen, images, strict=False))
+            shown.notes["the page has no room for more images"] = None
+        urls = (f"data:image/webp;base64,{base64.b64encode(image.data).decode('ascii')}" for image in images)
+        return [
+            {"n": number, "i": url, "s": [image.width, image.height]}
+            for number, url, image in zip(chosen, urls, images, strict=False)
+        ]
 
+
+# --- bounds of what is shown of cases
 
 MOST_CASES: Final = 20_000
 """Cases on the page; further ones are counted."""

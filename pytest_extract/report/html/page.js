@@ -179,8 +179,9 @@ function changedField({ pattern, count: number, mistakes, table, anchors }) {
 const sides = (values) => (values.length ? make("dl", {}, values.map(([label, value, tone]) => make("div", {}, make("dt", { text: label }),
   make("dd", { class: `v ${value === null ? "missing" : tone}` }, make("bdi", { text: value ?? "missing" }))))) : null);
 
-// A plot of shares: points [x, share, series, text], and for each series a line through means.
-function plotPart({ title, text, label, logarithmic, points, lines, names }) {
+// A plot of shares: points [x, share, series, text]; a line joins those of a series.
+function plotPart({ title, text, label, logarithmic, points, names }) {
+  const lines = names.map((_, series) => points.filter((point) => point[2] === series));
   const scale = logarithmic ? (x) => Math.log(Math.max(x, 1)) : (x) => x;
   const all = points.map((point) => point[0]);
   const [low, high] = [Math.min(...all), Math.max(...all)];
@@ -191,7 +192,7 @@ function plotPart({ title, text, label, logarithmic, points, lines, names }) {
       draw("text", { x: 38, y: up(share) + 4, "text-anchor": "end", text: percent(share) })]),
     ticks(low, high).map((x) => draw("text", { x: across(x), y: 192, "text-anchor": "middle", text: count(x) })),
     draw("text", { x: 226, y: 207, "text-anchor": "middle", text: label }),
-    lines.map((line, series) => (line.length > 1 ? draw("polyline", { class: `s${series}`, points: line.map(([x, share]) => `${across(x)},${up(share)}`).join(" ") }) : null)),
+    lines.map((line, series) => (line.length > 1 && !logarithmic ? draw("polyline", { class: `s${series}`, points: line.map(([x, share]) => `${across(x)},${up(share)}`).join(" ") }) : null)),
     points.map(([x, share, series, name]) => draw("circle", { class: `s${series}`, cx: across(x), cy: up(share), r: 3 }, draw("title", { text: name }))));
   const legend = names.length < 2 ? null : make("p", { class: "legend" }, names.flatMap((name, series) => [
     make("span", {}, draw("svg", { class: "key", "aria-hidden": "true" }, draw("circle", { class: `s${series}`, cx: 6, cy: 6, r: 5 })), name), " "]));

@@ -17,15 +17,14 @@ from importlib import resources
 from string import Template
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.aggregate import extract_bench_rates
-from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
-from pytest_extract.core.case_result import CaseResult, Outcome
+from pytest_extract.core.aggregate.slices import natural_key, tag_text
+from pytest_extract.core.case_result import Outcome
 from pytest_extract.core.values import Json
 from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
-from pytest_extract.report.aggregates import correlation_text, ranking_table, slice_table
+from pytest_extract.report.aggregates import ranking_table, slice_table
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
 from pytest_extract.report.html.cases import (
@@ -199,7 +198,6 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         compared = [("fold", {"title": "Differences, pair by pair", "parts": compared})]
     slices = [_table(slice_table(each, view=run.view)) for each in run.slices if each.is_known]
     altered = [_table(table) for table in altered_tables(run.results)]
-    plots = [*_run_plot(run.totals.variants, run.runs), *_size_plots(run.results)]
     sections: list[tuple[str, str, Parts]] = [
         ("overview", "Overview", _overview(run)),
         ("mistakes", "Mistakes in case files", _mistakes(run)),
@@ -211,7 +209,6 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         ("lists", "Lists to the end", [_table(table) for table in list_tables(run.results)]),
         ("altered", "Altered documents", altered),
         ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
-        ("plots", "Plots", [("plot", plot) for plot in plots]),
     ]
     told = {
         "head": {
@@ -333,10 +330,10 @@ def _ranking(run: RunReport) -> Parts:
         return []
     if run.runs:
         table = variant_table(totals.variants).first(MOST_VARIANTS, "run")
-        return [_table(replace(table, heads=("run", *table.heads[1:])))]
+        return [_table(replace(table, heads=("run", *table.heads[1:]))), *_run_plot(totals.variants, run.runs)]
     places = rank_variants(snapshot(run.results))
     table = ranking_table(places, totals.variants).first(MOST_VARIANTS, "variant")
-    return [_table(table), *(("plot", plot) for plot in _cost_plot(places))]
+    return [_table(table), *_cost_plot(places)]
 
 
 def _more(run: RunReport) -> Parts:
@@ -499,17 +496,10 @@ def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: 
     }
 
 
-# --- plots as data: pass rate by size, scores over runs, quality by cost
+# --- plots as data: scores over runs, quality by cost
 
-MOST_POINTS: Final = 400
-"""Cases drawn in a plot; of more, every n-th."""
 COLOURS: Final = 6
 """Variants with a colour of their own; further ones share the last."""
-_MOST_MEANS: Final = 8
-_MEAN_GROUPS: Final = 6
-_FEWEST_POINTS: Final = 20
-"""Cases from which on a plot says more than a list."""
-_SIZES: Final = ("output-size", "breadth", "depth")
 
 
 class _Point(NamedTuple):
@@ -521,76 +511,31 @@ class _Point(NamedTuple):
     text: str
 
 
-def _plot(title: str, text: str, label: str, points: Sequence[_Point], *, by_size: bool = True) -> dict[str, Any]:
-    """Return a plot with a line for each series: through means of sizes, or through all points."""
+def _plot(title: str, text: str, label: str, points: Sequence[_Point], *, logarithmic: bool = False) -> Parts:
+    """Return a plot in which the points of each series are joined; nothing where all are one below the other."""
+    if len({point.x for point in points}) < 2:
+        return []
     series = [*dict.fromkeys(point.series for point in points)]
     names = series if len(series) <= COLOURS else [*series[: COLOURS - 1], plural(len(series) - COLOURS + 1, "other")]
-    step = -(-len(points) // MOST_POINTS)
-    lines = [[(x, share) for x, share, one, _ in points if one == name] for name in series[:COLOURS]]
-    return {
-        "title": title,
-        "text": text,
-        "label": label,
-        "logarithmic": by_size,
-        "names": names,
-        "points": [(x, share, min(series.index(one), COLOURS - 1), told) for x, share, one, told in points[::step]],
-        "lines": [_mean_line(line) for line in lines] if by_size else lines,
-    }
+    drawn = [(x, share, min(series.index(one), COLOURS - 1), told) for x, share, one, told in points]
+    about = {"title": title, "text": text, "label": label, "logarithmic": logarithmic}
+    return [("plot", {**about, "names": names, "points": drawn})]
 
 
-def _mean_line(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the means at each size, or of six groups of neighbouring sizes if there are many."""
-    shares: dict[float, list[float]] = {}
-    for size, share in sorted(points):
-        shares.setdefault(size, []).append(share)
-    groups: list[list[tuple[float, float]]] = []
-    most = 1 if len(shares) <= _MOST_MEANS else -(-len(points) // _MEAN_GROUPS)
-    for size, found in shares.items():
-        if not groups or len(groups[-1]) >= most:
-            groups.append([])
-        groups[-1] += [(size, share) for share in found]
-    return [(sum(x for x, _ in group) / len(group), sum(y for _, y in group) / len(group)) for group in groups]
-
-
-def _size_plots(results: Iterable[CaseResult]) -> Iterator[dict[str, Any]]:
-    """Plot the pass rate of each case by the values of its gold, the fields of its schema, and its depth.
-
-    A size is plotted if cases of at least three sizes were scored, and not all alike.
-    """
-    rates = [(result, rate) for result in results if (rate := extract_bench_rates(result.scores).pass_rate) is not None]
-    rates.sort(key=lambda item: item[0].variant.label)  # of many points, some of each variant are drawn
-    for name in _SIZES:
-        dimension = DIMENSIONS[name]
-        points = []
-        for result, rate in rates:
-            size = None if dimension.size is None else dimension.size(result)
-            if size is not None:
-                told = short_name(", ".join(filter(None, (result.case_id, result.variant.label))))
-                variant = short_name(result.variant.label) or NO_VARIANT
-                points.append(_Point(size, rate, variant, f"{told}: {size:,}, {percent(rate)}"))
-        is_varied = len({point.x for point in points}) >= 3 and len({point.share for point in points}) > 1
-        if len(points) >= _FEWEST_POINTS and is_varied:
-            correlations = rank_correlations((point.series, float(point.x), point.share) for point in points)
-            told = f"; rank correlation {correlation_text(correlations)}" if correlations else ""
-            text = f"{plural(len(points), 'case')}{told}. Size: {dimension.doc}."
-            yield _plot(f"Pass rate by {name.replace('-', ' ')}", text, dimension.doc, points)
-
-
-def _cost_plot(places: Sequence[RankedVariant]) -> Iterator[dict[str, Any]]:
-    """Plot the fields that are right by the cost of a call, a point a variant; nothing where all cost the same."""
+def _cost_plot(places: Sequence[RankedVariant]) -> Parts:
+    """Plot the fields that are right by the cost of a call, a point a variant."""
     points = []
     for place in places:
         if place.cost_usd and place.right is not None:
             name = short_name(place.variant) or NO_VARIANT
             told = f"{name}: fields right {percent(place.right)}, ${place.cost_usd:.3g} a call"
             points.append(_Point(round(1e6 * place.cost_usd, 1), place.right, name, told))
-    if len({point.x for point in points}) > 1:
-        text = "up and to the left is better"
-        yield _plot("Quality by cost", text, "cost of a call, in millionths of a dollar", points)
+    label = "cost of a call, in millionths of a dollar"
+    return _plot("Quality by cost", "up and to the left is better", label, points, logarithmic=True)
 
 
-def _run_plot(variants: Mapping[str, VariantTotals], runs: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Plot the measures over runs (labels of variants, the first run first); nothing for fewer than two."""
+def _run_plot(variants: Mapping[str, VariantTotals], runs: Sequence[str]) -> Parts:
+    """Plot the measures over runs (labels of variants, the first run first)."""
     shown = [label for label in runs if label in variants and variants[label].means]
     points = [
         _Point(at, value, name, f"{short_name(label)}: {name} {score_number(value)}")
@@ -598,7 +543,4 @@ def _run_plot(variants: Mapping[str, VariantTotals], runs: Sequence[str]) -> Ite
         for at, label in enumerate(shown, start=1)
         if (value := variants[label].means.get(name)) is not None
     ]
-    if len(shown) > 1:
-        first, last = (score_number(variants[label].means.get(MEASURES[0], 0)) for label in (shown[0], shown[-1]))
-        change = f"{MEASURES[0]} {first} at first, {last} at last"
-        yield _plot("Score over runs", f"{plural(len(shown), 'run')}: {change}.", "", points, by_size=False)
+    return _plot("Score over runs", f"{plural(len(shown), 'run')}, the first one left.", "", points)

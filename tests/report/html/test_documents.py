@@ -89,7 +89,7 @@ def test_pages_of_a_pdf_are_images(make: Callable[..., PageData], choice: str, i
     boxes = [box for place in document["places"] for box in place[3]]
     assert boxes
     assert all(0 <= left < right <= 1 and 0 <= top < bottom <= 1 for left, top, right, bottom in boxes)
-    assert any(("3 pages" in note) for note in document["notes"])
+    assert any(("of 3 pages" in note) for note in document["notes"]) is (choice != "all")
 
 
 def test_pages_beyond_the_images_are_text(make: Callable[..., PageData], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def test_pages_beyond_the_images_are_text(make: Callable[..., PageData], monkeyp
     monkeypatch.setattr(cases, "MOST_PAGES", 1)
     (document,) = make("a.pdf", small_pdf("Cover", "total 907.20"), pages="all").documents
     assert [sorted(each) for each in document["pages"]] == [["i", "n", "s"], ["n", "t"]]
-    assert document["notes"] == ["the report has no room for more images", "all 2 pages, 1 as text"]
+    assert document["notes"] == ["the page has no room for more images"]
 
 
 def test_a_pdf_without_evidence_shows_its_first_page(make: Callable[..., PageData]) -> None:
@@ -111,7 +111,7 @@ def test_all_pages_of_a_scan_are_shown(make: Callable[..., PageData]) -> None:
     pytest.importorskip("PIL")
     (document,) = make("a.pdf", small_pdf("", "", "")).documents
     assert [each["n"] for each in document["pages"] if "i" in each] == [1, 2, 3]
-    assert document["notes"] == ["has no text (a scan?), so no value can be found in it", "all 3 pages"]
+    assert document["notes"] == ["has no text (a scan?), so no value can be found in it"]
 
 
 def test_images_have_bounds_and_the_rest_is_text(
@@ -121,7 +121,7 @@ def test_images_have_bounds_and_the_rest_is_text(
     found = make("a.pdf", small_pdf("total 907.20"))
     (document,) = found.documents
     assert [sorted(each) for each in document["pages"]] == [["n", "t"]]
-    assert document["notes"] == ["the report has no room for more images", "1 page, 1 as text"]
+    assert document["notes"] == ["the page has no room for more images"]
 
 
 def test_an_image_is_shown_as_it_is(make: Callable[..., PageData]) -> None:
@@ -160,9 +160,10 @@ def test_a_case_that_is_gone_has_no_document(tmp_path: Path) -> None:
 
 
 def test_texts_have_bounds(make: Callable[..., PageData], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases, "MOST_TEXT", 10)
+    monkeypatch.setattr(cases, "MOST_TEXTS", 10)
     (document,) = make("a.txt", TEXT.encode()).documents
     assert document["pages"] == [{"n": 1, "t": TEXT[:10]}]
+    assert document["notes"] == ["the page has no room for more text"]
 
 
 def test_cases_of_one_document_share_it(tmp_path: Path) -> None:

@@ -337,36 +337,15 @@ def test_slices_are_tables() -> None:
     )
 
 
-def test_cases_of_one_size_have_one_mean() -> None:
-    sizes = [5] * 30 + [10, 20, 30, 40, 50, 60, 70, 80, 90]
-    results = [
-        scored(f"c{index}", wrong(total=1) if index % 2 else GOLD, shape={"values": size})
-        for index, size in enumerate(sizes)
-    ]
-    (plot,) = page_data(shown(*results)).parts("plots", "plot")
-    (line,) = plot["lines"]
-    across = [size for size, _share in line]
-    assert len(across) == len(set(across))
-    assert across[0] == 5
-
-
-def test_sizes_and_runs_are_plotted() -> None:
-    sizes = [
-        scored(f"c{size}", wrong(total=size) if size > 5 else GOLD, shape={"values": size, "fields": 3, "depth": 2})
-        for size in range(5, 205, 10)
-    ]
-    (plot,) = page_data(shown(*sizes)).parts("plots", "plot")
-    assert plot["title"] == "Pass rate by output size"
-    assert "c55: 55, 66.7 %" in [point[3] for point in plot["points"]]
-    assert len(plot["lines"][0]) == 5
-    alike = shown(*sizes[1:], scored("d", wrong(total=1), shape={"values": 70}))
-    assert page_data(alike).parts("plots", "plot") == []
-    assert page_data(shown(*sizes[1:])).parts("plots", "plot") == []
+def test_runs_are_plotted() -> None:
     runs = [scored("a", wrong(total=1), model="m (one)"), scored("a", GOLD, model="m (two)")]
-    (plot,) = page_data(shown(*runs, runs=["m (one)", "m (two)"])).parts("plots", "plot")
+    (plot,) = page_data(shown(*runs, runs=["m (one)", "m (two)"])).parts("ranking", "plot")
     assert plot["title"] == "Score over runs"
-    assert "pass_rate 0.6667 at first, 1 at last" in plot["text"]
-    assert page_data(shown(*runs)).parts("plots", "plot") == []
+    assert plot["points"][:2] == [
+        [1, pytest.approx(2 / 3), 0, "m (one): pass_rate 0.6667"],
+        [2, 1.0, 0, "m (two): pass_rate 1"],
+    ]
+    assert page_data(shown(*runs)).parts("ranking", "plot") == []
 
 
 def test_variants_are_ranked_first_and_never_pooled() -> None:

@@ -17,14 +17,15 @@ from importlib import resources
 from string import Template
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pytest_extract.core.aggregate.slices import natural_key, tag_text
-from pytest_extract.core.case_result import Outcome
+from pytest_extract.core.aggregate import extract_bench_rates
+from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
+from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.values import Json
 from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
-from pytest_extract.report.aggregates import ranking_table, slice_table
+from pytest_extract.report.aggregates import correlation_text, ranking_table, slice_table
 from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.findings import FAILED
 from pytest_extract.report.html.cases import (
@@ -209,6 +210,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         ("lists", "Lists to the end", [_table(table) for table in list_tables(run.results)]),
         ("altered", "Altered documents", altered),
         ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
+        ("plots", "Pass rate by size", _size_plots(run.results)),
     ]
     told = {
         "head": {
@@ -496,8 +498,13 @@ def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: 
     }
 
 
-# --- plots as data: scores over runs, quality by cost
+# --- plots as data: pass rate by size, scores over runs, quality by cost
 
+MOST_POINTS: Final = 400
+"""Cases drawn in a plot; of more, every n-th."""
+_FEWEST_POINTS: Final = 20
+"""Cases from which on a plot says more than a list."""
+_SIZES: Final = ("output-size", "breadth", "depth")
 COLOURS: Final = 6
 """Variants with a colour of their own; further ones share the last."""
 
@@ -520,6 +527,29 @@ def _plot(title: str, text: str, label: str, points: Sequence[_Point], *, logari
     drawn = [(x, share, min(series.index(one), COLOURS - 1), told) for x, share, one, told in points]
     about = {"title": title, "text": text, "label": label, "logarithmic": logarithmic}
     return [("plot", {**about, "names": names, "points": drawn})]
+
+
+def _size_plots(results: Iterable[CaseResult]) -> Parts:
+    """Plot the pass rate of each case by the values of its gold, the fields of its schema, and its depth."""
+    rates = [(result, rate) for result in results if (rate := extract_bench_rates(result.scores).pass_rate) is not None]
+    rates.sort(key=lambda item: item[0].variant.label)  # of many points, some of each variant are drawn
+    plots: Parts = []
+    for name in _SIZES:
+        dimension = DIMENSIONS[name]
+        points = []
+        for result, rate in rates:
+            size = None if dimension.size is None else dimension.size(result)
+            if size is not None:
+                told = short_name(", ".join(filter(None, (result.case_id, result.variant.label))))
+                variant = short_name(result.variant.label) or NO_VARIANT
+                points.append(_Point(size, rate, variant, f"{told}: {size:,}, {percent(rate)}"))
+        if len(points) >= _FEWEST_POINTS and len({point.share for point in points}) > 1:
+            correlations = rank_correlations((point.series, float(point.x), point.share) for point in points)
+            told = f"; rank correlation {correlation_text(correlations)}" if correlations else ""
+            drawn = points[:: -(-len(points) // MOST_POINTS)]
+            text = f"{plural(len(points), 'case')}{told}"
+            plots += _plot(f"Pass rate by {name.replace('-', ' ')}", text, dimension.doc, drawn, logarithmic=True)
+    return plots
 
 
 def _cost_plot(places: Sequence[RankedVariant]) -> Parts:

@@ -337,6 +337,20 @@ def test_slices_are_tables() -> None:
     )
 
 
+def test_pass_rates_are_plotted_by_size_from_twenty_cases_on() -> None:
+    results = [
+        scored(f"c{size}", wrong(total=size) if size > 5 else GOLD, shape={"values": size, "fields": 3, "depth": 2})
+        for size in range(5, 205, 10)
+    ]
+    (plot,) = page_data(shown(*results)).parts("plots", "plot")
+    assert plot["title"] == "Pass rate by output size"
+    assert plot["text"] == "20 cases; rank correlation -0.38"
+    assert "c55: 55, 66.7 %" in [point[3] for point in plot["points"]]
+    assert page_data(shown(*results[1:])).parts("plots", "plot") == []
+    alike = shown(*results[1:], scored("d", wrong(total=1), shape={"values": 70}))
+    assert page_data(alike).parts("plots", "plot") == []
+
+
 def test_runs_are_plotted() -> None:
     runs = [scored("a", wrong(total=1), model="m (one)"), scored("a", GOLD, model="m (two)")]
     (plot,) = page_data(shown(*runs, runs=["m (one)", "m (two)"])).parts("ranking", "plot")

@@ -6,7 +6,6 @@ Whoever shows a line or a table, on the terminal, in Markdown or on the page, ma
 from __future__ import annotations
 
 import json
-import math
 import re
 import traceback
 import unicodedata
@@ -17,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
-from pytest_extract.core.values import Json, Missing, nearly
+from pytest_extract.core.values import MISSING, Json, Missing, nearly
 from pytest_extract.lazy import lazy_pattern
 
 Style: TypeAlias = Literal["plain", "head", "bad", "good", "warn", "dim", "mark"]
@@ -291,53 +290,33 @@ def show(value: Json | Missing, width: int, *, at: int = 0) -> str:
 
     Of a long text, the part around the character `at` is shown, by default its beginning and its end.
     """
-    match value:
-        case Missing.MISSING:
-            return "(missing)"
-        case str():
-            return _show_text(value, width, at)
-        case list() | dict():
-            return _show_container(value, width)
-        case int() if not isinstance(value, bool) and value.bit_length() > 10_000:
-            return f"(an integer of {value.bit_length():,} bits)"
-        case _:
-            return shorten(safe(_scalar_text(value)), width)
-
-
-def _scalar_text(value: object) -> str:
-    if type(value) is float and math.isfinite(value):  # `json.dumps` writes the same in ten times the time
-        return repr(value)
-    if value is None or isinstance(value, bool | int | float):
-        return json.dumps(value)
-    return repr(value)
+    if value is MISSING:
+        return "(missing)"
+    if isinstance(value, str):
+        return _show_text(value, width, at)
+    if isinstance(value, list | dict):
+        return _show_container(value, width)
+    if isinstance(value, int) and value.bit_length() > 10_000:
+        return f"(an integer of {value.bit_length():,} bits)"
+    return shorten(safe(json.dumps(value, default=repr)), width)
 
 
 def _show_text(value: str, width: int, at: int) -> str:
-    # The text is cut before it is escaped, so that the time does not grow with its length.
-    if len(value) <= max(width - 2, 5):
-        shown = safe(value)
-        if text_width(shown) <= width - 2:
-            return f'"{shown}"'
+    room = max(width - 2, _LEAST_TEXT)
+    if len(value) <= room and text_width(shown := safe(value)) <= room:
+        return f'"{shown}"'
     count = f" ({len(value):,} characters)"
-    room = width - len(count) - 2
-    if room < _LEAST_TEXT:  # the text says more than its length
-        count, room = "", max(width - 2, _LEAST_TEXT)
-    head, tail = room * 2 // 3, room - room * 2 // 3 - 1
-    if len(value) <= room and text_width(value) <= room:
-        return f'"{shorten(safe(value), max(width - 2, _LEAST_TEXT))}"'
-    if at > len(left_part(value[:room], head)):
-        return f'"{_text_around(value, at, room)}"{count}'
-    begin, end = left_part(value[:head], head), right_part(value[max(len(value) - tail, 0) :], tail)
-    return f'"{shorten(safe(begin + ELLIPSIS + end), room)}"{count}'
-
-
-def _text_around(value: str, at: int, room: int) -> str:
-    """Show the part around the character `at`, which is near the end if the text ends soon after it."""
-    most = room - 2
-    after = left_part(value[at : at + most], most - room // 2)
-    before = right_part(value[max(at - most, 0) : at], most - text_width(after))
-    part = left_part(safe(before + after), most)
-    return f"{ELLIPSIS}{part}{ELLIPSIS if at + len(after) < len(value) else ''}"
+    if len(value) <= room or room - len(count) < _LEAST_TEXT:  # the text says more than its length
+        count = ""
+    room -= len(count)
+    # The text is cut before it is escaped, so that the time does not grow with its length.
+    if at <= room * 2 // 3:
+        ends = value if len(value) <= 2 * room else value[:room] + value[-room:]
+        return f'"{shorten(safe(ends), room)}"{count}'
+    before = right_part(value[max(at - room, 0) : at], room // 2 - 1)
+    after = left_part(value[at : at + room], room - 2 - text_width(before))
+    part = left_part(safe(before + after), room - 2)
+    return f'"{ELLIPSIS}{part}{ELLIPSIS if at + len(after) < len(value) else ""}"{count}'
 
 
 def _show_container(value: list[Json] | dict[str, Json], width: int) -> str:

@@ -231,7 +231,7 @@ def test_tb_short_has_a_line_for_each_field() -> None:
         'iban omission gold "DE02"',
         'note hallucination extracted "paid"',
         'items[2] omission gold {p: 1, q: "a"} whole row missing, 2 fields',
-        'summary gold "… fox jumps over …" extracted "… fox jumped over…" The …',
+        'summary gold "…fox jumps over t…" extracted "…fox jumped over …" The …',
         'same judge_error gold "x" extracted "y" timed out',
     ]
     assert len({re.search("(gold|extracted) ", each).start() for each in lines[2:4]}) == 1  # type: ignore[union-attr]

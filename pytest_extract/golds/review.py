@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from types import MappingProxyType
-from typing import BinaryIO, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from pytest_extract.cases.edit import (
     Candidate,
@@ -41,7 +42,7 @@ from pytest_extract.core.values import (
     value_at,
 )
 from pytest_extract.errors import ExtractError
-from pytest_extract.files import end_alike, write_bytes_atomic
+from pytest_extract.files import display_path, end_alike, write_bytes_atomic
 from pytest_extract.golds.changes import (
     MovedRow,
     follow_row,
@@ -79,13 +80,11 @@ class ReviewError(ExtractError):
 class ReviewItem:
     """One thing to decide: a field of a case's gold, why, and the values that are proposed, the likeliest first.
 
-    name: that of the case, after its file where others have the same. path: the place in the gold. `is_rest`: the
-    values of a draft on which all outputs agree, to be accepted together. `done`: what was decided, if it was; `gone`:
-    by that, the row that the path names is no longer there.
+    path: the place in the gold. `is_rest`: the values of a draft on which all outputs agree, to be accepted together.
+    `done`: what was decided, if it was; `gone`: by that, the row that the path names is no longer there.
     """
 
     case: Case
-    name: str
     path: FieldPath
     why: str
     candidates: tuple[Candidate, ...] = ()
@@ -94,27 +93,18 @@ class ReviewItem:
     gone: bool = False
 
     @property
+    def name(self) -> str:
+        """The case, by its file and id."""
+        return f"{display_path(self.case.path.absolute(), Path.cwd())}::{self.case.id}"
+
+    @property
     def title(self) -> str:
         """The case and the field."""
         return f"{self.name}  {WHOLE_DRAFT if self.is_rest else path_text(tuple(self.path))}"
 
 
-def _names(cases: Sequence[Case]) -> dict[tuple[Path, str], str]:
-    """Return the name of each case by its file and id: the id, after its file where another file has the same id."""
-    files = {case.path: case.path.absolute() for case in cases}
-    root = os.path.commonpath([path.parent for path in files.values()]) if files else ""
-    counts = Counter(name for _, name in {(case.path, case.id) for case in cases})
-    return {
-        (case.path, case.id): case.id
-        if counts[case.id] == 1
-        else f"{Path(os.path.relpath(files[case.path], root)).as_posix()}::{case.id}"
-        for case in cases
-    }
-
-
 def open_items(cases: Sequence[Case]) -> Iterator[ReviewItem]:
     """Yield what is open in the reviews of golds; of a draft, all agreed values together at its end."""
-    names = _names(cases)
     seen: set[tuple[Path, str]] = set()
     for case in cases:
         place = case.gold_path.resolve(), gold_name(case)
@@ -123,11 +113,11 @@ def open_items(cases: Sequence[Case]) -> Iterator[ReviewItem]:
         seen.add(place)
         review = review_of(case)
         for text, found in review.open.items():
-            yield ReviewItem(case, names[case.path, case.id], FieldPath.parse(text), found.why, found.candidates)
+            yield ReviewItem(case, FieldPath.parse(text), found.why, found.candidates)
         if not review.reviewed and (review.sources or not review.open):
             outputs = "1 output" if len(review.sources) == 1 else f"{len(review.sources)} outputs"
             why = f"{plural(review.agreed, 'value')} on which {outputs} agree: accept, and the gold is reviewed"
-            yield ReviewItem(case, names[case.path, case.id], FieldPath(), why, is_rest=True)
+            yield ReviewItem(case, FieldPath(), why, is_rest=True)
 
 
 def merged_items(items: Iterable[ReviewItem]) -> list[ReviewItem]:
@@ -156,56 +146,47 @@ def failing_items(
     That is a case whose gold or document has changed since, and one that cannot be told among `cases`. Results name
     its file from the rootdir of their run: `root`, or another, where the one file whose path ends so is meant.
     """
-    names = _names(cases)
     by_id: dict[str, list[Case]] = defaultdict(list)
     for case in cases:
         by_id[case.id].append(case)
     for result in results:
         if result.altered:  # its gold is that of the plain case, changed
             continue
-        found = _cases_of(result, by_id[result.case_id], root)
-        if len(found) != 1:
+        found = _case_of(result, by_id[result.case_id], root)
+        if isinstance(found, str):
             if result.outcome is not Outcome.PASSED:
-                which = "several cases given may be meant" if found else "no such case among those given"
-                notes.append(f"{result.nodeid}: {which}; give {result.file} of that run beside the results file")
+                notes.append(f"{result.nodeid}: {found}")
             continue
-        case = found[0]
-        now = digests_of(case)
-        changed = next((each for each in ("document", "gold") if result.digests.get(each) != now[each]), None)
-        if changed is not None:
-            notes.append(f"{result.nodeid}: the {changed} has changed since the run; run it again")
-            continue
-        locate = locator(case.document)
+        locate = locator(found.document)
         for attempt in result.attempts:
             if attempt.score is None or not attempt.score.readable:
                 continue
-            output = output_value(case, attempt)
-            proposal = propose(
-                case.gold,
-                output,
-                attempt.score,
-                mode="fix",
-                locate=locate,
-                force=True,
-                excluded=lambda leaf, known=tuple(result.known): is_covered(leaf, known),  # type: ignore[misc]
-            )
+            known = partial(is_covered, places=tuple(result.known))
+            output = output_value(found, attempt)
+            proposal = propose(found.gold, output, attempt.score, mode="fix", locate=locate, force=True, excluded=known)
             source = result.variant.label or "output"
             source = source if len(result.attempts) == 1 else f"{source} #{attempt.index + 1}"
             for change in proposal.changes:
-                candidates = (
-                    Candidate(value=change.new, sources=(source,), evidence=place_of(change.new, locate)),
-                    Candidate(value=change.old, sources=("gold",), evidence=place_of(change.old, locate)),
+                candidates = tuple(
+                    Candidate(value=side, sources=(by,), evidence=place_of(side, locate))
+                    for side, by in ((change.new, source), (change.old, "gold"))
                 )
                 row_text = "row to add" if change.old is MISSING else "row to remove"
                 why = row_text if change.is_row else "fails in the run"
-                yield ReviewItem(case, names[case.path, case.id], FieldPath(change.steps), why, candidates)
+                yield ReviewItem(found, FieldPath(change.steps), why, candidates)
 
 
-def _cases_of(result: CaseResult, cases: Iterable[Case], root: Path) -> list[Case]:
-    """Return the case of a result among those of its id; none, or several, where it cannot be told."""
+def _case_of(result: CaseResult, cases: Iterable[Case], root: Path) -> Case | str:
+    """Return the case of a result among those of its id, or why it cannot be reviewed."""
     same = {_file_text(case.path): case for case in cases}
-    exact = same.get(_file_text(root / result.file))
-    return [exact] if exact is not None else [case for file, case in same.items() if end_alike(file, result.file)]
+    exact = _file_text(root / result.file)
+    found = [same[exact]] if exact in same else [case for file, case in same.items() if end_alike(file, result.file)]
+    if len(found) != 1:
+        which = "several cases given may be meant" if found else "no such case among those given"
+        return f"{which}; give {result.file} of that run beside the results file"
+    now = digests_of(found[0])
+    changed = next((each for each in ("document", "gold") if result.digests.get(each) != now[each]), None)
+    return found[0] if changed is None else f"the {changed} has changed since the run; run it again"
 
 
 def _file_text(path: Path) -> str:
@@ -246,10 +227,10 @@ class Reviewer:
         files = [case.path for case in self._cases_of(item)]
         before = {path: _bytes_of(path) for path in (item.case.gold_path, review_path(item.case.gold_path), *files)}
         items = [(other, other.path, other.done, other.gone) for other in self.items]
-        done = self._decide(item, action, choice, value)
+        item.done = self._decide(item, action, choice, value)
         changed = {path: (old, new) for path, old in before.items() if (new := _bytes_of(path)) != old}
         self._decided.append(_Decided(item, changed, items))
-        return done
+        return item.done
 
     def _cases_of(self, item: ReviewItem) -> list[Case]:
         """Return the cases that have the gold of an item, its own first."""
@@ -269,15 +250,13 @@ class Reviewer:
             if before is None:
                 path.unlink()
             else:
-                write_bytes_atomic(path, partial(_write, data=before))
+                write_bytes_atomic(path, methodcaller("write", before))
         for item, place, done, gone in last.items:
             item.path, item.done, item.gone = place, done, gone
         self._decided.pop()
         return last.item
 
     def _decide(self, item: ReviewItem, action: Action, choice: int, value: Json) -> str:
-        gold = read_gold(item.case)
-        text = path_text(tuple(item.path))
         if item.is_rest:
             if action not in ("accept", "keep"):
                 raise ReviewError("the rest of a draft can only be accepted; decide single fields by their own items")
@@ -288,31 +267,28 @@ class Reviewer:
             self._change_review(
                 item, lambda review: replace(review, reviewed=True, decisions={**review.decisions, **decided})
             )
-            item.done = "reviewed"
-        elif action == "dispute":
+            return "reviewed"
+        text = path_text(tuple(item.path))
+        if action == "dispute":
             disputed = {text: OpenField(why=DISPUTED, candidates=item.candidates)}
             self._change_review(item, lambda review: replace(review, reviewed=False, open={**review.open, **disputed}))
-            item.done = "disputed"
-        else:
-            done = _DONE[action]
-            if action == "also":
-                self._accept_also(item, choice)
-            elif action != "keep":
-                old, new = value_at(gold, tuple(item.path)), self._new_value(item, action, choice, value)
-                self._write_value(item, gold, new)
-                done = f"{done}: {show(old, _WIDTH)} -> {show(new, _WIDTH)}"
-            self._close(item, action)
-            item.done = done
-        return item.done
-
-    def _new_value(self, item: ReviewItem, action: Action, choice: int, value: Json) -> Json | Missing:
-        if action == "absent":
-            return MISSING
-        if action == "edit":
-            return value
-        if not 0 <= choice < len(item.candidates):
-            raise ReviewError(f"there is no candidate {choice + 1}")
-        return item.candidates[choice].value
+            return "disputed"
+        new: Json | Missing = value if action == "edit" else MISSING
+        if action in ("accept", "also"):
+            if not 0 <= choice < len(item.candidates):
+                raise ReviewError(f"there is no candidate {choice + 1}")
+            new = item.candidates[choice].value
+        done = _DONE[action]
+        if action == "also":
+            if new is MISSING:
+                raise ReviewError("nothing cannot be accepted beside a value; `absent: {field: either}` says so")
+            add_accepted(item.case, text, new)
+        elif action != "keep":
+            gold = read_gold(item.case)
+            done = f"{done}: {show(value_at(gold, tuple(item.path)), _WIDTH)} -> {show(new, _WIDTH)}"
+            self._write_value(item, gold, new)
+        self._close(item, action)
+        return done
 
     def _write_value(self, item: ReviewItem, gold: Json, new: Json | Missing) -> None:
         """Write a value; a row that is removed, or added behind the gold's rows, moves what names rows behind it."""
@@ -336,14 +312,6 @@ class Reviewer:
             if other is not item:
                 other.done = "gone with its row"
 
-    def _accept_also(self, item: ReviewItem, choice: int) -> None:
-        candidate = self._new_value(item, "accept", choice, None)
-        if candidate is MISSING:
-            raise ReviewError(
-                "that nothing is there cannot be accepted beside a value; `absent: {field: either}` says so"
-            )
-        add_accepted(item.case, path_text(tuple(item.path)), candidate)
-
     def _close(self, item: ReviewItem, action: Action) -> None:
         text = path_text(tuple(item.path))
         decided = {text: self._decision(action)}
@@ -365,10 +333,6 @@ class Reviewer:
     def _decision(self, action: Action) -> FieldDecision:
         now = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
         return FieldDecision(decision=action, by=self.by, at=now)
-
-
-def _write(file: BinaryIO, data: bytes) -> None:
-    file.write(data)
 
 
 def _bytes_of(path: Path) -> bytes | None:

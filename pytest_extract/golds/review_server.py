@@ -336,7 +336,7 @@ def ask_about(reviewer: Reviewer, asked: Json) -> Json:
     line = gold_values(reviewer, item)[asked["line"]]
     if line.item is None:
         candidates = (Candidate(value=line.value, sources=("gold",)),)
-        reviewer.items.append(ReviewItem(item.case, item.name, line.path, "asked by the reviewer", candidates))
+        reviewer.items.append(ReviewItem(item.case, line.path, "asked by the reviewer", candidates))
     return {"done": "", "next": len(reviewer.items) - 1 if line.item is None else line.item}
 
 

@@ -82,7 +82,7 @@ def test_a_candidate_is_written_to_its_place_alone(folder: Path, answer: Callabl
     dispute(folder, total=TOTAL)
     status, told = answer("2", "a")
     assert status == 0
-    assert "[1/2] a  total: outputs disagree" in told
+    assert "[1/2] a.extract.yaml::a  total: outputs disagree" in told
     assert "  1  1190.0  (m, nowhere in the document)" in told
     assert "accepted: 1190.0 -> 1109.0" in told
     assert (folder / "a.json").read_text("utf-8") == GOLD.replace("1190.0", "1109.0")
@@ -112,7 +112,10 @@ def test_a_gold_that_is_no_draft_is_reviewed_when_what_was_disputed_is_decided(f
     total, row = reviewer.items
     for item in (total, row):
         reviewer.decide(item, "dispute")
-    assert [item.title for item in _reviewer(folder).items] == ["a  total", "a  items[0]"]
+    assert [item.title for item in _reviewer(folder).items] == [
+        "a.extract.yaml::a  total",
+        "a.extract.yaml::a  items[0]",
+    ]
     reviewer.decide(total, "keep")
     assert read_reviews(folder / "a.review.json")["$"].reviewed is False
     reviewer.decide(row, "absent")
@@ -354,7 +357,7 @@ def test_every_attempt_of_a_run_is_reviewed(folder: Path, answer: Callable[..., 
     (folder / "r.jsonl").write_text(dump_result(result) + "\n", "utf-8")
     status, told = answer("1", "k", args=("r.jsonl", "a.extract.yaml"))
     assert status == 0, told
-    assert "[1/2] a  total: fails in the run\n  1  1109.0  (output #1, output #2, " in told
+    assert "[1/2] a.extract.yaml::a  total: fails in the run\n  1  1109.0  (output #1, output #2, " in told
     assert json.loads((folder / "a.json").read_text("utf-8")) == {**gold, "total": 1109.0}
 
 

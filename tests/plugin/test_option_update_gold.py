@@ -557,7 +557,7 @@ def test_review_asks_for_each_failing_value_and_is_red(
     result = pytester.runpytest("--extract-update-gold=review")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     told = result.stdout.str()
-    assert "[2/2] acme  total: fails in the run" in told
+    assert "[2/2] acme.extract.yaml::acme  total: fails in the run" in told
     assert "accepted: 1190 -> 1109" in told
     assert json.loads(gold.read_text(encoding="utf-8")) == RIGHT
 

@@ -344,20 +344,28 @@ def counts_text(
     return ", ".join(counts)
 
 
+def failure_title(failure: Failure) -> str:
+    """Name why an output could not be scored, and where in it: `trailing_comma at line 3, column 9`."""
+    if failure.line:
+        return f"{failure.kind} at line {failure.line}, column {failure.column}"
+    return str(failure.kind) if failure.path is None else safe_prose(f"{failure.kind} at {failure.path}")
+
+
+def offset_of(failure: Failure, output: str) -> int:
+    """Return the character of an output at which it could not be read, the first if nobody knows."""
+    rows = output.split("\n")[: (failure.line or 1) - 1]
+    return min(sum(len(row) + 1 for row in rows) + (failure.column or 1) - 1, len(output))
+
+
 def output_lines(failure: Failure, output: object, width: int) -> list[Line]:
     """Show why an output could not be scored, and the output, of a long one the part around the line and column."""
-    place = "" if failure.path is None else f" at {safe_prose(str(failure.path))}"
-    if failure.line:
-        place = f" at line {failure.line}, column {failure.column}"
-    head = titled(f"{failure.kind}{place}", failure.message, width)
+    head = titled(failure_title(failure), failure.message, width)
     if not isinstance(output, str):
         return head if output is None else [*head, line("output: ", show(output, width - 12), indent=2)]
     if output.strip() in failure.message:  # the message quotes the whole output, or there is none
         return head
-    rows = output.split("\n")[: (failure.line or 1) - 1]
-    at = sum(len(row) + 1 for row in rows) + (failure.column or 1) - 1
-    head.append(line(f"output ({plural(len(output), 'character')}): ", show(output, width - 32, at=at), indent=2))
-    return head
+    shown = show(output, width - 32, at=offset_of(failure, output))
+    return [*head, line(f"output ({plural(len(output), 'character')}): ", shown, indent=2)]
 
 
 # --- how two values differ

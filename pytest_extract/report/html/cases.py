@@ -24,8 +24,9 @@ from pytest_extract.regression.compare import FieldChange
 from pytest_extract.regression.snapshots import CaseKey
 from pytest_extract.report.diff import (
     counts_text,
+    failure_title,
     finding_notes,
-    output_lines,
+    offset_of,
     repeats_text,
     shown_values,
 )
@@ -102,14 +103,6 @@ def styled(line: Line) -> list[Json]:
     return [span.text if span.style == "plain" else [span.text, span.style] for span in line]
 
 
-def styled_lines(lines: Iterable[Line]) -> list[Json]:
-    """Return lines as data, one list of spans with line breaks."""
-    data: list[Json] = []
-    for index, each in enumerate(lines):
-        data += (["\n"] if index else []) + styled(each)
-    return data
-
-
 def table_data(table: Table, **more: Json) -> dict[str, Any]:
     """Return a table as data, and what else the page needs to draw it."""
     rows = [(short_name(name), *cells) for name, *cells in table.rows]
@@ -133,9 +126,6 @@ MOST_SEARCHES: Final = 20_000
 """Values that are searched in documents."""
 MOST_PLACES: Final = 3
 """Places shown for one value; further ones are counted."""
-MOST_NEAREST: Final = 40
-"""Values that stand nowhere in a document and are shown with the nearest text, whose search is slow."""
-_NEAREST_WIDTH: Final = 60
 _MOST_INSIDE: Final = 8
 """Values inside a row or an object that are searched."""
 _PAGE_WIDTH: Final = 900
@@ -163,7 +153,6 @@ class PageDocument:
     has_text: bool = True
     locations: dict[TextLocation, int] = field(default_factory=dict)
     known: dict[tuple[object, ...], tuple[list[int], int]] = field(default_factory=dict)
-    nearest: dict[tuple[object, ...], tuple[int, str] | None] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -195,31 +184,19 @@ class PageDocument:
             return inside, len(inside)
         key = (type(value), value)
         if key not in self.known:
-            evidence = self._evidence(value, nearest=False)
+            evidence = self._evidence(value)
             found = [] if evidence is None or not evidence.found else evidence.locations
             self.known[key] = ([self._place_of(each) for each in found], 0 if evidence is None else evidence.count)
         return self.known[key]
 
-    def nearest_to(self, value: Json) -> tuple[int, str] | None:
-        """Return the place and the text that is most similar to a value that stands nowhere; None if none is."""
-        key = (type(value), value)
-        if key not in self.nearest:
-            if len(self.nearest) >= MOST_NEAREST:
-                self.notes[f"nearest texts of the first {MOST_NEAREST} values only"] = None
-                return None
-            evidence = self._evidence(value, nearest=True)
-            near = None if evidence is None else evidence.nearest
-            self.nearest[key] = None if near is None else (self._place_of(near), show(near.quote, _NEAREST_WIDTH))
-        return self.nearest[key]
-
-    def _evidence(self, value: Json, *, nearest: bool) -> Evidence | None:
+    def _evidence(self, value: Json) -> Evidence | None:
         from pytest_extract.documents.evidence import find_evidence
 
         if self.all_documents.searches >= MOST_SEARCHES:
             return None
         self.all_documents.searches += 1
         try:
-            return find_evidence(self.document, value, most=MOST_PLACES, nearest=nearest)
+            return find_evidence(self.document, value, most=MOST_PLACES, nearest=False)
         except DocumentError as error:
             self.has_text = False
             self.add_problem(error)
@@ -368,7 +345,6 @@ _MOST_VARIANTS: Final = 6
 _MOST_OUTPUT: Final = 20_000
 _CELL_WIDTH: Final = 60
 _GIST: Final = 140
-_TEXT_WIDTH: Final = 100
 _LEFT_OUT: Final = "The page is full: this case's fields are left out. The results file has them."
 
 
@@ -503,27 +479,22 @@ def _body(
 ) -> dict[str, Json]:
     """Return all that is shown of a case, and of the `variants` of it; never raises."""
     try:
-        return _parts(result, place, documents, matches=matches) | _side_by_side(variants)
+        bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
+        listed = bad[:_MOST_REPEATS] or result.attempts[:1]  # a green case may have failing fields
+        evidence = documents.of_case(result) if any(attempt.score is not None for attempt in listed) else None
+        found = evidence if isinstance(evidence, PageDocument) else None
+        case = _Shown(result, place.worse, found, matches)
+        body: dict[str, Json] = {"facts": _facts(result), "bounds": _missed_bounds(result)}
+        if len(result.attempts) > 1:
+            left = len(bad) - _MOST_REPEATS
+            more = f" {plural(left, 'more repeat')} not green." if left > 0 else ""
+            body["repeats"] = f"{repeats_text(result)}.{more}"
+        body["attempts"] = [_attempt(case, each) for each in listed]
+        if evidence is not None:
+            body |= {"nodoc": evidence} if found is None else {"doc": found.index}
+        return body | _side_by_side(variants)
     except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the page along
         return {"note": f"{render_error('this case', error)}."}
-
-
-def _parts(result: CaseResult, place: CasePlace, documents: PageDocuments, *, matches: bool) -> dict[str, Json]:
-    bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
-    listed = bad[:_MOST_REPEATS] or result.attempts[:1]  # a green case may have failing fields
-    evidence = documents.of_case(result) if any(attempt.score is not None for attempt in listed) else None
-    case = _Shown(result, place.worse, evidence if isinstance(evidence, PageDocument) else None, matches)
-    body: dict[str, Json] = {"facts": _facts(result), "bounds": _missed_bounds(result)}
-    if len(result.attempts) > 1:
-        text = f"{repeats_text(result)}."
-        left = len(bad) - _MOST_REPEATS
-        body["repeats"] = f"{text} {plural(left, 'more repeat')} not green." if left > 0 else text
-    body["attempts"] = [_attempt(case, each) for each in listed]
-    if isinstance(evidence, str):
-        body["nodoc"] = evidence
-    elif evidence is not None:
-        body["doc"] = evidence.index
-    return body
 
 
 def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
@@ -599,7 +570,7 @@ def _attempt(case: _Shown, attempt: Attempt) -> dict[str, Json]:
     if attempt.error is not None:
         data["error"] = "\n".join(first_of([*map(message, attempt.error.splitlines())], _MOST_SENTENCES, "line"))
     if attempt.score is not None:
-        data |= _score(case, attempt.score, attempt.output)
+        data |= _score(case, attempt.score)
     data["notes"] = [f"Note: {message(note)}" for note in attempt.notes[:_MOST_SENTENCES]]
     if attempt.output is not None and attempt.outcome is not Outcome.PASSED:
         data["output"] = _output(attempt)
@@ -614,27 +585,27 @@ def _output(attempt: Attempt) -> dict[str, Json]:
     start = 0
     data: dict[str, Json] = {}
     if failure is not None and failure.line and isinstance(output, str):
-        rows = text.split("\n")
-        at = sum(len(row) + 1 for row in rows[: failure.line - 1]) + (failure.column or 1) - 1
-        start = max(0, min(at, len(text)) - _MOST_OUTPUT // 2)
-        data["at"] = min(at, len(text)) - start
-    data["text"] = document_text(text[start : start + _MOST_OUTPUT])
-    left = len(text) - len(text[start : start + _MOST_OUTPUT])
-    if left:
-        data["left"] = f"{plural(left, 'more character')} in the results file"
+        at = offset_of(failure, text)
+        start = max(0, at - _MOST_OUTPUT // 2)
+        data["at"] = at - start
+    shown = text[start : start + _MOST_OUTPUT]
+    data["text"] = document_text(shown)
+    if len(shown) < len(text):
+        data["left"] = f"{plural(len(text) - len(shown), 'more character')} in the results file"
     return data
 
 
-def _score(case: _Shown, score: ScoreRecord, output: object) -> dict[str, Json]:
+def _score(case: _Shown, score: ScoreRecord) -> dict[str, Json]:
     if score.failure is not None and not score.readable:
-        return {"failure": styled_lines(output_lines(score.failure, output, _TEXT_WIDTH))}
+        return {"gates": [[failure_title(score.failure), message(score.failure.message)]]}
     counted, excused = split_known(score, case.result.known)
     bad = findings_of(counted, mistakes=score.mistakes)
     around = {each for path in case.worse for each in places_around(path)}
-    was_right = [
-        any(str(path) in (around if item.stands_for > 1 else case.worse) for path in item.paths) for item in bad
-    ]
-    first = sorted(zip(bad, was_right, strict=True), key=lambda item: not item[1])  # stable: worst first among both
+
+    def was_right(finding: Finding) -> bool:
+        return not around.isdisjoint(map(str, finding.paths))
+
+    first = sorted(bad, key=was_right, reverse=True)  # stable: worst first among both
     data: dict[str, Json] = {
         "gates": [
             *([f"{gate.name} gate", message(gate.why)] for gate in score.gates.failed),
@@ -644,10 +615,10 @@ def _score(case: _Shown, score: ScoreRecord, output: object) -> dict[str, Json]:
                 if rule.status is not RuleStatus.HELD
             ),
         ],
-        "fields": [_field(case, item, was_right=right) for item, right in first[:MOST_FIELDS]],
+        "fields": [_field(case, item, was_right=was_right(item)) for item in first[:MOST_FIELDS]],
         "counts": f"{counts_text(counted, excused, score)}.",
     }
-    left = sum(item.stands_for for item, _ in first[MOST_FIELDS:])
+    left = sum(item.stands_for for item in first[MOST_FIELDS:])
     if left:
         data["more"] = f"… {plural(left, 'more failing field')}; the results file has them."
     if excused and (excused_bad := findings_of(excused, folded=False)):
@@ -679,20 +650,18 @@ def _field(case: _Shown, finding: Finding, *, was_right: bool = False) -> dict[s
     before = case.worse.get(str(item.path)) if was_right else None
     if before is not None:
         data["b"] = None if before.value_before is MISSING else show(before.value_before, VALUE_WIDTH)
-    return data | _places(case.evidence, item)
+    return data if case.evidence is None else data | _places(case.evidence, item)
 
 
-def _places(evidence: PageDocument | None, item: FieldResult) -> dict[str, Json]:
+def _places(evidence: PageDocument, item: FieldResult) -> dict[str, Json]:
+    """Return where the values stand, and how often; no place at all for one that stands nowhere in the document."""
     data: dict[str, Json] = {}
-    for key, value in (("eg", item.gold), ("ex", item.extracted)) if evidence is not None else ():
-        assert evidence is not None  # noqa: S101 - the condition above
+    for key, value in (("eg", item.gold), ("ex", item.extracted)):
         found, count = evidence.places_of(value)
         if found:
             data |= {key: found, f"{key}n": count}
         elif evidence.is_complete and type(value) in (str, int, float) and value != "":
             data[key] = []
-            if (nearest := evidence.nearest_to(value)) is not None:
-                data[f"{key}~"] = [*nearest]
     return data
 
 

@@ -215,7 +215,7 @@ function drawFilters({ outcomes, worse, variants, mistakes, tags }) {
       outcomes.map(([value, text, icon]) => box({ name: "outcome", value, checked: true }, make("span", { "aria-hidden": "true", text: icon }), text)),
       worse ? box({ name: "worse" }, "only what got worse") : null),
     variants.length > 1 ? choice("Model", { id: "variant" }, variants.map(option)) : null,
-    mistakes.length ? choice("Mistake", { id: "status" }, mistakes.map(([label, kinds]) => make("optgroup", { label }, kinds.map(option)))) : null,
+    mistakes.length ? choice("Mistake", { id: "status" }, mistakes.map(option)) : null,
     ...tags.map(([name, values]) => choice(name, { class: "tag", "data-tag": name }, values.map((value) => option([value, value])))),
   ].filter(Boolean));
 }
@@ -426,7 +426,6 @@ function attemptParts(attempt) {
   if (attempt.title) parts.push(make("h4", { text: attempt.title }));
   if (attempt.bounds?.length) parts.push(list(attempt.bounds, "bounds"));
   if (attempt.error) parts.push(make("pre", { tabindex: 0, class: "wrapped", text: attempt.error }));
-  if (attempt.failure) parts.push(make("pre", { tabindex: 0, class: "wrapped" }, styled(attempt.failure)));
   for (const [name, why] of attempt.gates ?? []) {
     parts.push(make("p", { class: "gate" }, make("strong", { text: `${name}: ` }), prose(why)));
   }
@@ -446,8 +445,7 @@ function attemptParts(attempt) {
 
 function fieldCard(field) {
   const tone = field.s === "judge_error" ? "warn" : "bad";
-  const near = ["eg", "ex"].map((key) => field[`${key}~`]?.[0]).filter((place) => place !== undefined);
-  const places = [...(field.eg ?? []), ...(field.ex ?? []), ...near];
+  const places = [...(field.eg ?? []), ...(field.ex ?? [])];
   const item = make("li", { class: "f", tabindex: 0, "data-path": field.p },
     make("div", { class: "fh" },
       path(field.p),
@@ -461,7 +459,6 @@ function fieldCard(field) {
   );
   register(item, field.p, field.eg ?? [], "gold");
   register(item, field.p, field.ex ?? [], "extracted");
-  register(item, field.p, near, "nearest");
   wire(item, places);
   return item;
 }
@@ -480,11 +477,6 @@ function placesPart(field) {
     if (found === undefined) continue;
     if (!found.length) {
       parts.push(make("span", { class: "place none", text: `${name}: not in the document` }));
-      const near = field[`${key}~`];
-      if (near) {
-        const page = view.paged ? `, page ${view.places[near[0]][0]}` : "";
-        parts.push(make("button", { type: "button", class: "place nearest", on: { click: () => goTo([near[0]]) } }, "nearest: ", make("bdi", { text: near[1] }), page));
-      }
       continue;
     }
     const total = field[`${key}n`];
@@ -584,8 +576,7 @@ function fillPages(paper, pages) {
   }
 }
 
-const NAMES = { match: "value of", nearest: "text nearest to a value of" };
-const nameOf = (mark) => `${NAMES[mark.kind] ?? `${mark.kind} of`} ${mark.path}`;
+const nameOf = (mark) => `${mark.kind === "match" ? "value" : mark.kind} of ${mark.path}`;
 
 function picture(page, marks) {
   const frame = make("div", { class: "picture" }, make("img", { src: page.i, width: page.s?.[0], height: page.s?.[1], alt: `Page ${page.n} of the document`, loading: "lazy", decoding: "async" }));
@@ -603,24 +594,14 @@ function picture(page, marks) {
   return frame;
 }
 
-// The marks of a text in its order; of marks that overlap, the first. A nearest text gives way to all others, which then
-// stand for its place, too.
+// The marks of a text in its order; of marks that overlap, the first.
 function apart(marks, length) {
-  const kept = [];
-  const ranked = [...marks].sort((one, other) => one.where[1] - other.where[1] || rank(one) - rank(other));
   let at = 0;
-  for (const mark of ranked) {
-    if (mark.kind === "nearest" || mark.where[1] < at || mark.where[2] > length) continue;
-    at = mark.where[2];
-    kept.push({ ...mark, others: [] });
-  }
-  for (const mark of ranked) {
-    if (mark.kind !== "nearest" || mark.where[2] > length) continue;
-    const over = kept.find(({ where }) => mark.where[1] < where[2] && where[1] < mark.where[2]);
-    if (over) over.others.push(mark.place);
-    else kept.push({ ...mark, others: [] });
-  }
-  return kept.sort((one, other) => one.where[1] - other.where[1]);
+  return [...marks].sort((one, other) => one.where[1] - other.where[1] || rank(one) - rank(other)).filter(({ where }) => {
+    const fits = where[1] >= at && where[2] <= length;
+    if (fits) at = where[2];
+    return fits;
+  });
 }
 
 // Part of a text with the marks in it; a mark may go on in the next part.
@@ -630,7 +611,7 @@ function markedText(points, from, to, marks) {
   for (const mark of marks) {
     const start = Math.max(mark.where[1], from), end = Math.min(mark.where[2], to);
     if (start >= end) continue;
-    const part = make("mark", { class: `mark ${mark.kind}`, role: "button", tabindex: -1, "aria-label": `${cut(points, mark.where[1], mark.where[2])}: ${nameOf(mark)}`, title: nameOf(mark), "data-place": [mark.place, ...mark.others].join(" "), text: cut(points, start, end) });
+    const part = make("mark", { class: `mark ${mark.kind}`, role: "button", tabindex: -1, "aria-label": `${cut(points, mark.where[1], mark.where[2])}: ${nameOf(mark)}`, title: nameOf(mark), "data-place": mark.place, text: cut(points, start, end) });
     part.addEventListener("click", () => goToField(mark.element));
     parts.push(cut(points, at, start), part);
     at = end;
@@ -665,8 +646,8 @@ function rendered(page, marks) {
   return make("div", { class: "rendered" }, build(page.h));
 }
 
-const rank = (mark) => ["gold", "extracted", "nearest", "match"].indexOf(mark.kind);
-const boxesOf = (places) => [...controls.view.querySelectorAll(".mark[data-place]")].filter((box) => box.dataset.place.split(" ").some((place) => places.includes(Number(place))));
+const rank = (mark) => ["gold", "extracted", "match"].indexOf(mark.kind);
+const boxesOf = (places) => [...controls.view.querySelectorAll(".mark[data-place]")].filter((box) => places.includes(Number(box.dataset.place)));
 
 function highlight(places) {
   for (const box of controls.view.querySelectorAll(".mark.on")) box.classList.remove("on");

@@ -27,7 +27,6 @@ from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
 from pytest_extract.report.aggregates import correlation_text, ranking_table, slice_table
 from pytest_extract.report.diff import DiffOptions, case_lines
-from pytest_extract.report.findings import FAILED
 from pytest_extract.report.html.cases import (
     HEAT_COLUMNS,
     ICONS,
@@ -370,14 +369,7 @@ def _filters(
             (index, short_name(variant) or NO_VARIANT) for index, variant in enumerate(variants[:MOST_VARIANTS])
         ],
         "tags": [(short_name(name), [*map(short_name, values)]) for name, values in tags.items()],
-        "mistakes": [
-            (title, [(name, f"{name} ({mistakes[name]:,})") for name in sorted(names)])
-            for title, names in (
-                ("Kind of mistake", mistakes.keys() - FAILED),
-                ("Status of a value", mistakes.keys() & FAILED),
-            )
-            if names
-        ],
+        "mistakes": [(name, f"{name} ({mistakes[name]:,})") for name in sorted(mistakes)],
         "worse": any(place.worse for place in places),
     }
 

@@ -402,35 +402,6 @@ def test_a_field_shows_its_place_and_a_place_its_field(with_document: Any) -> No
     assert one(browser, "details[open] .f-match").is_displayed()
 
 
-def test_a_value_that_stands_nowhere_leads_to_the_nearest_text_and_back(show: Open) -> None:
-    document = Document(text="Invoice of <b>ACME GmbI</b>\nTotal: 907.20\nBolt, galvanised 2.50")
-    items = [{"name": "Bolt galvanizd", "price": 2.5}, GOLD["items"][1]]
-    result = replace(scored("a", wrong(total=907.8, items=items)), digests={"document": document.sha256})
-    browser = show([result], find_case=lambda _: type("Case", (), {"document": document}))
-    fields = {each.get_attribute("data-path"): each for each in browser.find_elements("css selector", "#case .f")}
-    assert "extracted: not in the document" in fields["total"].text
-    near = fields["total"].find_element("css selector", ".place.nearest")
-    assert near.text == 'nearest: "907.20"'
-    near.click()
-    assert marked(browser) == ["907.20"]
-    assert focused(browser).accessible_name == "907.20: gold of total"  # one mark for a place
-    near = fields["items[0].name"].find_element("css selector", ".place.nearest")
-    assert near.text == 'nearest: "Bolt, galvanised"'
-    near.click()
-    assert marked(browser) == ["Bolt"]  # the mark of gold inside stands for it
-
-
-def test_the_nearest_text_has_a_dashed_mark(show: Open) -> None:
-    document = Document(text="Invoice of <b>ACME GmbI</b>, Calle Real 5")
-    result = replace(scored("a", wrong(vendor="Calle Royal 5")), digests={"document": document.sha256})
-    browser = show([result], find_case=lambda _: type("Case", (), {"document": document}))
-    mark = one(browser, "mark.nearest[aria-label^='Calle']")
-    assert (mark.text, mark.value_of_css_property("outline-style")) == ("Calle Real 5", "dashed")
-    assert mark.accessible_name == "Calle Real 5: text nearest to a value of vendor"
-    mark.click()
-    until(browser, lambda: focused(browser).get_attribute("data-path") == "vendor")
-
-
 HTML_LETTER = """<!doctype html><html><head><title>Invoice 118</title><style>b { color: red }</style></head><body>
 <h1>Invoice 😀 of <b>ACME</b> GmbH</h1>
 <table><tr><th colspan="2">Items</th></tr><tr><td>Bolt</td><td>2.50</td></tr><tr><td>Nut</td><td>1.50</td></tr></table>

@@ -59,24 +59,6 @@ def test_a_value_that_stands_nowhere_is_told(make: Callable[..., PageData]) -> N
     assert (field["ex"], len(field["eg"])) == ([], 1)
 
 
-def test_a_value_that_stands_nowhere_has_the_nearest_text(make: Callable[..., PageData]) -> None:
-    found = make("a.txt", TEXT.encode(), wrong(vendor="ACME Gmbx", total=907.8))
-    (document,) = found.documents
-    vendor, total = found.bodies[0]["attempts"][0]["fields"]
-    assert vendor["ex"] == []
-    assert (vendor["ex~"], total["ex~"]) == ([*vendor["eg"], '"ACME GmbH"'], [*total["eg"], '"907.20"'])
-    assert document["notes"] == []
-
-
-def test_the_nearest_text_of_many_values_is_not_searched(
-    make: Callable[..., PageData], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cases, "MOST_NEAREST", 1)
-    found = make("a.txt", TEXT.encode(), wrong(vendor="ACME Gmbx", total=907.8))
-    assert sum("ex~" in field for field in found.bodies[0]["attempts"][0]["fields"]) == 1
-    assert found.documents[0]["notes"] == ["nearest texts of the first 1 values only"]
-
-
 @pytest.mark.parametrize(("choice", "images"), [("evidence", [2]), ("all", [1, 2, 3]), ("none", [])])
 def test_pages_of_a_pdf_are_images(make: Callable[..., PageData], choice: str, images: list[int]) -> None:
     pytest.importorskip("PIL")

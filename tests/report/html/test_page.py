@@ -218,7 +218,7 @@ def test_an_output_that_cannot_be_scored_is_shown_with_the_place() -> None:
     text = shown(case("a", Outcome.FAILED, attempt))
     (body,) = page_data(text).bodies
     found = body["attempts"][0]
-    assert plain(found["failure"]).strip().startswith("trailing_comma at line 2, column 7: a comma too many")
+    assert found["gates"] == [["trailing_comma at line 2, column 7", "a comma too many"]]
     assert found["output"] == {"text": output, "at": 2 + 6}
     assert "unusable outputs: 1 trailing_comma" in text_of_page(text)
     assert "mostly trailing_comma (1)" in text_of_page(text)

@@ -11,6 +11,7 @@ import datetime as dt
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
@@ -66,8 +67,6 @@ FindingKind: TypeAlias = Literal[
 ]
 _MISTAKES: Final = frozenset({"case_file", "undeclared", "different_golds"})
 """Kinds that fail `pytest-extract check`; all others are warnings, which do so with `--strict`."""
-DERIVED_SHARE: Final = 0.5
-"""Share of a field's values, over all golds, from which on those that stand in no document are derived."""
 LONGEST_QUOTE: Final = 80
 
 
@@ -250,26 +249,22 @@ def unused_files(cases: Iterable[Case], case_files: Iterable[Path]) -> Iterator[
     `case_files` are all that there are, with the files of their `defaults`: a file that one of them names cannot be
     told from an unused one without it.
     """
-    cases = list(cases)
-    named: set[Path] = {path.resolve() for path in case_files}
+    used: dict[tuple[str, Path], None] = {}
+    named = own = {path.resolve() for path in case_files}
     for case in cases:
-        named.update(path.resolve() for path in case.schema_files)
-        if case.document.file is not None:
-            named.add(Path(case.document.file).resolve())
-    roles: dict[Path, str] = {}
-    for case in cases:
-        prompt = None if case.prompt is None else case.prompt.path
-        for role, path in (("gold", case.gold_path), ("schema", case.schema_path), ("prompt", prompt)):
-            if path is not None and (role == "schema" or path.resolve() not in named):
-                roles.setdefault(path, role)
-    named.update(path.resolve() for path in roles)
-    for role, folder, suffixes in dict.fromkeys((role, path.parent, _suffixes(path)) for path, role in roles.items()):
+        used |= dict.fromkeys([("gold", case.gold_path), ("schema", case.schema_path)])
+        if case.prompt is not None and case.prompt.path is not None:
+            used["prompt", case.prompt.path] = None
+        others = [*case.schema_files, *([] if case.document.file is None else [Path(case.document.file)])]
+        named = named | {path.resolve() for path in others}
+    named |= {path.resolve() for _, path in used}
+    outside = [(role, path) for role, path in used if role == "schema" or path.resolve() not in own]
+    for role, folder, suffixes in dict.fromkeys((role, path.parent, _suffixes(path)) for role, path in outside):
         for path in sorted(folder.iterdir()):
-            is_known = path.name.startswith((".", "README")) or path.name == EDITOR_SCHEMA
-            if path.resolve() in named or is_known or not path.is_file() or _suffixes(path) != suffixes:
-                continue
-            named.add(path.resolve())
-            yield _file_warning("unused_file", f"no case uses this {role}", path)
+            is_known = path.name.startswith((".", "README")) or path.name == EDITOR_SCHEMA or path.resolve() in named
+            if not is_known and path.is_file() and _suffixes(path) == suffixes:
+                named.add(path.resolve())
+                yield _file_warning("unused_file", f"no case uses this {role}", path)
 
 
 def unused_recordings(cases: Iterable[Case], folder: Path) -> Iterator[LintFinding]:
@@ -321,21 +316,19 @@ class EvidenceReport(NamedTuple):
 
 
 class _LookedUp(NamedTuple):
-    """A gold value that a text can show, and where it stands; `label`: the key that it stands under, and the value."""
+    """A gold value that a text can show, and where it stands."""
 
     case: Case
     path: FieldPath
     value: Json
     evidence: Evidence
-    pattern: str
-    label: tuple[str, str]
 
 
 def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
     """Look up the values of golds in their documents.
 
     Booleans, null, empty texts and skipped fields are not looked up. Values are derived where at least half the values
-    of a field stand in no document, or all occurrences of one value under one key, and LEAST_DERIVED of them.
+    of a field stand in no document, and LEAST_DERIVED of them.
     """
     values: list[_LookedUp] = []
     without_text: list[str] = []
@@ -350,21 +343,18 @@ def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
         finally:
             case.document.release()
     unfound = [each for each in values if not each.evidence.found]
-    total, labels = Counter(each.pattern for each in values), Counter(each.label for each in values)
-    absent, absent_labels = Counter(each.pattern for each in unfound), Counter(each.label for each in unfound)
-    told: dict[int, list[_LookedUp]] = defaultdict(list)
-    for each in unfound:
-        is_derived = absent[each.pattern] >= max(LEAST_DERIVED, DERIVED_SHARE * total[each.pattern])
-        if not is_derived and absent_labels[each.label] < max(LEAST_DERIVED, labels[each.label]):
-            told[id(each.case)].append(each)
-    for group in told.values():
-        places = [(each.path, _no_evidence_text(each)) for each in group]
-        findings += gold_findings(group[0].case, "no_evidence", places)
+    total, absent = (Counter(pattern_of(each.path) for each in group) for group in (values, unfound))
+    derived = {pattern for pattern, count in absent.items() if count >= max(LEAST_DERIVED, total[pattern] / 2)}
+    told = [each for each in unfound if pattern_of(each.path) not in derived]
+    for _, group in groupby(told, key=lambda each: id(each.case)):
+        places = [*group]
+        texts = [(each.path, _no_evidence_text(each)) for each in places]
+        findings += gold_findings(places[0].case, "no_evidence", texts)
     return EvidenceReport(
         findings=tuple(findings),
         found=len(values) - len(unfound),
         total=len(values),
-        derived=len(unfound) - sum(map(len, told.values())),
+        derived=len(unfound) - len(told),
         without_text=tuple(without_text),
     )
 
@@ -372,11 +362,9 @@ def check_evidence(cases: Iterable[Case]) -> EvidenceReport:
 def _looked_up(case: Case) -> Iterator[_LookedUp]:
     """Look up every gold value that a text can show. Raises DocumentError."""
     for path, value in iter_leaves(case.gold):
-        pattern = pattern_of(path)
-        evidence = None if _is_skipped(case, pattern) else find_evidence(case.document, value, most=1)
+        evidence = None if _is_skipped(case, pattern_of(path)) else find_evidence(case.document, value, most=1)
         if evidence is not None:
-            label = next((step for step in reversed(path) if isinstance(step, str)), ""), canonical_json(value)
-            yield _LookedUp(case, path, value, evidence, pattern, label)
+            yield _LookedUp(case, path, value, evidence)
 
 
 def _is_skipped(case: Case, pattern: str) -> bool:
@@ -425,16 +413,6 @@ def _changes_of(value: Json) -> Iterator[tuple[str, Json]]:
     yield "nothing", None
 
 
-class _PassedChange(NamedTuple):
-    """A changed gold that passes its case; `accepted`: by its metric, and not only by the thresholds."""
-
-    change: str
-    gold: Json
-    changed: Json
-    case: Case
-    accepted: bool
-
-
 def mutation_findings(cases: Iterable[Case]) -> Iterator[LintFinding]:
     """Warn of each field of which some changed values pass their case, with the first of them and what would help.
 
@@ -442,35 +420,28 @@ def mutation_findings(cases: Iterable[Case]) -> Iterator[LintFinding]:
     """
     tried: Counter[str] = Counter()
     undecided: Counter[str] = Counter()
-    passed: dict[str, list[_PassedChange]] = defaultdict(list)
+    passed: dict[str, list[str]] = defaultdict(list)
+    first: dict[str, tuple[Case, str, str]] = {}
     for case in cases:
         for pattern, path, value in _first_values(case):
             for name, changed in _changes_of(value):
                 if canonical_json(changed) == canonical_json(value):
                     continue
                 score = _scored(case, replaced(case.gold, path, changed))
-                if score is None:
-                    undecided[pattern] += 1
+                tried[pattern] += score is not None
+                undecided[pattern] += score is None
+                if score is None or _missed(case, score):
                     continue
-                tried[pattern] += 1
-                if not _missed(case, score):
-                    accepted = all(result.passed for result in score.leaves)
-                    passed[pattern].append(_PassedChange(name, value, changed, case, accepted))
-    for pattern, changes in passed.items():
-        first = changes[0]
-        names = ", ".join(dict.fromkeys(change.change for change in changes))
-        remedy = (
-            "a stricter metric in the schema or in `overrides` would fail them"
-            if first.accepted
-            else f'`thresholds: {{fields: {{"{pattern}": 1.0}}}}` would fail them'
-        )
+                passed[pattern].append(name)
+                remedy = f'`thresholds: {{fields: {{"{pattern}": 1.0}}}}` would fail them'
+                if all(result.passed for result in score.leaves):
+                    remedy = "a stricter metric in the schema or in `overrides` would fail them"
+                first.setdefault(pattern, (case, f"{show(changed, _WIDTH)} for {show(value, _WIDTH)}", remedy))
+    for pattern, (case, example, remedy) in first.items():
+        names = ", ".join(dict.fromkeys(passed[pattern]))
         judged = f"; {undecided[pattern]} need a judge" if undecided[pattern] else ""
-        yield _case_warning(
-            first.case,
-            "mutation",
-            f"`{pattern}`: {len(changes)} of {tried[pattern]} changes of its gold pass ({names}), such as "
-            f"{show(first.changed, _WIDTH)} for {show(first.gold, _WIDTH)}; {remedy}{judged}",
-        )
+        changes = f"`{pattern}`: {len(passed[pattern])} of {tried[pattern]} changes of its gold pass ({names})"
+        yield _case_warning(case, "mutation", f"{changes}, such as {example}; {remedy}{judged}")
 
 
 def _first_values(case: Case) -> Iterator[tuple[str, Steps, Json]]:

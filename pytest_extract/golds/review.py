@@ -98,9 +98,14 @@ class ReviewItem:
         return f"{display_path(self.case.path.absolute(), Path.cwd())}::{self.case.id}"
 
     @property
+    def field(self) -> str:
+        """The place in the gold."""
+        return WHOLE_DRAFT if self.is_rest else str(self.path)
+
+    @property
     def title(self) -> str:
         """The case and the field."""
-        return f"{self.name}  {WHOLE_DRAFT if self.is_rest else path_text(tuple(self.path))}"
+        return f"{self.name}  {self.field}"
 
 
 def open_items(cases: Sequence[Case]) -> Iterator[ReviewItem]:
@@ -268,7 +273,7 @@ class Reviewer:
                 item, lambda review: replace(review, reviewed=True, decisions={**review.decisions, **decided})
             )
             return "reviewed"
-        text = path_text(tuple(item.path))
+        text = str(item.path)
         if action == "dispute":
             disputed = {text: OpenField(why=DISPUTED, candidates=item.candidates)}
             self._change_review(item, lambda review: replace(review, reviewed=False, open={**review.open, **disputed}))
@@ -281,7 +286,7 @@ class Reviewer:
         done = _DONE[action]
         if action == "also":
             if new is MISSING:
-                raise ReviewError("nothing cannot be accepted beside a value; `absent: {field: either}` says so")
+                raise ReviewError("`absent: {field: either}` in the case accepts that nothing is there")
             add_accepted(item.case, text, new)
         elif action != "keep":
             gold = read_gold(item.case)
@@ -313,7 +318,7 @@ class Reviewer:
                 other.done = "gone with its row"
 
     def _close(self, item: ReviewItem, action: Action) -> None:
-        text = path_text(tuple(item.path))
+        text = str(item.path)
         decided = {text: self._decision(action)}
 
         def closed(review: GoldReview) -> GoldReview:

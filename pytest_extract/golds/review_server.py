@@ -12,7 +12,7 @@ import re
 import secrets
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,13 +23,12 @@ from typing import Any, Final
 
 from pytest_extract.cases.edit import Candidate, read_gold
 from pytest_extract.core.schema.tree import Schema
-from pytest_extract.core.values import MISSING, Json, path_text
+from pytest_extract.core.values import MISSING, Json
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.documents.evidence import find_evidence
 from pytest_extract.errors import ExtractError
 from pytest_extract.golds.review import (
     ACTIONS,
-    WHOLE_DRAFT,
     Reviewer,
     ReviewItem,
     gold_values,
@@ -112,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             asked = json.loads(self.rfile.read(int(length)))
             with self.server.lock:
-                answer = ANSWERS[rest](self.server.reviewer, asked)
+                answer = ANSWERS[rest](self.server.reviewer, _asked_item(self.server.reviewer, asked), asked)
         except ExtractError as error:
             self._send(HTTPStatus.CONFLICT, "text/plain; charset=utf-8", str(error).encode("utf-8", "backslashreplace"))
         except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
@@ -188,17 +187,17 @@ def _asked_item(reviewer: Reviewer, asked: Json) -> ReviewItem:
     return reviewer.items[index]
 
 
-def item_record(reviewer: Reviewer, asked: Json) -> Json:
-    """Return what the page shows of one item."""
-    item = _asked_item(reviewer, asked)
+def item_record(reviewer: Reviewer, item: ReviewItem, asked: Json) -> Json:
+    """Return what the page shows of one item, and what there is to decide: case, field and decision of each item."""
     document = item.case.document
     kind = "pdf" if document.media_type == "application/pdf" else "image" if document.media_type in IMAGES else "text"
-    candidates = [_candidate_record(item, number) for number in range(len(item.candidates))]
+    candidates = [_candidate_record(document, candidate) for candidate in item.candidates]
     try:
         pages, problem = _number_of_pages(document, kind), ""
     except DocumentError as error:
         pages, problem = 0, str(error)
     return {
+        "items": [{"case": each.name, "field": each.field, "done": each.done} for each in reviewer.items],
         "index": asked["index"],
         "title": item.title,
         "why": item.why,
@@ -207,12 +206,7 @@ def item_record(reviewer: Reviewer, asked: Json) -> Json:
         "description": Schema(item.case.schema).description(item.path),
         "row": row_text(read_gold(item.case), item.path),
         "gold": [
-            {
-                "path": path_text(tuple(line.path)),
-                "text": show(line.value, WIDEST_VALUE),
-                "state": line.state,
-                "item": line.item,
-            }
+            {"path": str(line.path), "text": show(line.value, WIDEST_VALUE), "state": line.state, "item": line.item}
             for line in gold_values(reviewer, item)
         ],
         "kind": kind,
@@ -221,18 +215,6 @@ def item_record(reviewer: Reviewer, asked: Json) -> Json:
         "problem": problem,
         "candidates": candidates,
     }
-
-
-def list_record(reviewer: Reviewer, _asked: Json) -> Json:
-    """Return what there is to decide: case, field and what was decided of each item."""
-    return [
-        {
-            "case": item.name,
-            "field": WHOLE_DRAFT if item.is_rest else path_text(tuple(item.path)),
-            "done": item.done,
-        }
-        for item in reviewer.items
-    ]
 
 
 def _number_of_pages(document: Document, kind: str) -> int:
@@ -245,42 +227,36 @@ def _number_of_pages(document: Document, kind: str) -> int:
     return document.once("number of pages", lambda: len(pdf_page_sizes(document.bytes, str(document.path))))
 
 
-def page_as_text(reviewer: Reviewer, asked: Json) -> Json:
+def page_as_text(_reviewer: Reviewer, item: ReviewItem, asked: Json) -> Json:
     """Return the text of a page of the document. Raises DocumentError."""
-    return _asked_item(reviewer, asked).case.document.pages[asked["page"]]
+    return item.case.document.pages[asked["page"]]
 
 
-def place_of_line(reviewer: Reviewer, asked: Json) -> Json:
+def place_of_line(reviewer: Reviewer, item: ReviewItem, asked: Json) -> Json:
     """Return where a value of the gold stands."""
-    item = _asked_item(reviewer, asked)
     return _location(item.case.document, gold_values(reviewer, item)[asked["line"]].value)
 
 
-def find_text(reviewer: Reviewer, asked: Json) -> Json:
+def find_text(_reviewer: Reviewer, item: ReviewItem, asked: Json) -> Json:
     """Return where a text stands in a document, in any case and with any white space. Raises DocumentError."""
-    document = _asked_item(reviewer, asked).case.document
-    words = asked["text"].split()
-    if not words:
-        return []
+    document, words = item.case.document, asked["text"].split()
     pattern = re.compile(r"\s+".join(map(re.escape, words)), re.IGNORECASE)
     spans = (
         (page, found.start(), found.end())
         for page, content in enumerate(document.pages)
         for found in pattern.finditer(content)
     )
-    return [*_places(document, [*islice(spans, MOST_FOUND)])]
+    return _places(document, [*islice(spans, MOST_FOUND)]) if words else []
 
 
-def _candidate_record(item: ReviewItem, number: int) -> dict[str, Json]:
-    candidate = item.candidates[number]
+def _candidate_record(document: Document, candidate: Candidate) -> dict[str, Json]:
     absent = candidate.value is MISSING
-    location = None if absent else _location(item.case.document, candidate.value)
     return {
         "text": "(absent)" if absent else show(candidate.value, WIDEST_VALUE),
         "json": "" if absent else json.dumps(candidate.value, ensure_ascii=False),
         "sources": [*candidate.sources],
         "evidence": candidate.evidence,
-        "location": location,
+        "location": None if absent else _location(document, candidate.value),
     }
 
 
@@ -292,57 +268,52 @@ def _location(document: Document, value: Json) -> dict[str, Json] | None:
             evidence = find_evidence(document, leaf, most=1, nearest=False)
             if evidence is not None and evidence.found:
                 place = evidence.locations[0]
-                return next(_places(document, [((place.page or 1) - 1, place.start, place.end)]))
+                return _places(document, [((place.page or 1) - 1, place.start, place.end)])[0]
     return None
 
 
-def _places(document: Document, spans: Sequence[tuple[int, int, int]]) -> Iterator[dict[str, Json]]:
-    """Yield parts of the text of pages with their boxes on them."""
-    for (page, start, end), boxes in zip(spans, document.boxes(spans), strict=True):
-        edges = [[box.left, box.top, box.right, box.bottom] for box in boxes]
-        yield {"page": page, "start": start, "end": end, "boxes": edges}
+def _places(document: Document, spans: Sequence[tuple[int, int, int]]) -> list[dict[str, Json]]:
+    """Return parts of the text of pages with their boxes on them."""
+    return [
+        {"page": page, "start": start, "end": end, "boxes": [[*box] for box in boxes]}
+        for (page, start, end), boxes in zip(spans, document.boxes(spans), strict=True)
+    ]
 
 
-def undo_decision(reviewer: Reviewer, _asked: Json) -> Json:
+def undo_decision(reviewer: Reviewer, _item: ReviewItem, _asked: Json) -> Json:
     """Take the last decision back. Raises ExtractError where that is impossible."""
     item = reviewer.undo()
-    return {
-        "done": f"{item.title}: open again",
-        "next": next(index for index, each in enumerate(reviewer.items) if each is item),
-    }
+    number = next(index for index, each in enumerate(reviewer.items) if each is item)
+    return {"done": f"{item.title}: open again", "next": number}
 
 
-def write_decision(reviewer: Reviewer, asked: Json) -> Json:
+def write_decision(reviewer: Reviewer, item: ReviewItem, asked: Json) -> Json:
     """Write the decision that the page asks for; return what was done and the next open item.
 
     Raises ExtractError for a decision that cannot be written, LookupError, TypeError or ValueError for no decision.
     """
-    item, action, choice = _asked_item(reviewer, asked), asked["action"], asked.get("choice", 0)
-    if action not in ACTIONS:
-        raise ValueError(action)
-    if type(choice) is not int:
-        raise TypeError(choice)
+    action, choice, index = asked["action"], asked.get("choice", 0), asked["index"]
+    if action not in ACTIONS or type(choice) is not int:
+        raise ValueError(action, choice)
     value = read_typed(asked["text"], item.case, item.path, read_gold(item.case)) if action == "edit" else None
     done = reviewer.decide(item, action, choice=choice, value=value)
-    index = asked["index"]
     order = [*range(index + 1, len(reviewer.items)), *range(index)]
     following = next((each for each in order if not reviewer.items[each].done), index)
     return {"done": f"{item.title}: {done}", "next": following}
 
 
-def ask_about(reviewer: Reviewer, asked: Json) -> Json:
+def ask_about(reviewer: Reviewer, item: ReviewItem, asked: Json) -> Json:
     """Make a value of the gold a question of its own, that a reviewer has asked. Raises as `write_decision`."""
-    item = _asked_item(reviewer, asked)
     line = gold_values(reviewer, item)[asked["line"]]
-    if line.item is None:
-        candidates = (Candidate(value=line.value, sources=("gold",)),)
-        reviewer.items.append(ReviewItem(item.case, line.path, "asked by the reviewer", candidates))
-    return {"done": "", "next": len(reviewer.items) - 1 if line.item is None else line.item}
+    if line.item is not None:
+        return {"done": "", "next": line.item}
+    candidates = (Candidate(value=line.value, sources=("gold",)),)
+    reviewer.items.append(ReviewItem(item.case, line.path, "asked by the reviewer", candidates))
+    return {"done": "", "next": len(reviewer.items) - 1}
 
 
-ANSWERS: Final[Mapping[str, Callable[[Reviewer, Json], Json]]] = MappingProxyType(
+ANSWERS: Final[Mapping[str, Callable[[Reviewer, ReviewItem, Json], Json]]] = MappingProxyType(
     {
-        "list": list_record,
         "item": item_record,
         "text": page_as_text,
         "find": find_text,

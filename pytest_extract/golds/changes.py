@@ -152,30 +152,42 @@ def _changes(
 ) -> Iterator[GoldModification]:
     """Yield a change for each failing leaf, one for each row that only one side has."""
     missing_rows = {(*array.path, index) for array in score.arrays for index in array.missing}
+    undecided = (Status.SKIPPED, Status.JUDGE_ERROR)
+    results = [each for each in score.leaves if not (each.passed or each.status in undecided or excluded(each))]
     rows: set[Steps] = set()
-    added: Counter[Steps] = Counter()
-    for result in score.leaves:
-        if result.passed or excluded(result) or result.status in (Status.SKIPPED, Status.JUDGE_ERROR):
-            continue
+    for result in results:
         path = tuple(result.path)
         row = next((path[:end] for end in range(1, len(path) + 1) if path[:end] in missing_rows), None)
-        at = next((at for at, step in enumerate(path) if isinstance(step, int) and step < 0), None)
         if row is not None:
             if mode == "fix" and row not in rows:
                 rows.add(row)
                 yield GoldModification(row, value_at(gold, row), MISSING)
-        elif at is not None:
-            if result.matched is not None and path[: at + 1] not in rows:
-                rows.add(path[: at + 1])
-                there = value_at(gold, path[:at])
-                place = (len(there) if isinstance(there, list) else 0) + added[path[:at]]
-                added[path[:at]] += 1
-                yield GoldModification((*path[:at], place), MISSING, value_at(output, tuple(result.matched)[: at + 1]))
         elif result.gold is MISSING:
-            if result.metric != STRUCTURE:
+            if result.metric != STRUCTURE and not _is_invented_row(path):
                 yield GoldModification(path, MISSING, result.extracted)
         elif mode == "fix":
             yield GoldModification(path, result.gold, result.extracted)
+    added: Counter[Steps] = Counter()
+    for array, value in _invented_rows(results, output):
+        there = value_at(gold, array)
+        place = (len(there) if isinstance(there, list) else 0) + added[array]
+        added[array] += 1
+        yield GoldModification((*array, place), MISSING, value)
+
+
+def _is_invented_row(path: Iterable[Step]) -> bool:
+    return any(isinstance(step, int) and step < 0 for step in path)
+
+
+def _invented_rows(results: Iterable[FieldResult], output: Json) -> Iterator[tuple[Steps, Json]]:
+    """Yield the rows that only an output has, each once: the path of its list, and the row."""
+    seen: set[Steps] = set()
+    for result in results:
+        path = tuple(result.path)
+        size = next((size for size in range(1, len(path) + 1) if _is_invented_row(path[:size])), 0)
+        if size and result.matched is not None and path[:size] not in seen:
+            seen.add(path[:size])
+            yield path[: size - 1], value_at(output, tuple(result.matched)[:size])
 
 
 def _fills(gold: Json, steps: Steps) -> bool:
@@ -418,13 +430,17 @@ def draft_gold(
         else:
             agreed += winner is not MISSING and winner is not None
     rows = {path: [name for name in outputs if name not in without] for path, without in missing_rows.items()}
-    for array_path, row, owners in _extra_rows(scores, outputs):
+    extra: dict[tuple[Steps, str], tuple[Json, dict[str, None]]] = {}
+    for name, score in scores.items():
+        for array_path, row in _invented_rows(score.leaves, outputs[name]):
+            extra.setdefault((array_path, canonical_json(row)), (row, {}))[1][name] = None
+    for (array_path, _), (row, owners) in extra.items():
         there = value_at(root["gold"], array_path)
         path = (*array_path, len(there) if isinstance(there, list) else 0)
         put_value(root, ("gold", *path), row)
-        rows[path] = owners
-    for path, owners in rows.items():
-        field = _row_field(value_at(root["gold"], path), owners, outputs, locate)
+        rows[path] = [*owners]
+    for path, named in rows.items():
+        field = _row_field(value_at(root["gold"], path), named, outputs, locate)
         if field is not None:
             open_[FieldPath(path)] = field
     inside = {path for path in open_ if any(path[:end] in open_ for end in range(len(path)))}
@@ -461,7 +477,7 @@ def _votes(
     for name, score in scores.items():
         for result in score.leaves:
             undeclared = result.metric == STRUCTURE and result.gold is MISSING
-            if not undeclared and not any(isinstance(step, int) and step < 0 for step in result.path):
+            if not undeclared and not _is_invented_row(result.path):
                 results.setdefault(tuple(result.path), {})[name] = result
     around = {place[:end] for place in results for end in range(len(place))}
     for place, by_name in results.items():
@@ -527,23 +543,6 @@ def _row_field(row: Json | Missing, owners: Sequence[str], outputs: Iterable[str
             Candidate(value=MISSING, sources=tuple(others)),
         ),
     )
-
-
-def _extra_rows(scores: Mapping[str, Score], outputs: Mapping[str, Json]) -> Iterator[tuple[Steps, Json, list[str]]]:
-    """Yield the rows that the base lacks, each content once: path of its array, row, outputs that have it."""
-    found: dict[tuple[Steps, str], tuple[Json, list[str]]] = {}
-    for name, score in scores.items():
-        for result in score.leaves:
-            path = tuple(result.path)
-            at = next((index for index, step in enumerate(path) if isinstance(step, int) and step < 0), None)
-            if at is None or result.matched is None:
-                continue
-            row = value_at(outputs[name], tuple(result.matched)[: at + 1])
-            _, sources = found.setdefault((path[:at], canonical_json(row)), (row, []))
-            if name not in sources:
-                sources.append(name)
-    for (array_path, _), (row, sources) in found.items():
-        yield array_path, row, sources
 
 
 def accept_labels(drafts: Sequence[Draft]) -> list[Draft]:

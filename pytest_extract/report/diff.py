@@ -380,9 +380,7 @@ _WORD: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _AROUND: Final = 20
 """Least number of equal characters shown before the first mark and after the last."""
 _BETWEEN: Final = 40
-"""Most characters shown between two marks."""
-_MORE: Final = 26
-"""Width of the text that counts the differences not shown."""
+"""Most characters shown between two marks, and of each side of one."""
 _LARGEST_CONTAINERS: Final = 100_000
 """Containers whose JSON texts together are longer than this are not compared inside: deepdiff takes seconds."""
 
@@ -443,33 +441,26 @@ def _is_change(run: tuple[str, str]) -> bool:
 
 def _marked_text(runs: Sequence[tuple[str, str]], width: int) -> Line:
     """Show the changes with some context; count those that do not fit. Nothing for dissimilar texts."""
-    sizes = [max(map(len, run)) for run in runs]
-    changes = [number for number, run in enumerate(runs) if _is_change(run)]
-    equal = sum(size for size, run in zip(sizes, runs, strict=True) if not _is_change(run))
-    if not changes or equal < _ALIKE * max(sum(map(len, side)) for side in zip(*runs, strict=True)):
+    equal = sum(len(run[0]) for run in runs if not _is_change(run))
+    if equal < _ALIKE * max(sum(map(len, side)) for side in zip(*runs, strict=True)):
         return ()
-    around = max(_AROUND, (width - sum(min(size, _BETWEEN) + 3 for size in sizes[1:-1])) // 2)
-    spans: list[Span] = []
-    used = 0
-    for number, (gold, extracted) in enumerate(runs):
-        left = sum(change >= number for change in changes)
-        if number == 0:
-            span = Span((ELLIPSIS if len(gold) > around else "") + safe(gold[-around:]))
-        elif left == 0:
-            span = Span(safe(gold[:around]) + (ELLIPSIS if len(gold) > around else ""))
-        elif number not in changes:
-            span = Span(shorten(safe(gold), _BETWEEN))
-        elif number > changes[0] and used >= width - _MORE * (left > 1):
-            return (*spans, Span(f"{ELLIPSIS} and {plural(left, 'more difference')}"))
-        else:
-            span = _mark(gold, extracted, max(width - used, 16))
-        spans.append(span)
-        used += len(span.text)
-    return tuple(span for span in spans if span.text)
+    (before, _), *middle, (after, _) = runs
+    spans = [_mark(*run) if _is_change(run) else Span(shorten(safe(run[0]), _BETWEEN)) for run in middle]
+    if not spans:
+        return ()
+    around = max(_AROUND, (width - len(text_of(spans))) // 2)
+    shown = [Span((ELLIPSIS if len(before) > around else "") + safe(before[-around:]))]
+    while spans and (len(shown) == 1 or len(text_of([*shown, spans[0]])) <= width):
+        shown.append(spans.pop(0))
+    if left := sum(span.style == "mark" for span in spans):
+        shown.append(Span(f"{ELLIPSIS} and {plural(left, 'more difference')}"))
+    else:
+        shown.append(Span(safe(after[:around]) + (ELLIPSIS if len(after) > around else "")))
+    return line(*shown)
 
 
-def _mark(gold: str, extracted: str, room: int) -> Span:
-    one, other = (shorten(safe(side), room // 2) for side in (gold, extracted))
+def _mark(gold: str, extracted: str) -> Span:
+    one, other = (shorten(safe(side), _BETWEEN) for side in (gold, extracted))
     return Span(f"[{one}→{other}]" if one and other else f"[-{one}]" if one else f"[+{other}]", "mark")
 
 

@@ -194,9 +194,9 @@ def test_every_value_is_told_with_its_line_and_both_values(pytester: pytest.Pyte
         [
             "golds: 1 updated",
             "  acme.gold.json:7: items[[]0[]].price: 2.5 -> 3 (*",
+            '  acme.gold.json:1: note: "x" -> (missing) (old nowhere in the document)',
             '  acme.gold.json:14: items[[]2[]].name: (missing) -> "Nail" (new at line 1, *)',
             "  acme.gold.json:15: items[[]2[]].price: (missing) -> 1 (new at *",
-            '  acme.gold.json:1: note: "x" -> (missing) (old nowhere in the document)',
         ]
     )
 

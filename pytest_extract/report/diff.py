@@ -456,7 +456,7 @@ def _marked_text(runs: Sequence[tuple[str, str]], width: int) -> Line:
         shown.append(Span(f"{ELLIPSIS} and {plural(left, 'more difference')}"))
     else:
         shown.append(Span(safe(after[:around]) + (ELLIPSIS if len(after) > around else "")))
-    return line(*shown)
+    return tuple(span for span in shown if span.text)
 
 
 def _mark(gold: str, extracted: str) -> Span:

@@ -21,7 +21,7 @@ from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, iter_leaves, places_around, text_digest
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.regression.compare import FieldChange
-from pytest_extract.regression.snapshots import CaseKey
+from pytest_extract.regression.snapshots import CaseKey, case_key
 from pytest_extract.report.diff import (
     counts_text,
     failure_title,
@@ -46,6 +46,7 @@ from pytest_extract.report.lines import (
 from pytest_extract.report.summary import (
     BY_EMPTINESS,
     MEASURES,
+    PatternCounts,
     measure_text,
     mostly_empty,
     reason_of,
@@ -328,6 +329,8 @@ MOST_CASES: Final = 20_000
 """Cases on the page; further ones are counted."""
 MOST_CHARACTERS: Final = 16_000_000
 """Characters of the bodies of all cases together; further cases have a note instead of a body."""
+MOST_PATTERNS: Final = 200
+"""Rows of the table of fields; further patterns are counted."""
 MOST_FIELDS: Final = 50
 """Failing fields of an output; further ones are counted."""
 MOST_MATCHES: Final = 200
@@ -348,57 +351,66 @@ _GIST: Final = 140
 _LEFT_OUT: Final = "The page is full: this case's fields are left out. The results file has them."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CasePlace:
-    """A case on the page: the number of its variant, its rows in the table of fields, and its fields that got worse."""
-
-    variant: int = 0
-    rows: Sequence[int] = ()
-    worse: Mapping[str, FieldChange] = field(default_factory=dict)
-
-
 def case_data(
     results: Sequence[CaseResult],
-    places: Sequence[CasePlace],
-    patterns: Sequence[str],
+    worse: Mapping[CaseKey, Mapping[str, FieldChange]],
+    patterns: Sequence[tuple[str, PatternCounts]],
     documents: PageDocuments,
     tags: Collection[str] = (),
 ) -> tuple[list[Json], list[str], list[str]]:
     """Return the list as data, a JSON text for the body of each case, and notes of what was left out.
 
-    What is not green stands first; `places` are in the order of the results.
-    `patterns`: the columns of the heat map. `tags`: those that the filter asks for.
+    What is not green stands first. `worse`: the fields of each case that got so. `patterns`: the fields that fail, the
+    worst first, which are columns of the heat map and rows of a table. `tags`: those that the filter asks for.
     """
 
-    def rank(item: tuple[CaseResult, CasePlace]) -> tuple[object, ...]:
+    def rank(result: CaseResult) -> tuple[object, ...]:
         """Sort by outcome, fields worse than in the baseline, pass rate, and name."""
-        result, place = item
-        name = natural_key(result.nodeid)
-        return ORDER.index(result.outcome), -len(place.worse), result.means.get("pass_rate", 0.0), name
+        fallen = len(worse.get(case_key(result), ()))
+        return ORDER.index(result.outcome), -fallen, result.means.get("pass_rate", 0.0), natural_key(result.nodeid)
 
-    ordered = sorted(zip(results, places, strict=True), key=rank)
-    matches = len(ordered) <= MOST_SMALL
+    shown = sorted(results, key=rank)[:MOST_CASES]
+    matches = len(results) <= MOST_SMALL
+    labels = sorted({result.variant.label for result in results})
     variants: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
         variants.setdefault((result.file, result.case_id), []).append(result)
-    shown = ordered[:MOST_CASES]
-    columns = patterns[:HEAT_COLUMNS]
+    fields: dict[str, list[int]] = {}
+    for index, (_, tally) in enumerate(patterns[:MOST_PATTERNS]):
+        for nodeid in tally.cases:
+            fields.setdefault(nodeid, []).append(index)
+    columns = [name for name, _ in patterns[:HEAT_COLUMNS]]
     rows: list[Json] = []
     bodies: list[str] = []
     room, full = MOST_CHARACTERS, 0
-    for result, place in shown:
+    for result in shown:
+        fallen = worse.get(case_key(result), {})
+        body: dict[str, Json] = {"note": _LEFT_OUT}
         if room > 0:
-            beside = variants[result.file, result.case_id]
-            body = _json(_body(result, place, documents, beside, matches=matches))
+            body = _body(result, fallen, documents, variants[result.file, result.case_id], matches=matches)
         else:
-            body = _json({"note": _LEFT_OUT})
             full += 1
-        room -= len(body)
-        rows.append(_row(result, place, columns, tags))
-        bodies.append(body)
+        bodies.append(json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+        room -= len(bodies[-1])
+        rate = result.means.get("pass_rate")
+        rows.append(
+            [
+                anchor(result),
+                short_name(result.case_id),
+                ORDER.index(result.outcome),
+                labels.index(result.variant.label),
+                len(fallen),
+                "" if result.outcome is Outcome.PASSED else message(reason_of(result), _GIST),
+                None if rate is None else round(rate, 6),
+                [[short_name(name), short_name(tag_text(result.tags, name))] for name in result.tags if name in tags],
+                _heat(result, columns),
+                fields.get(result.nodeid, []),
+                sorted(mistakes_of(result)),
+            ]
+        )
     limits = []
-    if len(ordered) > len(shown):
-        limits.append(f"{len(shown):,} of {plural(len(ordered), 'case')} are on this page, what is not green first")
+    if len(results) > len(shown):
+        limits.append(f"{len(shown):,} of {plural(len(results), 'case')} are on this page, what is not green first")
     if len(patterns) > HEAT_COLUMNS:
         limits.append(f"{HEAT_COLUMNS} of {plural(len(patterns), 'field')} that fail are in the heat map, the worst")
     if not matches:
@@ -406,31 +418,6 @@ def case_data(
     if full:
         limits.append(f"{len(shown) - full:,} of {plural(len(shown), 'case')} have room for their fields")
     return rows, bodies, limits
-
-
-def _json(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-# --- the list
-
-
-def _row(result: CaseResult, place: CasePlace, columns: Sequence[str], filtered: Collection[str]) -> Json:
-    rate = result.means.get("pass_rate")
-    tags = [[short_name(name), short_name(tag_text(result.tags, name))] for name in result.tags if name in filtered]
-    return [
-        anchor(result),
-        short_name(result.case_id),
-        ORDER.index(result.outcome),
-        place.variant,
-        len(place.worse),
-        "" if result.outcome is Outcome.PASSED else message(reason_of(result), _GIST),
-        None if rate is None else round(rate, 6),
-        tags,
-        _heat(result, columns),
-        list(place.rows),
-        sorted(mistakes_of(result)),
-    ]
 
 
 def mistakes_of(result: CaseResult) -> set[str]:
@@ -475,7 +462,12 @@ class _Shown(NamedTuple):
 
 
 def _body(
-    result: CaseResult, place: CasePlace, documents: PageDocuments, variants: Sequence[CaseResult], *, matches: bool
+    result: CaseResult,
+    worse: Mapping[str, FieldChange],
+    documents: PageDocuments,
+    variants: Sequence[CaseResult],
+    *,
+    matches: bool,
 ) -> dict[str, Json]:
     """Return all that is shown of a case, and of the `variants` of it; never raises."""
     try:
@@ -483,7 +475,7 @@ def _body(
         listed = bad[:_MOST_REPEATS] or result.attempts[:1]  # a green case may have failing fields
         evidence = documents.of_case(result) if any(attempt.score is not None for attempt in listed) else None
         found = evidence if isinstance(evidence, PageDocument) else None
-        case = _Shown(result, place.worse, found, matches)
+        case = _Shown(result, worse, found, matches)
         body: dict[str, Json] = {"facts": _facts(result), "bounds": _missed_bounds(result)}
         if len(result.attempts) > 1:
             left = len(bad) - _MOST_REPEATS

@@ -30,10 +30,10 @@ from pytest_extract.report.diff import DiffOptions, case_lines
 from pytest_extract.report.html.cases import (
     HEAT_COLUMNS,
     ICONS,
+    MOST_PATTERNS,
     ORDER,
     VALUE_WIDTH,
     Anchors,
-    CasePlace,
     PageDocuments,
     anchor,
     case_data,
@@ -97,8 +97,6 @@ DRAWN: Final = ("drawn", None)
 """The part of a section that the page has already."""
 
 _ICONS: Final = {"good": "✓", "bad": "✗", "warn": "!"}
-MOST_PATTERNS: Final = 200
-"""Rows of the table of fields; further patterns are counted."""
 MOST_VARIANTS: Final = 50
 """Variants in the table and the filter; further ones are counted."""
 MOST_WITHOUT_SCRIPTS: Final = 50
@@ -187,11 +185,12 @@ def _digest(text: str) -> str:
 def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str], list[dict[str, Json]]]:
     """Return what the page shows, the bodies of the cases as JSON, and the documents."""
     variants = sorted(run.totals.variants)
-    columns = [name for name, _ in worst_patterns(run.totals.fields)]
-    places, anchors = _places(run, variants)
+    patterns = worst_patterns(run.totals.fields)
+    worse = broken_fields(run.judged)
+    anchors = {case_key(result): anchor(result) for result in run.results}
     documents = PageDocuments(run.find_case, run.pages)
     tags = _filtered_tags(run)
-    rows, bodies, case_limits = case_data(run.results, places, columns, documents, tags)
+    rows, bodies, case_limits = case_data(run.results, worse, patterns, documents, tags)
     shown_documents, document_limits = documents.data()
     compared = comparison_parts(run.judged, anchors, is_gate=run.gate == "regression")
     if compared and len(variants) > 1 and run.gate != "regression":
@@ -219,31 +218,13 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
             "facts": [(name, shorten(text, _SENTENCE)) for name, text in (*run.facts.items(), *_models(run)) if text],
         },
         "sections": [section for section in sections if section[2]],
-        "filters": _filters(run, variants, places, tags),
+        "filters": _filters(run, variants, tags, worse=bool(worse)),
         "outcomes": [[str(each), outcome_text(each), ICONS[each]] for each in ORDER],
         "variants": [short_name(variant) or NO_VARIANT for variant in variants],
-        "patterns": [short_name(name) for name in columns[:HEAT_COLUMNS]],
+        "patterns": [short_name(name) for name, _ in patterns[:HEAT_COLUMNS]],
         "limits": [*case_limits, *document_limits],
     }
     return {**_readable(told), "rows": rows}, bodies, shown_documents
-
-
-def _places(run: RunReport, variants: Sequence[str]) -> tuple[list[CasePlace], dict[CaseKey, str]]:
-    """Return the place of each result on the page, and the anchors by the keys of a snapshot."""
-    worse = broken_fields(run.judged)
-    rows: dict[str, list[int]] = {}
-    for index, (_name, tally) in enumerate(worst_patterns(run.totals.fields)[:MOST_PATTERNS]):
-        for nodeid in tally.cases:
-            rows.setdefault(nodeid, []).append(index)
-    places = [
-        CasePlace(
-            variant=variants.index(result.variant.label),
-            rows=rows.get(result.nodeid, ()),
-            worse=worse.get(case_key(result), {}),
-        )
-        for result in run.results
-    ]
-    return places, {case_key(result): anchor(result) for result in run.results}
 
 
 def _models(run: RunReport) -> list[tuple[str, str]]:
@@ -357,7 +338,7 @@ def _filtered_tags(run: RunReport) -> dict[str, list[str]]:
 
 
 def _filters(
-    run: RunReport, variants: Sequence[str], places: Sequence[CasePlace], tags: Mapping[str, Sequence[str]]
+    run: RunReport, variants: Sequence[str], tags: Mapping[str, Sequence[str]], *, worse: bool
 ) -> dict[str, Any]:
     counts = run.totals.outcomes
     mistakes = Counter(mistake for result in run.results for mistake in mistakes_of(result))
@@ -370,7 +351,7 @@ def _filters(
         ],
         "tags": [(short_name(name), [*map(short_name, values)]) for name, values in tags.items()],
         "mistakes": [(name, f"{name} ({mistakes[name]:,})") for name in sorted(mistakes)],
-        "worse": any(place.worse for place in places),
+        "worse": worse,
     }
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present, node_for
-from pytest_extract.core.engine.leaf import finish_batches, metric_score, readings, rule_of, transformed
+from pytest_extract.core.engine.leaf import finish_batches, metric_score, readings, transformed
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.exact import common_weights
@@ -18,6 +19,8 @@ from pytest_extract.core.values import MISSING, Json, Value
 DEEPEST_TRIAL: Final = 16
 """Lists inside lists whose rows are tried; deeper ones are compared as one value."""
 _DEEPEST_BAG: Final = 32
+_MOST_WAYS: Final = 64
+"""Alternatives by which one value may be scored; a list with more is walked beside each other list."""
 _NOTHING: Final = Fit(0.0, 0.0)
 _OTHER_TYPE: Final[Any] = object()
 """In a column of a metric: a value whose type the schema does not allow, and which is wrong beside any of gold's."""
@@ -80,7 +83,7 @@ def metric_shares(metric: BoundMetric, columns: Sequence[tuple[Sequence[Value], 
 
     scores, weights = np.zeros([*map(len, columns[0])]), 0.0
     for gold, extracted in columns:
-        weights = weights + _add_metric(metric, [(value,) for value in gold], extracted, scores)
+        weights = weights + _add_metric(metric, gold, extracted, scores)
     return _shares(scores, weights)
 
 
@@ -141,31 +144,25 @@ def _add_object(run: ScoringContext, obj: Object, rows: Columns, scores: Any) ->
             are_exact = are_exact and is_exact
         else:  # the schema says nothing of it: null is as good as a missing key
             ours, theirs = ([value if is_present(value) else MISSING for value in side] for side in values[:2])
-            weight = _add_metric(_SAME, [(value,) for value in ours], theirs, scores)
+            weight = _add_metric(_SAME, ours, theirs, scores)
         weights = weights + weight
     return weights, are_exact
 
 
 def _add_leaf(run: ScoringContext, leaf: Leaf, values: Columns, scores: Any) -> tuple[Any, bool]:
-    """Add what the metrics of a leaf say, for gold's value or a further right reading of it."""
-    import numpy as np
-
-    gold, extracted, places = values
+    """Add what the metrics of a leaf say; where a case's rules hold, of all that they let be right, which is more."""
     is_ruled = run.is_ruled(leaf)
-    right = [
-        (value, *(readings(run, leaf.pattern, place) if is_ruled else ()))
-        for value, place in zip(gold, places, strict=True)
-    ]
-    may_be_empty = [is_ruled and rule_of(run, leaf.pattern, place) == "either" for place in places]
+    right: list[Sequence[Value]] = [(value,) for value in values.gold]
+    if is_ruled:
+        right = [(*own, *readings(run, leaf.pattern, place)) for own, place in zip(right, values.places, strict=True)]
     weights: Any = 0.0
     for check in leaf.checks:
-        ours = [[_changed(run, check, value) for value in cell] for cell in right]
-        theirs = [_changed(run, check, value) if _fits(leaf, value) else _OTHER_TYPE for value in extracted]
-        one_sided: Any = check.weight / 2 if run.f1 else check.weight
-        if is_ruled:
-            free = [is_free or MISSING in cell[1:] for is_free, cell in zip(may_be_empty, ours, strict=True)]
-            one_sided = np.where(free, 0.0, one_sided)[:, np.newaxis]
-        weights = weights + _add_metric(check.likeness or check.metric, ours, theirs, scores, check.weight, one_sided)
+        extracted = [_changed(run, check, one) if _fits(leaf, one) else _OTHER_TYPE for one in values.extracted]
+        one_sided = 0.0 if is_ruled else check.weight / 2 if run.f1 else check.weight
+        for number in range(max(map(len, right))):
+            gold = [_changed(run, check, cell[number]) if number < len(cell) else MISSING for cell in right]
+            weight = _add_metric(check.likeness or check.metric, gold, extracted, scores, check.weight, one_sided)
+            weights = weights if number else weights + weight
     metrics = [check.likeness or check.metric for check in leaf.checks]
     return weights, not is_ruled and all(metric.key is not None or metric.matrix is None for metric in metrics)
 
@@ -178,51 +175,35 @@ def _changed(run: ScoringContext, check: FieldMetric, value: Value) -> Value:
 
 def _add_metric(
     metric: BoundMetric,
-    gold: Sequence[Sequence[Value]],
+    gold: Sequence[Value],
     extracted: Sequence[Value],
     scores: Any,
     weight: float = 1.0,
-    one_sided: Any = 1.0,
+    one_sided: float = 1.0,
 ) -> Any:
     """Add what a metric finds of the distinct values to a matrix, and return the weights.
 
-    `gold`: each value with further right readings, of which the best counts; `one_sided`: what a pair weighs of which
-    only one side is there.
+    `one_sided`: what a pair weighs of which only one side is there.
     """
     import numpy as np
 
-    right = [tuple(value for value in cell if value is not MISSING) for cell in gold]
     if metric.key is not None:
-        np.add(scores, weight, out=scores, where=_equal_keys(metric.key, right, extracted))
+        key = metric.key
+        own = _distinct([*gold, *extracted], lambda value: None if _strict(value) is None else (key(value),))[1]
+        places = np.array(own, np.int64)
+        ours, theirs = places[: len(gold)], places[len(gold) :]
+        ours[ours < 0] = -2  # two that are missing are no pair
+        np.add(scores, weight, out=scores, where=np.equal.outer(ours, theirs))
     else:
-        golds, ours = _distinct(right, lambda cell: tuple(map(_strict, cell)) or None)
-        others, theirs = _distinct(extracted, _strict)
+        (golds, rows), (others, columns) = (_distinct(side, _strict) for side in (gold, extracted))
         table = np.zeros((len(golds) + 1, len(others) + 1))  # the last are MISSING
-        for number in range(max(map(len, golds), default=0) if others else 0):
-            values = [cell[number % len(cell)] for cell in golds]
-            np.maximum(table[:-1, :-1], _compare_all(metric, values, others), out=table[:-1, :-1])
-        _add_cells(scores, ours, theirs, table, weight)
-    there = np.array([cell[0] is not MISSING for cell in gold])
-    here = np.array([value is not MISSING for value in extracted])
+        if golds and others:
+            table[:-1, :-1] = _compare_all(metric, golds, others)
+        _add_cells(scores, rows, columns, table, weight)
+    there, here = (np.array([value is not MISSING for value in side]) for side in (gold, extracted))
     if there.all() and here.all():
         return weight
     return np.where(np.logical_and.outer(there, here), weight, np.not_equal.outer(there, here) * one_sided)
-
-
-def _equal_keys(key: Callable[[Json], Hashable], gold: Sequence[Sequence[Json]], extracted: Sequence[Value]) -> Any:
-    """Return which values of the output have the key of one of gold's readings."""
-    import numpy as np
-
-    numbers: dict[Hashable, int] = {}
-    theirs = [
-        -1 if value is MISSING or value is _OTHER_TYPE else numbers.setdefault(key(value), len(numbers))
-        for value in extracted
-    ]
-    found: Any = False
-    for reading in range(max(map(len, gold), default=0)):
-        ours = [numbers.get(key(cell[reading % len(cell)]), -2) if cell else -2 for cell in gold]
-        found = found | np.equal.outer(ours, theirs)
-    return found
 
 
 def _compare_all(metric: BoundMetric, gold: Sequence[Json], extracted: Sequence[Json]) -> Any:
@@ -304,105 +285,94 @@ def _compare_leaves(run: ScoringContext, array: Array, lists: Columns) -> tuple[
     """Return bounds of how well lists fit by their leaves, whatever rows these stand in, and where there are none."""
     import numpy as np
 
-    ours, theirs = (
+    bags = [
         [_bag(run, array, value, of_gold=of_gold) for value in side]
         for side, of_gold in ((lists.gold, True), (lists.extracted, False))
-    )
-    leaves = [[{} if bag is None else bag.leaves for bag in side] for side in (ours, theirs)]
-    sizes = [np.array([0.0 if bag is None else bag.size for bag in side]) for side in (ours, theirs)]
-    return common_weights(*leaves), np.maximum.outer(*sizes), _unlike(ours, theirs)
+    ]
+    leaves = [[bag.leaves for bag in side] for side in bags]
+    sizes = [np.array([bag.size for bag in side]) for side in bags]
+    return common_weights(*leaves), np.maximum.outer(*sizes), np.isnan(np.add.outer(*sizes))
 
 
-def _bag(run: ScoringContext, array: Array, value: Value, *, of_gold: bool) -> _Bag | None:
-    key = "bag", id(array), run.content(value), of_gold
-    if key not in run.known:
-        bag = _Bag(of_gold)
-        run.known[key] = bag if bag.fill(run, array, value) else None
-    found: _Bag | None = run.known[key]
-    return found
-
-
-class _Bag:
+class _Bag(NamedTuple):
     """The leaves of a list, whatever rows they stand in, for bounds of how well it fits another one.
 
-    leaves: their weight by what they share where they match; a value of the output stands there once for each leaf
-    that may score it. size: the sum of their weights. taken: of places with alternatives, the node that scores all.
+    leaves: their weight by what they share where they match. size: the sum of their weights, or less; NaN where the
+    leaves are not known: another type, metrics on containers, too many alternatives.
     """
 
-    def __init__(self, of_gold: bool) -> None:  # noqa: FBT001 - the side
-        self.of_gold = of_gold
-        self.leaves: Counter[Hashable] = Counter()
-        self.size = 0.0
-        self.taken: dict[int, int] = {}
-
-    def fill(self, run: ScoringContext, node: Node, value: Value, depth: int = 0) -> bool:
-        """Put the leaves of a value in; False where they are not known: another type, metrics on containers."""
-        if value is MISSING or value is None or isinstance(node, Skip):
-            return True
-        if leaves := _leaves_of(run, node):
-            self.size += sum(check.weight for check in leaves[0].checks)
-            for leaf in (node_for(run, node, value),) if self.of_gold else leaves:
-                for number, check in enumerate(leaf.checks):  # type: ignore[union-attr]
-                    metric = check.likeness or check.metric
-                    is_keyed = metric.key is not None and check.transform is None  # others match any value
-                    key = metric.key(value) if is_keyed else None
-                    self.leaves[id(leaf), number, key] += check.weight
-            return True
-        if isinstance(node, Union | RecursiveRef):
-            inner = node_for(run, node, value)
-            return self.taken.setdefault(id(node), id(inner)) == id(inner) and self.fill(run, inner, value, depth)
-        if isinstance(node, Array):
-            regular = type(value) is list and not node.checks and not node.wrap and depth < _DEEPEST_BAG
-            if not regular or not (value or node.empty_absent):
-                return False
-            return all(self.fill(run, node.row(index), row, depth + 1) for index, row in enumerate(value))
-        if not isinstance(node, Object) or depth >= _DEEPEST_BAG or not _is_regular(run, node, value):
-            return False
-        for name, item in value.items():
-            if name not in node.properties and node.extra == "ignore":
-                continue
-            below = node.node_of(name)
-            if below is not None:
-                if not self.fill(run, below, item, depth + 1):
-                    return False
-            elif item is not None:
-                self.leaves[id(node), name, equality.same_key(item)] += 1
-                self.size += 1
-        return True
+    leaves: dict[Hashable, float]
+    size: float
 
 
-def _leaves_of(run: ScoringContext, node: Node) -> tuple[Leaf, ...]:
-    """Return the leaves of which one scores any value at a place; none where more does, or their weights differ."""
-    key = "leaves", id(node)
+def _bag(run: ScoringContext, array: Array, value: Value, *, of_gold: bool) -> _Bag:
+    key = "bag", id(array), run.content(value), of_gold
     if key not in run.known:
-        opened = tuple(_opened(node))
-        leaves = [leaf for leaf in opened if isinstance(leaf, Leaf) and leaf.has_only_checks]
-        weights = {sum(check.weight for check in leaf.checks) for leaf in leaves}
-        run.known[key] = opened if len(leaves) == len(opened) and len(weights) == 1 else ()
-    found: tuple[Leaf, ...] = run.known[key]
+        leaves: dict[Hashable, float] = defaultdict(float)
+        size = _fill(run, leaves, array, value, of_gold=of_gold)
+        run.known[key] = _Bag(leaves, size)
+    found: _Bag = run.known[key]
     return found
+
+
+def _fill(
+    run: ScoringContext,
+    leaves: dict[Hashable, float],
+    node: Node,
+    value: Value,
+    *,
+    of_gold: bool,
+    depth: int = 0,
+    ways: int = 1,
+) -> float:
+    """Put the leaves of a value in, and return what they weigh.
+
+    A value of the output stands there once for each alternative that may score it: which one does, gold says.
+    `ways`: how many alternatives those around the value make together.
+    """
+
+    def below(inner: Node, part: Value, number: int = 1) -> float:
+        return _fill(run, leaves, inner, part, of_gold=of_gold, depth=depth + 1, ways=ways * number)
+
+    if value is MISSING or value is None or isinstance(node, Skip):
+        return 0.0
+    if isinstance(node, Union | RecursiveRef) or (isinstance(node, Leaf) and node.by_type is not None):
+        nodes = [node_for(run, node, value)] if of_gold else [*_opened(node)]
+        if ways * len(nodes) > _MOST_WAYS:
+            return math.nan
+        sizes = [below(inner, value, len(nodes)) for inner in nodes]
+        return math.nan if any(map(math.isnan, sizes)) else min(sizes)
+    if isinstance(node, Leaf) and node.has_only_checks:
+        for number, check in enumerate(node.checks):
+            metric = check.likeness or check.metric
+            key = metric.key if check.transform is None else None
+            leaves[id(node), number, key and key(value)] += check.weight  # without a key, it matches any value
+        return sum(check.weight for check in node.checks)
+    if isinstance(node, Array) and type(value) is list and not node.checks and not node.wrap and depth < _DEEPEST_BAG:
+        return sum(below(node.row(i), row) for i, row in enumerate(value)) if value or node.empty_absent else math.nan
+    if not isinstance(node, Object) or depth >= _DEEPEST_BAG or not _is_regular(run, node, value):
+        return math.nan
+    size = 0.0
+    for name, item in value.items():
+        inner = node.node_of(name)
+        if name not in node.properties and node.extra == "ignore":
+            continue
+        if inner is not None:
+            size += below(inner, item)
+        elif item is not None:
+            leaves[id(node), name, equality.same_key(item)] += 1
+            size += 1
+    return size
 
 
 def _opened(node: Node) -> Iterator[Node]:
-    if isinstance(node, Union):
+    """Yield the nodes of which one scores a value."""
+    if isinstance(node, RecursiveRef):
+        yield from _opened(node.node())
+    elif isinstance(node, Union):
         for _, branch in node.branches:
             yield from _opened(branch)
     elif isinstance(node, Leaf) and node.by_type is not None:
         yield from node.by_type.values()
     else:
         yield node
-
-
-def _unlike(ours: Sequence[_Bag | None], theirs: Sequence[_Bag | None]) -> Any:
-    """Return of which two bags nothing is known: one is none, or took another alternative at the same place."""
-    import numpy as np
-
-    sides = [
-        _distinct(bags, lambda bag: None if bag is None else frozenset(bag.taken.items())) for bags in (ours, theirs)
-    ]
-    (golds, rows), (others, columns) = sides
-    table = np.ones((len(golds) + 1, len(others) + 1), bool)  # the last are those that are none
-    for a, bag in enumerate(golds):
-        for b, other in enumerate(others):
-            table[a, b] = any(other.taken.get(place, node) != node for place, node in bag.taken.items())
-    return table[np.ix_(rows, columns)]

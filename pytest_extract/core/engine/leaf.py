@@ -198,7 +198,7 @@ def _judged_reading(
 
 def readings(run: ScoringContext, pattern: str, path: Path) -> tuple[Json, ...]:
     """Return the accepted readings of a place, by its pattern and by its path; an invented row has none."""
-    if any(type(step) is int and step < 0 for step in path):
+    if not run.accept or any(type(step) is int and step < 0 for step in path):
         return ()
     found = tuple(run.accept.get(pattern, ()))
     text = path_text(path)

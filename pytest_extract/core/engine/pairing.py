@@ -95,21 +95,10 @@ def by_position(height: int, width: int) -> Pairing:
     return Pairing(tuple((i, i) for i in range(common)), tuple(range(common, height)), tuple(range(common, width)))
 
 
-def by_first_key(gold: Sequence[Hashable | None], extracted: Sequence[Hashable | None]) -> Pairing:
-    """Pair elements with equal keys; `None` is an unusable key (struct-extract-eval, `key_field`).
-
-    The first element of a key counts; a gold element with a repeated or unusable key is missing. `extra` holds first
-    the elements whose key nobody asked for, then those with a repeated or unusable key, each in order of appearance.
-    """
-    wanted, offered = _places(gold), _places(extracted)
-    pairs = [(places[0], offered[key][0]) for key, places in wanted.items() if key in offered]
-    return _keyed(pairs, len(gold), len(extracted), offered)
-
-
 def by_key(
     gold: Sequence[Hashable | None],
     extracted: Sequence[Hashable | None],
-    fit: Callable[[Sequence[int], Sequence[int]], Pairing],
+    fit: Callable[[Sequence[int], Sequence[int]], Pairing] | None,
     *,
     cutoff: float | None = None,
 ) -> Pairing:
@@ -118,7 +107,8 @@ def by_key(
     Keys are paired first, so that the summed similarity is highest, and then the elements of each two keys: `fit`
     pairs them, by their places, where there are several on a side; what it leaves over is paired in its order, for
     elements of one key belong together. Those without a usable key (`None`) are paired as `fit` says and no further.
-    `extra` is in the order of `by_first_key`.
+    Without `fit`, the first element of a key counts and all others are left over (struct-extract-eval, `key_field`).
+    `extra` holds first the elements whose key nobody asked for, then those with a repeated or unusable key.
 
     Similarity is 1 - edits / length of the longer text (Levenshtein), after casefold; of a composite key the mean over
     its parts. A part that is no text must be equal, and no part may be below `cutoff`.
@@ -130,15 +120,17 @@ def by_key(
     pairs: list[tuple[int, int]] = []
     for key, partner in partners.items():
         rows, columns = wanted[key], offered[partner]
-        if len(rows) == len(columns) == 1:
+        if fit is None or len(rows) == len(columns) == 1:
             pairs.append((rows[0], columns[0]))
         else:
             found = fit(rows, columns)
             pairs += [*found.pairs, *zip(found.missing, found.extra, strict=False)]
     unusable = [[place for place, key in enumerate(keys) if key is None] for keys in (gold, extracted)]
-    if all(unusable):
+    if fit is not None and all(unusable):
         pairs += fit(*unusable).pairs
-    return _keyed(pairs, len(gold), len(extracted), offered)
+    plain = paired(pairs, len(gold), len(extracted))
+    first = {places[0] for places in offered.values()}
+    return plain._replace(extra=tuple(sorted(plain.extra, key=lambda place: place not in first)))
 
 
 def _places(keys: Sequence[Hashable | None]) -> dict[Hashable, list[int]]:
@@ -147,13 +139,6 @@ def _places(keys: Sequence[Hashable | None]) -> dict[Hashable, list[int]]:
         if key is not None:
             places.setdefault(key, []).append(place)
     return places
-
-
-def _keyed(pairs: list[tuple[int, int]], height: int, width: int, offered: dict[Hashable, list[int]]) -> Pairing:
-    plain = paired(pairs, height, width)
-    first = {places[0] for places in offered.values()}
-    unasked = [place for place in plain.extra if place in first]
-    return plain._replace(extra=(*unasked, *(place for place in plain.extra if place not in first)))
 
 
 def _similar_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable], cutoff: float) -> dict[Hashable, Hashable]:
@@ -172,17 +157,10 @@ def _similar_keys(ours: Iterable[Hashable], theirs: Iterable[Hashable], cutoff: 
             total += score
         return total / len(wanted)
 
-    rows, columns = sorted(ours, key=_repr), sorted(theirs, key=_repr)
+    rows, columns = (sorted(keys, key=lambda key: python_text([*_parts(key)])) for keys in (ours, theirs))
     sides = [[_parts(key) for key in keys] for keys in (rows, columns)]
     scores = [[similarity(one, other) for other in sides[1]] for one in sides[0]]
     return {rows[i]: columns[j] for i, j in assign(scores) if scores[i][j] > 0}
-
-
-def _repr(key: Hashable) -> str:
-    try:
-        return repr(key)
-    except ValueError:  # an integer beyond Python's limit of digits
-        return python_text([*_parts(key)])
 
 
 def _parts(key: Hashable) -> tuple[Hashable, ...]:
@@ -221,24 +199,26 @@ def best_fit(
 
     Under struct-extract-eval the assignment chooses among all pairs, whatever is equal, as published.
     """
-    height, width = len(gold), len(extracted)
-    is_ruled = run.is_ruled(node)
+    height, width, is_ruled = len(gold), len(extracted), run.is_ruled(node)
 
-    def fit(i: int, j: int) -> float:
+    def fit(a: int, b: int) -> float:
+        i, j = rows[a], columns[b]
         return pair_fit(run, node, gold[i], extracted[j], places[i] if is_ruled else ()).share
 
-    if run.f1:
-        scores, are_exact = shares(run, node, Columns(gold, extracted, places))
-        return paired(fitting_pairs(scores, None if are_exact else fit), height, width)
-    equal_rows = pair_equal(*([row_key(run, node, row) for row in side] for side in (gold, extracted)))
+    check = _single_check(node)
+    is_equality = check is not None and _is_keyed(check) and not is_ruled
+    if run.f1 and not is_equality:
+        equal_rows = Pairing((), (*range(height),), (*range(width),))
+    else:
+        equal_rows = pair_equal(*([row_key(run, node, row) for row in side] for side in (gold, extracted)))
     pairs, rows, columns = equal_rows
-    if not rows or not columns:
+    if not rows or not columns or is_equality:
         return equal_rows
     if len(rows) == len(columns) == 1:  # the usual mistake takes no matrix
-        (i,), (j,) = rows, columns
-        return paired([*pairs, (i, j)], height, width) if fit(i, j) > 0.0 else equal_rows
-    scores, are_exact = shares(run, node, Columns(gold, extracted, places).some(rows, columns))
-    found = fitting_pairs(scores, None if are_exact else lambda a, b: fit(rows[a], columns[b]), (rows, columns))
+        found = [(0, 0)] if fit(0, 0) > 0.0 else []
+    else:
+        scores, are_exact = shares(run, node, Columns(gold, extracted, places).some(rows, columns))
+        found = fitting_pairs(scores, None if are_exact else fit, None if run.f1 else (rows, columns))
     return paired([*pairs, *((rows[a], columns[b]) for a, b in found)], height, width)
 
 
@@ -247,15 +227,20 @@ def _single_check(node: Node) -> FieldMetric | None:
     return node.checks[0] if isinstance(node, Leaf) and node.has_only_checks and len(node.checks) == 1 else None
 
 
+def _is_keyed(check: FieldMetric) -> bool:
+    """Whether values match exactly where they have the same key."""
+    return check.metric.key is not None and check.likeness is None
+
+
 def row_key(run: ScoringContext, node: Node, value: Value) -> Hashable:
     """Return what tells rows apart: those with the same key match in every leaf."""
-    if value is MISSING or (value is None and run.absent):
-        return MISSING
     check = _single_check(node)
+    changed = value if check is None else transformed(check, value, MISSING)[0][0]
+    if changed is MISSING or (changed is None and run.absent):
+        return MISSING
     if check is not None and isinstance(node, Leaf):
-        key = None if check.transform is not None or check.likeness is not None else check.metric.key
-        if key is not None and (node.types is None or type_fits(node.types, value)):
-            return key(value)
+        if check.metric.key is not None and _is_keyed(check) and (node.types is None or type_fits(node.types, value)):
+            return check.metric.key(changed)
     elif isinstance(node, Object) and type(value) is dict and not node.checks and not node.groups:
         own = tuple([row_key(run, inner, value.get(name, MISSING)) for name, inner in node.properties.items()])
         further = [
@@ -316,8 +301,8 @@ def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list
     if run.accept:
         offered = {*theirs}
         ours = [_accepted_key(run, array, key, part, offered, (*path, i)) for i, key in enumerate(ours)]
-    if cutoff is None and run.program.semantics.repeated_keys == "first":
-        return by_first_key(ours, theirs)
+    if is_raw:
+        return by_key(ours, theirs, None)
 
     def fit(rows: Sequence[int], columns: Sequence[int]) -> Pairing:
         # sorted by what they hold, so that their order decides no tie
@@ -366,38 +351,22 @@ def _accepted_key(
 
 
 def _by_value(run: ScoringContext, items: Node, gold: list[Json], extracted: list[Json], path: Path) -> Pairing:
-    """Pair equal values in order; then what a metric that is no equality lets pass, best fits first; then readings."""
-    check, ours, theirs = _single_check(items), gold, extracted
-    if check is not None and check.transform is not None:
-        ours, theirs = ([transformed(check, value, MISSING)[0][0] for value in side] for side in (gold, extracted))
-    if check is not None and check.metric.key is not None and not check.metric.judged:
-        found = multiset(ours, theirs, check.metric.key)
+    """Pair values that match, equal ones first; without a judge, none that do not."""
+    check = _single_check(items)
+    if check is None:  # values of any type: those that their own types find equal
+        found = multiset(gold, extracted)
+        left, right = [gold[i] for i in found.missing], [extracted[j] for j in found.extra]
+        more = multiset(left, right, equality.text_key).pairs
+        pairs = [*found.pairs, *((found.missing[i], found.extra[j]) for i, j in more)]
     else:
-        found = multiset(ours, theirs)
-        left, right = [ours[i] for i in found.missing], [theirs[j] for j in found.extra]
-        if check is None:  # values of any type: those that their own types find equal
-            found = _extended(found, multiset(left, right, equality.text_key).pairs)
-        else:
-            rows, columns = [gold[i] for i in found.missing], [extracted[j] for j in found.extra]
-            close = best_fit(run, items, rows, columns, [(*path, i) for i in found.missing]).pairs
-            judged, compare = check.metric.judged, check.metric.compare
-            passing = [(i, j) for i, j in close if judged or compare(left[i], right[j]) >= check.threshold]
-            found = _extended(found, passing)
-    if run.accept and check is not None:
-        allowed = [readings(run, items.pattern, (*path, i)) for i in found.missing]
-        fits = [
-            [1.0 if any(agree(check, reading, extracted[j]) for reading in own) else 0.0 for j in found.extra]
-            for own in allowed
+        fits = best_fit(run, items, gold, extracted, [(*path, i) for i in range(len(gold))]).pairs
+        pairs = [
+            (i, j)
+            for i, j in fits
+            if check.metric.judged
+            or any(agree(check, one, extracted[j]) for one in (gold[i], *readings(run, items.pattern, (*path, i))))
         ]
-        found = _extended(found, [(i, j) for i, j in assign(fits) if fits[i][j]])
-    return found
-
-
-def _extended(pairing: Pairing, more: Sequence[tuple[int, int]]) -> Pairing:
-    """Return a pairing with pairs of what it left over, which are given by their places among that."""
-    pairs, missing, extra = pairing
-    found = [*pairs, *((missing[i], extra[j]) for i, j in more)]
-    return paired(found, len(pairs) + len(missing), len(pairs) + len(extra))
+    return paired(pairs, len(gold), len(extracted))
 
 
 # --- as others say

@@ -121,7 +121,9 @@ def _parse_form(value: Json, dialect: Dialect, where: str, report: Report) -> An
     if isinstance(value, str):
         return Annotation(dialect=dialect, metrics=(MetricUse(name=value, preset=True, where=where),))
     if not isinstance(value, dict):
-        report(f"a configuration must be `skip`, a metric's name or a mapping, not {_value_text(value)}", where)
+        wanted = {"override": "must be `skip`, a metric's name"}
+        told = wanted.get(dialect, "`evaluation_config` must be a preset's name")
+        report(f"{told} or a mapping, not {_value_text(value)}", where)
         return None
     metric_keys, readers = _FORMS[dialect]
     _report_unknown_keys(value, ("metrics", *metric_keys, "align", "key", "key_cutoff", *readers), where, report)

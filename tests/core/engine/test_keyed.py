@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_extract.core.engine.pairing import by_first_key, by_key, by_position, multiset
+from pytest_extract.core.engine.pairing import by_key, by_position, multiset
 from pytest_extract.core.results import Pairing
 from tests.strategies import any_json
 
@@ -45,7 +45,7 @@ def test_by_position(height, width, expected):
     ],
 )
 def test_by_first_key(gold, extracted, expected):
-    assert by_first_key(gold, extracted) == expected
+    assert by_key(gold, extracted, None) == expected
 
 
 def in_order(rows, columns):
@@ -133,7 +133,7 @@ def test_a_shuffled_list_is_the_same_multiset(values, rng):
 
 @given(st.lists(st.integers(0, 4) | st.none(), max_size=9), st.lists(st.integers(0, 4) | st.none(), max_size=9))
 def test_every_element_is_in_one_place(gold, extracted):
-    for pairing in (by_first_key(gold, extracted), by_key(gold, extracted, in_order), multiset(gold, extracted)):
+    for pairing in (by_key(gold, extracted, None), by_key(gold, extracted, in_order), multiset(gold, extracted)):
         assert sorted([*(row for row, _ in pairing.pairs), *pairing.missing]) == list(range(len(gold)))
         assert sorted([*(column for _, column in pairing.pairs), *pairing.extra]) == list(range(len(extracted)))
 

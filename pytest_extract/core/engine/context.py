@@ -19,7 +19,6 @@ from pytest_extract.core.results import (
     Answer,
     ArrayResult,
     FieldResult,
-    Pairing,
     Question,
     Status,
 )
@@ -44,26 +43,13 @@ class OpenArray(NamedTuple):
     """An array whose numbers are worked out when all leaves are decided: a batch metric may still be open.
 
     number, field: places of its numbers in `ScoringContext.arrays`, and of its own result, if it has one, in `fields`.
-    leaves: what `ScoringContext.leaves` keeps of its rows; `flawed`: of each pair of rows that does not match in all.
+    leaves: what `ScoringContext.leaves` keeps of its rows.
     """
 
     array: Array
-    gold: list[Json]
-    extracted: list[Json]
-    pairing: Pairing
     number: int
     field: int | None
     leaves: slice
-    flawed: tuple[slice, ...]
-
-
-class Checkpoint(NamedTuple):
-    """How far the results were, for `ScoringContext.rollback`."""
-
-    lengths: tuple[int, ...]
-    questions: int
-    mismatch_count: int
-    vacuous: int
 
 
 class NoAnswer(NamedTuple):
@@ -113,16 +99,7 @@ class Fit(NamedTuple):
 class ScoringContext:
     """One walk over one document. Runs of some `depth` only score a pair of rows: they ask nothing."""
 
-    def __init__(
-        self,
-        program: Program,
-        walk: Walk,
-        answers: Known,
-        rules: CaseRules,
-        unanswered: str = "",
-        *,
-        above: ScoringContext | None = None,
-    ) -> None:
+    def __init__(self, program: Program, walk: Walk, answers: Known, rules: CaseRules, unanswered: str = "") -> None:
         self.program = program
         self.walk = walk
         self.answers = answers
@@ -130,10 +107,10 @@ class ScoringContext:
         self.accept = rules.accept
         self.absent_rules = rules.absent
         self.unanswered = unanswered
-        self.depth: int = 0 if above is None else above.depth + 1
+        self.depth = 0
         # what runs of all depths know of values, by content
-        self.texts: dict[int, tuple[str, Json]] = {} if above is None else above.texts
-        self.known: dict[Hashable, Any] = {} if above is None else above.known
+        self.texts: dict[int, tuple[str, Json]] = {}
+        self.known: dict[Hashable, Any] = {}
         semantics = program.semantics
         self.absent = semantics.nulls == "absent"
         self.both_passed = semantics.both_absent == "passed"
@@ -143,16 +120,17 @@ class ScoringContext:
         self.leaves: list[FieldResult] = []
         self.fields: list[FieldResult] = []
         self.arrays: list[ArrayResult] = []
-        self.questions: dict[str, Question] = {}
         self.pending: list[Pending] = []
         self.open_arrays: list[OpenArray] = []
-        self.vacuous = 0
-        self.mismatch_count = 0
+        self.vacuous: list[Path] = []
+        self.questions: dict[str, Question] = {}
         self.wrapped: Path | None = None  # place of the value that is being scored as a list of itself
 
     def trial(self) -> ScoringContext:
         """Return a run for the score of one pair of rows."""
-        return ScoringContext(self.program, self.walk, self.answers, self.rules, above=self)
+        run = ScoringContext(self.program, self.walk, self.answers, self.rules)
+        run.depth, run.texts, run.known = self.depth + 1, self.texts, self.known
+        return run
 
     @cached_property
     def _ruled(self) -> tuple[str, ...]:
@@ -166,14 +144,8 @@ class ScoringContext:
         """Whether the case has rules for a place, not only for what is below it."""
         return node.pattern in self._ruled
 
-    def emit(self, result: FieldResult, node: Node) -> None:
-        """Keep a leaf result of a node, and count it where it is wrong; outside arrays it is a field result too."""
-        self.keep(result, node)
-        if result.score != 1.0 or not result.passed:
-            self.mismatch_count += 1
-
     def keep(self, result: FieldResult, node: Node) -> None:
-        """Keep a leaf result of a node that counts nowhere as wrong."""
+        """Keep a leaf result of a node; outside arrays it is a field result too."""
         self.leaves.append(result)
         if node.field:
             self.fields.append(result)
@@ -189,21 +161,17 @@ class ScoringContext:
             return NoAnswer(self.unanswered)
         return self.answers[key]
 
-    def mark(self) -> Checkpoint:
+    def mark(self) -> tuple[int, ...]:
         """Note how far the results are."""
-        lengths = tuple(map(len, self._results()))
-        return Checkpoint(lengths, len(self.questions), self.mismatch_count, self.vacuous)
+        return tuple(map(len, self._results()))
 
-    def rollback(self, mark: Checkpoint) -> None:
-        """Forget all that came after a mark."""
-        lengths, questions, self.mismatch_count, self.vacuous = mark
-        for results, length in zip(self._results(), lengths, strict=True):
+    def rollback(self, mark: tuple[int, ...]) -> None:
+        """Forget all results that came after a mark."""
+        for results, length in zip(self._results(), mark, strict=True):
             del results[length:]
-        while len(self.questions) > questions:
-            self.questions.popitem()
 
     def _results(self) -> tuple[list[Any], ...]:
-        return self.leaves, self.fields, self.arrays, self.pending, self.open_arrays
+        return self.leaves, self.fields, self.arrays, self.pending, self.open_arrays, self.vacuous
 
     def fit(self, leaves: Iterable[FieldResult]) -> Fit:
         """Return the sums over leaves; what is skipped does not count."""
@@ -234,7 +202,7 @@ class ScoringContext:
     ) -> None:
         """Keep a result about the shape of a place, not about a value that a metric compares."""
         outcome = status, 1.0 if status is MATCH else 0.0, reason
-        self.emit(make_result(node, _STRUCTURE, outcome, values, path, at), node)
+        self.keep(make_result(node, _STRUCTURE, outcome, values, path, at), node)
 
 
 def make_result(

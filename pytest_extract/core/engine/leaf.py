@@ -54,9 +54,10 @@ def walk_leaf(run: ScoringContext, leaf: Leaf, gold: Value, extracted: Value, pa
     for check in leaf.checks:
         result = check_leaf(run, leaf, check, gold, extracted, path, at)
         if result is not None:
-            run.emit(result, leaf)
+            run.keep(result, leaf)
         else:
-            run.vacuous += check is leaf.checks[0]
+            if check is leaf.checks[0]:
+                run.vacuous.append(path)
             if run.both_passed and leaf.field:
                 outcome = MATCH, 1.0, agreed_absence(gold, extracted)
                 run.fields.append(make_result(leaf, check.named, outcome, (gold, extracted), path, at))

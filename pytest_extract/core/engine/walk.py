@@ -24,6 +24,7 @@ from pytest_extract.core.compile.nodes import (
 from pytest_extract.core.engine.context import (
     DEEPEST,
     CaseRules,
+    Fit,
     Known,
     OpenArray,
     Outcome,
@@ -115,7 +116,7 @@ def _score_missing_published(
         _score_missing_published(run, node.structure, value, status, path, at)
     elif isinstance(node, Leaf):
         for check in node.checks:
-            run.emit(one_sided(run, node, check, status, values, path, at), node)
+            run.keep(one_sided(run, node, check, status, values, path, at), node)
     elif isinstance(node, Object) and type(value) is dict:
         for name, inner in node.properties.items():
             if name in value:
@@ -139,7 +140,7 @@ def walk_choice(
         if run.both_passed and choice.field:
             walk(run, choice.branches[0][1], gold, extracted, path, at)
         elif not (run.empty_is_free and gold is MISSING and extracted is MISSING):
-            run.vacuous += 1
+            run.vacuous.append(path)
 
 
 def accepted(run: ScoringContext, node: Node, gold: Value, extracted: Value, path: Path) -> Value:
@@ -217,7 +218,7 @@ def _score_undeclared(
             walk(run, node, ours, theirs, place, where)
             continue
         elif not (is_present(ours) or is_present(theirs)):
-            run.vacuous += 1
+            run.vacuous.append(path)
             continue
         elif not is_present(ours):
             status, reason = HALLUCINATION, "neither the schema nor gold has such a key"
@@ -260,7 +261,7 @@ def _score_otherwise(
         if obj.other is not None and not isinstance(obj.other, RecursiveRef):
             walk(run, obj.other, MISSING, MISSING, (*path, "*"), None)
     elif not run.empty_is_free:
-        run.vacuous += 1
+        run.vacuous.append(path)
 
 
 class _Place(NamedTuple):
@@ -328,7 +329,8 @@ def _score_absent(place: _Place) -> None:
     run, array, gold, extracted, path, at = place
     no_gold = _is_absent(array, gold)
     if no_gold and _is_absent(array, extracted):
-        run.vacuous += not run.empty_is_free
+        if not run.empty_is_free:
+            run.vacuous.append(path)
         if run.both_passed:
             place.keep_result(MATCH, 1.0, agreed_absence(gold, extracted))
         return
@@ -365,24 +367,23 @@ def _score_rows(place: _Place) -> None:
         return
     base, first = path if at is None else at, len(run.leaves)
     kept: list[tuple[int, int]] = []
-    flawed: list[slice] = []
     for i, j in pairing.pairs:
         mark, start = run.mark(), len(run.leaves)
-        where = None if i == j and at is None else (*base, j)
-        walk(run, array.row(i), gold[i], extracted[j], (*path, i), where)
-        if run.mismatch_count > mark.mismatch_count:
-            fit = run.fit(run.leaves[start:])
-            if array.align.mode in ("best_fit", "multiset") and fit.share == 0.0 and not fit.undecided:
-                run.rollback(mark)
-                continue
-            flawed.append(slice(start, len(run.leaves)))
-        kept.append((i, j))
+        walk(run, array.row(i), gold[i], extracted[j], (*path, i), None if i == j and at is None else (*base, j))
+        fit = run.fit(run.leaves[start:])
+        if array.align.mode in ("best_fit", "multiset") and fit.share == 0.0 and not fit.undecided:
+            run.rollback(mark)
+        else:
+            kept.append((i, j))
     if len(kept) < len(pairing.pairs):
         pairing = paired(kept, len(gold), len(extracted))
     _score_left_over(place, pairing.missing, OMISSION)
     _score_left_over(place, pairing.extra, HALLUCINATION)
-    if not run.depth:
-        _open(place, pairing, first, flawed)
+    if not run.depth:  # its numbers, and its own result, are worked out at the end
+        field = len(run.fields) if array.result is not None and array.field else None
+        run.open_arrays.append(OpenArray(array, len(run.arrays), field, slice(first, len(run.leaves))))
+        run.arrays.append(ArrayResult(as_place(path), *pairing, 1.0, 1.0, 1.0))
+        place.keep_result(JUDGE_ERROR, 0.0)
 
 
 def _identity(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing | None:
@@ -411,38 +412,30 @@ def _score_left_over(place: _Place, indices: Sequence[int], status: Status) -> N
 # --- numbers and the array's own result
 
 
-def _open(place: _Place, pairing: Pairing, first: int, flawed: Sequence[slice]) -> None:
-    """Keep the pairing, and the array's own result, both to be worked out at the end."""
-    run, array, gold, extracted, path, _ = place
-    field = len(run.fields) if array.result is not None and array.field else None
-    leaves = slice(first, len(run.leaves))
-    number = len(run.arrays)
-    run.open_arrays.append(OpenArray(array, gold, extracted, pairing, number, field, leaves, (*flawed,)))
-    run.arrays.append(ArrayResult(as_place(path), *pairing, 1.0, 1.0, 1.0))
-    place.keep_result(JUDGE_ERROR, 0.0)
-
-
 def finish_arrays(run: ScoringContext) -> None:
     """Work out the numbers of all arrays, and the results of those that have one."""
     for one in run.open_arrays:
-        fits = [run.fit(run.leaves[rows]) for rows in one.flawed]
-        right = len(one.pairing.pairs) - len(fits)
-        total = fsum(fit.share for fit in fits) + right
-        height, width = len(one.gold), len(one.extracted)
-        precision, recall = total / width if width else 1.0, total / height if height else 1.0
-        f1 = _f1(total, height, width)
-        numbers = run.arrays[one.number]._replace(precision=precision, recall=recall, f1=f1)
-        run.arrays[one.number] = numbers
+        found = run.arrays[one.number]
+        depth, height, width = len(found.path), *(len(found.pairs) + len(left) for left in (found.missing, found.extra))
+        rows: dict[Step, list[FieldResult]] = {row: [] for row, _ in found.pairs}
+        for leaf in run.leaves[one.leaves]:
+            if len(leaf.path) > depth and leaf.path[depth] in rows:
+                rows[leaf.path[depth]].append(leaf)
+        fits = [run.fit(leaves) for leaves in rows.values()]
+        total = fsum(fit.share for fit in fits)
+        found = found._replace(
+            precision=total / width if width else 1.0,
+            recall=total / height if height else 1.0,
+            f1=_f1(total, height, width),
+        )
+        run.arrays[one.number] = found
         result = one.array.result
         if one.field is None or result is None:
             continue
         if result.number == "recall":
-            status, score, reason = _recall(run, one, result)
+            status, score, reason = _recall(run, result, found, rows)
         else:
-            at_best = right + fsum((fit.score + fit.undecided) / fit.weight if fit.weight else 1.0 for fit in fits)
-            status, score, reason = _row_score(
-                one, result.threshold, total, at_best, sum(fit.undecided > 0 for fit in fits)
-            )
+            status, score, reason = _row_score(result.threshold, found, total, fits)
         run.fields[one.field] = run.fields[one.field]._replace(
             status=status, score=score, passed=status is MATCH, reason=reason
         )
@@ -452,40 +445,36 @@ def _f1(total: float, height: int, width: int) -> float:
     return 2 * total / (height + width) if height + width else 1.0
 
 
-def _row_score(one: OpenArray, threshold: float, total: float, at_best: float, still_open: int) -> Outcome:
-    """Return the F1 of the rows; `at_best`: what their scores add up to where all that is undecided is right."""
-    height, width = len(one.gold), len(one.extracted)
-    f1 = _f1(total, height, width)
-    paired_rows = f"{len(one.pairing.pairs)} rows paired (their scores add up to {total:.4g}), {_left(one.pairing)}"
-    if f1 < threshold <= _f1(at_best, height, width) and still_open:
-        return JUDGE_ERROR, 0.0, f"{still_open} pairs have undecided fields; {paired_rows}"
-    return MATCH if f1 >= threshold else MISMATCH, f1, paired_rows if f1 < 1.0 else None
+def _row_score(threshold: float, found: ArrayResult, total: float, fits: Sequence[Fit]) -> Outcome:
+    """Return the F1 of the rows; undecided where that depends on pairs that are."""
+    height, width = (len(found.pairs) + len(left) for left in (found.missing, found.extra))
+    at_best = fsum((fit.score + fit.undecided) / fit.weight if fit.weight else 1.0 for fit in fits)
+    still_open = sum(fit.undecided > 0 for fit in fits)
+    reason = f"{len(fits)} rows paired (their scores add up to {total:.4g}), {_left(found)}"
+    if found.f1 < threshold <= _f1(at_best, height, width) and still_open:
+        return JUDGE_ERROR, 0.0, f"{still_open} pairs have undecided fields; {reason}"
+    return MATCH if found.f1 >= threshold else MISMATCH, found.f1, reason if found.f1 < 1.0 else None
 
 
-def _recall(run: ScoringContext, one: OpenArray, result: ArrayMetric) -> Outcome:
+def _recall(
+    run: ScoringContext, result: ArrayMetric, found: ArrayResult, rows: Mapping[Step, Sequence[FieldResult]]
+) -> Outcome:
     """Return the share of gold's rows whose pair is right in every leaf."""
-    depth, height = len(run.arrays[one.number].path), len(one.gold)
-    wrong: set[Step] = set()
-    undecided: set[Step] = set()
-    for leaf in run.leaves[one.leaves]:
-        if not leaf.passed and len(leaf.path) > depth and leaf.status is not SKIPPED:
-            (undecided if leaf.status is JUDGE_ERROR else wrong).add(leaf.path[depth])
-    rows = {row for row, _ in one.pairing.pairs}
-    right, still_open = rows - wrong - undecided, (rows & undecided) - wrong
+    height = len(found.pairs) + len(found.missing)
+    flaws = [{leaf.status for leaf in leaves if not leaf.passed} - {SKIPPED} for leaves in rows.values()]
+    right, still_open = flaws.count(set()), flaws.count({JUDGE_ERROR})
     # two empty lists are equal; only the published metric, by its own rule for null, recalls nothing then
     published = run.absent and result.named[0] != "array"
-    both_empty = not height and not one.pairing.extra
-    score = 1.0 if both_empty and not published else len(right) / max(1, height)
-    found = f"{len(rows)} rows paired, {_left(one.pairing)}"
-    reason = f"{len(right)} of {height} gold rows are right in every field; {found}"
+    both_empty = not height and not found.extra
+    score = 1.0 if both_empty and not published else right / max(1, height)
+    reason = f"{right} of {height} gold rows are right in every field; {len(rows)} rows paired, {_left(found)}"
     if still_open:
-        return JUDGE_ERROR, 0.0, f"{len(still_open)} pairs have undecided fields; {reason}"
-    status = MATCH if score >= result.threshold else MISMATCH
-    return status, score, reason if score < 1.0 else None
+        return JUDGE_ERROR, 0.0, f"{still_open} pairs have undecided fields; {reason}"
+    return MATCH if score >= result.threshold else MISMATCH, score, reason if score < 1.0 else None
 
 
-def _left(pairing: Pairing) -> str:
-    return f"{len(pairing.missing)} missing, {len(pairing.extra)} invented"
+def _left(found: ArrayResult) -> str:
+    return f"{len(found.missing)} missing, {len(found.extra)} invented"
 
 
 _WALKERS: Final[Mapping[type, Any]] = {
@@ -526,7 +515,7 @@ def score_values(
     fields, leaves = tuple(run.fields), tuple(run.leaves)
     if program.post_processors:
         fields, leaves = post_process(program, fields, leaves)
-    return Scored(fields, leaves, tuple(run.arrays), run.questions, run.vacuous)
+    return Scored(fields, leaves, tuple(run.arrays), run.questions, len(run.vacuous))
 
 
 def post_process(

@@ -68,7 +68,7 @@ def find_uncompared(program: Program, gold: Json) -> Uncompared | None:
         is_whole = len(path) > DEEPEST or (isinstance(node, Object | Array) and bool(node.checks))
         below: list[tuple[Node, Json, Path]] = []
         if isinstance(node, RecursiveRef) and isinstance(value, CONTAINERS):
-            below.append((node.node(), value, path))
+            below.append((node.node, value, path))
         elif isinstance(node, Union) and isinstance(value, CONTAINERS):
             below.append((branch_of(program.fits, node, value), value, path))
         elif isinstance(node, Array) and isinstance(value, list) and not is_whole:

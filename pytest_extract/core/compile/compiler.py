@@ -18,7 +18,6 @@ from pytest_extract.core.compile.nodes import (
     AlignMode,
     Array,
     ArrayMetric,
-    BoundPostProcessor,
     FieldMetric,
     Leaf,
     NamedMetric,
@@ -61,6 +60,7 @@ from pytest_extract.core.values import (
     ANY_KEY,
     ROOT,
     Json,
+    at_or_below,
     canonical_json,
     copied,
     is_row,
@@ -78,45 +78,28 @@ _Spec = TypeVar("_Spec", TransformSpec, PostSpec, AlignerSpec, MetricSpec | Batc
 
 
 class Binder:
-    """Binds the names that one schema uses; what is wrong goes to the `report` of each call."""
+    """Binds the names that one schema uses to metrics, transforms and aligners with checked parameters."""
 
-    def __init__(self, semantics: Semantics, extensions: Extensions, judge_mode: JudgeMode) -> None:
+    def __init__(self, semantics: Semantics, extensions: Extensions, judge_mode: JudgeMode, report: Report) -> None:
         self.uses_judge: Final = judge_mode == "llm"
         self.has_batches: Final = bool(extensions.batches)
         self.judges: dict[str, Judge] = {}
         self._semantics = semantics
         self._extensions = extensions
         self._judge_mode: JudgeMode = judge_mode
+        self._report = report
         self._metrics: Mapping[str, MetricSpec] = ChainMap(dict(extensions.metrics), METRICS)  # type: ignore[arg-type]  # read only
         self._bound: dict[tuple[str, str, SemanticsName, bool], FieldMetric] = {}
         self._batches: dict[tuple[str, str], BatchMetric] = {}
 
-    def default_metrics(self, json_type: str | None, text_format: str | None = None) -> tuple[FieldMetric, ...]:
-        """Return the semantics' metric for a leaf of a type and format that names none; empty: it is not scored.
-
-        Without a type: the metric for whole values of which nothing is known.
-        """
-        if json_type is None:
-            return (self.bind("exact", {}, "default", show_defaults=True),)
-        default = self._semantics.default_metrics.get(json_type)
-        if text_format is not None and json_type == "string":
-            default = self._semantics.format_metrics.get(text_format) or default
-        return () if default is None else (self.bind(default.name, default.params, show_defaults=True),)
-
-    def metrics(self, annotation: Annotation, report: Report) -> tuple[FieldMetric, ...]:
+    def metrics(self, annotation: Annotation) -> tuple[FieldMetric, ...]:
         """Return the metrics that a configuration names, transforms included; unusable ones are reported."""
-        found = [
-            replace(metric, weight=use.weight)
-            for use in annotation.metrics or ()
-            if (metric := self._bind_use(use, report)) is not None
-        ]
-        return self.adjusted(found, annotation, report)
+        found = [self._bind_use(use) for use in annotation.metrics or ()]
+        return self.adjusted([metric for metric in found if metric is not None], annotation)
 
-    def adjusted(
-        self, metrics: Sequence[FieldMetric], annotation: Annotation, report: Report
-    ) -> tuple[FieldMetric, ...]:
+    def adjusted(self, metrics: Sequence[FieldMetric], annotation: Annotation) -> tuple[FieldMetric, ...]:
         """Return metrics with a configuration's transforms, weight and threshold."""
-        found = [self._transform(use, report) for use in annotation.transforms or ()]
+        found = [self._transform(use) for use in annotation.transforms or ()]
         transforms = [transform for transform in found if transform is not None]
         weight = 1.0 if annotation.weight is None else annotation.weight
         return tuple(
@@ -141,53 +124,43 @@ class Binder:
         semantics = semantics or self._semantics.name
         key = (name, canonical_json(dict(params)), semantics, show_defaults)
         if key not in self._bound:
-            spec = self._metrics[name]
-            bound = spec.bind(params, semantics)
-            bound = bound if show_defaults else replace(bound, params=dict(params))
-            self._bound[key] = self._field_metric(bound, custom=name in self._extensions.metrics)
+            metric, likeness = self._metrics[name].bind(params, semantics), None
+            if not show_defaults:
+                metric = replace(metric, params=dict(params))
+            if name in self._extensions.metrics:
+                metric = replace(metric, compare=_never_raising(metric.compare))
+            if metric.judged and not metric.aligns:
+                if self._judge_mode == "llm":
+                    likeness = self._likeness(metric, least=_LEAST_LIKE)
+                else:
+                    metric = self._likeness(metric) if self._judge_mode == "fuzzy" else replace(metric, judged=False)
+            self._bound[key] = FieldMetric(metric=metric, threshold=metric.threshold, likeness=likeness)
         return self._bound[key]
 
-    def _bind_use(self, use: MetricUse, report: Report) -> FieldMetric | None:
-        if use.preset and use.name in PRESETS and not use.params:
+    def _bind_use(self, use: MetricUse) -> FieldMetric | None:
+        if use.preset and use.name in PRESETS:
             name, own = PRESETS[use.name]
             use = replace(use, name=name, params=own)
         known: Mapping[str, MetricSpec | BatchMetric] = {**self._metrics, **self._extensions.batches}
-        named = _named_in(known, use, "metric", report, also=("skip",) if use.preset else ())
+        named = self._named_in(known, use, "metric", also=("skip",) if use.preset else ())
         if named is None:
             return None
         spec, params = named
         if isinstance(spec, BatchMetric):
-            return self._bind_batch(use, spec, params)
+            # fields are compared together that name it with the same parameters
+            made = replace(spec, compare=partial(spec.compare, **params)) if params else spec
+            batch = self._batches.setdefault((use.name, canonical_json(params)), made)
+            bound = BoundMetric(
+                name=use.name, compare=lambda _gold, _other: 0.0, params=dict(use.params), reflexive=False
+            )
+            return FieldMetric(metric=bound, threshold=batch.threshold, batch=batch, weight=use.weight)
         metric = self.bind(use.name, use.params)
-        if (judge := metric.metric.judge) and judge not in self._extensions.judges:
-            report(f"no judge {judge!r}{nearest(judge, self._extensions.judges)}", use.where)
-            return None
-        if judge and self.uses_judge:
-            self.judges[judge] = self._extensions.judges[judge].judge
-        return metric
-
-    def _bind_batch(self, use: MetricUse, spec: BatchMetric, params: dict[str, Json]) -> FieldMetric:
-        key = (use.name, canonical_json(params))  # fields are compared together that name it with the same parameters
-        if key not in self._batches:
-            self._batches[key] = replace(spec, compare=partial(spec.compare, **params)) if params else spec
-        batch = self._batches[key]
-        metric = BoundMetric(
-            name=use.name, compare=lambda _gold, _extracted: 0.0, params=dict(use.params), reflexive=False
-        )
-        return FieldMetric(metric=metric, threshold=batch.threshold, batch=batch)
-
-    def _field_metric(self, metric: BoundMetric, *, custom: bool) -> FieldMetric:
-        if custom:
-            metric = replace(metric, compare=_never_raising(metric.compare))
-        likeness = None
-        if metric.judged and not metric.aligns:
-            if self._judge_mode == "llm":
-                likeness = self._likeness(metric, least=_LEAST_LIKE)
-            elif self._judge_mode == "fuzzy":
-                metric = self._likeness(metric)
-            else:
-                metric = replace(metric, judged=False)
-        return FieldMetric(metric=metric, threshold=metric.threshold, likeness=likeness)
+        if judge := metric.metric.judge:
+            if judge not in self._extensions.judges:
+                self._report(f"no judge {judge!r}{nearest(judge, self._extensions.judges)}", use.where)
+            elif self.uses_judge:
+                self.judges[judge] = self._extensions.judges[judge].judge
+        return replace(metric, weight=use.weight)
 
     def _likeness(self, metric: BoundMetric, least: float = 0.0) -> BoundMetric:
         """Return how alike two values are without asking: 1.0 where the judge would not be asked, else by letters.
@@ -209,53 +182,50 @@ class Binder:
             metric, compare=compare, judged=False, key=None, matrix=text_matrix(folded, compare, least=least)
         )
 
-    def _transform(self, use: MetricUse, report: Report) -> Transform | None:
-        named = _named_in({**TRANSFORMS, **self._extensions.transforms}, use, "transform", report)
+    def _transform(self, use: MetricUse) -> Transform | None:
+        named = self._named_in({**TRANSFORMS, **self._extensions.transforms}, use, "transform")
         if named is None:
             return None
         spec, params = named
         transform = spec.make(params)
         return _only_value_errors(transform, use.name) if use.name in self._extensions.transforms else transform
 
-    def align(self, use: AlignUse, report: Report) -> Align | None:
+    def align(self, use: AlignUse) -> Align | None:
         """Return the alignment that a configuration names."""
         if use.mode in self._extensions.aligners or use.mode not in ALIGNERS:
             named_use = MetricUse(name=use.mode, params=use.params, where=use.where)
-            named = _named_in(self._extensions.aligners, named_use, "aligner", report, also=ALIGNERS)
+            named = self._named_in(self._extensions.aligners, named_use, "aligner", also=ALIGNERS)
             if named is None:
                 return None
             spec, params = named
             return Align(mode="custom", custom=lambda gold, extracted: spec.align(gold, extracted, params))
         if use.params:
-            report(f"aligning by {use.mode} takes no parameters", f"{use.where}/params")
+            self._report(f"aligning by {use.mode} takes no parameters", f"{use.where}/params")
         if use.key_cutoff is not None and use.mode != "key":
-            report("`key_cutoff` has a meaning only when rows are aligned by key", f"{use.where}/key_cutoff")
+            self._report("`key_cutoff` has a meaning only when rows are aligned by key", f"{use.where}/key_cutoff")
         by_fit = use.mode == "hungarian" or (use.mode == "judge" and not self.uses_judge)
         mode = cast("AlignMode", "best_fit" if by_fit else use.mode)
         return Align(mode=mode, key=use.key, key_cutoff=use.key_cutoff)
 
-    def post_processor(self, use: MetricUse, report: Report) -> BoundPostProcessor | None:
+    def post_processor(self, use: MetricUse) -> tuple[PostSpec, Mapping[str, Json]] | None:
         """Return a post-processor with its parameters."""
-        table = {**POST_PROCESSORS, **self._extensions.post_processors}
-        named = _named_in(table, use, "post-processor", report)
-        return None if named is None else BoundPostProcessor(*named)
+        return self._named_in({**POST_PROCESSORS, **self._extensions.post_processors}, use, "post-processor")
 
+    def _named_in(
+        self, table: Mapping[str, _Spec], use: MetricUse, kind: str, also: Iterable[str] = ()
+    ) -> tuple[_Spec, dict[str, Json]] | None:
+        """Return the named entry of a table with its parameters, defaults included; None where either is wrong.
 
-def _named_in(
-    table: Mapping[str, _Spec], use: MetricUse, kind: str, report: Report, also: Iterable[str] = ()
-) -> tuple[_Spec, dict[str, Json]] | None:
-    """Return the named entry of a table with its parameters, defaults included; None where either is wrong.
-
-    `also`: further names that would be right.
-    """
-    spec = table.get(use.name)
-    if spec is None:
-        report(f"no {kind} {use.name!r}{nearest(use.name, {*table, *also})}", use.where)
-        return None
-    problems = check_params(use.params, spec.params, f"{kind} {use.name!r}")
-    for problem in problems:
-        report(problem, use.where)
-    return None if problems else (spec, with_defaults(use.params, spec.params))
+        `also`: further names that would be right.
+        """
+        spec = table.get(use.name)
+        if spec is None:
+            self._report(f"no {kind} {use.name!r}{nearest(use.name, {*table, *also})}", use.where)
+            return None
+        problems = check_params(use.params, spec.params, f"{kind} {use.name!r}")
+        for problem in problems:
+            self._report(problem, use.where)
+        return None if problems else (spec, with_defaults(use.params, spec.params))
 
 
 def _chain(transforms: Sequence[Transform]) -> Transform:
@@ -297,8 +267,6 @@ def _never_raising(compare: Callable[[Json, Json], float]) -> Callable[[Json, Js
 MOST_EAGER: Final = 5_000
 """Nodes that are compiled ahead of any document: a few recursive definitions unfold to millions."""
 DEEPEST_EAGER: Final = 60
-DEEPEST_ROW: Final = 4
-"""Levels of a row whose metrics a judge that pairs rows gets to read."""
 _SCALAR_TYPES: Final = ("string", "number", "integer", "boolean", "null")
 
 
@@ -391,7 +359,7 @@ class Compiler:
             if found is None:
                 return pattern in self.patterns
             self._unopened.remove(found)
-            found.node()
+            _ = found.node
         return True
 
     def _node(self, schema: SchemaNode, pattern: str, *, field: bool) -> Node:
@@ -482,7 +450,7 @@ class Compiler:
         schema, annotation, pattern, field = place
         metrics: tuple[FieldMetric, ...] = ()
         if annotation.metrics:
-            metrics = self._note_judge(self._binder.metrics(annotation, self._report))
+            metrics = self._note_judge(self._binder.metrics(annotation))
         named = annotation.metrics is not None
         if named and not metrics:
             asks_for_none = schema.types == ("array",) and annotation.align is None  # by `metrics: []`
@@ -517,10 +485,18 @@ class Compiler:
         self.judged = self.judged or any(metric.metric.judged for metric in metrics)
         return metrics
 
-    def _default(self, place: _Spot, name: str | None, text_format: str | None) -> tuple[FieldMetric, ...]:
-        """Return the metric of a JSON type that names none (None: of any), as the place's configuration has it."""
-        metrics = self._binder.default_metrics(name, text_format)
-        return self._note_judge(self._binder.adjusted(metrics, place.annotation, self._report))
+    def _default(self, place: _Spot, json_type: str | None, text_format: str | None) -> tuple[FieldMetric, ...]:
+        """Return the semantics' metric for a leaf of a type and format that names none; empty: it is not scored.
+
+        Without a type: the metric for whole values of which nothing is known.
+        """
+        if json_type is None:
+            found = [self._binder.bind("exact", {}, "default", show_defaults=True)]
+        else:
+            of_format = self._semantics.format_metrics.get(text_format or "") if json_type == "string" else None
+            default = of_format or self._semantics.default_metrics.get(json_type)
+            found = [] if default is None else [self._binder.bind(default.name, default.params, show_defaults=True)]
+        return self._note_judge(self._binder.adjusted(found, place.annotation))
 
     def _leaf(self, place: _Spot, metrics: tuple[FieldMetric, ...], structure: Node | None = None) -> Leaf | Skip:
         """Compile a value that is compared as one."""
@@ -637,7 +613,7 @@ class Compiler:
                 return None
             if semantics.default_array_metric is not None and annotation.metrics is None:
                 named = (self._binder.bind(semantics.default_array_metric, {}),)
-                (judging,) = self._note_judge(self._binder.adjusted(named, annotation, self._report))
+                (judging,) = self._note_judge(self._binder.adjusted(named, annotation))
         # of a union, the branch that is an array describes the list
         branches = () if schema.types == ("array",) else map(self._schema.node, schema.branches)
         listed = next((branch for branch in branches if branch.types == ("array",)), schema)
@@ -675,7 +651,7 @@ class Compiler:
     ) -> Align:
         """Choose how rows are paired; `in_place`: coordinates and cells mean something by where they stand."""
         if named is not None:
-            found = self._binder.align(named, self._report)
+            found = self._binder.align(named)
             if found is not None and found.mode != "judge":
                 return found
         if is_tuple:
@@ -687,11 +663,19 @@ class Compiler:
         if not self._binder.uses_judge:
             return Align(mode="best_fit")
         self.judged = True
-        align = Align(mode="judge", metrics=dict(_metric_names(items)))
+        align = Align(mode="judge", metrics=self._metric_names(items.pattern))
         if judging is None:
             return align
         metric = judging.metric
         return align._replace(instructions=metric.instructions, judge=metric.judge, options=metric.options)
+
+    def _metric_names(self, row: str) -> dict[str, str]:
+        """Return pattern below a row -> metrics, for the judge to read."""
+        return {
+            pattern.removeprefix(row).removeprefix(".") or "$": " + ".join(check.metric.name for check in node.checks)
+            for pattern, node in self.patterns.items()
+            if isinstance(node, Leaf) and node.checks and at_or_below(pattern, row)
+        }
 
     def _array_result(self, annotation: Annotation, judging: FieldMetric | None, align: Align) -> ArrayMetric | None:
         number = self._semantics.array_result
@@ -716,25 +700,6 @@ def _holds_values(items: Node) -> bool:
     return isinstance(items, Leaf | Skip) and not items.skipped
 
 
-def _metric_names(node: Node, prefix: str = "", depth: int = 0) -> list[tuple[str, str]]:
-    """Return (pattern below the row, metric) of an item's fields, for the judge to read."""
-    match node:
-        case Leaf():
-            names = " + ".join(metric.metric.name for metric in node.checks)
-            return [(prefix or "$", names)] if names else []
-        case Object() if depth < DEEPEST_ROW:
-            found = []
-            for name, inner in node.properties.items():
-                found += _metric_names(inner, f"{prefix}.{name}" if prefix else name, depth + 1)
-            return found
-        case Array() if depth < DEEPEST_ROW:
-            return _metric_names(node.items, f"{prefix}[]", depth + 1)
-        case Union() if node.branches:
-            return _metric_names(node.branches[0][1], prefix, depth + 1)
-        case Object() | Array() | Union() | Skip() | RecursiveRef():
-            return []
-
-
 def _as_property(node: Node) -> Node:
     """Return a node as a property has it: only as a row or as the root is a skipped container scored."""
     if node.skipped and not isinstance(node, Skip):
@@ -752,11 +717,11 @@ class _Problems:
     """Configuration mistakes, each listed once."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[str, str | None, int | None, str], SchemaError] = {}
+        self.found: dict[str, SchemaError] = {}
 
     def add(self, *errors: SchemaError) -> None:
         for error in errors:
-            self.found.setdefault((error.pointer, error.override, error.post, error.message), error)
+            self.found.setdefault(str(error), error)
 
     def report(self, message: str, where: str = "") -> None:
         if where.startswith(IN_OVERRIDES):
@@ -799,12 +764,12 @@ def compile_program(
     of_root = by_pattern[ROOT].over(root.annotation) if ROOT in by_pattern else root.annotation
     nulls = nulls or (of_root.nulls if of_root is not None else None)
     chosen = replace(chosen, nulls=nulls) if nulls is not None else chosen
-    binder = Binder(chosen, extensions or Extensions(), judge_mode)
+    binder = Binder(chosen, extensions or Extensions(), judge_mode, problems.report)
     for annotation in (*(node.annotation for node in configured), *by_pattern.values()):
         if annotation is not None:  # names are bound for their mistakes, wherever in the schema they are
-            binder.metrics(annotation, problems.report)
+            binder.metrics(annotation)
             if annotation.align is not None:
-                binder.align(annotation.align, problems.report)
+                binder.align(annotation.align)
     compiler = Compiler(tree, chosen, binder, by_pattern, problems.report, as_published=as_published)
     compiled = compiler.compile(tree.root)
     problems.add(*tree.problems)
@@ -814,7 +779,7 @@ def compile_program(
             problems.report(f"the schema has no field {pattern!r}{hint}", IN_OVERRIDES + pattern)
     uses = () if post_process is None else parse_post(post_process, IN_POST, problems.report)
     uses += (of_root.post or ()) if of_root is not None else ()
-    bound = [binder.post_processor(use, problems.report) for use in uses]
+    bound = [binder.post_processor(use) for use in uses]
     errors = sorted(problems.found.values(), key=lambda error: error.override is not None)
     if errors:
         raise errors[0] if len(errors) == 1 else SchemaErrors(errors)

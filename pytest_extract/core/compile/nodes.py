@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.extensions import BatchMetric, PostSpec
@@ -178,33 +179,22 @@ class Union(NamedTuple):
     skipped: bool = False
 
 
+@dataclass(eq=False)
 class RecursiveRef:
     """A place inside a recursive schema: compiled when a document reaches it, then kept."""
 
-    __slots__ = ("_compile", "_node", "field", "pattern", "skipped")
+    compile: Callable[[], Node]
+    pattern: str
+    field: bool
+    skipped: bool = False
 
-    def __init__(self, compile_node: Callable[[], Node], pattern: str, *, field: bool) -> None:
-        self._compile = compile_node
-        self._node: Node | None = None
-        self.pattern = pattern
-        self.field = field
-        self.skipped = False
-
+    @cached_property
     def node(self) -> Node:
-        """Return the compiled node."""
-        if self._node is None:
-            self._node = self._compile()
-        return self._node
+        """The compiled node."""
+        return self.compile()
 
 
 Node: TypeAlias = Leaf | Skip | Object | Array | Union | RecursiveRef
-
-
-class BoundPostProcessor(NamedTuple):
-    """A post-processor with its parameters, defaults included."""
-
-    spec: PostSpec
-    params: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -225,14 +215,14 @@ class Program:
     enumerations: frozenset[str] = frozenset()
     added: tuple[str, ...] = ()
     judges: Mapping[str, Judge] = field(default_factory=dict)
-    post_processors: tuple[BoundPostProcessor, ...] = ()
+    post_processors: tuple[tuple[PostSpec, Mapping[str, Json]], ...] = ()
     fits: Callable[[SchemaNode, Json], bool]
 
 
 def nodes_at(node: Node, steps: tuple[FieldStep, ...]) -> Iterator[Node]:
     """Yield every node that a field's path leads to, choices opened."""
     while isinstance(node, RecursiveRef):
-        node = node.node()
+        node = node.node
     if isinstance(node, Union):
         for _, branch in node.branches:
             yield from nodes_at(branch, steps)

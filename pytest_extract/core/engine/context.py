@@ -244,7 +244,7 @@ def node_for(run: ScoringContext, node: Node, value: Json) -> Node:
     """Return the node that scores a gold value at a place, choices and types opened; it is kept by content."""
     while isinstance(node, Union | RecursiveRef):
         if isinstance(node, RecursiveRef):
-            node = node.node()
+            node = node.node
             continue
         key: Hashable = ("branch", id(node), run.content(value))
         if key not in run.known:
@@ -258,4 +258,4 @@ def branch_of(fits: Callable[[SchemaNode, Json], bool], choice: Union, value: Js
     fitting = (branch for schema, branch in choice.branches if fits(schema, value))
     of_its_type = (branch for schema, branch in choice.branches if type_fits(schema.types, value))
     found = next(fitting, None) or next(of_its_type, None) or choice.branches[0][1]
-    return found.node() if isinstance(found, RecursiveRef) else found
+    return found.node if isinstance(found, RecursiveRef) else found

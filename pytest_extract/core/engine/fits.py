@@ -368,7 +368,7 @@ def _fill(
 def _opened(node: Node) -> Iterator[Node]:
     """Yield the nodes of which one scores a value."""
     if isinstance(node, RecursiveRef):
-        yield from _opened(node.node())
+        yield from _opened(node.node)
     elif isinstance(node, Union):
         for _, branch in node.branches:
             yield from _opened(branch)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Final, NamedTuple
+from typing import Final
 
-from pytest_extract.core.compile.nodes import FieldMetric, Leaf, NamedMetric, Object, Skip
+from pytest_extract.core.compile.nodes import FieldMetric, Leaf, NamedMetric, Node, Object, Skip
 from pytest_extract.core.engine.context import (
     NO_ANSWER,
     NoAnswer,
@@ -23,12 +23,12 @@ from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric, Broken
 from pytest_extract.core.results import (
+    HALLUCINATION,
     JUDGE_ERROR,
     MATCH,
     MISMATCH,
     OMISSION,
     SKIPPED,
-    FieldResult,
     JudgeAnswer,
     Question,
     Status,
@@ -36,15 +36,6 @@ from pytest_extract.core.results import (
 from pytest_extract.core.schema.tree import type_fits
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Value, Values, copied, path_text
 
-
-class _Answer(NamedTuple):
-    """What a judge scores; None: undecided, for the reason given."""
-
-    score: float | None
-    reason: str | None = None
-
-
-_RIGHT: Final = _Answer(1.0)
 _SKIP: Final[NamedMetric] = ("skip", {}, 0.0)
 
 
@@ -52,27 +43,26 @@ def walk_leaf(run: ScoringContext, leaf: Leaf, gold: Value, extracted: Value, pa
     """Score a leaf with every check that it has."""
     leaf = leaf.for_value(gold if is_present(gold) else extracted)
     for check in leaf.checks:
-        result = check_leaf(run, leaf, check, gold, extracted, path, at)
-        if result is not None:
-            run.keep(result, leaf)
-        else:
-            if check is leaf.checks[0]:
-                run.vacuous.append(path)
-            if run.both_passed and leaf.field:
-                outcome = MATCH, 1.0, agreed_absence(gold, extracted)
-                run.fields.append(make_result(leaf, check.named, outcome, (gold, extracted), path, at))
+        outcome = _outcome(run, leaf, check, gold, extracted, path)
+        if outcome is not None:
+            run.keep(make_result(leaf, check.named, outcome, (gold, extracted), path, at), leaf)
+            continue
+        if check is leaf.checks[0]:
+            run.vacuous.append(path)
+        if run.both_passed and leaf.field:
+            agreed = MATCH, 1.0, agreed_absence(gold, extracted)
+            run.fields.append(make_result(leaf, check.named, agreed, (gold, extracted), path, at))
 
 
-def check_leaf(
-    run: ScoringContext, leaf: Leaf, check: FieldMetric, gold: Value, extracted: Value, path: Path, at: Path | None
-) -> FieldResult | None:
-    """Return the result of one check of a leaf, to be kept next; None where neither side has a value."""
-    raw, problem = (gold, extracted), None
+def _outcome(
+    run: ScoringContext, leaf: Leaf, check: FieldMetric, gold: Value, extracted: Value, path: Path
+) -> Outcome | None:
+    """Return what one check of a leaf finds, to be kept next; None where neither side has a value."""
+    raw = gold, extracted
     if run.accept:
         right = (gold, *readings(run, leaf.pattern, path))
         gold = next((reading for reading in right if agree(check, reading, extracted)), gold)
-    if check.transform is not None:
-        (gold, extracted), problem = transformed(check, gold, extracted)
+    (gold, extracted), problem = transformed(check, gold, extracted)
     no_gold = gold is MISSING or (gold is None and run.absent)
     none = extracted is MISSING or (extracted is None and run.absent)
     if leaf.empty_absent:
@@ -80,16 +70,73 @@ def check_leaf(
     if no_gold and none:
         return None
     if no_gold or none:
-        return one_sided(run, leaf, check, Status.HALLUCINATION if no_gold else OMISSION, raw, path, at)
-    outcome = _compared(run, leaf, check, (gold, extracted), raw, path, problem)
-    return make_result(leaf, check.named, outcome, raw, path, at)
+        return one_sided(run, leaf, HALLUCINATION if no_gold else OMISSION, raw, path)
+    if check.batch is not None:  # it stands for the field until all of its batch are known
+        run.pending.append(Pending(check, len(run.leaves), len(run.fields) if leaf.field else None, gold, extracted))
+        return JUDGE_ERROR, 0.0, "waits for its batch"
+    if leaf.types is not None and type_fits(leaf.types, raw[0]) and not type_fits(leaf.types, raw[1]):
+        return MISMATCH, 0.0, f"expected {' or '.join(sorted(leaf.types))}, got {equality.a_type(raw[1])}"
+    metric = check.metric
+    score, reason = _score(run, check, gold, extracted, path)
+    if metric.judged and score is not None and score < check.threshold:
+        for reading in readings(run, leaf.pattern, path):
+            other, why = _score(run, check, transformed(check, reading, MISSING)[0][0], extracted, path)
+            if other is None or other > score:
+                score, reason = other, why
+            if score is None or score >= check.threshold:
+                break
+    if score is None:
+        return JUDGE_ERROR, 0.0, reason
+    right_enough = score >= check.threshold
+    if reason is None and problem is not None and not right_enough:
+        reason = problem
+    elif reason is None and score < 1.0 and not run.depth and metric.explain is not None:
+        reason = metric.explain(gold, extracted)
+    return MATCH if right_enough else MISMATCH, score, reason
+
+
+def _score(
+    run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, path: Path
+) -> tuple[float | None, str | None]:
+    """Return what a metric, or its judge, says of two values, and why; None: nothing."""
+    metric = check.metric
+    if not metric.judged:
+        score = metric_score(metric, gold, extracted)
+        if 0.0 <= score <= 1.0:
+            return score, None
+        why = score.why if isinstance(score, Broken) else f"it gave {score!r}, not a score from 0 to 1"
+        return None, f"the metric {metric.name!r} broke: {why}"
+    if run.depth and check.likeness is not None:
+        return check.likeness.compare(gold, extracted), None
+    if metric.compare(gold, extracted) == 1.0:
+        return 1.0, None
+    question = Question(
+        kind="equal",
+        path=FieldPath(path),
+        gold=gold,
+        extracted=extracted,
+        instructions=metric.instructions,
+        judge=metric.judge,
+        options=metric.options,
+    )
+    answer = run.ask(question, "values")
+    if isinstance(answer, JudgeAnswer):
+        return answer.score, answer.reason or None
+    return None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER
+
+
+def metric_score(metric: BoundMetric, gold: Json, extracted: Json) -> float:
+    """Return what a metric says of two values; most find scalars alike that are equal, and are not asked."""
+    kind = type(gold)
+    alike = metric.reflexive and kind is type(extracted) and kind not in CONTAINERS and gold == extracted
+    return 1.0 if alike else metric.compare(gold, extracted)
 
 
 def walk_skip(run: ScoringContext, skip: Skip, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
     """Note a place that is not scored, where there is something to note."""
     if skip.never or (not skip.always and gold is MISSING and extracted is MISSING):
         return
-    run.keep(make_result(skip, _SKIP, (Status.SKIPPED, 0.0, "not scored"), (gold, extracted), path, at), skip)
+    run.keep(make_result(skip, _SKIP, (SKIPPED, 0.0, "not scored"), (gold, extracted), path, at), skip)
 
 
 def transformed(check: FieldMetric, gold: Value, extracted: Value) -> tuple[Values, str | None]:
@@ -106,73 +153,14 @@ def transformed(check: FieldMetric, gold: Value, extracted: Value) -> tuple[Valu
     return (found[0], found[1]), "; ".join(problems) or None
 
 
-def one_sided(
-    run: ScoringContext, leaf: Leaf, check: FieldMetric, status: Status, values: Values, path: Path, at: Path | None
-) -> FieldResult:
+def one_sided(run: ScoringContext, node: Node, status: Status, values: Values, path: Path) -> Outcome:
     """Return an omission or a hallucination, or that it is skipped where the case says that the field may be empty."""
     side, absent = ("extracted", values[1]) if status is OMISSION else ("gold", values[0])
     reason = f"{side} is {absence(absent)}"
-    if run.absent_rules and rule_of(run, leaf.pattern, path) == "either":
-        status, reason = Status.SKIPPED, f"{reason}; the case lets this field be empty or not"
-    return make_result(leaf, check.named, (status, 0.0, reason), values, path, at)
-
-
-def _compared(
-    run: ScoringContext, leaf: Leaf, check: FieldMetric, values: Values, raw: Values, path: Path, problem: str | None
-) -> Outcome:
-    """Compare two values, which were `raw` before they were transformed; `problem`: why one is not."""
-    gold, extracted = values
-    if check.batch is not None:  # it stands for the field until all of its batch are known
-        run.pending.append(Pending(check, len(run.leaves), len(run.fields) if leaf.field else None, gold, extracted))
-        return Status.JUDGE_ERROR, 0.0, "waits for its batch"
-    if leaf.types is not None and type_fits(leaf.types, raw[0]) and not type_fits(leaf.types, raw[1]):
-        return MISMATCH, 0.0, f"expected {' or '.join(sorted(leaf.types))}, got {equality.a_type(raw[1])}"
-    metric, reason = check.metric, None
-    if metric.judged:
-        score, reason = _ask(run, check, gold, extracted, path)
-    else:
-        score = metric_score(metric, gold, extracted)
-        if not 0.0 <= score <= 1.0:
-            why = score.why if isinstance(score, Broken) else f"it gave {score!r}, not a score from 0 to 1"
-            score, reason = None, f"the metric {metric.name!r} broke: {why}"
-    if run.accept and metric.judged and score is not None and score < check.threshold:
-        score, reason = _judged_reading(run, leaf, check, extracted, path, _Answer(score, reason))
-    if score is None:
-        return Status.JUDGE_ERROR, 0.0, reason
-    right = score >= check.threshold
-    if reason is None and problem is not None and not right:
-        reason = problem
-    elif reason is None and score < 1.0 and not run.depth and metric.explain is not None:
-        reason = metric.explain(gold, extracted)
-    return MATCH if right else MISMATCH, score, reason
-
-
-def metric_score(metric: BoundMetric, gold: Json, extracted: Json) -> float:
-    """Return what a metric says of two values; most find scalars alike that are equal, and are not asked."""
-    kind = type(gold)
-    alike = metric.reflexive and kind is type(extracted) and kind not in CONTAINERS and gold == extracted
-    return 1.0 if alike else metric.compare(gold, extracted)
-
-
-def _ask(run: ScoringContext, check: FieldMetric, gold: Json, extracted: Json, path: Path) -> _Answer:
-    metric = check.metric
-    if run.depth and check.likeness is not None:
-        return _Answer(check.likeness.compare(gold, extracted))
-    if metric.compare(gold, extracted) == 1.0:
-        return _RIGHT
-    question = Question(
-        kind="equal",
-        path=FieldPath(path),
-        gold=gold,
-        extracted=extracted,
-        instructions=metric.instructions,
-        judge=metric.judge,
-        options=metric.options,
-    )
-    answer = run.ask(question, "values")
-    if isinstance(answer, JudgeAnswer):
-        return _Answer(answer.score, answer.reason or None)
-    return _Answer(None, answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER)
+    rules = run.absent_rules
+    if rules and (rules.get(node.pattern) or rules.get(path_text(path))) == "either":
+        return SKIPPED, 0.0, f"{reason}; the case lets this field be empty or not"
+    return status, 0.0, reason
 
 
 def agree(check: FieldMetric, reading: Value, extracted: Value) -> bool:
@@ -183,20 +171,6 @@ def agree(check: FieldMetric, reading: Value, extracted: Value) -> bool:
     return check.metric.compare(ours, theirs) >= (1.0 if check.metric.judged else check.threshold)
 
 
-def _judged_reading(
-    run: ScoringContext, leaf: Leaf, check: FieldMetric, extracted: Json, path: Path, answer: _Answer
-) -> _Answer:
-    """Ask about the case's further right readings, where the judge found the value unlike gold."""
-    for reading in readings(run, leaf.pattern, path):
-        ours = transformed(check, reading, MISSING)[0][0]
-        other = _ask(run, check, ours, extracted, path)
-        if other.score is None or (answer.score is not None and other.score > answer.score):
-            answer = other
-        if other.score is None or other.score >= check.threshold:
-            break
-    return answer
-
-
 def readings(run: ScoringContext, pattern: str, path: Path) -> tuple[Json, ...]:
     """Return the accepted readings of a place, by its pattern and by its path; an invented row has none."""
     if not run.accept or any(type(step) is int and step < 0 for step in path):
@@ -204,11 +178,6 @@ def readings(run: ScoringContext, pattern: str, path: Path) -> tuple[Json, ...]:
     found = tuple(run.accept.get(pattern, ()))
     text = path_text(path)
     return found if text == pattern else found + tuple(run.accept.get(text, ()))
-
-
-def rule_of(run: ScoringContext, pattern: str, path: Path) -> str | None:
-    """Return what the case says about a place that is empty: must, either, or nothing."""
-    return run.absent_rules.get(pattern) or run.absent_rules.get(path_text(path))
 
 
 # --- batch metrics: fields that are compared together, once the document (or the pair of rows) has been walked
@@ -225,68 +194,51 @@ def score_groups(
     on neither). Where null counts as absent, a member that neither side has is None for the comparison.
     """
     for group in obj.groups:
-        leaves = {name: node for name, node in obj.properties.items() if isinstance(node, Leaf)}
-        names = [name for name, leaf in leaves.items() if any(check.batch is group for check in leaf.checks)]
-        around, inside = run.pending[:waited], run.pending[waited:]
-        waiting = [one for one in inside if one.check.batch is group]
-        run.pending = [*around, *(one for one in inside if one.check.batch is not group)]
-        if not waiting:
-            continue
-        there = {str(_result_of(run, one).path[-1]): one for one in waiting}
+        names = [name for name in obj.properties if name in group.fields]
+        waiting = [one for one in run.pending[waited:] if one.check.batch is group]
+        run.pending[waited:] = [one for one in run.pending[waited:] if one.check.batch is not group]
+        there = {str(run.leaves[one.leaf].path[-1]): one for one in waiting}
         lacking = [name for name in names if name not in there]
         neither = run.absent and all(gold.get(name) is None and extracted.get(name) is None for name in lacking)
         if lacking and not neither:
             for one in waiting:
                 _decide(run, one, 0.0, "another field of its group is not there")
-            continue
-        pair = tuple({name: side.get(name) for name in names} for side in (gold, extracted))
-        scores, why = _scores(group, [(pair[0], pair[1])])
-        primary = next(name for name in (group.primary or group.fields[0], *there) if name in there)
-        for name, one in there.items():
-            if name == primary:
-                _decide(run, one, scores[0], why)
-            else:
-                _replace(run, one, SKIPPED, 0.0, f"compared together with {primary!r}")
-
-
-def _result_of(run: ScoringContext, one: Pending) -> FieldResult:
-    return run.leaves[one.leaf]
+        elif waiting:
+            pair = {name: gold.get(name) for name in names}, {name: extracted.get(name) for name in names}
+            primary = next(name for name in (group.primary or group.fields[0], *there) if name in there)
+            ((score, why),) = _scores(group, [pair])
+            for name, one in there.items():
+                if name == primary:
+                    _decide(run, one, score, why)
+                else:
+                    _replace(run, one, SKIPPED, 0.0, f"compared together with {primary!r}")
 
 
 def finish_batches(run: ScoringContext) -> None:
     """Score all fields that wait for a batch metric of the whole document."""
-    if not run.pending:
-        return
     batches = {id(one.check.batch): one.check.batch for one in run.pending if one.check.batch is not None}
     for batch in batches.values():
         waiting = [one for one in run.pending if one.check.batch is batch]
-        scores, why = _scores(batch, [(one.gold, one.extracted) for one in waiting])
-        for one, score in zip(waiting, scores, strict=True):
+        scores = _scores(batch, [(one.gold, one.extracted) for one in waiting])
+        for one, (score, why) in zip(waiting, scores, strict=True):
             _decide(run, one, score, why)
     run.pending = []
 
 
-def _scores(batch: BatchMetric, pairs: Sequence[tuple[Json, Json]]) -> tuple[list[float | None], str | None]:
-    """Call a project's batch metric; what raises, falls short or is no score decides nothing. Say why it raised."""
-    why = None
+def _scores(batch: BatchMetric, pairs: Sequence[tuple[Json, Json]]) -> list[tuple[float | None, str | None]]:
+    """Call a project's batch metric; what raises, or gives another number of scores, decides nothing. Say why."""
     try:
         found = list(batch.compare([(copied(gold), copied(extracted)) for gold, extracted in pairs]))
+        why = f"it gave {len(found)} scores for {len(pairs)} pairs"
     except Exception as error:  # noqa: BLE001 - a user's function may raise anything
         found, why = [], f"{type(error).__name__}: {error}"
-    if len(found) > len(pairs):
-        found, why = [], f"it gave {len(found)} scores for {len(pairs)} pairs"
-    scores = [_usable(score) for score in found]
-    unusable = [each for each, score in zip(found, scores, strict=True) if score is None and each is not None]
-    if why is None and (unusable or len(found) < len(pairs)):
-        gave = f"{unusable[0]!r:.80}, not a score from 0 to 1" if unusable else f"{len(found)} of {len(pairs)} scores"
-        why = f"it gave {gave}"
-    return scores + [None] * (len(pairs) - len(found)), why
+    return [_usable(score) for score in found] if len(found) == len(pairs) else [(None, why)] * len(pairs)
 
 
-def _usable(score: object) -> float | None:
+def _usable(score: object) -> tuple[float | None, str | None]:
     if isinstance(score, Real) and 0.0 <= (number := float(score)) <= 1.0:  # a NaN is not in any range
-        return number
-    return None
+        return number, None
+    return None, None if score is None else f"it gave {score!r:.80}, not a score from 0 to 1"
 
 
 def _decide(run: ScoringContext, one: Pending, score: float | None, reason: str | None) -> None:
@@ -299,7 +251,7 @@ def _decide(run: ScoringContext, one: Pending, score: float | None, reason: str 
 
 
 def _replace(run: ScoringContext, one: Pending, status: Status, score: float, reason: str | None) -> None:
-    new = _result_of(run, one)._replace(status=status, score=score, passed=status is MATCH, reason=reason)
+    new = run.leaves[one.leaf]._replace(status=status, score=score, passed=status is MATCH, reason=reason)
     run.leaves[one.leaf] = new
     if one.field is not None:
         run.fields[one.field] = new

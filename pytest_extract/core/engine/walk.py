@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple
 from pytest_extract.core.compile.nodes import (
     Array,
     ArrayMetric,
-    BoundPostProcessor,
     Leaf,
     Node,
     Object,
@@ -30,7 +29,6 @@ from pytest_extract.core.engine.context import (
     Outcome,
     Path,
     ScoringContext,
-    absence,
     agreed_absence,
     branch_of,
     equal,
@@ -42,14 +40,13 @@ from pytest_extract.core.engine.leaf import (
     finish_batches,
     one_sided,
     readings,
-    rule_of,
     score_groups,
     transformed,
     walk_leaf,
     walk_skip,
 )
 from pytest_extract.core.engine.pairing import by_position, pair_rows, paired
-from pytest_extract.core.extensions import Transformed
+from pytest_extract.core.extensions import PostSpec, Transformed
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import (
     HALLUCINATION,
@@ -89,7 +86,7 @@ def score_missing(
         run.shape(node, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
         return
     if isinstance(node, RecursiveRef):
-        node = node.node()
+        node = node.node
     if isinstance(node, Union):
         node = branch_of(run.fits, node, value)
     if run.empty_is_free:
@@ -116,7 +113,8 @@ def _score_missing_published(
         _score_missing_published(run, node.structure, value, status, path, at)
     elif isinstance(node, Leaf):
         for check in node.checks:
-            run.keep(one_sided(run, node, check, status, values, path, at), node)
+            outcome = one_sided(run, node, status, values, path)
+            run.keep(make_result(node, check.named, outcome, values, path, at), node)
     elif isinstance(node, Object) and type(value) is dict:
         for name, inner in node.properties.items():
             if name in value:
@@ -335,11 +333,10 @@ def _score_absent(place: _Place) -> None:
             place.keep_result(MATCH, 1.0, agreed_absence(gold, extracted))
         return
     value, status = (extracted, HALLUCINATION) if no_gold else (gold, OMISSION)
-    reason = f"gold is {absence(gold)}" if no_gold else f"extracted is {absence(extracted)}"
-    if run.absent_rules and rule_of(run, array.pattern, path) == "either":
-        place.keep_result(SKIPPED, 0.0, "the case lets it be empty or not")
+    status, score, reason = one_sided(run, array, status, (gold, extracted), path)
+    place.keep_result(status, score, reason)
+    if status is SKIPPED:
         return
-    place.keep_result(status, 0.0, reason)
     if type(value) is list and run.empty_is_free:
         score_missing(run, array, value, status, path, at)
     elif type(value) is list and value:
@@ -541,7 +538,7 @@ def post_process(
 
 
 def _run(
-    post_processor: BoundPostProcessor, results: Sequence[FieldResult], transformed: Transformed
+    post_processor: tuple[PostSpec, Mapping[str, Json]], results: Sequence[FieldResult], transformed: Transformed
 ) -> list[FieldResult]:
     """Run one post-processor; one that raises, or gives other than a result for each, breaks all of the fields."""
     spec, params = post_processor

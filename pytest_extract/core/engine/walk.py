@@ -23,7 +23,6 @@ from pytest_extract.core.compile.nodes import (
 from pytest_extract.core.engine.context import (
     DEEPEST,
     CaseRules,
-    Fit,
     Known,
     OpenArray,
     Outcome,
@@ -77,10 +76,8 @@ from pytest_extract.core.values import (
 EMPTY: Final[dict[str, Json]] = {}
 
 
-def score_missing(
-    run: ScoringContext, node: Node, value: Json, status: Status, path: Path, at: Path | None, *, null: bool = False
-) -> None:
-    """Score what stands on one side only; `null`: the other side is an explicit null, not a missing key."""
+def score_missing(run: ScoringContext, node: Node, value: Json, status: Status, path: Path, at: Path | None) -> None:
+    """Score what stands on one side only."""
     gold, extracted = (value, MISSING) if status is OMISSION else (MISSING, value)
     if len(path) > DEEPEST:
         run.shape(node, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
@@ -97,8 +94,7 @@ def score_missing(
         walk(run, node, gold, extracted, path, at)
     elif type(value) is not dict or (not value and not run.both_passed):
         side = "extracted" if status is OMISSION else "gold"
-        kind = "" if type(value) is dict else f", and the other side is {equality.a_type(value)}, not an object"
-        run.shape(node, status, (gold, extracted), path, at, f"{side} is {'null' if null else 'missing'}{kind}")
+        run.shape(node, status, (gold, extracted), path, at, f"{side} has nothing here")
     else:
         ours, theirs = (value, EMPTY) if status is OMISSION else (EMPTY, value)
         walk(run, node._replace(checks=()) if node.checks else node, ours, theirs, path, at)
@@ -246,12 +242,11 @@ def _score_otherwise(
         status, reason = compare_as_one(run, "an object", gold, extracted)
         run.shape(obj, status, (gold, extracted), path, at, reason)
     elif is_present(gold) or is_present(extracted):
-        value, other, status = (gold, extracted, OMISSION) if is_present(gold) else (extracted, gold, HALLUCINATION)
+        value, status = (gold, OMISSION) if is_present(gold) else (extracted, HALLUCINATION)
         if run.empty_is_free and type(value) is not dict:
-            values = (value, None) if status is OMISSION else (None, value)
-            run.shape(obj, status, values, path, at, "the other side is null")
+            run.shape(obj, status, (gold, extracted), path, at, "the other side is null")
         else:
-            score_missing(run, obj, value, status, path, at, null=other is None)
+            score_missing(run, obj, value, status, path, at)
     elif run.both_passed:
         for name, node in obj.properties.items():
             if not isinstance(node, RecursiveRef):  # it would not end
@@ -418,60 +413,42 @@ def finish_arrays(run: ScoringContext) -> None:
         for leaf in run.leaves[one.leaves]:
             if len(leaf.path) > depth and leaf.path[depth] in rows:
                 rows[leaf.path[depth]].append(leaf)
-        fits = [run.fit(leaves) for leaves in rows.values()]
-        total = fsum(fit.share for fit in fits)
-        found = found._replace(
+        total = fsum(run.fit(leaves).share for leaves in rows.values())
+        found = run.arrays[one.number] = found._replace(
             precision=total / width if width else 1.0,
             recall=total / height if height else 1.0,
-            f1=_f1(total, height, width),
+            f1=2 * total / (height + width) if height + width else 1.0,
         )
-        run.arrays[one.number] = found
-        result = one.array.result
-        if one.field is None or result is None:
-            continue
-        if result.number == "recall":
-            status, score, reason = _recall(run, result, found, rows)
-        else:
-            status, score, reason = _row_score(result.threshold, found, total, fits)
-        run.fields[one.field] = run.fields[one.field]._replace(
-            status=status, score=score, passed=status is MATCH, reason=reason
-        )
+        if one.field is not None and one.array.result is not None:
+            status, score, reason = _result_of(run, one.array.result, found, [*rows.values()])
+            run.fields[one.field] = run.fields[one.field]._replace(
+                status=status, score=score, passed=status is MATCH, reason=reason
+            )
 
 
-def _f1(total: float, height: int, width: int) -> float:
-    return 2 * total / (height + width) if height + width else 1.0
-
-
-def _row_score(threshold: float, found: ArrayResult, total: float, fits: Sequence[Fit]) -> Outcome:
-    """Return the F1 of the rows; undecided where that depends on pairs that are."""
-    height, width = (len(found.pairs) + len(left) for left in (found.missing, found.extra))
-    at_best = fsum((fit.score + fit.undecided) / fit.weight if fit.weight else 1.0 for fit in fits)
-    still_open = sum(fit.undecided > 0 for fit in fits)
-    reason = f"{len(fits)} rows paired (their scores add up to {total:.4g}), {_left(found)}"
-    if found.f1 < threshold <= _f1(at_best, height, width) and still_open:
-        return JUDGE_ERROR, 0.0, f"{still_open} pairs have undecided fields; {reason}"
-    return MATCH if found.f1 >= threshold else MISMATCH, found.f1, reason if found.f1 < 1.0 else None
-
-
-def _recall(
-    run: ScoringContext, result: ArrayMetric, found: ArrayResult, rows: Mapping[Step, Sequence[FieldResult]]
+def _result_of(
+    run: ScoringContext, result: ArrayMetric, found: ArrayResult, rows: Sequence[Sequence[FieldResult]]
 ) -> Outcome:
-    """Return the share of gold's rows whose pair is right in every leaf."""
-    height = len(found.pairs) + len(found.missing)
-    flaws = [{leaf.status for leaf in leaves if not leaf.passed} - {SKIPPED} for leaves in rows.values()]
-    right, still_open = flaws.count(set()), flaws.count({JUDGE_ERROR})
-    # two empty lists are equal; only the published metric, by its own rule for null, recalls nothing then
-    published = run.absent and result.named[0] != "array"
-    both_empty = not height and not found.extra
-    score = 1.0 if both_empty and not published else right / max(1, height)
-    reason = f"{right} of {height} gold rows are right in every field; {len(rows)} rows paired, {_left(found)}"
+    """Return an array's own result: the F1 of its rows, or the share of gold's rows that are right in every leaf."""
+    height, width = (len(found.pairs) + len(left) for left in (found.missing, found.extra))
+    reason = f"{len(rows)} rows paired, {len(found.missing)} missing, {len(found.extra)} invented"
+    if result.number == "f1":
+        fits = [run.fit(leaves) for leaves in rows]
+        score, total = found.f1, fsum(fit.share for fit in fits)
+        at_best = fsum((fit.score + fit.undecided) / fit.weight if fit.weight else 1.0 for fit in fits)
+        depends = score < result.threshold <= (2 * at_best / (height + width) if height + width else 1.0)
+        still_open = sum(fit.undecided > 0 for fit in fits) if depends else 0
+        reason = f"the scores of the pairs add up to {total:.4g}; {reason}"
+    else:
+        flaws = [{leaf.status for leaf in leaves if not leaf.passed} - {SKIPPED} for leaves in rows]
+        right, still_open = flaws.count(set()), flaws.count({JUDGE_ERROR})
+        # two empty lists are equal; only the published metric, by its own rule for null, recalls nothing then
+        published = run.absent and result.named[0] != "array"
+        score = 1.0 if not height and not width and not published else right / max(1, height)
+        reason = f"{right} of {height} gold rows are right in every field; {reason}"
     if still_open:
         return JUDGE_ERROR, 0.0, f"{still_open} pairs have undecided fields; {reason}"
     return MATCH if score >= result.threshold else MISMATCH, score, reason if score < 1.0 else None
-
-
-def _left(found: ArrayResult) -> str:
-    return f"{len(found.missing)} missing, {len(found.extra)} invented"
 
 
 _WALKERS: Final[Mapping[type, Any]] = {
@@ -526,9 +503,8 @@ def post_process(
         node = program.patterns.get(result.pattern)
         metrics = node.checks if isinstance(node, Leaf) else ()
         check = next((check for check in metrics if check.metric.name == result.metric), None)
-        if check is None or check.transform is None:
-            return result.gold, result.extracted
-        return transformed(check, result.gold, result.extracted)[0]
+        values = result.gold, result.extracted
+        return values if check is None else transformed(check, *values)[0]
 
     changed: Sequence[FieldResult] = leaves
     for post_processor in program.post_processors:
@@ -543,20 +519,15 @@ def _run(
     """Run one post-processor; one that raises, or gives other than a result for each, breaks all of the fields."""
     spec, params = post_processor
     try:
-        found = list(spec.process(results, params, transformed))
-        problem = None if len(found) == len(results) else f"it gave {len(found)} results for {len(results)}"
-        found = [_checked_result(result) for result in found]
+        found = [_checked_result(result) for result in spec.process(results, params, transformed)]
+        if len(found) == len(results):
+            return found
+        problem = f"it gave {len(found)} results for {len(results)}"
     except Exception as error:  # noqa: BLE001 - a user's function may raise anything
-        problem, found = f"{type(error).__name__}: {error}", []
-    if problem is None:
-        return found
+        problem = f"{type(error).__name__}: {error}"
     reason = f"the post-processor {spec.name!r} broke: {problem}"
-    return [
-        result
-        if result.status is SKIPPED
-        else result._replace(status=JUDGE_ERROR, score=0.0, passed=False, reason=reason)
-        for result in results
-    ]
+    broken: dict[str, Any] = {"status": JUDGE_ERROR, "score": 0.0, "passed": False, "reason": reason}
+    return [result if result.status is SKIPPED else result._replace(**broken) for result in results]
 
 
 def _checked_result(result: FieldResult) -> FieldResult:

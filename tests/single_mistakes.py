@@ -41,7 +41,7 @@ SINGLE_MISTAKES: Final = (
     SingleMistake("digit doubled", "4711-88", "47711-88", "wrong_digits"),
     SingleMistake("8 read as 3", 1834, 1334, "wrong_digits"),
     SingleMistake("German separators", 1234.5, "1.234,50", "decimal_separator"),
-    SingleMistake("separator of thousands as decimal point", 1234, 1.234, "decimal_separator"),
+    SingleMistake("separator of thousands as decimal point", 1234, 1.234, "power_of_ten"),
     SingleMistake("percentage for a fraction", 0.12, 12, "power_of_ten"),
     SingleMistake("percentage as text for a fraction", 0.12, "12 %", "power_of_ten"),
     SingleMistake("currency kept in a number", 99.5, "$99.50", "affix"),

@@ -6,7 +6,6 @@ scoring then leaves the value as it is and the mismatch carries the reason.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -20,9 +19,6 @@ from pytest_extract.core.values import Json, canonical_json
 from pytest_extract.errors import ConfigError, nearest
 
 Function = Callable[[Json], Json]
-
-_SPACE = re.compile(r"\s+")
-_NONE: Mapping[str, Json] = MappingProxyType({})
 
 
 def _not_applicable(name: str, wanted: str, value: Json) -> ValueError:
@@ -44,15 +40,7 @@ def _of(name: str, wanted: str, kinds: type | tuple[type, ...], change: Callable
 
 def _text_row(name: str, change: Callable[[str], str], doc: str, before: str, after: str) -> TransformSpec:
     transform = _of(name, "a string", str, change)
-    return TransformSpec(name=name, make=lambda _params: transform, doc=doc, examples=((before, after, _NONE),))
-
-
-def _sort_tokens(text: str) -> str:
-    return " ".join(sorted(text.split()))
-
-
-def _normalize_whitespace(text: str) -> str:
-    return _SPACE.sub(" ", text).strip()
+    return TransformSpec(name=name, make=lambda _params: transform, doc=doc, examples=((before, after, {}),))
 
 
 def _strip_accents(text: str) -> str:
@@ -64,18 +52,49 @@ def _strip_punctuation(text: str) -> str:
     return "".join(c for c in text if unicodedata.category(c)[0] not in "PS")
 
 
+def _alphanumeric_only(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
+
+
 def _digits_only(text: str) -> str:
     return "".join(str(unicodedata.decimal(c)) for c in text if c.isdecimal())
 
 
-def _alphanumeric_only(text: str) -> str:
-    return "".join(c for c in text if c.isalnum())
+_TEXT_ROWS = (
+    _text_row("lowercase", str.lower, "Lower case (Python's `lower`).", "ACME", "acme"),
+    _text_row("uppercase", str.upper, "Upper case.", "acme", "ACME"),
+    _text_row("casefold", str.casefold, "Caseless form, for comparing.", "STRASSE straße", "strasse strasse"),
+    _text_row("strip", str.strip, "White space at both ends is removed.", " a b ", "a b"),
+    _text_row("normalize_whitespace", lambda text: " ".join(text.split()), "White space is folded.", " a\n b", "a b"),
+    _text_row("remove_whitespace", lambda text: "".join(text.split()), "No white space is left.", "DE 89 37", "DE8937"),
+    _text_row("sort_tokens", lambda text: " ".join(sorted(text.split())), "Words are sorted.", "b  a", "a b"),
+    _text_row("nfc", lambda text: unicodedata.normalize("NFC", text), "Unicode NFC.", "e\u0301", "\u00e9"),
+    _text_row("nfkc", lambda text: unicodedata.normalize("NFKC", text), "Unicode NFKC.", "\ufb01ne \u2460", "fine 1"),
+    _text_row("strip_accents", _strip_accents, "Accents are removed.", "Curaçao", "Curacao"),
+    _text_row("strip_punctuation", _strip_punctuation, "Punctuation and symbols are removed.", "A.C.M.E. +1", "ACME 1"),
+    _text_row("digits_only", _digits_only, "Only decimal digits are kept.", "VAT: DE-123 456", "123456"),
+    _text_row("alphanumeric_only", _alphanumeric_only, "Only letters and digits are kept.", "AB-12/c", "AB12c"),
+)
 
 
 # --- with parameters
 
 
+def _row(
+    name: str, *examples: tuple[Json, Json, Mapping[str, Json]], params: tuple[Param, ...] = ()
+) -> Callable[[Callable[[Params], Function]], TransformSpec]:
+    """Make a row of the table of the function that makes a transform, and of its docstring."""
+    return lambda make: TransformSpec(name=name, make=make, doc=make.__doc__ or "", params=params, examples=examples)
+
+
+@_row(
+    "round_digits",
+    (2.675, 2.67, {"digits": 2}),
+    (1250, 1200, {"digits": -2}),
+    params=(Param(name="digits", check=check.integer(-400, 400), required=True, doc="number of decimal places"),),
+)
 def _round_digits(params: Params) -> Function:
+    """Numbers are rounded to `digits` decimal places (Python's `round`: the binary value, half to even)."""
     digits = int(params["digits"])
     return _of("round_digits", "a number", (int, float), lambda value: round(value, digits))
 
@@ -91,109 +110,80 @@ def _to_bool(value: Json) -> bool:
     raise ValueError
 
 
-_CONVERSIONS: Mapping[str, Function] = MappingProxyType(
-    {"float": float, "int": int, "str": equality.python_text, "bool": _to_bool}
+_CONVERSIONS: Mapping[str, Function] = {"float": float, "int": int, "str": equality.python_text, "bool": _to_bool}
+
+
+@_row(
+    "type_convert",
+    ("1.50", 1.5, {"to": "float"}),
+    (7.9, 7, {"to": "int"}),
+    (" TRUE ", True, {"to": "bool"}),
+    params=(Param(name="to", check=check.choice(tuple(_CONVERSIONS)), required=True, doc="float, int, str or bool"),),
 )
-
-
 def _type_convert(params: Params) -> Function:
+    """Python's conversion to float, int, str or bool (0, 1, "true", "false")."""
     wanted = str(params["to"])
-    convert = _CONVERSIONS[wanted]
 
     def change(value: Json) -> Json:
         try:
-            return convert(value)
+            return _CONVERSIONS[wanted](value)
         except (ValueError, TypeError, OverflowError) as error:
             raise _not_applicable("type_convert", f"a value that can become {wanted}", value) from error
 
     return _of("type_convert", "a value", object, change)
 
 
+@_row(
+    "replace",
+    ("12 EUR", "12", {"old": " EUR"}),
+    params=(
+        Param(name="old", check=check.text, required=True, doc="text to look for"),
+        Param(name="new", check=check.any_text, default="", doc="text to put there"),
+    ),
+)
 def _replace(params: Params) -> Function:
+    """Each `old` in a string becomes `new`."""
     return _of("replace", "a string", str, lambda text: text.replace(params["old"], params["new"]))
-
-
-def _map_values(params: Params) -> Function:
-    table = {equality.fold_case(key): new for key, new in params["values"].items()}
-    return lambda value: table.get(equality.fold_case(value), value) if isinstance(value, str) else value
-
-
-def _null_if(params: Params) -> Function:
-    blank = {equality.fold_case(text) for text in params["values"]}
-    return lambda value: None if isinstance(value, str) and equality.fold_case(value) in blank else value
 
 
 def _check_table(value: Json) -> str | None:
     return None if isinstance(value, dict) and value else "must be a mapping from texts to values"
 
 
+@_row(
+    "map_values",
+    ("yes", True, {"values": {"Yes": True, "No": False}}),
+    ("maybe", "maybe", {"values": {"Yes": True}}),
+    params=(Param(name="values", check=_check_table, required=True, doc="mapping from texts to values"),),
+)
+def _map_values(params: Params) -> Function:
+    """Strings found in `values` (caseless, white space folded) become what stands there; others stay."""
+    table = {equality.fold_case(key): new for key, new in params["values"].items()}
+    return lambda value: table.get(equality.fold_case(value), value) if isinstance(value, str) else value
+
+
 _BLANK = ["", "-", "n/a", "na", "none", "null"]
 
-_SPECS = (
-    _text_row("lowercase", str.lower, "Lower case (Python's `lower`).", "ACME", "acme"),
-    _text_row("uppercase", str.upper, "Upper case.", "acme", "ACME"),
-    _text_row("casefold", str.casefold, "Caseless form, for comparing.", "STRASSE straße", "strasse strasse"),
-    _text_row("strip", str.strip, "White space at both ends is removed.", " a b ", "a b"),
-    _text_row("normalize_whitespace", _normalize_whitespace, "Runs of white space become one space.", " a\n b", "a b"),
-    _text_row("remove_whitespace", lambda text: _SPACE.sub("", text), "No white space is left.", "DE 89 37", "DE8937"),
-    _text_row("sort_tokens", _sort_tokens, "Words are sorted and joined by one space.", "b  a", "a b"),
-    _text_row("nfc", lambda text: unicodedata.normalize("NFC", text), "Unicode NFC.", "e\u0301", "\u00e9"),
-    _text_row("nfkc", lambda text: unicodedata.normalize("NFKC", text), "Unicode NFKC.", "\ufb01ne \u2460", "fine 1"),
-    _text_row("strip_accents", _strip_accents, "Accents are removed.", "Curaçao", "Curacao"),
-    _text_row("strip_punctuation", _strip_punctuation, "Punctuation and symbols are removed.", "A.C.M.E. +1", "ACME 1"),
-    _text_row("digits_only", _digits_only, "Only decimal digits are kept.", "VAT: DE-123 456", "123456"),
-    _text_row("alphanumeric_only", _alphanumeric_only, "Only letters and digits are kept.", "AB-12/c", "AB12c"),
-    TransformSpec(
-        name="round_digits",
-        make=_round_digits,
-        doc="Numbers are rounded to `digits` decimal places (Python's `round`: the binary value, half to even).",
-        params=(Param(name="digits", check=check.integer(-400, 400), required=True, doc="number of decimal places"),),
-        examples=((2.675, 2.67, {"digits": 2}), (1250, 1200, {"digits": -2})),
-    ),
-    TransformSpec(
-        name="type_convert",
-        make=_type_convert,
-        doc='Python\'s conversion to float, int, str or bool (0, 1, "true", "false").',
-        params=(
-            Param(name="to", check=check.choice(tuple(_CONVERSIONS)), required=True, doc="float, int, str or bool"),
-        ),
-        examples=(("1.50", 1.5, {"to": "float"}), (7.9, 7, {"to": "int"}), (" TRUE ", True, {"to": "bool"})),
-    ),
-    TransformSpec(
-        name="replace",
-        make=_replace,
-        doc="Each `old` in a string becomes `new`.",
-        params=(
-            Param(name="old", check=check.text, required=True, doc="text to look for"),
-            Param(name="new", check=check.any_text, default="", doc="text to put there"),
-        ),
-        examples=(("12 EUR", "12", {"old": " EUR"}),),
-    ),
-    TransformSpec(
-        name="map_values",
-        make=_map_values,
-        doc="Strings found in `values` (caseless, white space folded) become what stands there; others stay.",
-        params=(Param(name="values", check=_check_table, required=True, doc="mapping from texts to values"),),
-        examples=(("yes", True, {"values": {"Yes": True, "No": False}}), ("maybe", "maybe", {"values": {"Yes": True}})),
-    ),
-    TransformSpec(
-        name="null_if",
-        make=_null_if,
-        doc="Strings that stand for nothing (caseless) become null.",
-        params=(
-            Param(name="values", check=check.list_of(check.any_text), default=_BLANK, doc="texts that mean nothing"),
-        ),
-        examples=(("N/A", None, {}), ("0", "0", {})),
-    ),
-    TransformSpec(
-        name="sort_items",
-        make=lambda _params: _of("sort_items", "an array", list, lambda items: sorted(items, key=canonical_json)),
-        doc="The items of a list that is compared as one value are sorted (by their JSON text).",
-        examples=((["b", "a"], ["a", "b"], {}),),
-    ),
-)
 
-TRANSFORMS: Final[Mapping[str, TransformSpec]] = MappingProxyType({spec.name: spec for spec in _SPECS})
+@_row(
+    "null_if",
+    ("N/A", None, {}),
+    ("0", "0", {}),
+    params=(Param(name="values", check=check.list_of(check.any_text), default=_BLANK, doc="texts that mean nothing"),),
+)
+def _null_if(params: Params) -> Function:
+    """Strings that stand for nothing (caseless) become null."""
+    return _map_values.make({"values": dict.fromkeys(params["values"])})
+
+
+@_row("sort_items", (["b", "a"], ["a", "b"], {}))
+def _sort_items(_params: Params) -> Function:
+    """The items of a list that is compared as one value are sorted (by their JSON text)."""
+    return _of("sort_items", "an array", list, lambda items: sorted(items, key=canonical_json))
+
+
+_ROWS = (*_TEXT_ROWS, _round_digits, _type_convert, _replace, _map_values, _null_if, _sort_items)
+TRANSFORMS: Final[Mapping[str, TransformSpec]] = MappingProxyType({spec.name: spec for spec in _ROWS})
 """Every built-in transform."""
 
 

@@ -7,12 +7,11 @@ they agree with themselves only.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
@@ -56,9 +55,7 @@ _PREFIXED: Mapping[str, str] = {
     "K": "1 K",
     "mol": "1 mol",
     "cd": "1 cd",
-    "l": "0.001 m3",
-    "\u2113": "0.001 m3",
-    "L": "0.001 m3",
+    "l L \u2113": "0.001 m3",
     "t": "1000 kg",
     "Hz": "1 s-1",
     "N": "1 m kg s-2",
@@ -68,13 +65,11 @@ _PREFIXED: Mapping[str, str] = {
     "Wh": "3600 m2 kg s-2",
     "cal": "4.184 m2 kg s-2",
     "eV": "1.602176634e-19 m2 kg s-2",
-    "W": "1 m2 kg s-3",
-    "VA": "1 m2 kg s-3",
+    "W VA": "1 m2 kg s-3",
     "C": "1 s A",
     "Ah": "3600 s A",
     "V": "1 m2 kg s-3 A-1",
-    "Ω": "1 m2 kg s-3 A-2",
-    "ohm": "1 m2 kg s-3 A-2",
+    "Ω ohm": "1 m2 kg s-3 A-2",
     "F": "1 m-2 kg-1 s4 A2",
     "bit": "1 bit",
     "B": "8 bit",
@@ -163,16 +158,16 @@ _DEGREES = lazy_pattern(r"(?:degrees?|deg\.?|[°º])\s*([cf]|celsius|fahrenheit)
 @cache
 def _table() -> Mapping[str, Unit]:
     units: dict[str, Unit] = {}
-    for name, text in _PREFIXED.items():
-        unit = units[name] = _unit_of(text)
-        for prefix, power in {**_PREFIXES, **(_BINARY if unit.powers == (("bit", 1),) else {})}.items():
-            units.setdefault(prefix + name, unit._replace(factor=unit.factor * power))
+    for names, text in _PREFIXED.items():
+        unit = _unit_of(text)
+        for prefix, factor in {"": Fraction(1), **_PREFIXES, **(_BINARY if "bit" in text else {})}.items():
+            for name in names.split():
+                units.setdefault(prefix + name, unit._replace(factor=unit.factor * factor))
     for names, text in _FIXED.items():
         units |= dict.fromkeys(names.split(), _unit_of(text))
-    units |= {
-        prefix + name: Unit(_PREFIXES[prefix], (("IU", 1),)) for prefix in _PREFIXES_OF_IU for name in ("IU", "U")
-    }
-    return MappingProxyType(units)
+    for prefix in _PREFIXES_OF_IU:
+        units |= dict.fromkeys((f"{prefix}IU", f"{prefix}U"), Unit(_PREFIXES[prefix], (("IU", 1),)))
+    return units
 
 
 def _unit_of(text: str) -> Unit:
@@ -185,11 +180,9 @@ def _unit_of(text: str) -> Unit:
 @cache
 def _caseless() -> Mapping[str, Unit]:
     """Units by caseless name, where that names one unit only: "KG" is kg, but "Mm" and "mm" stay apart."""
-    names: dict[str, set[str]] = {}
-    for name in _table():
-        names.setdefault(name.casefold(), set()).add(name)
+    names = Counter(map(str.casefold, _table()))
     return {
-        folded: _table()[next(iter(exact))] for folded, exact in names.items() if len(exact) == 1 and len(folded) > 1
+        folded: unit for name, unit in _table().items() if names[folded := name.casefold()] == 1 and len(folded) > 1
     }
 
 
@@ -197,11 +190,6 @@ _FACTOR = lazy_pattern(
     r"(?:\s*(?P<over>/|\bper\b)\s*|\s*[*·⋅\u00d7]\s*|\s+)?"
     r"(?P<name>[^\W\d_]+|[\"'%‰°]+[^\W\d_]*)\.?(?:\^|\*\*)?(?P<power>-?\d)?"
 )
-
-
-def unit_names() -> Collection[str]:
-    """Return the names of all known units, for advice."""
-    return _table().keys()
 
 
 @lru_cache(maxsize=1024)  # a column of a table has few units
@@ -217,7 +205,7 @@ def read_unit(text: str, *, known: bool = True) -> Unit | None:
         return Unit(factor, (("K", 1),), zero)
     for pattern, usual in _SPELLINGS:
         words = pattern.sub(usual, words)
-    product, over, place = Unit(Fraction(1)), False, 0
+    factor, powers, sign, place = Fraction(1), Counter[str](), 1, 0
     while place < len(words):
         match = _FACTOR.match(words, place)
         if match is None:
@@ -227,17 +215,12 @@ def read_unit(text: str, *, known: bool = True) -> Unit | None:
             if known or not match["name"][0].isalpha():
                 return None
             unit = Unit(Fraction(1), ((f"?{match['name'].casefold()}", 1),))  # no base unit has such a name
-        over = over or match["over"] is not None  # "5,000 /µl" begins with it
-        product = _times(product, unit, int(match["power"] or 1) * (-1 if over else 1))
+        sign = -1 if match["over"] else sign  # "5,000 /µl" begins with it
+        power = int(match["power"] or 1) * sign
+        factor *= unit.factor**power
+        powers.update({name: its * power for name, its in unit.powers})
         place = match.end()
-    return product
-
-
-def _times(product: Unit, unit: Unit, power: int) -> Unit:
-    powers = dict(product.powers)
-    for name, its in unit.powers:
-        powers[name] = powers.get(name, 0) + power * its
-    return Unit(product.factor * unit.factor**power, tuple(sorted((name, its) for name, its in powers.items() if its)))
+    return Unit(factor, tuple(sorted((name, power) for name, power in powers.items() if power)))
 
 
 _BOUND = lazy_pattern(r"(<=|>=|[<>≤≥~≈])\s?")
@@ -263,10 +246,6 @@ class Quantity(NamedTuple):
     whole: bool = True
     zero: Fraction = Fraction(0)
 
-    def same_kind(self, other: Quantity) -> bool:
-        """Whether both are measured in the same units."""
-        return self.powers == other.powers
-
     def __str__(self) -> str:
         low, high = decimal_text(self.value), decimal_text(self.high)
         units = "".join(f" {name.lstrip('?')}{power if power != 1 else ''}" for name, power in self.powers)
@@ -280,62 +259,59 @@ def _in_base(low: Fraction, high: Fraction, unit: Unit | None) -> Quantity | Non
     return Quantity(first, last, unit.powers, whole=low.denominator == high.denominator == 1, zero=unit.zero)
 
 
-@dataclass(frozen=True, slots=True)
-class _QuantityReader:
-    """Reads quantities in some styles of numbers; `default` is the unit of those that name none."""
+def _quantity_reader(styles: Sequence[NumberStyle], default: Unit | None) -> Callable[[Json], Quantity | None]:
+    """Return what reads a number or a text; None for no quantity. `default`: the unit of those that name none."""
 
-    styles: tuple[NumberStyle, ...]
-    default: Unit | None
+    def unit_of(text: str) -> Unit | None:
+        return read_unit(text, known=False) if text else default
 
-    def __call__(self, value: Json) -> Quantity | None:
-        """Read a number or a text; None for what is no quantity."""
+    def one(text: str) -> Quantity | None:
+        found = read_written(text, styles)
+        if found is None or found.before:
+            return None
+        return _in_base(found.value, found.value, unit_of(found.after))
+
+    def several(text: str) -> Quantity | None:
+        """Read "5 ft 11 in" and "1 h 30 min": parts in units of one kind, each smaller than the one before."""
+        found = [one(part) for part in _BETWEEN.split(text)]
+        parts = [part for part in found if part is not None]
+        if len(parts) < max(2, len(found)) or BASE_UNITS.isdisjoint(name for name, _ in parts[0].powers):
+            return None
+        for last, part in pairwise(parts):
+            if part.zero or part.powers != last.powers or not 0 <= part.value < last.value:
+                return None
+        total = sum((part.value for part in parts), Fraction(0))
+        return parts[0]._replace(value=total, high=total, whole=all(part.whole for part in parts))
+
+    def span(text: str) -> Quantity | None:
+        """Read "3.5-5.0 mmol/L" and "2 g to 3 g"."""
+        match = _SPAN.fullmatch(text)
+        if match is None:
+            return None
+        low, high = (read_written(match[name], styles) for name in ("low", "high"))
+        if low is None or high is None or low.before or high.before or low.value > high.value:
+            return None
+        unit = unit_of(high.after)
+        return None if low.after and unit_of(low.after) != unit else _in_base(low.value, high.value, unit)
+
+    def read(value: Json) -> Quantity | None:
         if not isinstance(value, str):
             number = exactly(value)
-            return None if number is None else _in_base(number, number, self.default)
+            return None if number is None else _in_base(number, number, default)
         text = equality.written(value).translate(_MARKS)
         if len(text) > LONGEST:
             return None
         sign = _BOUND.match(text)
         text = text[sign.end() :] if sign else text
-        found = self._one(text) or self._sum(text) or self._span(text)
+        found = one(text) or several(text) or span(text)
         return found._replace(bound=_BOUNDS.get(sign[1], sign[1])) if found and sign else found
 
-    def _unit(self, text: str) -> Unit | None:
-        return read_unit(text, known=False) if text else self.default
-
-    def _one(self, text: str) -> Quantity | None:
-        found = read_written(text, self.styles)
-        if found is None or found.before:
-            return None
-        return _in_base(found.value, found.value, self._unit(found.after))
-
-    def _sum(self, text: str) -> Quantity | None:
-        """Read "5 ft 11 in" and "1 h 30 min": parts in units of one kind, each smaller than the one before."""
-        found = [self._one(part) for part in _BETWEEN.split(text)]
-        parts = [part for part in found if part is not None]
-        if len(parts) < max(2, len(found)) or BASE_UNITS.isdisjoint(name for name, _ in parts[0].powers):
-            return None
-        for last, part in pairwise(parts):
-            if part.zero or not part.same_kind(last) or not 0 <= part.value < last.value:
-                return None
-        total = sum((part.value for part in parts), Fraction(0))
-        return parts[0]._replace(value=total, high=total, whole=all(part.whole for part in parts))
-
-    def _span(self, text: str) -> Quantity | None:
-        """Read "3.5-5.0 mmol/L" and "2 g to 3 g"."""
-        match = _SPAN.fullmatch(text)
-        if match is None:
-            return None
-        low, high = (read_written(match[name], self.styles) for name in ("low", "high"))
-        if low is None or high is None or low.before or high.before or low.value > high.value:
-            return None
-        unit = self._unit(high.after)
-        return None if low.after and self._unit(low.after) != unit else _in_base(low.value, high.value, unit)
+    return read
 
 
 def _check_unit(value: Json) -> str | None:
     known = isinstance(value, str) and value and read_unit(value)
-    return None if known else f"must be a known unit such as 'kg' or 'm/s'{closest(value, unit_names())}"
+    return None if known else f"must be a known unit such as 'kg' or 'm/s'{closest(value, _table())}"
 
 
 @metric_row(
@@ -369,13 +345,13 @@ def _quantity(params: Params, _semantics: SemanticsName) -> BoundMetric:
     Knows SI units with prefixes, imperial ones, temperatures, data sizes, percent, IU, months, years, their
     products and quotients; any other word is a unit that agrees with itself only.
     """
-    read = _QuantityReader(styles_of(params["locale"]), read_unit(params["unit"] or ""))
+    read = _quantity_reader(styles_of(params["locale"]), read_unit(params["unit"] or ""))
     rel = NOISE if params["rel"] is None else float(params["rel"])
     of_fractions = within(rel, 0.0)
     of_whole = within(0.0, 0.0) if params["rel"] is None else of_fractions
 
     def agree(gold: Quantity, extracted: Quantity) -> bool:
-        if gold.bound != extracted.bound or not gold.same_kind(extracted):
+        if gold.bound != extracted.bound or gold.powers != extracted.powers:
             return False
         admits = of_whole if gold.whole and extracted.whole else of_fractions
         return all(

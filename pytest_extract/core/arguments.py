@@ -294,15 +294,12 @@ def _parts(value: Any) -> object:
 def _of_numpy(value: Any) -> object:
     """Return a number, boolean, date or record of numpy as Python's, a date finer than microseconds in ISO 8601."""
     inner = value.item()
-    if value.dtype.kind == "M" and inner is not None:
-        text = str(value)
-        if isinstance(inner, date):
-            return inner.isoformat()
-        return text if text[26:].strip("0") else text[:26].removesuffix(".000000")
+    if value.dtype.kind == "M" and isinstance(inner, int):
+        return str(value).rstrip("0").rstrip(".")
     if value.dtype.kind == "f":  # a long double may have more digits
         number = float(value)
         return number if number == value or math.isnan(number) else None
-    return inner if value.dtype.kind in "biuV" else None
+    return inner if value.dtype.kind in "biuVM" else None
 
 
 def _with_decimals(dumped: Any, inner: Any) -> Any:
@@ -326,9 +323,9 @@ def _exact(value: Decimal, path: tuple[Step, ...]) -> int | float:
     """Return a Decimal as a number of exactly its value."""
     if not value.is_finite():
         return math.nan if value.is_nan() else float(value)
-    exponent = value.as_tuple().exponent
     if value and value.adjusted() > _LONG_DIGITS:
         raise NotJson(_TOO_LONG, path)
+    exponent = value.as_tuple().exponent
     if isinstance(exponent, int) and exponent >= 0:
         return int(value)
     number = float(value)

@@ -107,18 +107,8 @@ def as_place(steps: tuple[Step, ...]) -> FieldPath:
 def copied(value: Json) -> Json:
     """Return a JSON value that shares no list and no object with the given one."""
     if isinstance(value, dict):
-        members = dict(value)
-        for name, item in value.items():
-            if isinstance(item, CONTAINERS):
-                members[name] = copied(item)
-        return members
-    if isinstance(value, list):
-        items = list(value)
-        for index, item in enumerate(value):
-            if isinstance(item, CONTAINERS):
-                items[index] = copied(item)
-        return items
-    return value
+        return {name: copied(item) for name, item in value.items()}
+    return [copied(item) for item in value] if isinstance(value, list) else value
 
 
 DEEPEST_WRITTEN: Final = 150
@@ -165,10 +155,10 @@ def json_type(value: Json) -> str:
 
     A float is `number`, even 3.0; MISSING is `missing`.
     """
-    found = _JSON_TYPES.get(type(value))
-    if found is None:  # a subclass, or no JSON
-        found = next((name for kind, name in _JSON_TYPES.items() if isinstance(value, kind)), type(value).__name__)
-    return found
+    kind = type(value)
+    return _JSON_TYPES.get(kind) or next(
+        (_JSON_TYPES[base] for base in kind.__mro__ if base in _JSON_TYPES), kind.__name__
+    )
 
 
 def with_article(name: str) -> str:

@@ -29,6 +29,6 @@ def test_a_copy_is_equal_and_shares_nothing(value: Any) -> None:
 
 def test_what_a_case_file_may_nest_can_be_copied() -> None:
     value: Any = 1
-    for _ in range(500):
+    for _ in range(200):
         value = [{"a": value}["a"]]
     assert copied(value) == value

@@ -80,14 +80,7 @@ _TEXT_ROWS = (
 # --- with parameters
 
 
-def _row(
-    name: str, *examples: tuple[Json, Json, Mapping[str, Json]], params: tuple[Param, ...] = ()
-) -> Callable[[Callable[[Params], Function]], TransformSpec]:
-    """Make a row of the table of the function that makes a transform, and of its docstring."""
-    return lambda make: TransformSpec(name=name, make=make, doc=make.__doc__ or "", params=params, examples=examples)
-
-
-@_row(
+@TransformSpec.row(
     "round_digits",
     (2.675, 2.67, {"digits": 2}),
     (1250, 1200, {"digits": -2}),
@@ -113,7 +106,7 @@ def _to_bool(value: Json) -> bool:
 _CONVERSIONS: Mapping[str, Function] = {"float": float, "int": int, "str": equality.python_text, "bool": _to_bool}
 
 
-@_row(
+@TransformSpec.row(
     "type_convert",
     ("1.50", 1.5, {"to": "float"}),
     (7.9, 7, {"to": "int"}),
@@ -133,7 +126,7 @@ def _type_convert(params: Params) -> Function:
     return _of("type_convert", "a value", object, change)
 
 
-@_row(
+@TransformSpec.row(
     "replace",
     ("12 EUR", "12", {"old": " EUR"}),
     params=(
@@ -150,7 +143,7 @@ def _check_table(value: Json) -> str | None:
     return None if isinstance(value, dict) and value else "must be a mapping from texts to values"
 
 
-@_row(
+@TransformSpec.row(
     "map_values",
     ("yes", True, {"values": {"Yes": True, "No": False}}),
     ("maybe", "maybe", {"values": {"Yes": True}}),
@@ -165,7 +158,7 @@ def _map_values(params: Params) -> Function:
 _BLANK = ["", "-", "n/a", "na", "none", "null"]
 
 
-@_row(
+@TransformSpec.row(
     "null_if",
     ("N/A", None, {}),
     ("0", "0", {}),
@@ -176,7 +169,7 @@ def _null_if(params: Params) -> Function:
     return _map_values.make({"values": dict.fromkeys(params["values"])})
 
 
-@_row("sort_items", (["b", "a"], ["a", "b"], {}))
+@TransformSpec.row("sort_items", (["b", "a"], ["a", "b"], {}))
 def _sort_items(_params: Params) -> Function:
     """The items of a list that is compared as one value are sorted (by their JSON text)."""
     return _of("sort_items", "an array", list, lambda items: sorted(items, key=canonical_json))

@@ -24,23 +24,17 @@ JUDGED: Final = frozenset(
 )
 """Metrics that a judge decides; under `--extract-judge=exact` and `fuzzy` the scorer does in its place."""
 
-_EXTRACT_BENCH = (
-    "string_exact",
-    "string_case_insensitive",
-    "string_semantic",
-    "string_llm",
-    "number_exact",
-    "integer_exact",
-    "boolean_exact",
-    "array_llm",
+_PRESETS = (
+    "string_exact string_fuzzy string_case_insensitive string_semantic string_llm number_exact number_tolerance "
+    "integer_exact boolean_exact array_llm"
 )
+_OF_PRESETS: Mapping[str, Mapping[str, Json]] = {
+    "string_fuzzy": {"threshold": 0.8},
+    "number_tolerance": {"tolerance": 0.001},
+}
 
 PRESETS: Final[Mapping[str, tuple[str, Mapping[str, Json]]]] = MappingProxyType(
-    {name: (name, MappingProxyType({})) for name in _EXTRACT_BENCH}
-    | {
-        "string_fuzzy": ("string_fuzzy", MappingProxyType({"threshold": 0.8})),
-        "number_tolerance": ("number_tolerance", MappingProxyType({"tolerance": 0.001})),
-    }
+    {name: (name, MappingProxyType(_OF_PRESETS.get(name, {}))) for name in _PRESETS.split()}
 )
 """ExtractBench's presets: name -> (metric, parameters); bare, `number_tolerance` is 1,000 times narrower."""
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 from pytest_extract.core.values import Json, short_repr
 from pytest_extract.errors import ConfigError, closest, nearest
@@ -104,6 +104,16 @@ class Spec:
     doc: str = ""
     function: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
 
+    @classmethod
+    def row(cls, name: str, *examples: object, params: tuple[Param, ...] = ()) -> Callable[[Callable[..., Any]], Self]:
+        """Make a row of the function that makes what is called, and of its docstring."""
+
+        def row(make: Callable[..., Any]) -> Any:
+            parts: dict[str, Any] = {"make": make, "doc": " ".join((make.__doc__ or "").split()), "examples": examples}
+            return cls(name=name, params=params, **parts)
+
+        return row
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSpec(Spec):
@@ -117,18 +127,6 @@ class MetricSpec(Spec):
         params = with_defaults(given, self.params)
         made = self.make(params, semantics)
         return replace(made, name=self.name, params=made.params or params)
-
-
-def metric_row(
-    name: str, *examples: Example, params: tuple[Param, ...] = ()
-) -> Callable[[Callable[[Params, SemanticsName], BoundMetric]], MetricSpec]:
-    """Make a row of the metric table of the function that binds the metric, and of its docstring."""
-
-    def row(make: Callable[[Params, SemanticsName], BoundMetric]) -> MetricSpec:
-        doc = " ".join((make.__doc__ or "").split())
-        return MetricSpec(name=name, make=make, doc=doc, params=params, examples=examples)
-
-    return row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,24 +206,18 @@ def _bounded(what: str, kinds: Any, minimum: float, maximum: float) -> Check:
     return check
 
 
-def boolean(value: Json) -> str | None:
-    """Check for true or false."""
-    return None if isinstance(value, bool) else "must be true or false"
+def _of_type(kind: type, what: str) -> Check:
+    return lambda value: None if isinstance(value, kind) else f"must be {what}"
+
+
+boolean: Final = _of_type(bool, "true or false")
+any_text: Final = _of_type(str, "a text")
+any_list: Final = _of_type(list, "a list")
 
 
 def text(value: Json) -> str | None:
     """Check for a text that is not empty."""
     return None if isinstance(value, str) and value else "must be a text that is not empty"
-
-
-def any_text(value: Json) -> str | None:
-    """Check for a text, which may be empty."""
-    return None if isinstance(value, str) else "must be a text"
-
-
-def any_list(value: Json) -> str | None:
-    """Check for a list."""
-    return None if isinstance(value, list) else "must be a list"
 
 
 def choice(values: Collection[Json]) -> Check:

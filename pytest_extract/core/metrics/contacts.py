@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Example, Param, Params, SemanticsName, metric_row
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read
 from pytest_extract.core.values import Json
 from pytest_extract.errors import nearest
@@ -52,7 +52,7 @@ def _check_country(value: Json) -> str | None:
     return f"must be the ISO code of a country, such as 'DE'{nearest(value, SUPPORTED_REGIONS)}"
 
 
-@metric_row(
+@MetricSpec.row(
     "phone",
     Example("+49 (0)30 1234-56", "0049 30 123456", 1.0),
     Example("030 123456", "+49 30 123456", 1.0, {"country": "DE"}),
@@ -147,7 +147,7 @@ def _query(text: str, mode: str) -> str:
     return "?" + urlencode(pairs if mode == "ordered" else sorted(pairs), errors="surrogatepass")
 
 
-@metric_row(
+@MetricSpec.row(
     "url",
     Example("https://Example.com:443/a/./b/", "example.com/a/b", 1.0),
     Example("https://x.org/?a=1&b=2", "https://x.org?b=2&a=1", 1.0),
@@ -200,7 +200,7 @@ def _url(params: Params, _semantics: SemanticsName) -> BoundMetric:
 _EMAIL = lazy_pattern(r"(?:e-?mail:\s*|mailto:)?([^@\s<>]+)@([^@\s<>]+)", re.IGNORECASE)
 
 
-@metric_row(
+@MetricSpec.row(
     "email",
     Example("Jo@Example.com", "mailto:jo@example.com", 1.0),
     Example("Jo Doe <jo@a.com>", "jo@a.com", 1.0),

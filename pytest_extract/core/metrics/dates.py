@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Example, Param, Params, SemanticsName, metric_row
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read, reading_metric
 from pytest_extract.core.values import Json
 from pytest_extract.lazy import lazy_pattern
@@ -237,7 +237,7 @@ def date_reader(params: Params) -> Callable[[Json], PartialDate | None]:
 _WHEN: Final = ("strict", "gold", "either")
 
 
-@metric_row(
+@MetricSpec.row(
     "date",
     Example("2024-03-15", "15.03.2024", 1.0, {"order": "DMY"}),
     Example("2024-03-15", "15.03.2024", 0.0),

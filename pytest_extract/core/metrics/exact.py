@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Example, Param, Params, SemanticsName, metric_row
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.values import Json, canonical_json
 
 Key = Callable[[Json], Hashable]
@@ -204,7 +204,7 @@ def equality_of_read(read: Callable[[Json], Hashable | None], explain: Explain) 
 # --- equal values
 
 
-@metric_row(
+@MetricSpec.row(
     "text",
     Example("Acme  GmbH\n", "Acme GmbH", 1.0),
     Example("Acme", "ACME", 0.0),
@@ -218,7 +218,7 @@ def _text(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     return equality_metric(equality.text_key)
 
 
-@metric_row(
+@MetricSpec.row(
     "exact",
     Example("a", "a ", 0.0),
     Example(1, 1.0, 1.0),
@@ -235,7 +235,7 @@ def _exact(_params: Params, semantics: SemanticsName) -> BoundMetric:
     return equality_metric(equality.typed_key if semantics == "struct-extract-eval" else equality.same_key)
 
 
-@metric_row(
+@MetricSpec.row(
     "boolean",
     Example(gold=True, extracted=True, score=1.0),
     Example(gold=True, extracted=1, score=0.0),
@@ -246,7 +246,7 @@ def _boolean(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     return equality_metric(equality.text_key)
 
 
-@metric_row(
+@MetricSpec.row(
     "string_exact",
     Example(42, "42", 1.0),
     Example(42, 42.0, 0.0),
@@ -257,7 +257,7 @@ def _string_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     return equality_metric(equality.python_text)
 
 
-@metric_row(
+@MetricSpec.row(
     "string_case_insensitive",
     Example("Straße", "STRASSE", 1.0),
     Example("a", "b", 0.0),
@@ -267,7 +267,7 @@ def _string_case_insensitive(_params: Params, _semantics: SemanticsName) -> Boun
     return equality_metric(lambda value: equality.python_text(value).casefold())
 
 
-@metric_row(
+@MetricSpec.row(
     "boolean_exact",
     Example(gold=True, extracted=True, score=1.0),
     Example(gold=True, extracted=1, score=0.0),
@@ -293,7 +293,7 @@ def _item_key(params: Params) -> Callable[[Json], Hashable]:
 _VALUES = Param(name="values", check=check.any_list, required=True, doc="the list of right values")
 
 
-@metric_row(
+@MetricSpec.row(
     "oneof",
     Example("CVD", "PVD", 1.0, {"values": ["PVD", "Sputtering"]}),
     Example("x", "x", 0.0, {"values": ["PVD"]}),
@@ -318,7 +318,7 @@ def _oneof(params: Params, semantics: SemanticsName) -> BoundMetric:
     return BoundMetric(compare=compare, explain=explain, reflexive=False)
 
 
-@metric_row(
+@MetricSpec.row(
     "oneof_with_gold",
     Example("USA", "usa", 1.0, {"values": ["United States", "U.S."]}),
     Example("USA", "united states", 1.0, {"values": ["United States", "U.S."]}),
@@ -361,7 +361,7 @@ def _bag_of_items(params: Params, counted: Callable[[list[Hashable]], Iterable[H
     return bag_metric(read, MEASURES[params["measure"]], float(params["threshold"]))
 
 
-@metric_row(
+@MetricSpec.row(
     "set",
     Example(["a", "b"], ["b", "a", "a"], 1.0),
     Example(["a", "b", "c"], ["a", "b"], 4 / 5),
@@ -377,7 +377,7 @@ def _set(params: Params, _semantics: SemanticsName) -> BoundMetric:
     return _bag_of_items(params, set)
 
 
-@metric_row(
+@MetricSpec.row(
     "multiset",
     Example([1, 1, 2], [2, 1, 1.0], 1.0),
     Example(["a", "a"], ["a"], 2 / 3),
@@ -457,7 +457,7 @@ def _text_key(semantics: SemanticsName) -> Key:
     return key
 
 
-@metric_row(
+@MetricSpec.row(
     "string_semantic",
     Example("Acme  GmbH", "ACME GmbH", 1.0),
     Example(42, "42", 1.0),
@@ -473,7 +473,7 @@ def _string_semantic(params: Params, semantics: SemanticsName) -> BoundMetric:
     return _judged(params, _text_key(semantics))
 
 
-@metric_row(
+@MetricSpec.row(
     "string_llm",
     Example("Acme  GmbH", "ACME GmbH", 1.0),
     Example(42, "42", 1.0),
@@ -485,7 +485,7 @@ def _string_llm(params: Params, semantics: SemanticsName) -> BoundMetric:
     return _judged(params, _text_key(semantics))
 
 
-@metric_row(
+@MetricSpec.row(
     "semantic",
     Example("Acme  GmbH", "ACME GmbH", 1.0),
     Example("Acme GmbH", "Acme", 0.0),
@@ -502,7 +502,7 @@ def _semantic(params: Params, _semantics: SemanticsName) -> BoundMetric:
     )
 
 
-@metric_row(
+@MetricSpec.row(
     "array_llm",
     Example([{"a": 1}], [{"a": 1}], 1.0),
     Example([{"a": 1}], [{"a": 2}], 0.0),

@@ -17,8 +17,8 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Example, Param, Params, SemanticsName, metric_row
-from pytest_extract.core.metrics.exact import equality_metric, equality_of_read, explain_read, reading_metric
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
+from pytest_extract.core.metrics.exact import equality_metric, explain_read, reading_metric
 from pytest_extract.core.values import Json
 from pytest_extract.errors import closest, nearest
 from pytest_extract.lazy import lazy_pattern
@@ -123,7 +123,7 @@ def _error(gold: Number, extracted: Number) -> str:
 # --- metrics
 
 
-@metric_row(
+@MetricSpec.row(
     "number",
     Example(0.3, 0.1 + 0.2, 1.0),
     Example(100, 101, 0.0),
@@ -159,7 +159,7 @@ def _number(params: Params, _semantics: SemanticsName) -> BoundMetric:
     return reading_metric(json_number, within, explain_with(json_number), near=(float, rel, tolerance))
 
 
-@metric_row(
+@MetricSpec.row(
     "integer",
     Example(42, 42.0, 1.0),
     Example(42, 42.9, 0.0),
@@ -170,7 +170,7 @@ def _integer(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     return equality_metric(equality.text_key, explain_with(json_number))
 
 
-@metric_row(
+@MetricSpec.row(
     "number_exact",
     Example(1000, "1e3", 1.0),
     Example(0.3, 0.30000000000000004, 0.0),
@@ -195,7 +195,7 @@ def _number_exact(_params: Params, semantics: SemanticsName) -> BoundMetric:
     return equality_metric(key, explain_with(python_float), reflexive=not published)
 
 
-@metric_row(
+@MetricSpec.row(
     "number_tolerance",
     Example(1.0, 1.001, 0.0),
     Example(1.0, 1.001, 1.0, {"tolerance": 0.001}),
@@ -233,7 +233,7 @@ def _number_tolerance(params: Params, semantics: SemanticsName) -> BoundMetric:
     )
 
 
-@metric_row(
+@MetricSpec.row(
     "integer_exact",
     Example(42, 42.0, 1.0),
     Example(42, "42", 1.0),
@@ -266,7 +266,7 @@ def _check_tolerance(value: Json) -> str | None:
     return None
 
 
-@metric_row(
+@MetricSpec.row(
     "numeric",
     Example(100, 101, 1.0, {"tolerance": {"rel": 0.01}}),
     Example(100, 101, 0.0, {"tolerance": {"rel": 0.01, "abs": 0.5}}),
@@ -525,7 +525,7 @@ def number_reader(params: Params) -> Callable[[Json], Fraction | None]:
     return read
 
 
-@metric_row(
+@MetricSpec.row(
     "locale_number",
     Example(1234.5, "1.234,50", 1.0, {"locale": "de"}),
     Example(1234.5, "1.234,50", 0.0),
@@ -546,10 +546,7 @@ def _locale_number(params: Params, _semantics: SemanticsName) -> BoundMetric:
     compared as text.
     """
     read, rel, tolerance = number_reader(params), float(params["rel"]), float(params["abs"])
-
     explain = explain_read(read, f"a number in {params['locale']!r}", decimal_text)
-    if not (rel or tolerance):
-        return equality_of_read(read, explain)
     return reading_metric(read, within(rel, tolerance), explain, near=(float, rel, tolerance))
 
 
@@ -678,7 +675,7 @@ def _check_currency(value: Json) -> str | None:
     return f"must be an ISO 4217 code such as 'EUR'{closest(value, CODES)}"
 
 
-@metric_row(
+@MetricSpec.row(
     "money",
     Example("1,234.50 EUR", "€1234.5", 1.0),
     Example("EUR 5", "$5", 0.0),
@@ -708,7 +705,4 @@ def _money(params: Params, _semantics: SemanticsName) -> BoundMetric:
         return (unsaid or gold.currency == extracted.currency) and admits(gold.amount, extracted.amount)
 
     explain = explain_read(read, f"an amount in {params['locale']!r}")
-    # an amount without currency agrees with two that differ, so it takes `require_currency` to make an equality
-    if strict and not (rel or tolerance):
-        return equality_of_read(read, explain)
     return reading_metric(read, agree, explain, near=(lambda money: float(money.amount), rel, tolerance))

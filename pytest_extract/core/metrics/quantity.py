@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.base import BoundMetric, Example, Param, Params, SemanticsName, metric_row
+from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import explain_read, reading_metric
 from pytest_extract.core.metrics.numbers import (
     LOCALE,
@@ -314,7 +314,7 @@ def _check_unit(value: Json) -> str | None:
     return None if known else f"must be a known unit such as 'kg' or 'm/s'{closest(value, _table())}"
 
 
-@metric_row(
+@MetricSpec.row(
     "quantity",
     Example("5 kg", "5,000 g", 1.0),
     Example("36 km/h", "10 m/s", 1.0),

@@ -17,10 +17,10 @@ from pytest_extract.core.metrics.base import (
     Compare,
     Example,
     Matrix,
+    MetricSpec,
     Param,
     Params,
     SemanticsName,
-    metric_row,
 )
 from pytest_extract.core.metrics.exact import MEASURES, accepting_metric, bag_metric, differ, reading_metric
 from pytest_extract.core.values import Json, canonical_json, compile_regex
@@ -89,7 +89,7 @@ def _likeness(
     return replace(metric, matrix=text_matrix(normal, metric.compare, edits))
 
 
-@metric_row(
+@MetricSpec.row(
     "fuzzy",
     Example("kitten", "sitting", 1 - 3 / 7),
     Example("ACME  GmbH", "acme gmbh", 1.0),
@@ -119,7 +119,7 @@ def _fuzzy(params: Params, _semantics: SemanticsName) -> BoundMetric:
     return _likeness(normal, _similarity("Levenshtein"), float(params["threshold"]))
 
 
-@metric_row(
+@MetricSpec.row(
     "string_fuzzy",
     Example("kitten", "sitting", 8 / 13, semantics="extract-bench"),
     Example("kitten", "sitting", 1 - 3 / 7),
@@ -162,7 +162,7 @@ _PUNCTUATION = lazy_pattern(r"[^\w\s]")
 _ARTICLES = lazy_pattern(r"\b(a|an|the)\b")
 
 
-@metric_row(
+@MetricSpec.row(
     "token_f1",
     Example("The red house", "Red house!", 1.0),
     Example("The red house", "a red, old house", 4 / 5),
@@ -191,7 +191,7 @@ def _token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
     return bag_metric(tokens, MEASURES["f1"], float(params["threshold"]))
 
 
-@metric_row(
+@MetricSpec.row(
     "contains",
     Example("Acme", "ACME GmbH, Berlin", 1.0),
     Example("Acme GmbH", "Acme", 0.0),
@@ -208,7 +208,7 @@ def _contains(params: Params, _semantics: SemanticsName) -> BoundMetric:
     )
 
 
-@metric_row(
+@MetricSpec.row(
     "limited_text",
     Example("a summary", "another one", 1.0, {"max_length": 20}),
     Example("a summary", "five words are too many", 3 / 5, {"max_length": 3, "unit": "words"}),
@@ -248,7 +248,7 @@ def _limited_text(params: Params, _semantics: SemanticsName) -> BoundMetric:
 # --- patterns
 
 
-@metric_row(
+@MetricSpec.row(
     "regex",
     Example("INV-0001", "INV-0417", 1.0, {"pattern": r"INV-\d{4}"}),
     Example("INV-0001", "no. INV-0417", 0.0, {"pattern": r"INV-\d{4}"}),

@@ -42,9 +42,7 @@ class ContainerPair(NamedTuple):
         if isinstance(gold, dict):
             steps: Iterable[tuple[Step, Step]] = ((key, key) for key in gold if key in extracted)
         else:
-            steps = rows or (
-                zip(*map(range, map(len, (gold, extracted))), strict=True) if len(gold) == len(extracted) else ()
-            )
+            steps = rows or [(i, i) for i in range(len(gold)) if len(gold) == len(extracted)]
         return [ContainerPair((*path, one), gold[one], (*at, other), extracted[other]) for one, other in steps]
 
     @property

@@ -70,19 +70,16 @@ def date_format(gold: Json, extracted: Json) -> str:
 @values_kind("2024-03-15", "2024-03-15T00:00:00", "the time of day was added")
 def time_or_zone(gold: Json, extracted: Json) -> str:
     """Time of day or time zone lost, added or changed."""
-    pair = next(iter(_date_pairs(gold, extracted)), None) if gold != extracted else None
-    if pair is None:
+    pair = next(iter(_date_pairs(gold, extracted)), None)
+    if pair is None or pair[0].known != pair[1].known:
         return ""
     one, other = pair[0].time, pair[1].time
-    if pair[0].known != pair[1].known and (one is None or other is None or one != other):
-        return ""
     if one is None or other is None:
-        return f"the time of day was {'lost' if other is None else 'added'}" if one is not other else ""
+        return "" if one is other else f"the time of day was {'lost' if other is None else 'added'}"
     if one.isoformat() == other.isoformat():
         return ""
-    if one.replace(tzinfo=None) == other.replace(tzinfo=None) or one == other:
-        return "another time zone"
-    return "another time of the same day"
+    same_clock = one.replace(tzinfo=None) == other.replace(tzinfo=None)
+    return "another time zone" if same_clock else "another time of the same day"
 
 
 @values_kind("2024-03-04", "2024-04-03", "day and month were swapped")

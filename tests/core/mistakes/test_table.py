@@ -23,7 +23,6 @@ from pytest_extract.core.mistakes import (
     values,
 )
 from pytest_extract.core.mistakes.table import MISTAKE_KINDS, name_mistakes
-from pytest_extract.core.parse import IN_RESPONSE
 from pytest_extract.core.values import copied
 from pytest_extract.schema_tools.golds import infer_schema
 from tests.strategies import json_values, nested
@@ -200,15 +199,9 @@ ROWS = [{"sku": "a", "price": 10}, {"sku": "b", "price": 20}]
             "all of it stands as JSON in a text in 2 rows",
             id="rows",
         ),
-        pytest.param(
-            INVOICE,
-            {"choices": [{"message": {"content": json.dumps(INVOICE)}}]},
-            f"it is a response as a client gives it; return {IN_RESPONSE}",
-            id="response",
-        ),
     ],
 )
-def test_what_stands_in_a_text_or_a_response_is_wrapped(gold, extracted, text):
+def test_what_stands_in_a_text_is_wrapped(gold, extracted, text):
     assert [(each.kind, each.text) for each in named(gold, extracted)] == [("wrapped", text)]
 
 

@@ -114,7 +114,7 @@ def error_text(error: float, sign: str = "") -> str:
 def _error(gold: Number, extracted: Number) -> str:
     try:
         error = float(gap(gold, extracted))
-        relative = f", relative error {error_text(error / abs(gold))}" if gold else ""
+        relative = f", relative error {error / abs(gold):.3g}" if gold else ""
     except OverflowError:
         return "off by more than a float can hold"
     return f"off by {error_text(error)}{relative}"

@@ -1,13 +1,13 @@
-"""A compiled schema as users hold it, with the options of one output and the score that comes of it."""
+"""A compiled schema as users hold it, ask, then score; the options of one output; the score that comes of it."""
 
 from __future__ import annotations
 
 import marshal
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack
 
 from pytest_extract.core import arguments
 from pytest_extract.core.arguments import json_argument, json_output, schema_argument
@@ -48,7 +48,7 @@ from pytest_extract.errors import ConfigError, SchemaErrors, nearest
 
 if TYPE_CHECKING:
     from pytest_extract.core.compile.nodes import Program
-    from pytest_extract.core.complexity import SchemaShape, Shape
+    from pytest_extract.core.complexity import Shape
     from pytest_extract.core.mistakes import FindsValue
     from pytest_extract.core.output_shape import OutputShape, ReportedMetadata
     from pytest_extract.core.rules import RuleSet
@@ -182,20 +182,6 @@ def _shape(given: OutputShape | Mapping[str, Json] | str) -> OutputShape:
         raise ConfigError(f"confidence: {error}") from None
 
 
-class ScoredSchema(NamedTuple):
-    """What a score needs of a compiled schema."""
-
-    program: Program
-    document: DocumentSchema
-    rules: RuleSet
-    own_measures: Mapping[str, MeasureSpec]
-    default_gates: GateConfig
-
-    def gates(self, given: object) -> GateConfig:
-        """Return the gates that hold: those given, as `ScoreOptions` reads them, or the default."""
-        return given if isinstance(given, GateConfig) else self.default_gates
-
-
 class Score:
     """How one output compares with gold. Read-only.
 
@@ -210,7 +196,7 @@ class Score:
 
     def __init__(
         self,
-        schema: ScoredSchema,
+        schema: Scorer,
         options: ScoreOptions,
         scored: Scored,
         gold: Json,
@@ -230,16 +216,16 @@ class Score:
         self.wrapped: Mapping[Wrapping, str] = wrapped or {}
         self.notes = notes
         self.extracted = extracted
-        self._schema: ScoredSchema | None = schema
+        self._schema: Scorer | None = schema
         self._gold = gold
         self._modality = options.modality
         self._config = schema.gates(options.gates)
         self._added = schema.program.added
         self._empty = schema.program.semantics.empty_rate
         self._further: dict[str, float] = {}
-        if schema.own_measures:  # at once, as they may raise
+        if schema.measures:  # at once, as they may raise
             counts = self.unread is None and self.gates.structural and extracted is not MISSING
-            own = schema.own_measures.items()
+            own = schema.measures.items()
             self._further = {name: spec.value(gold, extracted) if counts else 0.0 for name, spec in own}
 
     def __repr__(self) -> str:
@@ -437,63 +423,43 @@ class Scorer:
     """One compiled schema; made by `compile_schema`. Holds no state of any document, so threads may share it.
 
     A pickle of it holds the schema and the arguments of `compile_schema`, and compiles them again where it is loaded.
-    source: the arguments of `compile_schema`; rules: the rules across fields, those of the schema first.
+    schema: the one that was compiled; source: the arguments of `compile_schema`; semantics: the name of those used.
+    rules: the rules across fields, those of the schema first; enumerations: patterns of fields whose values it lists.
+    measures, judges: the project's own, by name: those of the extensions that this was compiled with.
+    needs_judge: whether some field can be decided by a judge only (equal values never need one).
     """
 
     def __init__(self, program: Program, source: Mapping[str, Any], rules: RuleSet = (), *, gated: bool) -> None:
         self.program = program
-        self.rules: RuleSet = rules
         self.source = source
+        self.schema: Json = source["schema"]
+        self.document = DocumentSchema(self.schema)
         self.semantics: str = program.semantics.name
-        default_gates = _GATED if gated else _UNGATED
-        self._schema = ScoredSchema(program, DocumentSchema(source["schema"]), rules, self.measures, default_gates)
+        self.rules: RuleSet = rules
+        self.enumerations: frozenset[str] = program.enumerations
+        self.judges: Mapping[str, Judge] = program.judges
+        self.needs_judge: bool = program.judged
+        self.measures: Mapping[str, MeasureSpec] = source["extensions"].measures if source["extensions"] else {}
+        self._default_gates = _GATED if gated else _UNGATED
 
     def __reduce__(self) -> tuple[object, ...]:
         return partial(compile_schema, **self.source), ()
 
-    @property
-    def schema(self) -> Json:
-        """The schema that was compiled."""
-        return self.source["schema"]
-
-    def shape_of(self, gold: Json) -> Shape:
-        """Measure a case of this schema: how deep it is, how many fields and values it has."""
-        return self._shape.of(gold)
-
     @cached_property
-    def _shape(self) -> SchemaShape:
+    def shape_of(self) -> Callable[[Json], Shape]:
+        """What measures a gold of this schema: how deep it is, how many fields and values it has."""
         from pytest_extract.core.complexity import SchemaShape
 
-        return SchemaShape(self.schema)
-
-    @property
-    def enumerations(self) -> frozenset[str]:
-        """The patterns of the fields whose values the schema lists."""
-        return self.program.enumerations
-
-    def fits(self, value: Json) -> FitRank:
-        """Rank a value by how well it fits the schema, to choose among several in one output."""
-        return self._fit(value)
+        return SchemaShape(self.schema).of
 
     @cached_property
-    def _fit(self) -> SchemaFit:
-        return SchemaFit(self.schema, self._schema.document.validator.is_valid)
+    def fits(self) -> SchemaFit:
+        """What ranks a value by how well it fits the schema, to choose among several in one output."""
+        return SchemaFit(self.schema, self.document.validator.is_valid)
 
-    @property
-    def judges(self) -> Mapping[str, Judge]:
-        """The project's judges that fields name, by name: those of the extensions that this was compiled with."""
-        return self.program.judges
-
-    @property
-    def measures(self) -> Mapping[str, MeasureSpec]:
-        """The project's own measures, by name: those of the extensions that this was compiled with."""
-        extensions: Extensions | None = self.source["extensions"]
-        return {} if extensions is None else extensions.measures
-
-    @property
-    def needs_judge(self) -> bool:
-        """Whether some field can be decided by a judge only (equal values never need one)."""
-        return self.program.judged
+    def gates(self, given: object) -> GateConfig:
+        """Return the gates that hold: those given, as `ScoreOptions` reads them, or the default."""
+        return given if isinstance(given, GateConfig) else self._default_gates
 
     def score(
         self,
@@ -535,7 +501,7 @@ class Scorer:
         if parsed.value is not MISSING:
             value, metadata, notes = _unwrapped(parsed.value, options)
             unfit = too_many_values(value, gold, options.max_output_bytes)
-            if unfit is None and parsed.wrapped and self._schema.gates(options.gates).bare:
+            if unfit is None and parsed.wrapped and self.gates(options.gates).bare:
                 around = f"the text is more than its JSON: {'; '.join(parsed.notes)}"
                 message = f"{around} (`gates: {{bare: true}}` takes what json.loads() reads)"
                 unfit = Failure(kind=FailureKind.NOT_BARE, message=message)
@@ -566,8 +532,8 @@ class Scorer:
 
     def gold_problem(self, gold: Json, options: ScoreOptions) -> str | None:
         """Say why no output can be right by the schema: the gold breaks it, or it is none; None where one can."""
-        validator = self._schema.document.validator
-        if not self._schema.gates(options.gates).schema or validator.is_valid(gold):
+        validator = self.document.validator
+        if not self.gates(options.gates).schema or validator.is_valid(gold):
             return None
         if validator.problem is not None:
             return f"the schema is no valid JSON Schema {validator.problem}"
@@ -601,9 +567,7 @@ class Scorer:
             known: dict[int, FieldResult] = {}
             fields, leaves = (annotate(each, metadata, known) for each in (scored.fields, scored.leaves))
             scored = scored._replace(fields=tuple(fields), leaves=tuple(leaves))
-        return Score(
-            self._schema, options, scored, gold, extracted, questions_asked=asked, wrapped=wrapped, notes=notes
-        )
+        return Score(self, options, scored, gold, extracted, questions_asked=asked, wrapped=wrapped, notes=notes)
 
     def _failed(
         self, gold: Json, failure: Failure, options: ScoreOptions, wrapped: Mapping[Wrapping, str] | None = None
@@ -620,7 +584,7 @@ class Scorer:
             for results in (scored.fields, scored.leaves)
         )
         scored = scored._replace(fields=fields, leaves=leaves)
-        return Score(self._schema, replace(options, failure=failure), scored, gold, MISSING, wrapped=wrapped)
+        return Score(self, replace(options, failure=failure), scored, gold, MISSING, wrapped=wrapped)
 
 
 def compile_schema(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, cast
+from typing import Final, Literal, NamedTuple
 
 from pytest_extract.core import arguments
 from pytest_extract.core.measures.published import CoverageGate, CoverageMode, DocumentPair
 from pytest_extract.core.results import Failure, FailureKind, GateResult, Gates
 from pytest_extract.core.values import MISSING, Json, json_type, short_repr, text_below
-from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.errors import ConfigError
 
 COVERAGE_MODES: Final[tuple[CoverageMode, ...]] = ("hard", "soft", "off")
 GATE_KEYS: Final = ("schema", "coverage", "bare", "grounded", "rules")
@@ -50,18 +50,13 @@ class GateConfig:
     @classmethod
     def from_json(cls, given: Mapping[str, Json] | None) -> GateConfig:
         """Read the mapping of a case (`{schema: true, coverage: {mode: hard}, bare: true}`); raises ConfigError."""
-        if given is None:
-            return cls()
-        if not isinstance(given, Mapping):
-            raise ConfigError(f"gates must be a mapping with the keys {', '.join(GATE_KEYS)}, not {short_repr(given)}")
+        given = arguments.mapping("gates", given)
         arguments.known_keys("gates", given, GATE_KEYS)
-        schema, bare, rules = given.get("schema", True), given.get("bare", False), given.get("rules")
-        for name, value in (("schema", schema), ("bare", bare), ("rules", rules)):
-            if not isinstance(value, bool) and not (name == "rules" and value is None):
-                raise ConfigError(f"gates.{name} must be true or false, not {short_repr(value)}")
+        switches = {name: given[name] for name in ("schema", "bare", "rules") if given.get(name) is not None}
+        for name, value in switches.items():
+            arguments.flag(f"gates.{name}", value)
         mode, floor = _coverage(given.get("coverage"))
-        grounded = _grounded(given.get("grounded"))
-        return cls(schema=schema, mode=mode, floor=floor, bare=bare, grounded=grounded, rules=rules)
+        return cls(mode=mode, floor=floor, grounded=_grounded(given.get("grounded")), **switches)
 
     def coverage(self, modality: str) -> CoverageGate:
         """Return the coverage gate: what the case says, and for what it leaves open what SOB has for the modality."""
@@ -72,19 +67,14 @@ class GateConfig:
 def _coverage(given: Json) -> tuple[CoverageMode | None, float | None]:
     if given is False:
         return "off", None
-    given = {} if given is None or given is True else given
-    if not isinstance(given, Mapping):
-        raise ConfigError(
-            f"gates.coverage must be a mapping with the keys mode and floor, or false, not {short_repr(given)}"
-        )
+    given = arguments.mapping("gates.coverage", None if given is True else given)
     arguments.known_keys("gates.coverage", given, ("mode", "floor"))
-    mode = given.get("mode")
-    if mode is not None and mode not in COVERAGE_MODES:
-        raise ConfigError(f"gates.coverage.mode: {mode!r} is unknown{nearest(mode, COVERAGE_MODES)}")
-    floor = given.get("floor")
+    mode, floor = given.get("mode"), given.get("floor")
+    if mode is not None:
+        arguments.one_of("gates.coverage.mode", mode, COVERAGE_MODES)
     if floor is not None and (isinstance(floor, bool) or not isinstance(floor, int | float) or not 0 < floor <= 1):
         raise ConfigError(f"gates.coverage.floor must be a number above 0 and at most 1, not {floor!r}")
-    return cast("CoverageMode | None", mode), None if floor is None else float(floor)
+    return mode, floor
 
 
 def _grounded(given: Json) -> tuple[str, ...]:
@@ -146,12 +136,11 @@ def _root_gate(sides: DocumentPair, failure: Failure | None, config: GateConfig)
     """Let a bare value pass only where the gold is one too."""
     if not config.root:
         return _gate("root", _UNGATED)
-    kind = json_type(sides.extracted)
+    why = f"the root is of type {json_type(sides.extracted)}"
     if sides.structured or not isinstance(sides.gold, dict | list):
-        return _gate("root", f"the root is of type {kind}")
-    if failure is not None and failure.kind is FailureKind.NOT_STRUCTURED:
-        return _gate("root", str(failure), 0.0)
-    return _gate("root", f"the root is of type {kind}; object or array was expected", 0.0)
+        return _gate("root", why)
+    is_told = failure is not None and failure.kind is FailureKind.NOT_STRUCTURED
+    return _gate("root", str(failure) if is_told else f"{why}; object or array was expected", 0.0)
 
 
 def _schema_gate(sides: DocumentPair, config: GateConfig) -> GateResult:
@@ -166,24 +155,19 @@ def _schema_gate(sides: DocumentPair, config: GateConfig) -> GateResult:
 
 
 def _coverage_gate(sides: DocumentPair, gate: CoverageGate) -> GateResult:
+    """Say how much of the gold the output covers, and which places only one side has."""
     coverage, factor = sides.coverage, gate.factor(sides.coverage)
     if gate.mode == "off":
         return _gate("coverage", "switched off (gates: {coverage: {mode: off}})")
     if factor == 1.0:
         return _gate("coverage", f"structure coverage {coverage:.3f} >= {gate.floor:g}")
-    below = text_below(coverage, gate.floor, "f")
+    below, wanted, found = text_below(coverage, gate.floor, "f"), sides.wanted.values, sides.found.values
+    of_gold = f"{sides.shared:,} of the gold's {len(wanted):,} values in the same place"
+    places = (("missing", wanted, found), ("not in the gold", found, wanted))
+    told = "".join(_places_text(what, [path for path in one if path not in other]) for what, one, other in places)
     then = f"multiplied by ({below} / {gate.floor:g})² = {factor:.3f}" if gate.mode == "soft" else "0"
-    what = _coverage_text(sides, below, gate.floor)
-    return _gate("coverage", f"{what}; `value_accuracy` and `faithfulness` are {then}", factor)
-
-
-def _coverage_text(sides: DocumentPair, coverage: str, floor: float) -> str:
-    """Say how much of the gold the output covers, and which places only one side has."""
-    expected = len(sides.wanted.values)
-    wanted = f"{expected:,} values" if expected != 1 else "1 value"
-    text = f"structure coverage {coverage} is below {floor:g}: the output has {sides.shared:,} of the gold's {wanted}"
-    missing, unexpected = sides.lacking(), [path for path in sides.found.values if path not in sides.wanted.values]
-    return f"{text} in the same place{_places_text('missing', missing)}{_places_text('not in the gold', unexpected)}"
+    why = f"structure coverage {below} is below {gate.floor:g}: the output has {of_gold}{told}"
+    return _gate("coverage", f"{why}; `value_accuracy` and `faithfulness` are {then}", factor)
 
 
 def _places_text(what: str, paths: Sequence[str]) -> str:

@@ -195,10 +195,6 @@ class DocumentPair:
             return self.gold is None
         return self.equal and written_alike(self.gold, self.extracted)
 
-    def lacking(self) -> list[str]:
-        """Paths of gold values that the output has not, in the order of the gold."""
-        return [path for path in self.wanted.values if path not in self.found.values]
-
 
 def written_alike(one: Json, other: Json) -> bool:
     """Whether two values equal in Python are also written the same in JSON: 1 and 1.0 are not, nor 0.0 and -0.0."""

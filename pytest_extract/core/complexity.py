@@ -86,14 +86,14 @@ def count_values(gold: Json) -> ValueCounts:
         node, level = stack.pop()
         if isinstance(node, dict):
             stack += [(child, level + 1) for child in node.values()]
-            depth = max(depth, level + 1) if node else depth
+            depth = max(depth, level + bool(node))
         elif isinstance(node, list):
             stack += [(child, level) for child in node]
             items += len(node)
         else:
             leaves += 1
             values += node is not None
-    return ValueCounts(leaves=leaves, values=values, array_items=items, depth=depth)
+    return ValueCounts(leaves, values, items, depth)
 
 
 class _Declared(NamedTuple):

@@ -540,7 +540,8 @@ class Reader:
                     self.position += 1
                     char = self._next("more was expected behind the comma")
                     if char == closing:
-                        self._mend("trailing comma", comma, FailureKind.TRAILING_COMMA)
+                        told = f"a comma stands before `{closing}`"
+                        self._mend("trailing comma", comma, FailureKind.TRAILING_COMMA, told)
         except SyntaxProblem as problem:
             if problem.kind is not FailureKind.TRUNCATED_JSON:
                 raise

@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import chain, islice
+from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult, Outcome
@@ -25,7 +26,7 @@ from pytest_extract.core.measures import (
 )
 from pytest_extract.core.results import FailureKind, FieldResult, ScoreRecord, Status
 from pytest_extract.core.schema.source import SchemaSource
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step
+from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Missing, Step, iter_leaves
 from pytest_extract.lazy import lazy_pattern
 
 if TYPE_CHECKING:
@@ -75,10 +76,8 @@ def intervals(
     shares = np.ones(size) if weights is None else np.asarray(weights, dtype=float)
     products = shares * np.array([*columns.values()], dtype=float)
     draws = _draws(PLAIN_SEED if weights is None else WEIGHTED_SEED, size)
-    if own_draws:
-        means = np.array([_means_in_order(each, shares, islice(draws, samples)) for each in products]).T
-    else:
-        means = _means_together(products, shares, islice(draws, samples))
+    parts = [[each] for each in products] if own_draws else [products]
+    means = np.concatenate([_means(np.array(part), shares, islice(draws, samples)) for part in parts], axis=1)
     low, high = math.floor(0.025 * (samples - 1)), math.ceil(0.975 * (samples - 1))
     means = np.sort(means, axis=0)
     return {
@@ -88,35 +87,21 @@ def intervals(
 
 
 def mean(column: Sequence[float], weights: Sequence[float] | None = None) -> float:
-    """(Weighted) mean, summed from left to right; 0 for no rows or no weight."""
-    total = weight = 0.0
-    for index, value in enumerate(column):
-        share = 1.0 if weights is None else weights[index]
-        total += share * value
-        weight += share
-    return total / weight if weight else 0.0
+    """(Weighted) mean; 0 for no rows or no weight."""
+    shares = [1.0] * len(column) if weights is None else weights
+    whole = sum(shares)
+    return sum(share * value for share, value in zip(shares, column, strict=True)) / whole if whole else 0.0
 
 
-def _means_in_order(products: _Floats, shares: _Floats, draws: Iterable[npt.NDArray[np.int64]]) -> list[float]:
-    """Return the mean of each resample of a column, summed in Python's order, from left to right."""
-    import numpy as np
-
-    found = []
-    for rows in draws:
-        total = np.cumsum(shares.take(rows))[-1]
-        found.append(float(np.cumsum(products.take(rows))[-1] / total) if total else 0.0)
-    return found
-
-
-def _means_together(products: _Floats, shares: _Floats, draws: Iterable[npt.NDArray[np.int64]]) -> _Floats:
+def _means(products: _Floats, shares: _Floats, draws: Iterable[npt.NDArray[np.int64]]) -> _Floats:
     """Return a row of means of all columns for each resample: a row that is drawn twice counts twice."""
     import numpy as np
 
     found = []
     for rows in draws:
         times = np.bincount(rows, minlength=len(shares))
-        total = (shares * times).sum()
-        found.append((products * times).sum(axis=1) / total if total else np.zeros(len(products)))
+        total = shares @ times
+        found.append(products @ times / total if total else np.zeros(len(products)))
     return np.array(found)
 
 
@@ -365,8 +350,7 @@ def content_coverage(schema: Json, gold: Json, extracted: Json | Missing) -> Con
     Scalars and nulls are leaves, and so is an empty container that is the value of a key. A path is required if its
     last key is, along objects and references of the schema; not inside arrays and `anyOf`.
     """
-    wanted = set(_leaf_paths(gold, ()))
-    found = set() if extracted is MISSING else set(_leaf_paths(extracted, ()))
+    wanted, found = _leaf_paths(gold), _leaf_paths(extracted)
     missing = wanted - found
     return ContentCoverage(
         both=len(wanted & found),
@@ -376,16 +360,12 @@ def content_coverage(schema: Json, gold: Json, extracted: Json | Missing) -> Con
     )
 
 
-def _leaf_paths(value: Json, path: Path) -> Iterator[Path]:
-    stack: list[tuple[Path, Json]] = [(path, value)]
-    while stack:
-        place, node = stack.pop()
-        if isinstance(node, dict) and node:
-            stack.extend(((*place, key), child) for key, child in node.items())
-        elif isinstance(node, list) and node:
-            stack.extend(((*place, index), child) for index, child in enumerate(node))
-        elif not isinstance(node, dict | list) or isinstance(place[-1] if place else 0, str):
-            yield place
+def _leaf_paths(value: Json | Missing) -> set[Path]:
+    return {
+        path
+        for path, node in (() if value is MISSING else iter_leaves(value, containers=True))
+        if not isinstance(node, CONTAINERS) or (not node and path and isinstance(path[-1], str))
+    }
 
 
 def _required_paths(schema: Json, source: SchemaSource, path: Path, seen: frozenset[str]) -> Iterator[Path]:
@@ -571,13 +551,14 @@ class StructRun:
 def struct_eval_run(records: Sequence[Sequence[FieldResult]]) -> StructRun:
     """Summarize records of leaf results; every mean is 1.0 without records."""
     each = [count_leaves(leaves) for leaves in records]
-    per_field: dict[str, FieldCounts] = {}
-    for leaf in chain.from_iterable(records):
-        per_field.setdefault(str(leaf.path), FieldCounts()).add(leaf)
+    per_field = field_table((("", leaves) for leaves in records), place=lambda leaf: str(leaf.path))
+    precision, recall, f1 = (
+        mean([getattr(counts, name) for counts in each]) if each else 1.0 for name in ("precision", "recall", "f1")
+    )
     return StructRun(
-        mean_precision=_mean_or_one([counts.precision for counts in each]),
-        mean_recall=_mean_or_one([counts.recall for counts in each]),
-        mean_f1=_mean_or_one([counts.f1 for counts in each]),
+        mean_precision=precision,
+        mean_recall=recall,
+        mean_f1=f1,
         total_records=len(each),
         total_fields=sum(counts.total for counts in each),
         total_omissions=sum(counts.omission for counts in each),
@@ -587,17 +568,15 @@ def struct_eval_run(records: Sequence[Sequence[FieldResult]]) -> StructRun:
     )
 
 
-def _mean_or_one(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 1.0
-
-
-def field_table(records: Iterable[tuple[str, Iterable[FieldResult]]]) -> dict[str, FieldCounts]:
-    """Count leaf results by field pattern over records (name, leaf results); patterns in order of appearance."""
+def field_table(
+    records: Iterable[tuple[str, Iterable[FieldResult]]], place: Callable[[FieldResult], str] = attrgetter("pattern")
+) -> dict[str, FieldCounts]:
+    """Count leaf results by field over records (name, leaf results); in order of appearance."""
     table: dict[str, FieldCounts] = {}
     for record, leaves in records:
         for leaf in leaves:
-            table.setdefault(leaf.pattern, FieldCounts()).add(leaf, record)
-    return {pattern: counts for pattern, counts in table.items() if counts.records}
+            table.setdefault(place(leaf), FieldCounts()).add(leaf, record)
+    return {field: counts for field, counts in table.items() if counts.records}
 
 
 DEEPJSON: Final = measures_of_system("deepjsoneval")
@@ -770,7 +749,7 @@ def _standing(variant: str, results: Sequence[CaseResult], weights: dict[str, fl
     scored = [row for rows in by_kind.values() for row in rows]
     if not scored:
         return Standing(variant=variant, row=None, coverage=0.0, results=tuple(results))
-    means = {kind: _means(rows) if rows else None for kind, rows in by_kind.items()}
+    means = {kind: _sob_means(rows) if rows else None for kind, rows in by_kind.items()}
     records = {kind: len(rows) for kind, rows in by_kind.items()}
     return Standing(
         variant=variant,
@@ -781,7 +760,7 @@ def _standing(variant: str, results: Sequence[CaseResult], weights: dict[str, fl
     )
 
 
-def _means(rows: Sequence[CaseMeasures]) -> dict[str, float]:
+def _sob_means(rows: Sequence[CaseMeasures]) -> dict[str, float]:
     """Means of SOB's columns, weighted by complexity where any is known."""
     columns = published_columns([row.measures for row in rows])
     weights = [row.weight for row in rows] if any(row.weight for row in rows) else None

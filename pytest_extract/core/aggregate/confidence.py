@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Final, NamedTuple
 
 from pytest_extract.core.aggregate import Estimate
@@ -141,41 +141,30 @@ CaseValues = Sequence[ConfidentValue]
 
 @dataclass
 class CaseConfidences:
-    """The decided values of the cases of one variant, by case and pattern."""
+    """The decided values of the cases of one variant, by case and pattern; `ALL_FIELDS` has those of all patterns."""
 
-    cases: dict[str, dict[str, list[ConfidentValue]]] = field(default_factory=dict)
+    cases: dict[str, dict[str, list[ConfidentValue]]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, result: CaseResult) -> None:
         """Add a case; one without a scored repeat adds nothing."""
-        scores = result.scores
-        if not scores:
-            return
-        values = self.cases.setdefault(f"{result.file}::{result.case_id}", {})
-        for score in scores:
-            usable = score.gates.structural
+        for score in result.scores:
+            values = self.cases[f"{result.file}::{result.case_id}"]
             for leaf in decided_leaves(score.leaves, result.known):
-                confidence = leaf.confidence if usable else None
-                value = ConfidentValue(confidence, leaf.passed, 1 / len(scores))
-                values.setdefault(leaf.pattern, []).append(value)
+                confidence = leaf.confidence if score.gates.structural else None
+                value = ConfidentValue(confidence, leaf.passed, 1 / len(result.scores))
+                for pattern in {leaf.pattern, ALL_FIELDS}:
+                    values.setdefault(pattern, []).append(value)
 
     @property
     def patterns(self) -> list[str]:
         """The patterns with a confidence somewhere, in the order of the first."""
-        return list(
-            dict.fromkeys(
-                pattern
-                for values in self.cases.values()
-                for pattern, listed in values.items()
-                if any(value.confidence is not None for value in listed)
-            )
-        )
+        every = chain.from_iterable(values.items() for values in self.cases.values())
+        found = (pattern for pattern, listed in every if any(value.confidence is not None for value in listed))
+        return [pattern for pattern in dict.fromkeys(found) if pattern != ALL_FIELDS]
 
     def values_of(self, pattern: str, cases: Iterable[str] | None = None) -> list[CaseValues]:
         """Return the values of a pattern, or of all fields, a list a case."""
-        chosen = self.cases if cases is None else cases
-        if pattern != ALL_FIELDS:
-            return [self.cases[case].get(pattern, []) for case in chosen]
-        return [[value for values in self.cases[case].values() for value in values] for case in chosen]
+        return [self.cases[case].get(pattern, []) for case in (self.cases if cases is None else cases)]
 
     def halves(self) -> tuple[list[str], list[str]]:
         """Split the cases into two halves by the digests of their names, so that every run splits them alike."""
@@ -187,13 +176,10 @@ def accepted_at(cases: Sequence[CaseValues], threshold: float) -> CaseCounts:
     """Count the values of each case that reach a threshold."""
     counts = CaseCounts()
     for values in cases:
-        decided = accepted = wrong = 0.0
-        for confidence, right, weight in values:
-            decided += weight
-            if confidence is not None and confidence >= threshold:
-                accepted += weight
-                wrong += 0.0 if right else weight
-        counts.by_case.append(AcceptedCounts(decided, accepted, wrong))
+        taken = [each for each in values if each.confidence is not None and each.confidence >= threshold]
+        wrong = [each for each in taken if not each.right]
+        weights = (math.fsum(each.weight for each in listed) for listed in (values, taken, wrong))
+        counts.by_case.append(AcceptedCounts(*weights))
     return counts
 
 

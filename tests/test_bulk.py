@@ -155,7 +155,7 @@ def test_thresholds_gates_and_modality_are_those_of_a_case():
     [
         ({"thresholds": {"pass_rat": 1}}, "thresholds.pass_rat: .*did you mean 'pass_rate'"),
         ({"gates": {"bear": True}}, "gates has no key 'bear'"),
-        ({"modality": "txt"}, "no modality 'txt'"),
+        ({"modality": "txt"}, "modality must be text or image or audio, not 'txt'"),
         ({"scorer": INVOICE}, "scorer must be a Scorer, made by compile_schema"),
         (
             {"scorer": compile_schema(INVOICE), "thresholds": {"fields": {"totl": 1}}},

@@ -43,8 +43,8 @@ from pytest_extract.core.results import (
     is_covered,
 )
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
-from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_repr, usual, writable
-from pytest_extract.errors import ConfigError, SchemaErrors, nearest
+from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, usual, writable
+from pytest_extract.errors import ConfigError, SchemaErrors
 
 if TYPE_CHECKING:
     from pytest_extract.core.compile.nodes import Program
@@ -125,15 +125,12 @@ class ScoreOptions:
         arguments.flag("repair", self.repair)
         arguments.instance("finish_reason", self.finish_reason, str, "a text")
         arguments.count("max_output_bytes", self.max_output_bytes)
-        if self.modality not in MODALITIES:
-            raise ConfigError(f"no modality {self.modality!r}{nearest(self.modality, MODALITIES)}")
+        arguments.one_of("modality", self.modality, MODALITIES)
         accept, absent = arguments.mapping("accept", self.accept), arguments.mapping("absent", self.absent)
         for place, values in accept.items():
-            if isinstance(values, str | bytes | Mapping) or not isinstance(values, Sequence):
-                raise ConfigError(f"accept.{place} must be a list of right readings, not {values!r}")
+            arguments.values(f"accept.{place}", values)
         for place, rule in absent.items():
-            if rule not in _ABSENT_RULES:
-                raise ConfigError(f"absent.{place} must be must or either, not {rule!r}")
+            arguments.one_of(f"absent.{place}", rule, _ABSENT_RULES)
         read: dict[str, Any] = {
             "accept": {usual(place): tuple(json_argument(f"accept.{place}", each)) for place, each in accept.items()},
             "absent": {usual(place): rule for place, rule in absent.items()},
@@ -612,13 +609,11 @@ def compile_schema(
     Raises SchemaError for a mistake in the configuration, whose `errors` holds all of them; ConfigError for an argument
     of the wrong type, and for an unknown `nulls` or `judge_mode`.
     """
-    if judge_mode not in _JUDGE_MODES:
-        raise ConfigError(f"no judge mode {judge_mode!r}{nearest(judge_mode, _JUDGE_MODES)}")
+    arguments.one_of("judge_mode", judge_mode, _JUDGE_MODES)
     if nulls is not None:
         arguments.one_of("nulls", nulls, _NULLS)
     arguments.instance("extensions", extensions, Extensions, "an Extensions")
-    if isinstance(rules, str | bytes | Mapping) or not isinstance(rules, Sequence | None):
-        raise ConfigError(f"rules must be a list of rules, not {short_repr(rules)}")
+    arguments.values("rules", rules or ())
     if as_published is not None:
         arguments.flag("as_published", as_published)
     given = {

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
@@ -36,41 +36,23 @@ _INDEX: Final = lazy_pattern(r"\[\d+\]")
 _STEP: Final = lazy_pattern(r"(\[[-+]?\d+\])|((?:[^.\[]|\[(?![-+]?\d+\]))+)")
 
 
-@dataclass(frozen=True, slots=True)
-class PathMap:
-    """The values of a document by path, at most MAX_DEPTH levels deep.
-
-    first_rows: for each path, that of the same value in the first row of each list, which is all a type depends on.
-    places: the paths of containers and values in first rows.
-    """
-
-    values: dict[str, Json]
-    first_rows: dict[str, str]
-    places: set[str]
-
-
-def path_map(document: Json | Missing) -> PathMap:
-    """Collect the values of a document, in its order."""
-    found = PathMap({}, {}, set())
-    stack = [("", "", document)] if document is not MISSING else []
+def path_map(document: Json | Missing) -> tuple[dict[str, Json], set[str]]:
+    """Return the values of a document by path, in its order, and the paths of containers and values, `[]` for rows."""
+    values: dict[str, Json] = {}
+    places: set[str] = set()
+    stack = [("", document)] if document is not MISSING else []
     while stack:
-        path, first_row, node = stack.pop()
+        path, node = stack.pop()
         if path:
-            found.places.add(first_row)
+            places.add(_INDEX.sub("[]", path))
         if isinstance(node, dict):
-            inside = [
-                (f"{path}.{name}", f"{first_row}.{name}", child) if path else (name, name, child)
-                for name, child in node.items()
-            ]
+            inside = [(f"{path}.{name}" if path else name, child) for name, child in node.items()]
+            stack.extend(reversed(inside))
         elif isinstance(node, list):
-            inside = [(f"{path}[{index}]", f"{first_row}[0]", child) for index, child in enumerate(node)]
-        else:
-            if path:
-                found.values[path] = node
-                found.first_rows[path] = first_row
-            continue
-        stack.extend(reversed(inside))
-    return found
+            stack.extend(reversed([(f"{path}[{index}]", child) for index, child in enumerate(node)]))
+        elif path:
+            values[path] = node
+    return values, places
 
 
 class DocumentSchema:
@@ -95,14 +77,13 @@ class DocumentSchema:
         """The required paths in the schema's order."""
         return (*_required(self._followed, ""),)
 
-    def count_typed(self, found: PathMap) -> int:
-        """Count the values that have the type that the schema declares at their path."""
-        return sum([type(value) in self._types_at(found.first_rows[path]) for path, value in found.values.items()])
+    def count_typed(self, values: Mapping[str, Json]) -> int:
+        """Count the values that have the type that the schema declares at their path, the same in all rows."""
+        return sum([type(value) in self._types_at(_INDEX.sub("[0]", path)) for path, value in values.items()])
 
-    def missing(self, found: PathMap) -> list[str]:
+    def missing(self, places: Set[str]) -> list[str]:
         """List the required paths (`items[].name`) that a document has nowhere, sorted."""
-        there = {_INDEX.sub("[]", place) for place in found.places}
-        return sorted({path for path in self.required if path not in there})
+        return sorted({*self.required} - places)
 
 
 def _types_at(schema: Json, path: str) -> frozenset[type]:
@@ -147,7 +128,8 @@ class DocumentPair:
 
     extracted: MISSING without JSON, and where either side is nested too deeply to be walked (`deep`).
     structured: whether the extracted value is an object or an array, which is what SOB calls parsed.
-    wanted, found: the values of gold and of the output by path; shared: the number of paths of both.
+    wanted, found: the values of gold and of the output by path; shared: the number of paths of both; places: all paths
+    of the output, `[]` for rows.
     coverage: SOB's `path_set_f1` before hardening: F1 of the two path sets, 0 when either is empty.
     equal: Python equality of the whole values: 1, 1.0 and true are one, as in DeepJSONEval's `strict`.
     valid: whether the schema, under its declared draft, admits the extracted value.
@@ -158,9 +140,10 @@ class DocumentPair:
         self.schema = schema
         self.deep = too_deep(gold) or too_deep(extracted)
         self.extracted = MISSING if self.deep else extracted
-        self.wanted, self.found = path_map(MISSING if self.deep else gold), path_map(self.extracted)
-        self.shared = len(self.wanted.values.keys() & self.found.values.keys())
-        both = len(self.wanted.values) + len(self.found.values)
+        self.wanted, _ = path_map(MISSING if self.deep else gold)
+        self.found, self.places = path_map(self.extracted)
+        self.shared = len(self.wanted.keys() & self.found.keys())
+        both = len(self.wanted) + len(self.found)
         self.coverage = 2 * self.shared / both if both else 0.0
         self.structured = isinstance(self.extracted, CONTAINERS)
         self.equal = self.extracted is not MISSING and bool(gold == self.extracted)
@@ -181,7 +164,7 @@ class DocumentPair:
         """Required paths that the output lacks: sorted, or all in schema order where nothing could be looked up."""
         if not self.structured or not self.schema.validator.valid_schema_draft7:
             return [*self.schema.required]
-        return self.schema.missing(self.found)
+        return self.schema.missing(self.places)
 
     @property
     def identical(self) -> bool:
@@ -232,7 +215,7 @@ _ARTICLES: Final = ("a", "an", "the")
 
 def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
     """Return the SOB measures of one comparison under one coverage gate by name."""
-    wanted, found = sides.wanted.values, sides.found.values
+    wanted, found = sides.wanted, sides.found
     pairs = [(value, found.get(path, MISSING)) for path, value in wanted.items()]
     json_pass = 1.0 if sides.valid_draft7 else 0.0
     content = json_pass * gate.factor(sides.coverage)
@@ -247,7 +230,7 @@ def sob_measures(sides: DocumentPair, gate: CoverageGate) -> dict[str, float]:
         "faithfulness": content * (tokens / len(wanted) if wanted else 1.0),
         "path_recall": json_pass * (sides.shared / len(wanted) if wanted else 0.0),
         "structure_coverage": json_pass * sides.coverage,
-        "type_safety": json_pass * (sides.schema.count_typed(sides.found) / len(found) if found else 0.0),
+        "type_safety": json_pass * (sides.schema.count_typed(found) / len(found) if found else 0.0),
         "perfect": 1.0 if sides.identical else 0.0,
         "required_key_recall": key_recall if sides.structured and sides.schema.validator.valid_schema_draft7 else 0.0,
     }

@@ -36,7 +36,7 @@ def check(golds):
         assert measures["strict"] == measures["syntax"] == measures["json_pass"] == float(valid), name
         assert measures["value_accuracy"] == measures["faithfulness"] == float(valid), name
         assert gates.coverage.passed, name
-        if valid and None not in sides.wanted.values.values():
+        if valid and None not in sides.wanted.values():
             assert measures["key_match"] == 1.0, name
     return seen[False] / sum(seen.values())
 

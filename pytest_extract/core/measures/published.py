@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
@@ -81,7 +81,7 @@ class DocumentSchema:
         """Count the values that have the type that the schema declares at their path, the same in all rows."""
         return sum([type(value) in self._types_at(_INDEX.sub("[0]", path)) for path, value in values.items()])
 
-    def missing(self, places: Set[str]) -> list[str]:
+    def missing(self, places: set[str]) -> list[str]:
         """List the required paths (`items[].name`) that a document has nowhere, sorted."""
         return sorted({*self.required} - places)
 

@@ -1,9 +1,9 @@
 """Writes into the files of cases: a value such as a gold, with the rest left as it is; and the reviews of golds.
 
-A changed value keeps its quoting. What a mapping or list loses is taken out; what JSON or a block of YAML gains is put
-behind its last part. A list of which it is not known which row is gone, and a YAML mapping or list in one line that
-gains a part, is written anew as a whole in the style it had. Comments, order and spacing everywhere else stay, and so
-do line ends where all are alike. The result is read again before it is used.
+A changed value keeps its quoting. What a mapping or list loses is taken out; what it gains is put behind its last part.
+A list of which it is not known which row is gone is written anew as a whole in the style it had. Comments,
+order and spacing everywhere else stay, and so do line ends where all are alike. The result is read again before it is
+used.
 
 The review of a gold is kept in a file beside it: whether people have reviewed it, what is open, and who decided what.
 `acme.gold.json` has `acme.gold.review.json`. The golds of a case file or dataset share one file, by case id. A gold
@@ -62,13 +62,12 @@ def with_value(source: SourceFile, steps: Steps, value: Json, removed: Collectio
     spans, style = source.ranges(), _JsonStyle.of(source.text)
     if steps not in spans:
         raise StoreError(f"{source.path}: the value stands behind a YAML alias and cannot be written; write it out")
-    new = _ordered_like(old, value)
     editor = _Editor(source, spans, style, frozenset(removed))
     aliased = source.language == "yaml" and "&" in source.text and "*" in source.text
     # written anew, a value with an alias in it would lose its comments
     for edits in (editor.by_part,) if aliased else (editor.by_part, editor.anew):
         try:
-            text = _edited(source.text, edits(steps, old, new))
+            text = _edited(source.text, edits(steps, old, value))
         except ValueError as error:
             raise StoreError(f"{source.path}: the value is no JSON: {error}") from None
         if _is_right(source, text, steps, value):
@@ -190,23 +189,14 @@ class _Editor:
                 return None  # which row is gone is unknown, so a comment could end up beside another row
         else:
             return None
-        keys = _keys(old)
-        if any((*steps, key) not in self.spans for key in keys):
+        if any((*steps, key) not in self.spans for key in _keys(old)):
             return None
-        if len(old) == len(kept) == len(new):
-            return kept
-        is_yaml = self.source.language == "yaml"
-        if not kept or (is_yaml and self.source.text[self.spans[steps].start] in "*&!"):
-            return None
-        return kept if len(new) == len(kept) or not is_yaml or self._is_block(steps, keys) else None
+        is_same = len(old) == len(kept) == len(new)
+        return kept if is_same or (kept and self.source.text[self.spans[steps].start] not in "*&!") else None
 
-    def _is_block(self, steps: Steps, keys: Sequence[Any]) -> bool:
-        """Whether a YAML mapping or list has a line of its own for each entry after the first."""
-        text = self.source.text
-        if text[self.spans[steps].start] in "[{":
-            return False
-        before = (text[self._line_start((*steps, key)) : self.spans[*steps, key].entry] for key in keys[1:])
-        return all(part.strip(" ") in ("", "-") for part in before)
+    def _is_block(self, steps: Steps) -> bool:
+        """Whether a mapping or list of YAML has no brackets."""
+        return self.source.language == "yaml" and self.source.text[self.spans[steps].start] not in "[{"
 
     def _column(self, steps: Steps) -> int:
         start = self.spans[steps].start
@@ -250,7 +240,7 @@ class _Editor:
         if not added:
             return
         last = (*steps, kept[-1][0])
-        if self.source.language == "yaml":
+        if self._is_block(steps):
             column, end = self._column(steps), self._line_end(last)
             yield _Edit(end, end, f"\n{' ' * column}{_as_block(added, column)}")
             return
@@ -270,17 +260,6 @@ class _Editor:
 def _keys(value: Any) -> Sequence[Any]:
     """Return the keys of a mapping, or the indices of a list."""
     return [*value] if isinstance(value, dict) else range(len(value))
-
-
-def _ordered_like(old: Json, new: Json) -> Json:
-    """Return `new` with the keys of every mapping in the order of `old`, new keys last."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        names = [*(key for key in old if key in new), *(key for key in new if key not in old)]
-        return {key: _ordered_like(old.get(key), new[key]) for key in names}
-    if isinstance(old, list) and isinstance(new, list):
-        rows = [*old, *([old[-1]] * (len(new) - len(old)) if old else [None] * len(new))]
-        return [_ordered_like(row, part) for row, part in zip(rows, new, strict=False)]
-    return new
 
 
 def _dumped(

@@ -7,7 +7,7 @@ are made: the same case on an altered document.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -21,7 +21,6 @@ from pytest_extract.cases.model import (
     Case,
     CaseSettings,
     CheckedKeys,
-    KnownFailure,
     Modality,
     Thresholds,
     bounded_measures,
@@ -347,10 +346,6 @@ def _auto_accept(value: Mapping[str, Any]) -> AutoAccept:
     return AutoAccept(**{**value, "fields": _by_field(value.get("fields", {}))})
 
 
-def _known_failures(value: Iterable[KnownFailure]) -> tuple[KnownFailure, ...]:
-    return tuple(replace(entry, path=usual(entry.path)) for entry in value)
-
-
 def _thresholds(value: Mapping[str, Any]) -> Thresholds:
     """Return the bounds; `pass_rate: 1.0` where they name no measure and no field."""
     measures, fields = bounded_measures(value), value.get("fields") or {}
@@ -368,7 +363,6 @@ _FINISHED: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
         "overrides": _frozen,
         "accept": _by_field,
         "absent": _by_field,
-        "known_failures": _known_failures,
         "thresholds": _thresholds,
         "auto_accept": _auto_accept,
         "gates": GateConfig.from_json,

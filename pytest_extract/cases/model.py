@@ -393,29 +393,26 @@ _LONGEST_MARK: Final = 10_000
 def parse_mark(text: str) -> Mark:
     """Parse `slow` or `xfail(reason='scanned upside down')`, without evaluating it; ValueError with what is wrong."""
     try:
-        name, args, kwargs = _literal_call(text.strip())
+        mark = _literal_mark(text.strip())
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         example = "a name, or a call with literal arguments such as \"xfail(reason='…')\""
         raise ValueError(f"{text!r:.80} is no mark; expected {example}") from None
-    if name == "parametrize":
+    if mark.name == "parametrize":
         raise ValueError("`parametrize` makes no cases: write them under `cases:` or in a `dataset:`")
-    return Mark(name=name, args=args, kwargs=MappingProxyType(kwargs))
+    return mark
 
 
-def _literal_call(text: str) -> tuple[str, tuple[Json, ...], dict[str, Json]]:
-    if text.isidentifier():
-        return text, (), {}
+def _literal_mark(text: str) -> Mark:
     if len(text) > _LONGEST_MARK:
         raise ValueError("too long")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about an escape such as "\d" in a reason
         call = ast.parse(text, mode="eval").body
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
-        raise TypeError("no call")
-    kwargs = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg}
-    if len(kwargs) < len(call.keywords):
-        raise ValueError("`**` has no name")
-    return call.func.id, tuple(map(ast.literal_eval, call.args)), kwargs
+    name, given, named = (call.func, call.args, call.keywords) if isinstance(call, ast.Call) else (call, [], [])
+    if not isinstance(name, ast.Name) or not all(keyword.arg for keyword in named):
+        raise TypeError("no name, or `**`")
+    kwargs = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in named}
+    return Mark(name=name.id, args=tuple(map(ast.literal_eval, given)), kwargs=MappingProxyType(kwargs))
 
 
 def _marks(value: str | list[str]) -> tuple[Mark, ...]:
@@ -444,7 +441,7 @@ def _known_failures(value: list[dict[str, str]]) -> tuple[KnownFailure, ...]:
         except ValueError:
             wanted = f"must be a day written YYYY-MM-DD, not {_value_text(entry['until'])}"
             raise _WrongError(wanted, index, "until") from None
-        known.append(KnownFailure(**{**entry, **until}))  # type: ignore[arg-type]
+        known.append(KnownFailure(**{**entry, **until, "path": usual(entry["path"])}))  # type: ignore[arg-type]
     return tuple(known)
 
 

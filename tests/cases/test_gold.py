@@ -293,7 +293,7 @@ def test_cases_of_one_file_are_updated_one_after_the_other(tmp_path):
     assert update_gold(first, {"a": 1, "b": [1, 2]})
     assert update_gold(second, {"a": 3})
     text = (tmp_path / "a.extract.yaml").read_text(encoding="utf-8")
-    assert text == 'defaults: {schema: {}, text: x}\ncases:\n- gold: {"a": 1, "b": [1, 2]}  # one\n- gold:\n    a: 3\n'
+    assert text == 'defaults: {schema: {}, text: x}\ncases:\n- gold: {a: 1, "b": [1, 2]}  # one\n- gold:\n    a: 3\n'
 
 
 def test_a_line_of_a_dataset_is_changed_alone(tmp_path):

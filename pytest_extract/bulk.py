@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from pytest_extract.cases.model import Thresholds, checked_argument
 from pytest_extract.cases.schemas import field_problem
 from pytest_extract.core import arguments
 from pytest_extract.core.arguments import NotJson, json_argument, plain_json
@@ -31,7 +32,7 @@ from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, open_regular
 from pytest_extract.redact import clean_message
 from pytest_extract.results import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, write_results
-from pytest_extract.run_case import Requirements, breaches_of, thresholds_of, undecided_text, with_bounded_measures
+from pytest_extract.run_case import Requirements, breaches_of, undecided_text, with_bounded_measures
 
 __all__ = [
     "BulkScorer",
@@ -78,7 +79,7 @@ class BulkScorer:
 
     def __post_init__(self) -> None:
         arguments.instance("scorer", self.scorer, Scorer, "a Scorer, made by compile_schema()")
-        thresholds = thresholds_of(self.thresholds)
+        thresholds = Thresholds.of(checked_argument("thresholds", self.thresholds))
         if thresholds.max_latency_s is not None or thresholds.max_cost_usd is not None:
             raise ConfigError("thresholds: a table of outputs knows no latency and no cost of their calls")
         options = ScoreOptions(judge=self.judge, modality=self.modality, gates=self.gates, confidence=self.confidence)

@@ -41,7 +41,6 @@ from pytest_extract.core.values import (
     short_repr,
     text_below,
     text_digest,
-    usual,
 )
 from pytest_extract.errors import ExtractError
 from pytest_extract.extraction.call import as_extraction, failure_of
@@ -401,19 +400,6 @@ class Requirements:
         return cls(
             thresholds=case.thresholds, absent=case.absent, known=known_patterns(case, today), rules=case.gates.rules
         )
-
-
-def thresholds_of(given: Mapping[str, Any] | None) -> Thresholds:
-    """Read the `thresholds` of a case, given as an argument; ConfigError with all mistakes in it."""
-    from pytest_extract.cases.model import LIMITS, Thresholds, bounded_measures, checked_argument
-
-    clean = checked_argument("thresholds", given)
-    measures = bounded_measures(clean)
-    fields = {usual(place): bound for place, bound in clean.get("fields", {}).items()}
-    limits = {name: clean[name] for name in LIMITS if name in clean}
-    if measures or fields:
-        return Thresholds(measures=measures, fields=fields, **limits)
-    return Thresholds(**limits)
 
 
 def with_bounded_measures(score: Score, gold: Json, thresholds: Thresholds) -> Score:

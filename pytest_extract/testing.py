@@ -63,11 +63,10 @@ class Gold:
         thresholds: Mapping[str, Any] | None = None,
         **keywords: Unpack[Keywords],
     ) -> None:
-        from pytest_extract.cases.model import checked_argument
+        from pytest_extract.cases.model import Thresholds, checked_argument
         from pytest_extract.core.arguments import json_argument
         from pytest_extract.core.gates import GateConfig
         from pytest_extract.core.scorer import compile_schema, split_keywords
-        from pytest_extract.run_case import thresholds_of
 
         self.value = json_argument("gold", value)
         keywords["accept"] = checked_argument("accept", keywords.get("accept"))
@@ -77,7 +76,7 @@ class Gold:
             raise ConfigError("gates.grounded needs a document: a case has one, this call has not")
         keywords["gates"] = gates
         compiling, self._options = split_keywords({"as_published": False, **keywords})
-        self._thresholds = thresholds_of(thresholds)
+        self._thresholds = Thresholds.of(checked_argument("thresholds", thresholds))
         self._scorer = compile_schema(schema, **compiling)
         _raise_problems([*self._misnamed(), *(self._unsound(self._scorer.schema) if gates.schema else ())])
 

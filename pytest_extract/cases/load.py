@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from pytest_extract.cases.edit import review_name
@@ -23,7 +22,6 @@ from pytest_extract.cases.model import (
     CheckedKeys,
     Modality,
     Thresholds,
-    bounded_measures,
     case_keys,
     check_keys,
     checked_value,
@@ -183,11 +181,9 @@ class _Loader:
         if any(not mistake.steps for mistake in source.mistakes):
             return
         forms = [key for key in ("cases", "dataset") if key in root]
-        for key in root if forms else ():
-            if key in case_keys():
-                self._tell(source, (key,), f"`{key}` beside `{forms[0]}`: put it under `defaults`", on_key=True)
-            elif key not in FILE_KEYS:
-                self._tell(source, (key,), f"unknown key {key!r}{nearest(key, FILE_KEYS)}", on_key=True)
+        for key in root.keys() - {*FILE_KEYS} if forms else ():
+            hint = "; put it under `defaults`" if key in case_keys() else nearest(key, FILE_KEYS)
+            self._tell(source, (key,), f"{key!r} cannot stand beside `{forms[0]}`{hint}", on_key=True)
         if len(forms) > 1:
             self._tell(source, ("dataset",), "has both `cases` and `dataset`; keep one", on_key=True)
         elif "cases" in root:
@@ -279,19 +275,25 @@ class _Loader:
         self, settings: CaseSettings, name: str, line: int, begin: int, *, is_broken: bool = False
     ) -> Iterator[Case]:
         """Yield a case and those that its `variants` make of it; a run that writes golds has no use for them."""
-        case = CaseBuilder(settings, self._cache, self.mistakes).build(name, line)
+        case = _CaseBuilder(settings, self._cache, self.mistakes).build(name, line)
         if case is None or is_broken or len(self.mistakes) > begin:
             return
         yield case
-        if "variants" in settings.values and not self._cache.updates_golds:
-            layer = settings.layer_of("variants")
-            for altered in altered_cases(case, settings.values["variants"]):
-                if altered.id in self._ids:
-                    message = f"the id {altered.id!r} is taken; keep one of the variants, or cases, that have it"
-                    self._tell(layer.source, (*layer.steps, "variants"), message)
-                    continue
+        if "variants" not in settings.values or self._cache.updates_golds:
+            return
+        from pytest_extract.documents.altered import alterations
+
+        for each in alterations(settings.values["variants"]):
+            altered = altered_case(case, each)
+            if altered is not None and altered.id not in self._ids:
                 self._ids[altered.id] = (case.line, (*case.steps, "variants"))
                 yield altered
+                continue
+            message = f"`variants`: the gold has no single value at {each.how!r} to take out"
+            if altered is not None:
+                message = f"the id {altered.id!r} is taken; keep one of the variants, or cases, that have it"
+            layer = settings.layer_of("variants")
+            self._tell(layer.source, (*layer.steps, "variants"), message)
 
     def _case_of_each(self, settings: CaseSettings, line: int) -> Iterator[Case]:
         """Yield a case for each document that the patterns of `documents` match."""
@@ -304,17 +306,14 @@ class _Loader:
                 values = filled_keys(settings.values, document)
                 name, gold = str(values["id"]), values.get("gold")
                 unfit = checked_value("id", name, at)[1]
+                is_taken = self._ids.setdefault(name, place) != place or name in golds
+                shared = "id" if is_taken else "gold" if isinstance(gold, str) and gold in golds.values() else None
                 if unfit:
                     self._tell(layer.source, at, f"the id of {document.file} {unfit[0].message}")
-                elif self._ids.setdefault(name, place) != place or name in golds:
+                elif shared is not None:
                     message = (
-                        f"{document.file} has the id {name!r} of another case; write `id` with {{name}} or {{path}}, "
-                        "or give each pattern its own entry of `cases`, with an `id` of its own"
-                    )
-                    self._tell(layer.source, at, message)
-                elif isinstance(gold, str) and gold in golds.values():
-                    message = (
-                        f"{document.file} has the gold {gold} of another document; write it with {{path}} or {{name}}"
+                        f"{document.file} has the {shared} {values[shared]!r} of another case; write `{shared}` with "
+                        "{name} or {path}, or give each pattern its own entry of `cases`"
                     )
                     self._tell(layer.source, at, message)
                 else:
@@ -334,43 +333,9 @@ ACCEPT_RULE: Final = "mend the gold or the rule (`severity: warning` and `gates:
 ACCEPT_GOLD: Final = "mend it, or take it as it is with `gates: {schema: false}`"
 
 
-def _frozen(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType(dict(value))
-
-
-def _by_field(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    return MappingProxyType({usual(field): said for field, said in value.items()})
-
-
-def _auto_accept(value: Mapping[str, Any]) -> AutoAccept:
-    return AutoAccept(**{**value, "fields": _by_field(value.get("fields", {}))})
-
-
-def _thresholds(value: Mapping[str, Any]) -> Thresholds:
-    """Return the bounds; `pass_rate: 1.0` where they name no measure and no field."""
-    measures, fields = bounded_measures(value), value.get("fields") or {}
-    return Thresholds(
-        measures=MappingProxyType(measures if measures or fields else {"pass_rate": 1.0}),
-        fields=_by_field(fields),
-        max_cost_usd=value.get("max_cost_usd"),
-        max_latency_s=value.get("max_latency_s"),
-    )
-
-
-_FINISHED: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
-    {
-        "tags": _frozen,
-        "overrides": _frozen,
-        "accept": _by_field,
-        "absent": _by_field,
-        "thresholds": _thresholds,
-        "auto_accept": _auto_accept,
-        "gates": GateConfig.from_json,
-    }
-)
-"""What makes the field of a `Case` of the checked value of a key; all cases that say the same share what it makes."""
 _AS_THEY_ARE: Final = ({*case_keys()} & Case.__dataclass_fields__.keys()) - {
-    *_FINISHED, "id", "document", "schema", "gold", "prompt", "semantics", "modality", "uncompared"
+    "id", "document", "schema", "gold", "prompt", "semantics", "modality", "uncompared",
+    "thresholds", "gates", "auto_accept",
 }  # fmt: skip
 """Keys whose checked value is a field of `Case` as it is."""
 
@@ -382,7 +347,7 @@ class _Gold(NamedTuple):
     is_missing: bool = False
 
 
-class CaseBuilder:
+class _CaseBuilder:
     """Builds one case. Every mistake is added to `mistakes`; a case with one is not built."""
 
     def __init__(self, settings: CaseSettings, cache: SchemaCache, mistakes: list[Mistake]) -> None:
@@ -399,8 +364,7 @@ class CaseBuilder:
         document, schema, gold = self._document(), self._schema(), self._gold()
         prompt = self._read("prompt", values["prompt"], self._cache.prompt) if "prompt" in values else None
         scorer = self._scorer(schema) if schema is not None else None
-        finished = {key: self._cache.once(make, values[key]) for key, make in _FINISHED.items() if key in values}
-        gates = finished.setdefault("gates", GateConfig())
+        gates = GateConfig.from_json(values.get("gates", {}))
         if scorer is not None:
             self._check_fields(scorer, None if gold is None else gold.value)
         is_sound = schema is not None and self._schema_holds(schema, gates)
@@ -411,8 +375,6 @@ class CaseBuilder:
                 if is_sound and gates.schema:
                     self._check_gold(self._cache.validator(schema), gold)
                 self._check_rules(name, scorer, schema, gold, gates)
-            for path in unsuited_fields(values["variants"], gold.value) if "variants" in values else ():
-                self._tell_of_key(f"`variants`: the gold has no single value at {path!r} to take out", "variants")
             uncompared = self._uncompared(scorer, gold) if scorer is not None else None
         if len(self._mistakes) > self._begin or self._settings.invalid:
             return None
@@ -439,7 +401,9 @@ class CaseBuilder:
             semantics=scorer.semantics,
             modality=values.get("modality") or modality_of(document.media_type),
             uncompared=uncompared,
-            **finished,
+            thresholds=Thresholds.of(values.get("thresholds", {})),
+            gates=gates,
+            auto_accept=AutoAccept(**values["auto_accept"]) if "auto_accept" in values else None,
             **{key: value for key, value in values.items() if key in _AS_THEY_ARE},
         )
 
@@ -600,7 +564,7 @@ class CaseBuilder:
         for layer in filter(None, (self._settings.defaults, self._settings.own)):
             for field, steps in named_fields(layer.raw):
                 bounded = scored and steps[0] == "thresholds"
-                absence = absent.get(field) if scored and steps[0] == "absent" else None
+                absence = absent.get(usual(field)) if scored and steps[0] == "absent" else None
                 problem = field_problem(field, scorer.program, gold, bounded=bounded, absence=absence)
                 if problem is not None:
                     self._tell(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")
@@ -687,56 +651,42 @@ def modality_of(media_type: str) -> Modality:
 # --- variants
 
 
-def unsuited_fields(given: Any, gold: Json) -> Iterator[str]:
-    """Yield the fields that `without` names and the gold has no single value for."""
-    from pytest_extract.documents.altered import alterations
-
-    for each in alterations(given):
-        if each.kind == "without":
-            try:
-                path = FieldPath.parse(each.how)
-            except ValueError:
-                path = FieldPath()
-            value = value_at(gold, path) if path else MISSING
-            if value is MISSING or value is None or isinstance(value, dict | list | bool):
-                yield each.how
-
-
-def altered_cases(case: Case, given: Any) -> Iterator[Case]:
-    """Yield a case for each alteration, `acme[without-total]`; none of them is a sample.
+def altered_case(case: Case, alteration: Alteration) -> Case | None:
+    """Return a case on an altered document, `acme[without-total]`; it is no sample.
 
     A case without a value passes if nothing else is put in its place: its other bounds, gates and rules are those of
-    another document. Every other case is held to what the case itself is held to.
+    another document. Every other case is held to what the case itself is held to. None where the gold has no single
+    value to take out.
     """
-    from pytest_extract.documents.altered import AlteredDocument, alterations
+    from pytest_extract.documents.altered import AlteredDocument
 
-    for each in alterations(given):
-        own = replace(
-            case,
-            id=f"{case.id}[{each.name}]",
-            document=AlteredDocument(case.document, each, case.gold),
-            origin=Origin.SYNTHETIC,
-            altered=each.name,
-        )
-        yield own if each.kind != "without" else _without(own, each)
-
-
-def _without(case: Case, alteration: Alteration) -> Case:
-    path = FieldPath.parse(alteration.how)
+    altered = replace(
+        case,
+        id=f"{case.id}[{alteration.name}]",
+        document=AlteredDocument(case.document, alteration, case.gold),
+        origin=Origin.SYNTHETIC,
+        altered=alteration.name,
+    )
+    if alteration.kind != "without":
+        return altered
+    try:
+        path = FieldPath.parse(alteration.how)
+    except ValueError:
+        path = FieldPath()
+    value = value_at(case.gold, path) if path else MISSING
+    if value is MISSING or value is None or isinstance(value, dict | list | bool):
+        return None
     gold = copied(case.gold)
     inside: Any = value_at(gold, path[:-1])
     inside[path[-1]] = None
     if isinstance(inside, dict) and not Validator(case.schema).is_valid(gold):
         del inside[path[-1]]
-    limits = case.thresholds
     return replace(
-        case,
+        altered,
         gold=gold,
-        absent=MappingProxyType({**case.absent, str(path): "must"}),
+        absent={**case.absent, str(path): "must"},
         gates=GateConfig(schema=False, mode="off", rules=False),
-        thresholds=Thresholds(
-            measures={"json_parse": 1.0}, max_cost_usd=limits.max_cost_usd, max_latency_s=limits.max_latency_s
-        ),
+        thresholds=replace(case.thresholds, measures={"json_parse": 1.0}, fields=NOTHING),
         known_failures=(),
         accept=NOTHING,
         auto_accept=None,

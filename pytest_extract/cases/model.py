@@ -104,6 +104,15 @@ class Thresholds:
     max_cost_usd: float | None = None
     max_latency_s: float | None = None
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Thresholds:
+        """Take the checked value of the key."""
+        others = ("fields", "measures", *LIMITS)
+        measures = {name: bound for name, bound in given.items() if name not in others} | given.get("measures", {})
+        fields = given.get("fields", {})
+        limits = {name: given[name] for name in LIMITS if name in given}
+        return cls(measures=measures if measures or fields else {"pass_rate": 1.0}, fields=fields, **limits)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
@@ -269,12 +278,6 @@ def checked_argument(name: str, value: Any) -> Any:
     if mistakes:
         raise ConfigError("\n".join(f"{'.'.join(map(str, told.steps))}: {told.message}" for told in mistakes))
     return clean
-
-
-def bounded_measures(thresholds: Mapping[str, Any]) -> dict[str, float]:
-    """Return the measures that `thresholds` bound, those of the project among them, with their bounds."""
-    bounds = {name: bound for name, bound in thresholds.items() if name not in ("fields", "measures", *LIMITS)}
-    return bounds | dict(thresholds.get("measures", {}))
 
 
 # --- words of what the schema refuses
@@ -460,10 +463,18 @@ def _numbers(value: Json) -> Json:
     return float(value)
 
 
+def _by_fields(value: dict[str, Json]) -> Json:
+    """Return a mapping with `fields` in it, each by its usual name, and the numbers as floats."""
+    numbers = _numbers(value)
+    if "fields" in numbers:
+        numbers["fields"] = {usual(field): bound for field, bound in numbers["fields"].items()}
+    return numbers
+
+
 def _auto_accept(value: dict[str, Json]) -> Json:
     if not value.keys() & {"confidence", "fields"}:
         raise _WrongError("needs `confidence`, the lowest with which a value is accepted, or `fields`")
-    return _numbers(value)
+    return _by_fields(value)
 
 
 def _confidence(value: Json) -> Any:
@@ -502,8 +513,9 @@ _MADE: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
     {
         "id": _id,
         "documents": _listed,
-        "thresholds": _numbers,
-        "accept": lambda value: {field: tuple(values) for field, values in value.items()},
+        "thresholds": _by_fields,
+        "accept": lambda value: {usual(field): tuple(values) for field, values in value.items()},
+        "absent": lambda value: {usual(field): rule for field, rule in value.items()},
         "marks": _marks,
         "known_failures": _known_failures,
         "repeat": _repeat,

@@ -459,14 +459,6 @@ class SchemaCache:
         """Return the references of a schema that lead nowhere."""
         return self._once(lambda: dangling(schema.value), "dangling", schema.sha256)
 
-    def once(self, make: Callable[[Any], T], said: Any) -> T:
-        """Return what `make` gives for a checked value: the same object for all cases that say the same.
-
-        Thousands of cases wait in a collection, most of them in the same words, and Python's garbage collector looks at
-        every object of each again and again. What checks let through is plain enough that its `repr` says all of it.
-        """
-        return self._once(lambda: make(said), make, repr(said))
-
     def scorer(self, schema: SchemaPlace, **how: Json) -> Scorer:
         """Return the compiled schema; raises SchemaError with every configuration mistake in it."""
         if not how.get("rules"):

@@ -318,20 +318,6 @@ def test_files_are_read_and_schemas_compiled_once(folder):
     assert len(compiled) == 2
 
 
-def test_cases_share_what_they_say_in_the_same_words(folder):
-    row = "text: x, schema: invoice.schema.json, gold: acme.gold.json"
-    said = (
-        "thresholds: {pass_rate: 0.5, fields: {total: 1}}, tags: {a: b}, absent: {notes: must}, gates: {schema: false}"
-    )
-    other = said.replace("0.5", "0.6").replace("a: b", "a: c").replace("must", "either")
-    first, second, third = _load(folder, f"cases:\n- {{{row}, {said}}}\n- {{{row}, {said}}}\n- {{{row}, {other}}}\n")
-    for name in ("thresholds", "tags", "absent", "gates"):
-        assert getattr(first, name) is getattr(second, name)
-    assert third.thresholds.measures == {"pass_rate": 0.6}
-    assert third.tags == {"a": "c"}
-    assert third.absent == {"notes": "either"}
-
-
 def test_no_document_is_opened(folder, monkeypatch):
     opened: list[str] = []
 

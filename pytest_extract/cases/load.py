@@ -19,13 +19,12 @@ from pytest_extract.cases.model import (
     NOTHING,
     Case,
     CaseSettings,
-    CheckedKeys,
+    KeyLayer,
     Modality,
     Thresholds,
     case_keys,
-    check_keys,
+    case_settings,
     checked_value,
-    merge_defaults,
 )
 from pytest_extract.cases.schemas import (
     SchemaCache,
@@ -177,7 +176,11 @@ class _Loader:
             found = "an empty file" if root is None else json_type(root)
             self._tell(source, (), f"a case file is {_A_CASE}, or with cases or dataset; found {found}")
             return
-        defaults = self._defaults(source, root)
+        defaults = None
+        if root.get("defaults") is not None:
+            defaults = self._defaults(source, root["defaults"])
+            if defaults is None:
+                return
         if any(not mistake.steps for mistake in source.mistakes):
             return
         forms = [key for key in ("cases", "dataset") if key in root]
@@ -201,28 +204,25 @@ class _Loader:
         """Tell of a file that cannot be read: its own mistake, or that it is not there."""
         self.mistakes.append(mistake_in(error) if is_file(path) else Mistake(source, (key,), no_file(key, Path(path))))
 
-    def _defaults(self, source: SourceFile, root: dict[str, Json]) -> CheckedKeys | None:
-        value = root.get("defaults")
+    def _defaults(self, source: SourceFile, value: Json) -> KeyLayer | None:
+        """Return the defaults, or None where they cannot be used: each case may lack what they hold."""
         steps: Steps = ("defaults",)
-        unusable = CheckedKeys(source, steps, {}, clean={}, invalid=frozenset(), broken=True)
-        if value is None:
-            return None
         if isinstance(value, str):
             path = path_from(source.folder, value)
             try:
                 source, steps = self._cache.defaults(path), ()
             except CaseFileError as error:
                 self._tell_unread(error, source, "defaults", path)
-                return unusable
+                return None
             self.mistakes += source.mistakes
             value = source.value
-        if not isinstance(value, dict):
-            message = f"`defaults` must be a mapping of case keys, or the path of a YAML file, not {json_type(value)}"
-            self._tell(source, steps, message)
-            return unusable
-        return check_keys(source, steps, value, self.mistakes)
+        if isinstance(value, dict):
+            return KeyLayer(source, steps, value)
+        message = f"`defaults` must be a mapping of case keys, or the path of a YAML file, not {json_type(value)}"
+        self._tell(source, steps, message)
+        return None
 
-    def _cases(self, source: SourceFile, cases: Json, defaults: CheckedKeys | None) -> Iterator[Case]:
+    def _cases(self, source: SourceFile, cases: Json, defaults: KeyLayer | None) -> Iterator[Case]:
         if not isinstance(cases, list) or not cases:
             self._tell(source, ("cases",), "`cases` must be a list with at least one case")
             return
@@ -231,7 +231,7 @@ class _Loader:
         for number, (raw, target) in enumerate(zip(cases, targets, strict=True), start=1):
             yield from self._case(source, target.steps, raw, defaults, f"{self._name}-{number}", places[target].line)
 
-    def _dataset(self, source: SourceFile, value: Json, defaults: CheckedKeys | None) -> Iterator[Case]:
+    def _dataset(self, source: SourceFile, value: Json, defaults: KeyLayer | None) -> Iterator[Case]:
         if not isinstance(value, str) or not value.strip():
             self._tell(source, ("dataset",), f"`dataset` must be the path of a JSONL file, not {json_type(value)}")
             return
@@ -253,30 +253,26 @@ class _Loader:
             self._tell(source, ("dataset",), message)
 
     def _case(
-        self, source: SourceFile, steps: Steps, raw: Json, defaults: CheckedKeys | None, name: str, line: int
+        self, source: SourceFile, steps: Steps, raw: Json, defaults: KeyLayer | None, name: str, line: int
     ) -> Iterator[Case]:
         if not isinstance(raw, dict):
             self._tell(source, steps, f"a case is {_A_CASE}, not {json_type(raw)}")
             return
         begin = len(self.mistakes)
-        own = check_keys(source, steps, raw, self.mistakes)
-        settings = merge_defaults(own, defaults)
-        is_broken = own.broken or (defaults is not None and defaults.broken)
-        if "documents" in settings.values and len(self.mistakes) == begin and not is_broken:
+        settings = case_settings(KeyLayer(source, steps, raw), defaults, self.mistakes)
+        if "documents" in settings.values and len(self.mistakes) == begin and not settings.broken:
             yield from self._case_of_each(settings, line)
             return
         name = str(settings.values.get("id", name))
         other = self._ids.setdefault(name, (line, steps))
         if other != (line, steps):
             self._tell(source, (*steps, "id"), f"the id {name!r} is taken by the case of line {other[0]}")
-        yield from self._built(settings, name, line, begin, is_broken=is_broken)
+        yield from self._built(settings, name, line, begin)
 
-    def _built(
-        self, settings: CaseSettings, name: str, line: int, begin: int, *, is_broken: bool = False
-    ) -> Iterator[Case]:
+    def _built(self, settings: CaseSettings, name: str, line: int, begin: int) -> Iterator[Case]:
         """Yield a case and those that its `variants` make of it; a run that writes golds has no use for them."""
         case = _CaseBuilder(settings, self._cache, self.mistakes).build(name, line)
-        if case is None or is_broken or len(self.mistakes) > begin:
+        if case is None or settings.broken or len(self.mistakes) > begin:
             return
         yield case
         if "variants" not in settings.values or self._cache.updates_golds:
@@ -410,22 +406,21 @@ class _CaseBuilder:
     def _tell(self, source: SourceFile, steps: Steps, message: str, *, on_key: bool = False) -> None:
         self._mistakes.append(Mistake(source, steps, message, on_key))
 
-    def _tell_of_key(self, message: str, key: str, *below: str | int, on_key: bool = False) -> None:
-        layer = self._settings.layer_of(key, *below)
-        self._tell(layer.source, (*layer.steps, key, *below), message, on_key=on_key)
+    def _tell_of_key(self, message: str, *steps: Any, on_key: bool = False) -> None:
+        layer = self._settings.layer_of(*steps)
+        self._tell(layer.source, (*layer.steps, *steps), message, on_key=on_key)
 
     def _require(self) -> None:
-        own, defaults = self._settings.own, self._settings.defaults
-        if own.broken or (defaults is not None and defaults.broken and not defaults.raw):
-            return  # an unknown key may be a misspelt one, and the defaults may hold what is missing
-        given = self._values.keys() | self._settings.invalid
+        settings = self._settings
+        if settings.broken:
+            return  # an unknown key may be a misspelt one
+        given = self._values.keys() | settings.invalid
         missing = [f"`{key}`" for key in ("schema", "gold") if key not in given]
         if not given & {*DOCUMENT_FORMS}:
             missing.append("either `document` (a path), `documents` (a pattern) or `text`")
         if missing:
-            self._tell(own.source, own.steps, f"the case needs {' and '.join(missing)}")
-        raw = own.raw if defaults is None or own.raw.keys() & {*DOCUMENT_FORMS} else defaults.raw
-        forms = [form for form in DOCUMENT_FORMS if form in raw]
+            self._tell(settings.own.source, settings.own.steps, f"the case needs {' and '.join(missing)}")
+        forms = [form for form in DOCUMENT_FORMS if form in settings.raw]
         if len(forms) > 1:
             both = f"both `{forms[0]}` and `{forms[1]}`"
             self._tell_of_key(f"the case has {both}; keep one of them", forms[-1], on_key=True)
@@ -561,19 +556,17 @@ class _CaseBuilder:
     def _check_fields(self, scorer: Scorer, gold: Json) -> None:
         scored = not self._cache.structure_only
         absent = self._values.get("absent", {})
-        for layer in filter(None, (self._settings.defaults, self._settings.own)):
-            for field, steps in named_fields(layer.raw):
-                bounded = scored and steps[0] == "thresholds"
-                absence = absent.get(usual(field)) if scored and steps[0] == "absent" else None
-                problem = field_problem(field, scorer.program, gold, bounded=bounded, absence=absence)
-                if problem is not None:
-                    self._tell(layer.source, (*layer.steps, *steps), problem, on_key=steps[-1] != "path")
-            thresholds = layer.clean.get("thresholds", {})
-            for name in thresholds.get("measures", {}) if scored else ():
-                if name not in scorer.measures:
-                    known = nearest(name, scorer.measures) or "; `@extend.measure()` in a conftest.py makes one"
-                    steps = (*layer.steps, "thresholds", "measures", name)
-                    self._tell(layer.source, steps, f"no measure of the project is called {name!r}{known}", on_key=True)
+        for field, steps in named_fields(self._settings.raw):
+            bounded = scored and steps[0] == "thresholds"
+            absence = absent.get(usual(field)) if scored and steps[0] == "absent" else None
+            problem = field_problem(field, scorer.program, gold, bounded=bounded, absence=absence)
+            if problem is not None:
+                self._tell_of_key(problem, *steps, on_key=steps[-1] != "path")
+        for name in self._values.get("thresholds", {}).get("measures", {}) if scored else ():
+            if name not in scorer.measures:
+                known = nearest(name, scorer.measures) or "; `@extend.measure()` in a conftest.py makes one"
+                message = f"no measure of the project is called {name!r}{known}"
+                self._tell_of_key(message, "thresholds", "measures", name, on_key=True)
 
     def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
         problems = self._cache.validator(schema).problems

@@ -231,9 +231,9 @@ class KeyMistake(NamedTuple):
     message: str
     on_key: bool = False
 
-    def text(self, at: Steps = ()) -> str:
+    def text(self) -> str:
         """Return the message with the place it is about, as the file writes it."""
-        return self.message if self.on_key else f"`{path_text(self.steps[len(at) :])}` {self.message}"
+        return self.message if self.on_key else f"`{path_text(self.steps)}` {self.message}"
 
 
 @cache
@@ -533,42 +533,74 @@ _MADE: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
 DOCUMENT_FORMS: Final = ("document", "documents", "text")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedKeys:
-    """A checked mapping of case keys.
-
-    `clean` holds the usable values by key, `invalid` the keys with a mistake. `broken`: the mapping as a whole has one
-    (an unknown key, a duplicate key). Its paths resolve from the folder of `source`.
-    """
+class KeyLayer(NamedTuple):
+    """A mapping of case keys as a file has it. Its paths resolve from the folder of `source`."""
 
     source: SourceFile
     steps: Steps
     raw: Mapping[str, Json]
-    clean: Mapping[str, Any]
-    invalid: frozenset[str]
-    broken: bool
 
 
-def check_keys(source: SourceFile, steps: Steps, raw: Mapping[str, Json], mistakes: list[Mistake]) -> CheckedKeys:
-    """Check every key of the mapping at `steps` of a source, and add mistakes to the list."""
-    clean: dict[str, Any] = {}
-    broken = False
+@dataclass(slots=True)
+class CaseSettings:
+    """The keys of a case over its defaults: as written (`raw`), and checked (`values`).
+
+    `invalid`: the keys with a mistake. `broken`: the mappings as a whole have one (an unknown key, a duplicate key).
+    """
+
+    own: KeyLayer
+    defaults: KeyLayer | None
+    raw: Mapping[str, Json]
+    values: dict[str, Any] = field(default_factory=dict)
+    invalid: set[str] = field(default_factory=set)
+    broken: bool = False
+
+    def layer_of(self, *steps: Step) -> KeyLayer:
+        """Return the layer, own keys or defaults, that holds the value at a key, or at a place below it."""
+        if self.defaults is None:
+            return self.own
+        try:
+            reached(self.own.raw, steps)
+        except (LookupError, TypeError):
+            return self.defaults
+        return self.own
+
+
+def case_settings(own: KeyLayer, defaults: KeyLayer | None, mistakes: list[Mistake]) -> CaseSettings:
+    """Put the keys of a case over its defaults, check every key, and add mistakes to the list.
+
+    The mappings of MERGED are merged key by key, all others replaced as a whole. A case with a document of one form
+    drops those of the defaults.
+    """
+    raw = dict(own.raw)
+    for key, value in ({} if defaults is None else defaults.raw).items():
+        if key in MERGED and isinstance(value, dict) and isinstance(raw.get(key), dict):
+            raw[key] = _merged(value, own.raw[key])
+        elif key not in DOCUMENT_FORMS or own.raw.keys().isdisjoint(DOCUMENT_FORMS):
+            raw.setdefault(key, value)
+    settings = CaseSettings(own, defaults, raw)
     for key, value in raw.items():
-        if key not in case_keys():
-            mistakes.append(Mistake(source, (*steps, key), _unknown_key_message(key, steps), on_key=True))
-            broken = True
-            continue
-        result, wrong = checked_value(key, value, (*steps, key))
-        mistakes += [Mistake(source, told.steps, told.text(steps), told.on_key) for told in wrong]
+        if key in case_keys():
+            result, wrong = checked_value(key, value, (key,))
+        else:
+            result, wrong = None, (KeyMistake((key,), _unknown_key_message(key, own.steps), on_key=True),)
+            settings.broken = True
         if not wrong:
-            clean[key] = result
-    invalid = {key for key in raw if key not in clean}
-    for problem in source.problems:
-        if problem.steps[: len(steps)] == steps and len(problem.steps) > len(steps):
-            invalid.add(str(problem.steps[len(steps)]))
-        elif steps[: len(problem.steps)] == problem.steps:
-            broken = True
-    return CheckedKeys(source, steps, raw, clean, frozenset(invalid), broken)
+            settings.values[key] = result
+            continue
+        settings.invalid.add(key)
+        for told in wrong:
+            layer = settings.layer_of(*told.steps)
+            mistakes.append(Mistake(layer.source, (*layer.steps, *told.steps), told.text(), told.on_key))
+    for layer in filter(None, (own, defaults)):
+        for problem in layer.source.problems:
+            if problem.steps[: len(layer.steps)] == layer.steps and len(problem.steps) > len(layer.steps):
+                key = str(problem.steps[len(layer.steps)])
+                if layer is own or key not in own.raw or key in MERGED:
+                    settings.invalid.add(key)
+            elif layer.steps[: len(problem.steps)] == problem.steps:
+                settings.broken = True
+    return settings
 
 
 def _unknown_key_message(key: str, steps: Steps) -> str:
@@ -577,49 +609,10 @@ def _unknown_key_message(key: str, steps: Steps) -> str:
     return f"unknown key {key!r}{nearest(key, (*case_keys(), *(() if steps else FILE_KEYS)))}"
 
 
-@dataclass(frozen=True, slots=True)
-class CaseSettings:
-    """The keys of a case merged with its defaults."""
-
-    own: CheckedKeys
-    defaults: CheckedKeys | None
-    values: Mapping[str, Any]
-    invalid: frozenset[str]
-
-    def layer_of(self, key: str, *below: str | int) -> CheckedKeys:
-        """Return the layer, own keys or defaults, that holds the value of a key, or of a place below it."""
-        if self.defaults is None:
-            return self.own
-        try:
-            reached(self.own.raw, (key, *below))
-        except (LookupError, TypeError):
-            return self.defaults
-        return self.own
-
-
-def merge_defaults(own: CheckedKeys, defaults: CheckedKeys | None) -> CaseSettings:
-    """Merge a case's keys with its defaults, its own first: the mappings of MERGED key by key, all others as a whole.
-
-    A case with a document of one form drops those of the defaults.
-    """
-    if defaults is None:
-        return CaseSettings(own, None, own.clean, own.invalid)
-    values = {**defaults.clean, **own.clean}
-    for key in MERGED & own.clean.keys() & defaults.clean.keys():
-        values[key] = _merge_mappings(defaults.clean[key], own.clean[key])
-    inherited = {key for key in defaults.invalid if key not in own.raw or key in MERGED}
-    if any(form in own.raw for form in DOCUMENT_FORMS):
-        for form in DOCUMENT_FORMS:
-            if form not in own.raw:
-                values.pop(form, None)
-                inherited.discard(form)
-    return CaseSettings(own, defaults, values, own.invalid | inherited)
-
-
-def _merge_mappings(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(under: Mapping[str, Any], over: Any) -> dict[str, Any]:
     both = {**under, **over}
     for key, value in over.items():
         beneath = under.get(key)
         if isinstance(value, dict) and isinstance(beneath, dict):
-            both[key] = _merge_mappings(beneath, value)
+            both[key] = _merged(beneath, value)
     return both

@@ -42,7 +42,6 @@ from pytest_extract.report.aggregates import (
     join_blocks,
     leaderboard_lines,
     ranking_table,
-    repeated_results_text,
     slice_record,
     slice_table,
     sob_lines,
@@ -81,7 +80,8 @@ def read_all_results(command: str, paths: Sequence[Path]) -> list[CaseResult]:
     if not kept:
         raise ConfigError(f"no result in {', '.join(map(str, paths))}")
     if replaced:
-        print_note(command, repeated_results_text(replaced))
+        what = f"{plural(replaced, 'result')} of a case and variant that a later line of the file has again"
+        print_note(command, f"{what}: the later one counts")
     several = {label for (_file, _case, label), found in kept.items() if len(found) > 1}
     return [
         _named_after_file(result, _name_of_file(path, paths)) if result.variant.label in several else result

@@ -107,16 +107,9 @@ def _estimate_table(title: str, what: str, found: Mapping[str, tuple[Estimate, E
 
 
 def _pattern_table(counts_of: Mapping[str, FieldCounts]) -> Table:
-    rows = [
-        (
-            pattern,
-            *map(score_number, (counts.mean_score, counts.precision, counts.recall, counts.f1)),
-            *count_cells(counts),
-        )
-        for pattern, counts in sorted(counts_of.items(), key=lambda row: row[1].mean_score)
-    ]
-    heads = ("field", "score", "precision", "recall", "f1", *COUNT_HEADS)
-    return Table(heads, rows, "fields, worst first: leaf results over all cases")
+    worst = sorted(counts_of.items(), key=lambda row: row[1].mean_score)
+    rows = [(pattern, *_value_cells(counts)) for pattern, counts in worst]
+    return Table(("field", *_VALUE_HEADS), rows, "fields, worst first: leaf results over all cases")
 
 
 def _sob_table(run: RunAggregate, standing: Standing) -> Table:
@@ -197,13 +190,6 @@ def _sob_cells(standing: Standing) -> list[str]:
     columns = {} if standing.row is None else standing.row.columns
     cells = [cell(columns.get(each.name)) for each in SOB_COLUMNS]
     return [score_number(standing.overall), percent(standing.coverage), *cells]
-
-
-def repeated_results_text(count: int) -> str:
-    """Explain that a later result of the same case and variant replaces an earlier one."""
-    return (
-        f"{plural(count, 'result')} of a case and variant that a later line of the file has again: the later one counts"
-    )
 
 
 def _numbers(each: object, *names: str) -> dict[str, Json]:
@@ -522,7 +508,7 @@ def _columns(table: SliceTable, view: str) -> tuple[tuple[str, ...], Callable[[S
     if table.by.kind == "failure":
         return ("count",), lambda each: (f"{each.failures:,}",)
     if table.by.kind == "value":
-        return _VALUE_HEADS, _value_cells
+        return _VALUE_HEADS, lambda each: _value_cells(each.values)
     names, measures = _CASE_VIEWS[view]
     there = [each for each in _OUTCOMES if any(one.outcomes.get(each) for one in table.slices.values())]
     outcomes = (Outcome.PASSED, *there)
@@ -537,19 +523,13 @@ def _columns(table: SliceTable, view: str) -> tuple[tuple[str, ...], Callable[[S
 
 
 COUNTS: Final = ("match", "mismatch", "omission", "hallucination", "undecided")
-COUNT_HEADS: Final = ("match", "mism.", "omit.", "halluc.", "undec.")
-_VALUE_HEADS: Final = ("values", "right", *COUNT_HEADS, "score", "f1")
+_VALUE_HEADS: Final = ("values", "right", "match", "mism.", "omit.", "halluc.", "undec.", "score", "f1")
 
 
-def count_cells(counts: FieldCounts) -> list[str]:
-    """Write the counts of values as cells of the columns `COUNT_HEADS`."""
-    return [f"{getattr(counts, name):,}" for name in COUNTS]
-
-
-def _value_cells(each: Slice) -> tuple[str, ...]:
-    counts = each.values
-    share = percent(counts.match / counts.total) if counts.total else "-"
-    return f"{counts.total:,}", share, *count_cells(counts), score_number(counts.mean_score), score_number(counts.f1)
+def _value_cells(counts: FieldCounts) -> tuple[str, ...]:
+    right = percent(counts.match / counts.total) if counts.total else "-"
+    by_status = (f"{getattr(counts, name):,}" for name in COUNTS)
+    return f"{counts.total:,}", right, *by_status, score_number(counts.mean_score), score_number(counts.f1)
 
 
 def slice_record(table: SliceTable) -> dict[str, Json]:

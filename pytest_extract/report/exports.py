@@ -21,8 +21,8 @@ from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.core.mistakes import mistakes_by_path
 from pytest_extract.core.results import RuleStatus
 from pytest_extract.core.values import MISSING, Json, Missing, text_digest
-from pytest_extract.report.findings import Finding, findings_of, metric_label, mistake_text, split_known
-from pytest_extract.report.lines import plural, render_error, safe_prose, shorten, show
+from pytest_extract.report.findings import finding_text, findings_of, metric_label, split_known
+from pytest_extract.report.lines import first_of, plural, render_error, safe_prose, shorten
 from pytest_extract.report.run_report import RunReport, headline
 from pytest_extract.report.summary import other_breaches, read_scores, reason_of
 
@@ -109,16 +109,14 @@ def file_problem(path: Path, line: int, text: str, root: Path, level: Level = "e
 def _case_problems(result: CaseResult, level: Level, run: RunReport) -> list[Problem]:
     """Return the problems of a case: its failing fields, or the case itself if there are none."""
     case = None if run.find_case is None else run.find_case(result)
-    path = None if case is None else _relative(case.path, run.root)
-    title = _clean(result.nodeid)
     others = other_breaches(result)
     reasons = [reason_of(result), *(breach.message for breach in others if breach not in result.breaches)]
     whole = Problem(
         level=level,
-        title=title,
+        title=_clean(result.nodeid),
         text=_clean("; ".join(dict.fromkeys(reasons))),
         key=result.nodeid,
-        path=path or _relative(Path(result.file), run.root),
+        path=_relative(Path(result.file) if case is None else case.path, run.root),
         line=1 if case is None else case.line,
     )
     scores = [attempt.score for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
@@ -126,29 +124,17 @@ def _case_problems(result: CaseResult, level: Level, run: RunReport) -> list[Pro
     if score is None or result.outcome is not Outcome.FAILED:
         return [whole]
     findings = findings_of(split_known(score, result.known).counted, mistakes=score.mistakes)
-    lines = [whole.line] * len(findings)
+    path, lines = whole.path, [whole.line] * len(findings)
     if case is not None and not Path(gold := _relative(case.gold_path, run.root)).is_absolute():
         # A service shows nothing at a file that is not in the repository: there, the case's own line is the place.
-        path = gold
         places = [(*case.gold_steps, *finding.result.path) for finding in findings]
-        lines = gold_lines_of(case.gold_path, case.gold_line, places)
+        path, lines = gold, gold_lines_of(case.gold_path, case.gold_line, places)
     found = [replace(whole, in_fields=bool(findings) and not others)]
     for finding, line in zip(findings, lines, strict=True):
-        text = _field_text(finding)
         key = " ".join(map(str, (result.nodeid, *finding.paths, metric_label(finding.result))))
-        found.append(replace(whole, text=text, key=key, path=path or whole.path, line=line))
+        text = _clean(f"{finding.result.path}: {finding_text(finding, _VALUE)}")
+        found.append(replace(whole, text=text, key=key, path=path, line=line))
     return found
-
-
-def _field_text(finding: Finding) -> str:
-    item = finding.result
-    sides = [
-        f"{name} {show(value, _VALUE)}"
-        for name, value in (("gold", item.gold), ("extracted", item.extracted))
-        if value is not MISSING
-    ]
-    parts = [f"{item.path}: {item.status}", *sides, *(text for text in (finding.note, mistake_text(finding)) if text)]
-    return _clean(", ".join(parts))
 
 
 def _clean(text: str) -> str:
@@ -166,17 +152,14 @@ def _relative(path: Path, root: Path) -> str:
 def github_commands(groups: Sequence[Sequence[Problem]]) -> list[str]:
     """Write problems as GitHub's workflow commands, one for each case, at the line of its worst field."""
     lines = []
-    for group in groups[:MOST_ANNOTATIONS]:
-        whole, *fields = group
+    for whole, *fields in groups[:MOST_ANNOTATIONS]:
         place = fields[0] if fields else whole
-        texts = [whole.text, *(each.text for each in fields[:MOST_FIELDS])]
-        if len(fields) > MOST_FIELDS:
-            texts.append(f"and {plural(len(fields) - MOST_FIELDS, 'more field')}")
+        texts = [whole.text, *first_of([each.text for each in fields], MOST_FIELDS, "field")]
         where = [] if place.path is None else [f"file={_escape_property(place.path)}", f"line={place.line}"]
         head = ",".join([*where, f"title={_escape_property(whole.title)}"])
         lines.append(f"::{whole.level} {head}::{_escape_message(chr(10).join(texts))}")
-    if left := len(groups) - MOST_ANNOTATIONS:
-        lines += [f"::warning ::{plural(left, 'more problem')} without an annotation"] if left > 0 else []
+    if (left := len(groups) - MOST_ANNOTATIONS) > 0:
+        lines.append(f"::warning ::{plural(left, 'more problem')} without an annotation")
     return lines
 
 
@@ -196,10 +179,7 @@ def code_quality(run: RunReport) -> str:
     problems = [each for group in problems_of(run) for each in group if not each.in_fields]
     if (left := len(problems) - MOST_ISSUES) > 0:
         text = f"{plural(left, 'more issue')} left out; the other reports have them"
-        problems = [
-            *problems[:MOST_ISSUES],
-            Problem(level="warning", title="pytest-extract", text=text, key="left out"),
-        ]
+        problems[MOST_ISSUES:] = [Problem(level="warning", title="pytest-extract", text=text, key="left out")]
     severities: dict[Level, str] = {"error": "major", "warning": "minor"}
     issues: list[Json] = [
         {

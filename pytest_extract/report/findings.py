@@ -148,6 +148,14 @@ def mistake_text(finding: Finding) -> str:
     return mistake.text
 
 
+def finding_text(finding: Finding, width: int) -> str:
+    """Say in a sentence what failed: its status, both values in about `width` columns each, and the mistake."""
+    item = finding.result
+    sides = (("gold", item.gold), ("extracted", item.extracted))
+    values = (f"{name} {show(value, width)}" for name, value in sides if value is not MISSING)
+    return ", ".join(filter(None, (item.status, *values, finding.note, mistake_text(finding))))
+
+
 def passing_known_failures(results: Sequence[FieldResult], known: Sequence[str]) -> list[str]:
     """Return the known failures that pass now: something is compared there, and nothing of it fails."""
     stale = []

@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from pytest_extract.report.lines import Line
     from pytest_extract.report.run_report import RunReport
 
 
-def _find_pyarrow() -> object:
-    from pytest_extract.results import import_pyarrow
-
-    return import_pyarrow()
+def _imported(name: str) -> Callable[..., Any]:
+    """Return a function of this package by its module and name."""
+    module, _, function = name.rpartition(".")
+    found: Callable[..., Any] = getattr(import_module(f"pytest_extract.{module}"), function)
+    return found
 
 
 class Format(NamedTuple):
     """A row of the table.
 
     `writer` names the function that turns a run into text; of a format of `results`, one that writes results into a
-    file. It is imported where it is used: an option reads this table in runs without a case, too. `check` raises
-    ConfigError where this needs what is not installed. A run of pytest writes a `live` format itself, case by case, so
-    that a killed run keeps what it had.
+    file. It is imported where it is used: an option reads this table in runs without a case, too. `check` names the
+    one that raises ConfigError where this needs what is not installed. A run of pytest writes a `live` format itself,
+    case by case, so that a killed run keeps what it had.
     """
 
     name: str
@@ -32,7 +33,7 @@ class Format(NamedTuple):
     help: str
     writer: str
     results: bool = False
-    check: Callable[[], object] = bool
+    check: str = ""
     live: bool = False
 
     @property
@@ -44,33 +45,22 @@ class Format(NamedTuple):
         """Write a run into a file."""
         from pytest_extract.files import write_atomic
 
-        module, _, name = self.writer.rpartition(".")
-        writer = getattr(import_module(f"pytest_extract.{module}"), name)
+        writer = _imported(self.writer)
         if self.results:
             writer(path, run.results)
         else:
             write_atomic(path, writer(run))
 
 
+_PARQUET: Final = "everything, a row for each attempt"
+_AGENT: Final = "what to fix first, for a coding agent, in at most 4,000 tokens"
 FORMATS: Final = (
     Format("html", ".html", "one HTML page that works offline", "report.html.page.page"),
     Format("markdown", ".md", "Markdown for a comment on a change", "report.markdown.markdown"),
     Format("csv", ".csv", "a row for each compared value", "report.exports.csv_table"),
     Format("jsonl", ".jsonl", "everything, a line for each case", "results.write_results", results=True, live=True),
-    Format(
-        "parquet",
-        ".parquet",
-        "everything, a row for each attempt",
-        "results.write_parquet",
-        results=True,
-        check=_find_pyarrow,
-    ),
-    Format(
-        "agent",
-        None,
-        "what to fix first, for a coding agent, in at most 4,000 tokens",
-        "report.markdown.agent_report",
-    ),
+    Format("parquet", ".parquet", _PARQUET, "results.write_parquet", results=True, check="results.import_pyarrow"),
+    Format("agent", None, _AGENT, "report.markdown.agent_report"),
     Format("gitlab", None, "code quality for GitLab, an issue for each failing field", "report.exports.code_quality"),
 )
 
@@ -110,7 +100,8 @@ def report_problems(files: Iterable[ReportFile]) -> list[str]:
     problems = []
     for each in files:
         try:
-            each.format.check()
+            if each.format.check:
+                _imported(each.format.check)()
             check_file(each.path)
         except NotWritten as error:
             problems.append(f"cannot write {each.path}: {error.reason}; name a file that can be written")

@@ -18,14 +18,13 @@ from typing import Final, TypeAlias
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Outcome, Variant
 from pytest_extract.core.mistakes import mistakes_by_path
-from pytest_extract.core.results import FieldResult, NamedMistake
 from pytest_extract.core.schema.tree import Schema
-from pytest_extract.core.values import MISSING, FieldPath, Json, Missing
+from pytest_extract.core.values import MISSING, FieldPath, Json
 from pytest_extract.documents import DocumentError
 from pytest_extract.documents.evidence import find_evidence
 from pytest_extract.report.aggregates import slice_table
 from pytest_extract.report.diff import DiffOptions, case_lines
-from pytest_extract.report.findings import failed_results
+from pytest_extract.report.findings import Finding, failed_results, finding_text
 from pytest_extract.report.lines import (
     Line,
     Table,
@@ -288,7 +287,8 @@ def _block(run: RunReport, pattern: str, tally: PatternCounts) -> Iterator[str]:
         if case is not None and not governing:
             governing = [*_governing(case, result, leaf.path)]
         named = mistakes_by_path(score.mistakes).get(leaf.path)
-        yield f"- {_name(result.case_id)}, `{_name(str(leaf.path))}`: {_difference(leaf, named)}"
+        text = safe_prose(finding_text(Finding(leaf, mistake=named), _VALUE))
+        yield f"- {_name(result.case_id)}, `{_name(str(leaf.path))}`: {text}"
         if case is not None and leaf.gold is not MISSING:
             yield from _line_of(case, leaf.gold)
     yield from governing
@@ -320,15 +320,6 @@ def _as_run(result: CaseResult) -> tuple[str, Variant]:
     if not run or not result.nodeid.endswith(f" ({run}"):
         return result.nodeid, result.variant
     return result.nodeid.removesuffix(f" ({run}"), replace(result.variant, model=model.strip())
-
-
-def _difference(leaf: FieldResult, mistake: NamedMistake | None) -> str:
-    expected, found = _value(leaf.gold), _value(leaf.extracted)
-    return f"expected {expected}, got {found}" + (f" ({safe_prose(mistake.text)})" if mistake is not None else "")
-
-
-def _value(value: Json | Missing) -> str:
-    return "nothing" if value is MISSING else show(value, _VALUE)
 
 
 def _line_of(case: Case, value: Json) -> Iterator[str]:

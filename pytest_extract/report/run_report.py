@@ -25,7 +25,6 @@ from pytest_extract.regression.compare import (
     CaseComparison,
     Change,
     FieldChange,
-    PatternComparison,
     VariantComparison,
 )
 from pytest_extract.regression.facts import Effect, Subject, TestResult, tag_effects
@@ -43,7 +42,6 @@ from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.regression.suite import FlakyField, flaky_fields, rank_variants, suite_pass_hat_k
 from pytest_extract.report.aggregates import VIEWS, ranking_title
 from pytest_extract.report.lines import (
-    NO_VARIANT,
     Line,
     Span,
     Style,
@@ -124,7 +122,7 @@ def headline(run: RunReport) -> Headline:
     """Summarize a run under its gate. Broken cases and case files with errors fail the run under every gate."""
     tone: Tone
     texts: list[str]
-    broken, left = _unexpected(run, Outcome.BROKEN).total(), run.totals.outcomes[Outcome.NOT_RUN]
+    broken, left = _unexpected(run, Outcome.BROKEN), run.totals.outcomes[Outcome.NOT_RUN]
     problems = [f"{_count_of_cases(broken, run)} broken"] if broken else []
     problems += auto_accept_problems(run.totals, run.gate, run.inconclusive)
     problems += [f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else []
@@ -133,7 +131,9 @@ def headline(run: RunReport) -> Headline:
         return _gate_headline(run, problems, doubts)
     if run.gate == "suite":
         problems = [*(text for passed, text in run.suite if not passed), *problems]
-    below = _failed_texts(run, "failed" if run.gate == "case" else "below their thresholds")
+    what = "failed" if run.gate == "case" else "below their thresholds"
+    failed = _unexpected(run, Outcome.FAILED)
+    below = [f"{_count_of_cases(failed, run)} {what}"] if failed else []
     if run.gate == "case":
         problems, below = [*below, *problems], []
     notes = [f"{plural(len(run.expected), 'case')} not green as an xfail mark says"] if run.expected else []
@@ -162,22 +162,9 @@ def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: Inconclusi
     return [auto_accept_text(each) for each in totals.auto_accept.decisions if each.shown in failing]
 
 
-def _unexpected(run: RunReport, outcome: Outcome) -> Counter[str]:
-    """Count the cases of an outcome that no `xfail` mark announced, by variant."""
-    found = (result for result in run.results if result.outcome is outcome and result.nodeid not in run.expected)
-    return Counter(result.variant.label for result in found)
-
-
-def _failed_texts(run: RunReport, what: str) -> list[str]:
-    """Count failed cases, those of each variant by itself: the numbers of several together are those of none."""
-    failed = _unexpected(run, Outcome.FAILED)
-    if len(run.totals.variants) < 2:
-        return [f"{_count_of_cases(failed.total(), run)} {what}"] if failed else []
-    return [
-        f"{variant or NO_VARIANT}: {failed[variant]:,} of {plural(totals.outcomes.total(), 'case')} {what}"
-        for variant, totals in run.totals.variants.items()
-        if failed[variant]
-    ]
+def _unexpected(run: RunReport, outcome: Outcome) -> int:
+    """Count the cases of an outcome that no `xfail` mark announced."""
+    return sum(result.outcome is outcome and result.nodeid not in run.expected for result in run.results)
 
 
 def _count_of_cases(count: int, run: RunReport) -> str:
@@ -215,10 +202,6 @@ def next_steps(run: RunReport) -> list[str]:
     if broken:
         what = f"{plural(broken, 'case')} (the extractor, its model or the judge)"
         steps.append(f"Mend what broke {what}, and run `pytest --lf`: broken cases say nothing about the quality.")
-    if totals.unusable:
-        unusable = plural(totals.unusable.total(), "output")
-        kind, count = totals.unusable.most_common(1)[0]
-        steps.append(f"{unusable} could not be used, mostly {kind} ({count:,}): such an output fails in every field.")
     bad = worst_patterns(totals.fields)
     if bad and len(totals.variants) == 1 and headline(run).tone != "good":
         name, tally = bad[0]
@@ -474,28 +457,20 @@ def pattern_table(variant: VariantComparison, decision: GateDecision, most: int 
     if not moved:
         return None
     tests = {test.pattern: test for test in decision.tests if test.variant == variant.label}
+    rows: list[tuple[str, ...]] = []
+    styles: list[Style] = []
+    for row in moved:
+        test = tests.get(row.pattern)
+        proved = test is not None and test.significant  # a fall beyond noise: only then has a field regressed
+        rates = (percent(row.before), percent(row.after), f"{row.rose:,}", f"{row.fell:,}")
+        p = p_cell(test) if row.after < row.before else ""  # the test is of falls
+        cells = (f"{row.fields:,}", *rates, p) if row.fields else ("",) * 6
+        rows.append((row.pattern, "regressed" if proved else str(row.kind), *cells))
+        styles.append("dim" if not row.fields else "bad" if proved else "plain")
     heads = ("field", "change", "fields", "before", "after", "rose", "fell", "p")
-    rows = [(row.pattern, *_pattern_cells(row, tests.get(row.pattern))) for row in moved]
-    styles: list[Style] = [
-        "dim" if not row.fields else "bad" if _is_proved(tests.get(row.pattern)) else "plain" for row in moved
-    ]
     still = len(variant.patterns) - len(moved)
     notes = [f"{plural(still, 'field')} unchanged"] if still else []
     return Table(heads, rows, notes=notes, styles=styles).first(most, "changed field", hint)
-
-
-def _pattern_cells(row: PatternComparison, test: TestResult | None) -> tuple[str, ...]:
-    if not row.fields:
-        return (str(row.kind), *("",) * 6)
-    word = "regressed" if _is_proved(test) else str(row.kind)
-    shares = (percent(row.before), percent(row.after))
-    p = p_cell(test) if row.after < row.before else ""  # the test is of falls
-    return (word, f"{row.fields:,}", *shares, f"{row.rose:,}", f"{row.fell:,}", p)
-
-
-def _is_proved(test: TestResult | None) -> bool:
-    """Whether a fall is beyond noise: only then has a field regressed."""
-    return test is not None and test.significant
 
 
 def p_cell(test: TestResult | None) -> str:

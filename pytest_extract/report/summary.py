@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING, Final
 
@@ -35,9 +33,7 @@ from pytest_extract.report.lines import (
 )
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.slices import ListRecall, Recall
-
-SLOWEST: Final = 3
+    from pytest_extract.core.aggregate.slices import Edge
 
 
 MEASURES: Final = ("pass_rate", "f1")
@@ -217,7 +213,7 @@ class RunTotals:
     `variants` by label. `fields`: leaf results by pattern. `unusable`: failures of outputs. `reasons`: why cases were
     broken or not run, and what of their requests was changed for a model. `remarks`: what else cases are named for.
     `rules`: of each rule across fields, the cases of the outputs in each status.
-    `slowest`: seconds and node id, the slowest first. `repeated`: whether a case was run twice. `apart`: outcomes of
+    `repeated`: whether a case was run twice. `apart`: outcomes of
     the cases that are no samples, by origin.
     """
 
@@ -229,7 +225,6 @@ class RunTotals:
     rules: dict[str, dict[RuleStatus, list[str]]] = field(default_factory=lambda: defaultdict(dict))
     auto_accept: AutoAcceptTotals = field(default_factory=AutoAcceptTotals)
     mistakes: Counter[str] = field(default_factory=Counter)
-    slowest: list[tuple[float, str]] = field(default_factory=list)
     repeated: bool = False
     apart: dict[Origin, Counter[Outcome]] = field(default_factory=lambda: defaultdict(Counter))
 
@@ -277,8 +272,6 @@ class RunTotals:
         for attempt in result.attempts:
             if attempt.score is not None:
                 self._add_score(attempt.score, result.nodeid)
-            if attempt.latency_s:
-                self.slowest = heapq.nlargest(SLOWEST, [*self.slowest, (attempt.latency_s, result.nodeid)])
         self.repeated = self.repeated or len(result.attempts) > 1
 
     def _add_score(self, score: ScoreRecord, nodeid: str) -> None:
@@ -365,16 +358,14 @@ def summary_lines(
             lines += _worst_field_lines(totals.fields, width, most=most, diffs=diffs)
         lines += _kinds_lines("kinds of mistakes", totals.mistakes, "plain", width)
     lines += failure_lines(totals, width=width)
-    if any(array.missing for result in results for score in result.scores for array in score.arrays):
-        lines += _break_off_lines(results, width)
+    lines += break_off_lines(results, width=width)
     lines += _rule_lines(totals.rules, width)
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += remark_lines(totals.remarks, width=width, verbosity=verbosity)
     lines += origin_lines(totals)
     if Origin.SYNTHETIC in totals.apart:
         lines += [each for table in altered_tables(results) for each in table.lines(width)]
-    lines += _money_lines(totals.spending, reruns or Spending(), judge or Spending())
-    return lines + _slowest_lines(totals.slowest, width)
+    return lines + _money_lines(totals.spending, reruns or Spending(), judge or Spending())
 
 
 def _cases_line(totals: RunTotals, expected: int) -> Line:
@@ -518,13 +509,6 @@ def _unknown_text(spent: Spending) -> str:
     return ", ".join(f"{plural(count, 'call')} {what}" for count, what in spent.unknown)
 
 
-def _slowest_lines(slow: Sequence[tuple[float, str]], width: int) -> list[Line]:
-    if not slow or slow[0][0] < 0.1:
-        return []
-    cases = ", ".join(f"{safe_prose(nodeid.rpartition('::')[2])} {seconds:.1f} s" for seconds, nodeid in slow)
-    return prose(f"slowest: {cases}", "plain", indent=0, width=width)
-
-
 _VERDICTS: Final[Mapping[Shown | None, tuple[str, Style]]] = {
     Shown.HOLDS: ("holds", "good"),
     Shown.MISSED: ("misses", "bad"),
@@ -588,20 +572,22 @@ def forecast_lines(forecasts: Sequence[Forecast]) -> list[Line]:
 _MOST_LISTS: Final = 5
 
 
-def _break_off_lines(results: Iterable[CaseResult], width: int) -> list[Line]:
+def break_off_lines(results: Iterable[CaseResult], *, width: int) -> list[Line]:
     """Say of each list that breaks off how far it is complete."""
-    from pytest_extract.core.aggregate.slices import list_recalls
+    if not any(array.missing for result in results for score in result.scores for array in score.arrays):
+        return []
+    from pytest_extract.core.aggregate.slices import list_recalls  # most runs lack no rows
 
-    texts = [f"{_list_name(each)} {_edge_text(each)}" for each in list_recalls(results) if each.edge is not None]
+    texts = []
+    for recall in list_recalls(results):
+        if recall.edge is not None:
+            variant = f" [{recall.variant}]" if recall.variant else ""
+            texts.append(f"{recall.pattern}{variant} {_edge_text(recall.edge)}")
     shown = first_of(texts, _MOST_LISTS, "list", " that break off")
     return [each for text in shown for each in prose(text, "warn", indent=0, width=width)]
 
 
-def _edge_text(recall: ListRecall) -> str:
-    """Say up to where a list is complete, and how many rows are found beyond."""
-    edge = recall.edge
-    if edge is None:
-        return f"breaks off nowhere, up to {plural(recall.longest, 'row')}"
+def _edge_text(edge: Edge) -> str:
     bounds = "" if edge.low == edge.high else f" (95 %: {edge.low:,} to {edge.high:,})"
     if edge.by == "position":
         where = f"to row {edge.at:,}{bounds}"
@@ -609,37 +595,6 @@ def _edge_text(recall: ListRecall) -> str:
         where = f"in lists of up to {plural(edge.at, 'row')}{bounds}"
     whole = "is complete" if edge.before > 0.995 else f"has {percent(edge.before)} of its rows"
     return f"{whole} {where}, and has {percent(edge.after)} of those beyond"
-
-
-def list_tables(results: Iterable[CaseResult]) -> list[Table]:
-    """Write the recall of rows by position and by length as tables, for the lists that lack the most rows."""
-    from pytest_extract.core.aggregate.slices import BOUNDS, list_recalls  # most runs lack no rows
-
-    starts = {end: start + 1 for start, end in pairwise((0, *BOUNDS))}
-    tables = []
-    for recall in list_recalls(results)[:_MOST_LISTS]:
-        ends = sorted({*recall.by_position, *recall.by_length})
-        rows = [
-            (
-                f"{starts[end]:,} " + ("and more" if end == BOUNDS[-1] else f"to {end:,}"),
-                *_recall_cells(recall.by_position.get(end)),
-                *_recall_cells(recall.by_length.get(end)),
-            )
-            for end in ends
-        ]
-        heads = ("row, or length", "rows at it", "found", "rows in lists of it", "found")
-        notes = [f"{plural(recall.lists, 'list')}; {safe_prose(recall.pattern)} {_edge_text(recall)}"]
-        tables.append(Table(heads, rows, f"{_list_name(recall)}: rows found", notes))
-    return tables
-
-
-def _list_name(recall: ListRecall) -> str:
-    variant = f" [{recall.variant}]" if recall.variant else ""
-    return safe_prose(f"{recall.pattern}{variant}")
-
-
-def _recall_cells(recall: Recall | None) -> tuple[str, str]:
-    return ("-", "-") if recall is None else (f"{recall.rows:,}", percent(recall.share))
 
 
 _WITHOUT = "without-"

@@ -137,7 +137,7 @@ def test_each_case_has_one_annotation_with_its_first_fields(root: Path, monkeypa
     results = [scored(name, wrong(vendor="x", total=1)) for name in "abc"]
     first, second, more = github_commands(problems(root, *results))
     assert first.count("%0A") == 2
-    assert first.endswith("%0Aand 1 more field")
+    assert first.endswith("%0A… and 1 more field")
     assert second.startswith("::error file=cases/gold.json")
     assert more == "::warning ::1 more problem without an annotation"
 

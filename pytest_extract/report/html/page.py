@@ -80,8 +80,8 @@ from pytest_extract.report.summary import (
     VariantTotals,
     altered_tables,
     auto_accept_lines,
+    break_off_lines,
     failure_lines,
-    list_tables,
     measure_text,
     remark_lines,
     spending_facts,
@@ -205,7 +205,7 @@ def _page_data(run: RunReport, head: Headline) -> tuple[dict[str, Any], list[str
         ("fields", "Fields", _fields(run.totals, variants)),
         *((name, "", [DRAWN]) for name in ("cases", "heat")),
         ("slices", "Slices", slices),
-        ("lists", "Lists to the end", [_table(table) for table in list_tables(run.results)]),
+        ("lists", "Lists to the end", _pre(break_off_lines(run.results, width=_LINE_WIDTH))),
         ("altered", "Altered documents", altered),
         ("more", "Repeats" if run.totals.repeated else "Notes", _more(run)),
         ("plots", "Pass rate by size", _size_plots(run.results)),
@@ -272,9 +272,6 @@ def _tiles(run: RunReport) -> list[tuple[str, str, str]]:
         tiles.append(("values wrong", f"{wrong:,} of {total:,}", ""))
     for name, value, note in spending_facts(spent, run.reruns):
         tiles.append((f"{name} ({note})" if note else name, value, ""))
-    slowest = totals.slowest[0][0] if totals.slowest else 0.0
-    if slowest >= 0.1:
-        tiles.append(("slowest", f"{slowest:.1f} s", ""))
     if run.judge.calls:
         tiles.append(("judge", plural(run.judge.calls, "call"), ""))
         tiles.append(("cost of the judge", run.judge.cost_text, ""))

@@ -221,7 +221,6 @@ def test_an_output_that_cannot_be_scored_is_shown_with_the_place() -> None:
     assert found["gates"] == [["trailing_comma at line 2, column 7", "a comma too many"]]
     assert found["output"] == {"text": output, "at": 2 + 6}
     assert "unusable outputs: 1 trailing_comma" in text_of_page(text)
-    assert "mostly trailing_comma (1)" in text_of_page(text)
 
 
 def test_a_long_output_is_cut_around_the_place(monkeypatch: pytest.MonkeyPatch) -> None:

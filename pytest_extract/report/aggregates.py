@@ -220,11 +220,7 @@ def aggregate_record(run: RunAggregate, standing: Standing) -> dict[str, Json]:
         },
         "deepjsoneval": {level: dict(means) for level, means in run.by_depth.items()},
         "complexity": [
-            {
-                "case": result.nodeid,
-                **_numbers(result, "outcome", "complexity", "modality"),
-                **result.shape,
-            }
+            {"case": result.nodeid, **_numbers(result, "outcome", "complexity", "modality"), **result.shape}
             for result in standing.results
         ],
     }
@@ -285,8 +281,10 @@ def sob_lines(tables: SobTables, *, width: int) -> list[Line]:
     rows = [
         (
             f"{place:>2} {row.model}",
-            f"{row.overall:.4f}",
-            *(f"{row.columns[each.name]:.4f}" if each.name in row.columns else "-" for each in SOB_COLUMNS),
+            *(
+                cell(value, "{:.4f}".format)
+                for value in (row.overall, *(row.columns.get(each.name) for each in SOB_COLUMNS))
+            ),
             "+".join(row.modalities),
         )
         for place, row in enumerate(tables.board, start=1)
@@ -294,8 +292,8 @@ def sob_lines(tables: SobTables, *, width: int) -> list[Line]:
     heads = ("   model", "overall", *SOB_HEADS, "modalities")
     tables_shown = [Table(heads, rows, title)]
     for (modality, model), (plain, weighted) in tables.summaries.items():
-        both = ((plain.metrics, weighted.metrics), (plain.categories, weighted.categories))
-        found = {name: (one[name], other[name]) for one, other in both for name in one}
+        found = {name: (each, weighted.metrics[name]) for name, each in plain.metrics.items()}
+        found |= {name: (each, weighted.categories[name]) for name, each in plain.categories.items()}
         tables_shown.append(_estimate_table(f"{modality}, {model}: {plural(plain.n, 'record')}", "metric", found))
     return join_blocks(table.lines(width) for table in tables_shown)
 
@@ -320,19 +318,26 @@ def threshold_lines(
     """Show the thresholds of one variant: what they gave where they were proposed, and on the other cases."""
     name = f"{variant}: " if variant else ""
     head = f"{name}auto-accept with {100 * precision:g} % right: thresholds proposed on {plural(parts[0], 'case')}"
-    why = [_without_threshold_text(each, precision) for each in proposals if each.threshold is None]
     rows = [_threshold_row(each, precision) for each in proposals]
-    lines = Table(_HEADS, rows, f"{head}, checked on {parts[1]:,} others", why).lines(width)
+    lines = Table(_HEADS, rows, f"{head}, checked on {parts[1]:,} others").lines(width)
     found = {each.pattern: each.threshold for each in proposals if each.threshold is not None}
     return [*lines, line(), *_keys(found, precision)] if found else lines
 
 
 def _threshold_row(proposal: ThresholdProposal, precision: float) -> list[str]:
-    checked, verdict = proposal.checked, "no threshold"
-    if checked is not None:
-        verdict = _VERDICTS[checked.shown(precision)] if checked.total.accepted else "no value"
     threshold = cell(proposal.threshold, "{:g}".format)
-    return [_name(proposal.pattern), threshold, *_part_cells(proposal.proposed), *_part_cells(checked), verdict]
+    cells = [_name(proposal.pattern), threshold, *_part_cells(proposal.proposed), *_part_cells(proposal.checked)]
+    return [*cells, _threshold_verdict(proposal, precision)]
+
+
+def _threshold_verdict(proposal: ThresholdProposal, precision: float) -> str:
+    """Say whether a threshold holds on the other cases, or why none is proposed."""
+    if proposal.checked is not None:
+        return _VERDICTS[proposal.checked.shown(precision)] if proposal.checked.total.accepted else "no value"
+    if proposal.needed is None:
+        return "no confidence"
+    too_few = proposal.needed > len(proposal.every.accepted)
+    return f"too few cases, needs {proposal.needed:,}" if too_few else "not shown"
 
 
 def _part_cells(part: CaseCounts | None) -> list[str]:
@@ -348,17 +353,6 @@ _VERDICTS: Final = {Shown.HOLDS: "holds", Shown.UNDECIDED: "holds, not shown", S
 
 def _name(pattern: str) -> str:
     return "all fields" if pattern == ALL_FIELDS else pattern
-
-
-def _without_threshold_text(proposal: ThresholdProposal, precision: float) -> str:
-    name, asked = _name(proposal.pattern), f"{100 * precision:g} %"
-    if proposal.needed is None:
-        return f"{name}: no value has a confidence"
-    cases = len(proposal.every.accepted)
-    if proposal.needed > cases:
-        needed = f"{asked} needs about {proposal.needed:,} without a wrong value"
-        return f"{name}: too few cases: {cases:,} propose, and {needed}"
-    return f"{name}: no confidence is shown to have {asked} right"
 
 
 def _keys(fields: dict[str, float], precision: float) -> list[Line]:

@@ -43,7 +43,6 @@ from pytest_extract.report.lines import (
     plural,
     safe_prose,
     score_number,
-    shorten,
 )
 from pytest_extract.report.summary import MEASURES, VariantTotals, percent_at_least, remark_lines, totals_of
 
@@ -278,17 +277,11 @@ def sob_lines(tables: SobTables, *, width: int) -> list[Line]:
         f"SOB leaderboard: complexity-weighted means over the modalities (weights {weights}); overall: their mean "
         f"times the share of the {sum(MODALITY_RECORDS.values()):,} records in the model's modalities"
     )
-    rows = [
-        (
-            f"{place:>2} {row.model}",
-            *(
-                cell(value, "{:.4f}".format)
-                for value in (row.overall, *(row.columns.get(each.name) for each in SOB_COLUMNS))
-            ),
-            "+".join(row.modalities),
-        )
-        for place, row in enumerate(tables.board, start=1)
-    ]
+    rows = []
+    for place, row in enumerate(tables.board, start=1):
+        numbers = (row.overall, *(row.columns.get(each.name) for each in SOB_COLUMNS))
+        cells = (cell(value, "{:.4f}".format) for value in numbers)
+        rows.append((f"{place:>2} {row.model}", *cells, "+".join(row.modalities)))
     heads = ("   model", "overall", *SOB_HEADS, "modalities")
     tables_shown = [Table(heads, rows, title)]
     for (modality, model), (plain, weighted) in tables.summaries.items():
@@ -419,7 +412,6 @@ MOST_SLICES: Final = 50
 """Rows of a table; further slices are counted."""
 MOST_CORRELATIONS: Final = 6
 """Variants whose correlation a note has."""
-_LONGEST_VARIANT: Final = 40
 ALL: Final = "(all)"
 """The row of all slices of a variant together."""
 VIEWS: Final = ("extract-bench", "struct-extract-eval", "sob", "deepjsoneval")
@@ -436,22 +428,17 @@ def slice_table(table: SliceTable, *, view: str = VIEWS[0], most: int | None = M
         totals = [(_row_name(("outputs in all", variant), table), f"{count:,}") for variant, count in outputs]
     notes = []
     if table.correlations:
-        notes.append(
-            f"rank correlation of {table.by.name} with the pass rate of a case: {correlation_text(table.correlations)}"
-        )
+        found = correlation_text(table.correlations)
+        notes.append(f"rank correlation of {table.by.name} with the pass rate of a case: {found}")
     shown = Table((table.by.name, *heads), rows, f"by {table.by.name}", notes).first(most, "row")
     return replace(shown, rows=(*shown.rows, *totals))
 
 
 def correlation_text(correlations: Mapping[str, float]) -> str:
     """Write the correlation of each variant, with its label if there are several."""
-    numbers = {variant: f"{each:.2f}" for variant, each in correlations.items()}
-    if len(numbers) == 1:
-        return next(iter(numbers.values()))
-    named = [
-        f"{number} ({shorten(safe_prose(variant), _LONGEST_VARIANT) if variant else 'no model'})"
-        for variant, number in numbers.items()
-    ]
+    if len(correlations) == 1:
+        return f"{next(iter(correlations.values())):.2f}"
+    named = [f"{each:.2f} ({safe_prose(variant) or 'no model'})" for variant, each in correlations.items()]
     return listed(named, MOST_CORRELATIONS)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import TYPE_CHECKING, Final
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from pytest_extract.core.aggregate.slices import Edge
 
 
+_MOST: Final = 5
+"""Things that a line names; further ones are counted."""
+WORST_FIELDS: Final = 10
+"""Fields of the table of those that are worst, and kinds of mistakes."""
 MEASURES: Final = ("pass_rate", "f1")
 """The measures that every report shows of runs, variants and cases; the results file has the others."""
 
@@ -139,41 +143,57 @@ def order_text(lists: int) -> str:
 WITHIN: Final = "wrong values within the thresholds"
 KNOWN: Final = "known failures, not in the verdict"
 DRAFTS: Final = "golds that nobody has reviewed (pytest-extract review): no evidence for the regression gate"
-_STALE: Final = "known failures that pass now (take them out of known_failures)"
-_WRAPPED: Final = "not bare JSON"
-_ORDER: Final = "lists in another order, not compared"
-_EMPTY: Final = f"{BY_EMPTINESS}, without a value on either side"
-_UNCOMPARED: Final = "gold values that are compared with nothing"
-_CANNOT_FAIL: Final = "fields of which no wrong value fails the case"
-_REMARKS: Final = (WITHIN, _WRAPPED, _ORDER, _EMPTY, _UNCOMPARED, _CANNOT_FAIL, DRAFTS, KNOWN, _STALE)
-"""What a summary names cases for, in its order."""
-_MOST_PLACES: Final = 3
 
 
-def _remarks(result: CaseResult) -> Iterator[tuple[str, str]]:
-    """Yield what a summary names a case for, and what it says behind the name."""
-    scores = read_scores(result)
-    if result.outcome is Outcome.PASSED and (wrong := _most_wrong(result)):
-        yield WITHIN, f"{wrong:,}"
-    yield _WRAPPED, ", ".join(dict.fromkeys(kind for score in result.scores for kind in score.wrapped))
-    yield _ORDER, _places_text(pattern_of(path) for score in result.scores for path in score.reordered)
-    yield _EMPTY, mostly_empty(result) or ""
-    if result.uncompared:
-        places, total = uncompared_places(result)
-        yield _UNCOMPARED, f"{sum(places.values()):,} of {total:,}: {_places_text(places)}"
-    yield _CANNOT_FAIL, _places_text(result.cannot_fail)
-    if result.draft:
-        yield DRAFTS, "draft"
-    if result.known and scores:
-        known = [split_known(score, result.known).known for score in scores]
-        if failing := sum(len(failed_results(results)) for results in known):
-            yield KNOWN, plural(failing, "value")
-        passing = [passing_known_failures(results, result.known) for results in known]
-        yield _STALE, _places_text(place for place in passing[0] if all(place in places for places in passing))
+def _uncompared_text(result: CaseResult) -> str:
+    places, total = uncompared_places(result)
+    return f"{sum(places.values()):,} of {total:,}: {_places_text(places)}" if places else ""
+
+
+def _within_text(result: CaseResult) -> str:
+    """Count the wrong values of a passed case in its worst output, known failures left out."""
+    if result.outcome is not Outcome.PASSED:
+        return ""
+    inexact = [  # most outputs that pass are right
+        score for score in read_scores(result) if any(score.measures.get(name, 0.0) < 1 for name in MEASURES)
+    ]
+    wrong = max((len(failed_results(split_known(score, result.known).counted)) for score in inexact), default=0)
+    return f"{wrong:,}" if wrong else ""
+
+
+def _known_results(result: CaseResult) -> list[list[FieldResult]]:
+    """Return the known failures of each output; none for most cases, which have none."""
+    return [split_known(score, result.known).known for score in read_scores(result)] if result.known else []
+
+
+def _known_text(result: CaseResult) -> str:
+    failing = sum(len(failed_results(known)) for known in _known_results(result))
+    return plural(failing, "value") if failing else ""
+
+
+def _stale_text(result: CaseResult) -> str:
+    passing = [passing_known_failures(known, result.known) for known in _known_results(result)]
+    return _places_text(place for place in result.known if passing and all(place in each for each in passing))
 
 
 def _places_text(places: Iterable[str]) -> str:
-    return listed([*dict.fromkeys(places)], _MOST_PLACES)
+    return listed([*dict.fromkeys(places)], _MOST)
+
+
+_REMARKS: Final[Mapping[str, Callable[[CaseResult], str]]] = {
+    WITHIN: _within_text,
+    "not bare JSON": lambda case: ", ".join(dict.fromkeys(kind for score in case.scores for kind in score.wrapped)),
+    "lists in another order, not compared": lambda case: _places_text(
+        pattern_of(path) for score in case.scores for path in score.reordered
+    ),
+    f"{BY_EMPTINESS}, without a value on either side": lambda case: mostly_empty(case) or "",
+    "gold values that are compared with nothing": _uncompared_text,
+    "fields of which no wrong value fails the case": lambda case: _places_text(case.cannot_fail),
+    DRAFTS: lambda case: "draft" if case.draft else "",
+    KNOWN: _known_text,
+    "known failures that pass now (take them out of known_failures)": _stale_text,
+}
+"""What a summary names cases for, and what it says of a case behind its name; of other cases nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,8 +286,8 @@ class RunTotals:
         if result.outcome in (Outcome.BROKEN, Outcome.NOT_RUN):
             self.reasons[str(result.outcome)][_why(result)] += 1
         self.reasons[_CHANGED].update({text for attempt in result.attempts for text in attempt.adjustments})
-        for head, text in _remarks(result):
-            if text:
+        for head, told in _REMARKS.items():
+            if text := told(result):
                 self.remarks[head][result.nodeid] = text
         for attempt in result.attempts:
             if attempt.score is not None:
@@ -295,16 +315,6 @@ def _why(result: CaseResult) -> str:
     return f"no judge for semantic comparisons: {GIVE_A_JUDGE}" if why.startswith(WITHOUT_JUDGE) else why
 
 
-def _most_wrong(result: CaseResult) -> int:
-    """Count the wrong values of a case in its worst output, known failures left out."""
-    inexact = [
-        score
-        for score in read_scores(result)
-        if any(score.measures.get(name, 0.0) < 1 for name in MEASURES)  # most outputs that pass are right
-    ]
-    return max((len(failed_results(split_known(score, result.known).counted)) for score in inexact), default=0)
-
-
 def totals_of(results: Iterable[CaseResult]) -> RunTotals:
     """Add up the cases of a run."""
     totals = RunTotals()
@@ -313,12 +323,8 @@ def totals_of(results: Iterable[CaseResult]) -> RunTotals:
     return totals
 
 
-WORST_FIELDS: Final = 10
 _VERY_VERBOSE: Final = " (-vv shows all)"
-_MOST_REASONS: Final = 5
 _LONGEST_REASON: Final = 300
-_MOST_CASES: Final = 5
-_MOST_KINDS: Final = 10
 _OUTCOME_STYLE: Final[Mapping[Outcome, Style]] = {
     Outcome.PASSED: "good",
     Outcome.FAILED: "bad",
@@ -427,8 +433,8 @@ def remark_lines(remarks: Mapping[str, Mapping[str, str]], *, width: int, verbos
     for head in _REMARKS:
         if cases := remarks.get(head):
             names = [f"{_case_name(nodeid)} ({text})" for nodeid, text in cases.items()]
-            hint = " (-v shows all)" if verbosity < 1 and len(names) > _MOST_CASES else ""
-            named = listed(names, len(names) if verbosity > 0 else _MOST_CASES)
+            hint = " (-v shows all)" if verbosity < 1 and len(names) > _MOST else ""
+            named = listed(names, len(names) if verbosity > 0 else _MOST)
             text = f"{head}, in {plural(len(names), 'case')}: {named}{hint}"
             lines += prose(text, "plain" if head == KNOWN else "warn", indent=0, width=width)
     return lines
@@ -437,7 +443,7 @@ def remark_lines(remarks: Mapping[str, Mapping[str, str]], *, width: int, verbos
 def _kinds_lines(head: str, kinds: Mapping[str, int], style: Style, width: int) -> list[Line]:
     """Count things by kind, the most frequent first."""
     ordered = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    named = listed([f"{count:,} {kind}" for kind, count in ordered], _MOST_KINDS, "kinds")
+    named = listed([f"{count:,} {kind}" for kind, count in ordered], WORST_FIELDS, "kinds")
     return prose(f"{head}: {named}", style, indent=0, width=width) if kinds else []
 
 
@@ -446,8 +452,8 @@ def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
     lines = _kinds_lines("unusable outputs", totals.unusable, "bad", width)
     for title in (str(Outcome.BROKEN), str(Outcome.NOT_RUN), _CHANGED):
         reasons = totals.reasons[title].most_common()
-        texts = [f"{plural(count, 'case')}: {reason}" for reason, count in reasons[:_MOST_REASONS]]
-        left = sum(count for _, count in reasons[_MOST_REASONS:])
+        texts = [f"{plural(count, 'case')}: {reason}" for reason, count in reasons[:_MOST]]
+        left = sum(count for _, count in reasons[_MOST:])
         texts += [f"{plural(left, 'case')} for other reasons"] if left else []
         for text in texts:
             told = shorten(f"{title.replace('_', ' ')}: {text}", _LONGEST_REASON)
@@ -473,7 +479,7 @@ def _rule_lines(rules: Mapping[str, Mapping[RuleStatus, list[str]]], width: int)
         bad = [nodeid for status in (RuleStatus.BROKEN, RuleStatus.UNCHECKED) for nodeid in found.get(status, ())]
         if bad or RuleStatus.HELD not in found:
             counts = ", ".join(f"{str(status).replace('_', ' ')} in {len(where):,}" for status, where in found.items())
-            cases = listed([*dict.fromkeys(map(_case_name, bad))], _MOST_CASES)
+            cases = listed([*dict.fromkeys(map(_case_name, bad))], _MOST)
             text = f"rule {name}: {counts} of {plural(sum(map(len, found.values())), 'output')}"
             lines += prose(f"{text} ({cases})" if cases else text, "warn", indent=0, width=width)
     return lines
@@ -515,7 +521,6 @@ _VERDICTS: Final[Mapping[Shown | None, tuple[str, Style]]] = {
     Shown.UNDECIDED: ("has too few cases to show", "warn"),
     None: ("", "plain"),
 }
-_MOST_PATTERNS: Final = 5
 
 
 def auto_accept_text(decision: AutoAcceptDecision) -> str:
@@ -551,7 +556,7 @@ def auto_accept_lines(decisions: Sequence[AutoAcceptDecision], *, width: int) ->
         lines += prose(auto_accept_text(decision), _VERDICTS[decision.shown][1], indent=0, width=width)
         if decision.wrong:
             wrong = [f"{safe_prose(pattern)} {count:,}" for pattern, count in decision.wrong.most_common()]
-            lines.append(line(Span(f"accepted and wrong: {listed(wrong, _MOST_PATTERNS, 'fields')}"), indent=2))
+            lines.append(line(Span(f"accepted and wrong: {listed(wrong, _MOST, 'fields')}"), indent=2))
     return lines
 
 
@@ -569,9 +574,6 @@ def forecast_lines(forecasts: Sequence[Forecast]) -> list[Line]:
     return lines
 
 
-_MOST_LISTS: Final = 5
-
-
 def break_off_lines(results: Iterable[CaseResult], *, width: int) -> list[Line]:
     """Say of each list that breaks off how far it is complete."""
     if not any(array.missing for result in results for score in result.scores for array in score.arrays):
@@ -583,7 +585,7 @@ def break_off_lines(results: Iterable[CaseResult], *, width: int) -> list[Line]:
         if recall.edge is not None:
             variant = f" [{recall.variant}]" if recall.variant else ""
             texts.append(f"{recall.pattern}{variant} {_edge_text(recall.edge)}")
-    shown = first_of(texts, _MOST_LISTS, "list", " that break off")
+    shown = first_of(texts, _MOST, "list", " that break off")
     return [each for text in shown for each in prose(text, "warn", indent=0, width=width)]
 
 

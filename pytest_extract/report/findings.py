@@ -224,28 +224,24 @@ def _one_sided_containers(results: Sequence[FieldResult]) -> dict[Path, Finding]
     found: dict[Path, Finding] = {}
     for place in sorted(members, key=len):
         inside = members[place]
-        if len(inside) > 1 and found.keys().isdisjoint(_places_around(inside[0])):
-            statuses = {result.status for result in inside}
-            if len(statuses) == 1 and statuses <= _ONE_SIDED and (whole := _one_sided_finding(place, inside)):
-                found[place] = whole
+        statuses = {result.status for result in inside}
+        parts = {result.path[len(place)] for result in inside}  # of a single part, its own finding says more
+        is_whole = len(statuses) == 1 and statuses <= _ONE_SIDED and len(parts) > 1
+        if is_whole and found.keys().isdisjoint(_places_around(inside[0])):
+            found[place] = _one_sided_finding(place, inside)
     return found
 
 
-def _one_sided_finding(place: Path, members: Sequence[FieldResult]) -> Finding | None:
+def _one_sided_finding(place: Path, members: Sequence[FieldResult]) -> Finding:
     first = members[0]
     missing = first.status is Status.OMISSION
     kind = "row" if type(place[-1]) is int else "array" if type(first.path[len(place)]) is int else "object"
     value = _assemble_value([(r.path[len(place) :], r.gold if missing else r.extracted) for r in members])
-    count = plural(len(members), "field")
-    if kind == "array":
-        if len(value) == 1:
-            return None  # the finding of its only row says the same, with the index
-        count = plural(len(value), "row" if isinstance(value[0], dict | list) else "value")
     result = _whole(members, place, kind)._replace(**{"gold" if missing else "extracted": value})
     if first.matched is not None and len(first.matched) >= len(place):
         result = result._replace(matched=FieldPath(first.matched[: len(place)]))
-    note = f"{f'whole {kind} missing' if missing else f'invented {kind}'}, {count}"
-    return Finding(result, note, len(members))
+    what = f"whole {kind} missing" if missing else f"invented {kind}"
+    return Finding(result, f"{what}, {plural(len(members), 'field')}", len(members))
 
 
 def _assemble_value(leaves: Sequence[tuple[Path, Json]]) -> Json:

@@ -223,21 +223,18 @@ def _compared_variants(decision: GateDecision | None) -> list[VariantComparison]
     return [variant for variant in variants if variant.before != variant.after]
 
 
-_REVISION: Final = ("GITHUB_SHA", "CI_COMMIT_SHA", "BUILDKITE_COMMIT", "CIRCLE_SHA1", "GIT_COMMIT")
 _BRANCH: Final = ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH", "CIRCLE_BRANCH")
 _PATIENCE_S: Final = 10
-_SHORT: Final = 12
 
 
 def run_facts(root: Path, arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return name -> value: `command` without secrets; `revision`, `branch` and `job` (a link) as far as known."""
     command = shlex.join(["pytest", *map(str, arguments)])
-    revision = _first(environment, _REVISION) or _git(root, "rev-parse", "HEAD")
+    revision = _git(root, "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty= and changes")
     branch = _first(environment, _BRANCH) or _git(root, "rev-parse", "--abbrev-ref", "HEAD")
-    changed = bool(revision) and bool(_git(root, "status", "--porcelain", "--untracked-files=no"))
     facts = {
         "command": str(current().clean(command).value),
-        "revision": f"{revision[:_SHORT]}{' and changes' if changed else ''}" if revision else "",
+        "revision": revision,
         "branch": "" if branch == "HEAD" else branch,
         "job": job_link(environment),
     }

@@ -233,8 +233,7 @@ class RunTotals:
     `variants` by label. `fields`: leaf results by pattern. `unusable`: failures of outputs. `reasons`: why cases were
     broken or not run, and what of their requests was changed for a model. `remarks`: what else cases are named for.
     `rules`: of each rule across fields, the cases of the outputs in each status.
-    `repeated`: whether a case was run twice. `apart`: outcomes of
-    the cases that are no samples, by origin.
+    `repeated`: whether a case was run twice. `apart`: the number of cases that are no samples, by origin.
     """
 
     variants: dict[str, VariantTotals] = field(default_factory=dict)
@@ -246,7 +245,7 @@ class RunTotals:
     auto_accept: AutoAcceptTotals = field(default_factory=AutoAcceptTotals)
     mistakes: Counter[str] = field(default_factory=Counter)
     repeated: bool = False
-    apart: dict[Origin, Counter[Outcome]] = field(default_factory=lambda: defaultdict(Counter))
+    apart: Counter[Origin] = field(default_factory=Counter)
 
     @property
     def cases(self) -> int:
@@ -275,7 +274,7 @@ class RunTotals:
         variant.outcomes[result.outcome] += 1
         variant.spending += Spending.of([result])
         if result.origin is not Origin.SAMPLE:
-            self.apart[result.origin][result.outcome] += 1
+            self.apart[result.origin] += 1
         means = result.means
         found: dict[str, float] = {name: means[name] for name in MEASURES if name in means}
         variant.measures.append((result.origin is Origin.SAMPLE, found))
@@ -368,7 +367,7 @@ def summary_lines(
     lines += _rule_lines(totals.rules, width)
     lines += auto_accept_lines(totals.auto_accept.decisions, width=width)
     lines += remark_lines(totals.remarks, width=width, verbosity=verbosity)
-    lines += origin_lines(totals)
+    lines += _origin_lines(totals)
     if Origin.SYNTHETIC in totals.apart:
         lines += [each for table in altered_tables(results) for each in table.lines(width)]
     return lines + _money_lines(totals.spending, reruns or Spending(), judge or Spending())
@@ -461,15 +460,12 @@ def failure_lines(totals: RunTotals, *, width: int) -> list[Line]:
     return lines
 
 
-def origin_lines(totals: RunTotals) -> list[Line]:
-    """Count the cases that headline rates and the regression gate leave out, by origin."""
-    has_samples = totals.cases > sum(counts.total() for counts in totals.apart.values())
-    lines = []
-    for origin, counts in totals.apart.items():
-        outcomes = ", ".join(f"{counts[each]:,} {str(each).replace('_', ' ')}" for each in Outcome if counts[each])
-        text = f": {outcomes}; {'not in the rates above' if has_samples else 'no case is a sample, so these count'}"
-        lines.append(line(Span(f"{origin} {'cases' if counts.total() > 1 else 'case'}", "head"), text))
-    return lines
+def _origin_lines(totals: RunTotals) -> list[Line]:
+    """Count the cases that headline rates and the regression gate leave out, where there are samples."""
+    if not 0 < totals.apart.total() < totals.cases:
+        return []
+    counts = ", ".join(plural(count, f"{origin} case") for origin, count in totals.apart.items())
+    return [line(Span("not in the rates above", "head"), f": {counts}")]
 
 
 def _rule_lines(rules: Mapping[str, Mapping[RuleStatus, list[str]]], width: int) -> list[Line]:
@@ -494,10 +490,8 @@ def spending_facts(spent: Spending, reruns: Spending) -> list[tuple[str, str, st
         notes = [f"{reruns.cost_text} of it for {plural(reruns.calls, 'call')} before reruns"] if reruns.calls else []
         notes += [f"{_unknown_text(spent)} not counted"] if spent.unpriced else []
         facts.append(("cost", spent.cost_text, ", ".join(notes)))
-    elif spent.uncounted:
+    elif spent.uncounted or (facts and spent.calls):
         facts.append(("cost", "unknown", _unknown_text(spent)))
-    elif facts and spent.calls:
-        facts.append(("cost", "unknown", "no call has a known price"))
     if spent.recorded:
         facts.append(("recorded earlier", plural(spent.recorded, "output"), "nothing spent on them now"))
     return facts

@@ -157,7 +157,7 @@ def test_a_line_per_variant() -> None:
         ),
         pytest.param(
             [{"usage": Usage(prompt_tokens=5)}],
-            "tokens: 5 in, 0 out; cost: unknown (no call has a known price)",
+            "tokens: 5 in, 0 out; cost: unknown (1 call without a known price)",
             id="unpriced",
         ),
         pytest.param(

@@ -427,11 +427,6 @@ def _key_format(kind: str, hints: str, pattern: str, *, proof: bool = False) -> 
     return Form(kind, tuple(hints.split()), whole, bool if proof else looks_random)
 
 
-def _prefixed(kind: str, prefixes: str, rest: str) -> Form:
-    """Return the format of keys that begin with one of the prefixes; what follows is `rest`."""
-    return _key_format(kind, prefixes, rf"(?:{'|'.join(map(re.escape, prefixes.split()))}){rest}")
-
-
 PRIVATE_KEY: Final = Form(
     "private key",
     ("PRIVATE KEY",),
@@ -443,14 +438,35 @@ PRIVATE_KEY: Final = Form(
 )
 """Also one that is cut off; its lines may be escaped (JSON) or indented (a traceback)."""
 
+_PREFIXES: Final = (
+    # models, and what surrounds them
+    "sk- csk- gsk_ xai- pplx- hf_ api_org_ r8_ nvapi- tgp_v1_ tvly- lsv2_ ls__ pcsk_ jina_ llx- e2b_ rpa_ wandb_v1_ "
+    "esecret_ land_sk_ hl_sk_ flp_ opk_ sk_car_ tpuf_ apify_api_ bb_live_ pai_ AIza AQ.Ab GOCSPX- bedrock-api-key- "
+    # clouds
+    "dop_v1_ dor_v1_ doo_v1_ HRKU- fo1_ nfp_ nfc_ sbp_ sb_secret_ napi_ cfut_ cfat_ cfk_ vcp_ vck_ vca_ vci_ vcr_ "
+    "vercel_blob_rw_ mdb_sa_sk_ tk-us- akab- pscale_tkn_ pscale_pw_ pscale_oauth_ sha256~ essu_ aivenv1 fm1_ fm1a_ "
+    "fm1r_ fm2_ glc_ sntrys_ whsec_ ya29. 1//0 "
+    # code, packages, infrastructure, watching
+    "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glrtr- glptt- glcbt- glsoat- gloas- glft- glimt- "
+    "glagent- glffct- glwt- GR1348941 ATCTT3 ATATT3 npm_ pypi- rubygems_ dckr_pat_ dckr_oat_ hvs. hvb. hvr. pul- "
+    "AGE-SECRET-KEY-1 ops_eyJ CCIPAT_ CCIPRJ_ bkua_ bkaj_ bkct_ bkpat_ tskey- sgp_ sqp_ squ_ sqa_ PMAK- pnu_ pnb_ "
+    "dbtc_ dbtu_ dbts_ zpka_ CLOJARS_ snyk_uat. snyk_sat. sktsec_ dnkey- glsa_ sntryu_ NRAK- NRII- NRJS- NRRA- phx_ "
+    "ddapp_ ddapi_ hcaik_ hcamk_ hcxik_ hcxmk_ hcxlk_ xaat- xapt- eyJrIjoi "
+    # payment
+    "sk_live_ sk_test_ sk_prod_ sk_org_live_ sk_org_test_ rk_live_ rk_test_ rk_prod_ pdl_live_apikey_ "
+    "pdl_sdbx_apikey_ FLWSECK- FLWSECK_TEST- shippo_live_ shippo_test_ duffel_live_ duffel_test_ sq0atp- sq0csp- "
+    "sq0idp- shpat_ shpca_ shppa_ shpss_ "
+    # mail
+    "SG. xkeysib- xsmtpsib- mlsn. "
+    # offices
+    "ntn_ lin_api_ lin_oauth_ figd_ figo_ figor_ figoh_ fio-u- rdme_ CFPAT- tfp_ sm_aat_ sm_pat_ sm_sat_ "
+)
+"""What keys begin with that say nothing else: random characters follow."""
+
 FORMATS: Final = (
     PRIVATE_KEY,
-    _prefixed(
-        "API key",  # of models, and of what surrounds them
-        "sk- csk- gsk_ xai- pplx- hf_ api_org_ r8_ nvapi- tgp_v1_ tvly- lsv2_ ls__ pcsk_ jina_ llx- e2b_ rpa_ "
-        "wandb_v1_ esecret_ land_sk_ hl_sk_ flp_ opk_ sk_car_ tpuf_ apify_api_ bb_live_ pai_ AIza AQ.Ab "
-        "GOCSPX- bedrock-api-key-",
-        r"[\w\-=]{20,2000}",
+    _key_format(
+        "API key", _PREFIXES, rf"(?:{'|'.join(map(re.escape, _PREFIXES.split()))})[\w\-.=+/]{{15,4000}}[\w\-=]"
     ),
     # what other things begin with as well: whole lengths
     _key_format(
@@ -460,15 +476,6 @@ FORMATS: Final = (
         r"|sk_[0-9a-f]{48}|rnd_[A-Za-z0-9]{28,40}|bce-v3/ALTAK-[A-Za-z0-9]{21}/[0-9a-f]{40}",
     ),
     _key_format("AWS key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}", proof=True),
-    _prefixed(
-        "cloud key",
-        "dop_v1_ dor_v1_ doo_v1_ HRKU- fo1_ nfp_ nfc_ sbp_ sb_secret_ napi_ cfut_ cfat_ "
-        "cfk_ vcp_ vck_ vca_ vci_ vcr_ vercel_blob_rw_ mdb_sa_sk_ tk-us- akab- pscale_tkn_ pscale_pw_ "
-        "pscale_oauth_ sha256~",
-        r"[\w\-.=]{20,400}",
-    ),
-    _prefixed("cloud key", "essu_ aivenv1 fm1_ fm1a_ fm1r_ fm2_ glc_ sntrys_ whsec_", r"[A-Za-z0-9+/=_\-]{24,2000}"),
-    _prefixed("Google token", "ya29. 1//0", r"[\w\-.]{30,2000}"),
     # kinds of their own: marks of parameters are in the digests of recordings, so a kind keeps its name
     _key_format("Azure secret", "Q~", r"[\w.~]{3}\dQ~[\w.~\-]{31,34}"),
     _key_format("Azure DevOps token", "AZDO", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"),
@@ -482,16 +489,6 @@ FORMATS: Final = (
     _key_format("Cloudflare key", "v1.0-", r"v1\.0-[0-9a-f]{24}-[0-9a-f]{146}"),
     _key_format("ClickHouse key", "4b1d", r"4b1d[A-Za-z0-9]{38}"),
     _key_format("Yandex token", "t1.", r"t1\.[\w\-]{20,200}\.[\w\-]{86}"),
-    _prefixed(
-        "access token",  # code, packages, infrastructure, watching
-        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glrtr- glptt- glcbt- glsoat- gloas- glft- glimt- "
-        "glagent- glffct- glwt- GR1348941 ATCTT3 ATATT3 npm_ pypi- rubygems_ dckr_pat_ dckr_oat_ "
-        "hvs. hvb. hvr. pul- AGE-SECRET-KEY-1 ops_eyJ CCIPAT_ CCIPRJ_ bkua_ bkaj_ bkct_ bkpat_ tskey- sgp_ sqp_ "
-        "squ_ sqa_ PMAK- pnu_ pnb_ dbtc_ dbtu_ dbts_ zpka_ CLOJARS_ snyk_uat. snyk_sat. sktsec_ dnkey- glsa_ "
-        "sntryu_ NRAK- NRII- NRJS- NRRA- phx_ ddapp_ ddapi_ hcaik_ hcamk_ hcxik_ hcxmk_ hcxlk_ xaat- xapt- "
-        "eyJrIjoi",
-        r"[\w\-.=+/]{20,4000}",
-    ),
     # base64 of another thing holds a few letters by chance: whole lengths
     _key_format(
         "access token",
@@ -506,13 +503,6 @@ FORMATS: Final = (
     _key_format("Harness token", "pat. sat.", r"[ps]at\.[\w\-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}"),
     _key_format("New Relic key", "NRAL", r"[0-9a-f]{36}NRAL"),
     _key_format("Dynatrace token", "dt0", r"dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
-    _prefixed(
-        "payment key",
-        "sk_live_ sk_test_ sk_prod_ sk_org_live_ sk_org_test_ rk_live_ rk_test_ rk_prod_ pdl_live_apikey_ "
-        "pdl_sdbx_apikey_ FLWSECK- FLWSECK_TEST- shippo_live_ shippo_test_ duffel_live_ duffel_test_ "
-        "sq0atp- sq0csp- sq0idp- shpat_ shpca_ shppa_ shpss_",
-        r"[\w\-=]{16,250}",
-    ),
     _key_format(
         "payment key",
         "live_ test_ sandbox_ ck_ cs_ access_token$ access-",
@@ -520,7 +510,6 @@ FORMATS: Final = (
         r"|access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}"
         rf"|access-(?:sandbox|development|production)-{_UUID}",
     ),
-    _prefixed("mail key", "SG. xkeysib- xsmtpsib- mlsn.", r"[\w\-.]{32,100}"),
     _key_format(
         "mail key", "key- -us re_", r"key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,28}"
     ),
@@ -540,11 +529,6 @@ FORMATS: Final = (
     ),
     _key_format("Discord token", ".", r"[MNO][A-Za-z0-9]{23,27}\.[\w\-]{6}\.[\w\-]{27,38}"),
     _key_format("bot token", ":AA", r"\d{8,10}:AA[\w\-]{32,34}"),  # Telegram
-    _prefixed(
-        "access token",  # of an office
-        "ntn_ lin_api_ lin_oauth_ figd_ figo_ figor_ figoh_ fio-u- rdme_ CFPAT- tfp_ sm_aat_ sm_pat_ sm_sat_",
-        r"[\w\-.=]{16,100}",
-    ),
     _key_format("Airtable token", "pat", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     _key_format("Asana token", "/", r"[12]/\d{13,17}(?:/\d{13,17})?:[0-9a-f]{32}", proof=True),
     _key_format("HubSpot token", "pat-", rf"pat-(?:na|eu|ap)\d-{_UUID}"),

@@ -145,8 +145,8 @@ class Secrets:
         return _changed(value, lambda text: self.clean(text).value, NAME_OF_SECRET)
 
     def _mark(self, form: Form, found: list[Secret], match: re.Match[str]) -> str:
-        """Return the replacement of a match: its group `secret`, or all of it, is replaced; quotes around it stay."""
-        name = "secret" if "secret" in match.re.groupindex else 0
+        """Return the replacement of a match: its group, or all of it, is replaced; quotes around it stay."""
+        name = match.lastindex or 0
         text = match[name]
         edge = (re.match(r"\\{0,8}[\"']|", text) or match)[0]
         secret = Secret(form.kind, _ESCAPED_BREAK.sub("\n", text[len(edge) : len(text) - len(edge)]))
@@ -410,7 +410,7 @@ _ARMOR: Final = r"PRIVATE KEY(?: BLOCK)?-----"
 
 
 class Form(NamedTuple):
-    """One form of a secret: a match (or its group `secret`) is one where `is_secret` says so of it.
+    """One form of a secret: a match (or the group of it that took part) is one if `is_secret` says so.
 
     hints: each match contains one of them. pattern: compiled when it is first looked for, as compiling all takes 40 ms.
     """
@@ -559,6 +559,7 @@ _RANDOM: Final = r"(?:(?=[\w\-]{0,200}[A-Za-z0-9]{16})[\w\-]{16,400}|[\w\-]{40,4
 """What follows a prefix that ordinary names have too: long without a hyphen, or very long."""
 _SCHEMES: Final = r"(?:[Bb]earer|BEARER|[Tt]oken|SSWS)"
 _NEW: Final = r"(?!\[redacted)"
+_ASSIGNED: Final = r"\\?[\"']?\s{0,8}[:=,]\s{0,8}b?\\?[\"']?"
 
 _CREDENTIALS: Final = (
     r"(?:api[_\-\s]?key|apikey|x-api-key|secret(?:[_\-]?(?:access[_\-]?)?key)?|client[_\-]?secret|private[_\-]?key"
@@ -566,8 +567,9 @@ _CREDENTIALS: Final = (
     r"|pass(?:word|wd|wort)|kennwort|mot de passe|contrase[nñ]a|wachtwoord|senha"
     r"|set-cookie)"
 )
-_NAMES: Final = rf"(?:{_CREDENTIALS}|token)"
-_OF_MEMBERS: Final = r"(?:proxy-)?authorization|(?:account|subscription|shared[_\-]?access)[_\-]?key|x-goog-api-key"
+_KEYS: Final = r"(?:account|subscription|shared[_\-]?access)[_\-]?key"
+_NAMES: Final = rf"(?:{_CREDENTIALS}|{_KEYS}|token)"
+_OF_MEMBERS: Final = rf"(?:proxy-)?authorization|{_KEYS}|x-goog-api-key"
 """More of them, where a member of an object says it: nothing in a text is called so by chance."""
 _BEFORE: Final = r"(?:.{0,80}[_\-\s.])?"
 NAME_OF_SECRET: Final = lazy_pattern(rf"{_BEFORE}(?:{_NAMES}|{_OF_MEMBERS})", re.IGNORECASE)
@@ -599,7 +601,7 @@ OF_MESSAGES: Final = (
     _of_message(
         "web hook",
         "hooks",
-        r"(?:hooks\.slack\.com/services/|/api/webhooks/)(?P<secret>[A-Za-z0-9]{5,30}/[\w\-/]{16,})",
+        r"(?:hooks\.slack\.com/services/|/api/webhooks/)([A-Za-z0-9]{5,30}/[\w\-/]{16,})",
     ),
     _of_message("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
     _of_message(  # as most providers make keys: a prefix, and random characters of all three kinds
@@ -610,67 +612,39 @@ OF_MESSAGES: Final = (
         is_secret=looks_random,
     ),
     # found by the words before them
+    _of_message("authorization", "basic", r"(?i)\bbasic\s{1,8}([A-Za-z0-9+/]{8,2000}={0,2})", _holds_password),
     _of_message(
-        "authorization",
-        "basic",
-        r"(?i)\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})",
-        _holds_password,
-    ),
-    _of_message(
-        "password in a URL",
+        "credentials in a URL",
         "://",
-        rf"(?i)(?:\b[a-z][a-z0-9+.\-]{{0,20}}://[^\s/:@\"']{{0,200}}:)"
-        rf"{_NEW}(?!\d{{1,5}}(?:[/?#]|$))(?P<secret>[^\s\"'<>]{{1,300}})(?=@)",
-    ),
-    _of_message(
-        "token in a URL",
-        "://",
-        rf"(?i)(?:\bhttps?://){_NEW}(?P<secret>(?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)",
+        rf"(?i)\b[a-z][a-z0-9+.\-]{{0,20}}://[^\s/:@\"']{{0,200}}:"
+        rf"{_NEW}(?!\d{{1,5}}(?:[/?#]|$))([^\s\"'<>]{{1,300}})(?=@)"
+        rf"|\bhttps?://{_NEW}((?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)",
     ),
     _of_message(
         "signature of a URL",
         "sig= key= code= auth= hmac= signature= credential= token=",
-        rf"(?i)(?:(?:[?&](?:sig|key|code|auth|hmac|signature)|\bX-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))=)"
-        rf"{_NEW}(?P<secret>(?=[^\s&]{{0,300}}\d)[^\s&\"'<>#]{{16,}})",
+        rf"(?i)(?:[?&](?:sig|key|code|auth|hmac|signature)|\bX-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))="
+        rf"{_NEW}((?=[^\s&]{{0,300}}\d)[^\s&\"'<>#]{{16,}})",
     ),
     _of_message(
         "authorization",
-        "bearer token ssws",
-        rf"(?:\b{_SCHEMES}\s{{1,8}})(?=\S{{0,300}}[0-9=]){_NEW}(?P<secret>[A-Za-z0-9+/=_.~\-]{{12,}})",
-    ),
-    _of_message(
-        "authorization",
-        "digest",
-        rf"(?i)(?:\bDigest\s{{1,8}}username=){_NEW}(?P<secret>[^\n]{{10,2000}})",
-    ),
-    _of_message(
-        "authorization",
-        "authorization",
-        rf"(?i)(?:\bauthorization\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}b?\\?[\"']?(?:[A-Za-z\-]{{3,12}}\s{{1,8}})?)"
-        rf"{_NEW}(?P<secret>(?=[^\s\"']{{0,300}}[0-9=_+/])[^\s\"',;\\]{{8,}}|[^\s\"',;\\]{{20,}})",
-    ),
-    _of_message(
-        "cookie",
-        "cookie",
-        rf"(?i)(?:\bcookie\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}\\?[\"']?){_NEW}(?P<secret>[\w.\-]{{1,60}}=[^\s\"'\\][^\n\"'\\]{{4,}})",
-    ),
-    _of_message(
-        "account key",
-        "key",
-        rf"(?i)(?:\b(?:account|subscription|shared[_\-]?access)[_\-]?key\\?[\"']?\s{{0,8}}[:=]\s{{0,8}}\\?[\"']?){_NEW}"
-        r"(?P<secret>[A-Za-z0-9+/=_\-]{16,})",
+        "bearer token ssws digest authorization cookie",
+        rf"\b{_SCHEMES}\s{{1,8}}(?=\S{{0,300}}[0-9=]){_NEW}([A-Za-z0-9+/=_.~\-]{{12,}})"
+        rf"|(?i:\bDigest\s{{1,8}}username={_NEW}([^\n]{{10,2000}}))"
+        rf"|(?i:\bauthorization{_ASSIGNED}(?:[A-Za-z\-]{{3,12}}\s{{1,8}})?"
+        rf"{_NEW}((?=[^\s\"']{{0,300}}[0-9=_+/])[^\s\"',;\\]{{8,}}|[^\s\"',;\\]{{20,}}))"
+        rf"|(?i:\bcookie{_ASSIGNED}{_NEW}([\w.\-]{{1,60}}=[^\s\"'\\][^\n\"'\\]{{4,}}))",
     ),
     _of_message(
         "password",
         "password -u",
-        rf"(?i)(?:\bpassword is\s{{1,4}}|\s-u\s{{1,4}}[^\s:@]{{1,60}}:)"
-        rf"{_NEW}(?P<secret>(?=\S{{0,100}}\d)[^\s\"']{{6,}})",
+        rf"(?i)(?:\bpassword is\s{{1,4}}|\s-u\s{{1,4}}[^\s:@]{{1,60}}:){_NEW}((?=\S{{0,100}}\d)[^\s\"']{{6,}})",
     ),
     _of_message(
         "value of a secret's name",
         "token key secret pass pwd kennwort contrase wachtwoord senha set-cookie",
         rf"(?i)(?:(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{_NAMES}\\{{0,8}}[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
-        rf"(?P<secret>\\{{1,8}}\"{_NEW}(?:(?!\\\").){{4,}}?\\{{1,8}}\"|\"{_NEW}(?:[^\"\\]|\\.){{4,}}\"|'{_NEW}[^']{{4,}}'"
+        rf"(\\{{1,8}}\"{_NEW}(?:(?!\\\").){{4,}}?\\{{1,8}}\"|\"{_NEW}(?:[^\"\\]|\\.){{4,}}\"|'{_NEW}[^']{{4,}}'"
         # a bare word is a value after "=", but after ":" a sentence may begin ("token: replay only")
         r"|(?![\"'\[{(\\])(?:(?<==)|(?=[A-Za-z]{0,100}[^A-Za-z\s,;\"'}\])\\]))[^\s,;\"'}\])\\]{6,})",
     ),
@@ -678,7 +652,7 @@ OF_MESSAGES: Final = (
         "API key",
         "key token credential",
         r"(?i)\b(?:[a-z]{1,20}[_\-])?(?:key|token|credentials?)(?:\s(?:provided|given|used|supplied|is|was))?\s{0,4}[:=]?\s{0,4}"
-        r"[\"'`]?(?P<secret>(?=[\w\-]{0,184}[A-Z0-9]{16})[\w\-]{20,200}|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})"
+        r"[\"'`]?((?=[\w\-]{0,184}[A-Z0-9]{16})[\w\-]{20,200}|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})"
         r"(?![\w\-])",
         looks_random,
     ),

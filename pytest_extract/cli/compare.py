@@ -32,7 +32,7 @@ from pytest_extract.core.result_json import to_json
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import ConfigError, StoreError, nearest
 from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
-from pytest_extract.regression.baseline import Baseline, Resolution, load_baseline, resolutions
+from pytest_extract.regression.baseline import Resolution, load_baseline, resolutions
 from pytest_extract.regression.compare import compare, gate_label
 from pytest_extract.regression.facts import Subject, run_tests
 from pytest_extract.regression.gate import (
@@ -54,10 +54,9 @@ FORMAT: Final = 4
 
 
 class Side(NamedTuple):
-    """What one of the two files holds: a snapshot, and where it comes from."""
+    """What one of the two files holds: a snapshot, and the run that it is of, None for a baseline."""
 
     snapshot: Snapshot
-    baseline: Baseline | None
     run: ResultsReader | None
 
 
@@ -86,11 +85,11 @@ def run_compare(args: argparse.Namespace) -> int:
     --rule sets a rule of the gate (alpha=0.05, max_fallen=0, ...), as --extract-rule of pytest does. Exit status: 0
     PASS, 1 WORSE, 2 usage, 3 UNDECIDED.
     """
-    given = dict(args.rule)
+    given: dict[str, Any] = dict(args.rule)
     by = map(slice_name, [*given.pop("by", ()), *args.by])
     rules = Rules(**given, by=tuple(dict.fromkeys(by)))
     before, after = (read_side(path, allow_drafts=rules.allow_drafts) for path in (args.before, args.after))
-    if after.baseline is not None:
+    if after.run is None:
         raise ConfigError(f"{args.after}: B must be a results file, not a baseline")
     known = {name for side in (before, after) for state in side.snapshot.values() for name in state.slices}
     for name in rules.by:
@@ -100,14 +99,13 @@ def run_compare(args: argparse.Namespace) -> int:
         _of_variant(side.snapshot, variant)
         for side, variant in ((before, args.before_variant), (after, args.after_variant))
     )
-    is_same_run = before.run is not None and after.run is not None and before.run.has_same_content(after.run)
+    is_same_run = before.run is not None and before.run.has_same_content(after.run)
     if (args.before_variant is None) is not (args.after_variant is None) and is_same_run:
         missing = "--after-variant" if args.after_variant is None else "--before-variant"
         raise ConfigError(f"A and B are the same run: a comparison of its variants needs {missing} too")
     judged = evaluate_gate(earlier, later, rules, same_run=args.before_variant == args.after_variant and is_same_run)
-    for side in (before, after):
-        if side.run is not None:
-            note_torn("compare", side.run)
+    for run in filter(None, (before.run, after.run)):
+        note_torn("compare", run)
     shown = resolutions(earlier, rules)
     if args.json:
         write_json(comparison_record(judged, shown))
@@ -135,12 +133,12 @@ def read_side(path: Path, *, allow_drafts: bool = False) -> Side:
         if not first.startswith((b'{"format":', b"PAR1")):
             baseline = load_baseline(read_regular_text(path, MOST_BULK_BYTES))
             if baseline is not None:
-                return Side(baseline.cases, baseline, None)
+                return Side(baseline.cases, None)
     except (OSError, UnicodeDecodeError, StoreError) as error:
         raise StoreError(f"{path}: {'' if isinstance(error, StoreError) else 'cannot be read: '}{error}") from error
     reader = ResultsReader(path)
     reviewed = (result for result in reader if allow_drafts or not result.draft)
-    return Side(snapshot(reviewed), None, reader)
+    return Side(snapshot(reviewed), reader)
 
 
 def _of_variant(states: Snapshot, variant: str | None) -> Snapshot:

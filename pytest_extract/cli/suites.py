@@ -32,7 +32,6 @@ from pytest_extract.cli.files import (
 )
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.gates import MODALITIES
-from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.values import Json, Missing, path_text
 from pytest_extract.documents import MEDIA_TYPES
 from pytest_extract.errors import ConfigError, StoreError
@@ -337,16 +336,9 @@ def run_import(args: argparse.Namespace) -> int:
         print_note("import", note)
     files = [args.target / name for name in made.texts if name.endswith(".yaml")]
     print_text(f"{plural(len(made.records), 'case')} in {', '.join(map(str, files))}")
-    broken = "golds that break their own schema, so that the schema gates of their cases are off"
-    uncompared = "golds with values that are compared with nothing, as told above"
-    judged = f"cases with fields that only a judge can compare ({GIVE_A_JUDGE})"
-    for what, has in (
-        (broken, [each.problem is not None for each in made.records]),
-        (uncompared, [each.uncompared is not None for each in made.records]),
-        (judged, [each.judged for each in made.records]),
-    ):
-        if any(has):
-            print_text(f"{what}: {sum(has):,}")
+    broken = sum(each.problem is not None for each in made.records)
+    if broken:
+        print_text(f"golds that break their own schema, so that the schema gates of their cases are off: {broken:,}")
     if any(each.responses for each in made.records):
         _score_responses(made.records, files[0], args.target / importer.RESPONSES_FILE)
     return 0

@@ -14,13 +14,12 @@ from pytest_extract.cases.sources import SourceFile, is_file, path_and_pointer, 
 from pytest_extract.core.case_result import Origin
 from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.values import MISSING, ROOT, FieldPath, Json, Step, copied, iter_leaves, value_at
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step, copied, value_at
 from pytest_extract.errors import CaseFileError, CaseFileErrors, SchemaError, nearest
 from pytest_extract.importers import Imported, Record, as_dataset, checked, json_objects, plain_id
 
 NAME: Final = "corrections"
 KEYS: Final = ("id", "document", "text", "schema", "output", "corrected", "corrections", "by", "at", "tags", "question")
-_MOST_NAMED: Final = 5
 
 
 def import_corrections(source: Path, target: Path) -> Imported:
@@ -88,20 +87,14 @@ def _record(path: Path, number: int, row: Mapping[str, Any], cache: SchemaCache,
         raise wrong(str(error)) from None
     if same(output, gold):
         raise wrong("the correction changes nothing: the output is the corrected value")
-    one, other = (dict(iter_leaves(side)) for side in (output, gold))
-    differing = (path for path in one | other if not same(one.get(path, MISSING), other.get(path, MISSING)))
-    changed = [*map(str, differing)] or [ROOT]  # an empty list or object has no leaf
-    more = f" and {len(changed) - _MOST_NAMED} more" if len(changed) > _MOST_NAMED else ""
-    tags = {"corrected": ", ".join(changed[:_MOST_NAMED]) + more} | {
-        f"corrected_{key}": str(row[key]) for key in ("by", "at") if row.get(key) is not None
-    }
+    tags = {f"corrected_{key}": str(row[key]) for key in ("by", "at") if row.get(key) is not None}
     keys: dict[str, Json] = {
         "id": plain_id(str(row.get("id", f"{Path(row['document']).stem if 'document' in row else NAME}-{number}"))),
         **{key: row[key] for key in ("document", "text", "schema", "question") if key in row},
         **{key: _path_from(root, row[key]) for key in ("document", "schema") if isinstance(row.get(key), str)},
         "gold": gold,
         "origin": str(Origin.CORRECTION),
-        "tags": {**tags, **row.get("tags", {})},
+        "tags": tags | row.get("tags", {}),
     }
     return checked(keys, schema, gold)
 

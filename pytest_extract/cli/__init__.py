@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
+
+from pytest_extract.errors import ExtractError, closest
 
 __all__ = ["main"]
 
@@ -61,12 +64,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     named = [name for name in COMMANDS if arguments[: name.count(" ") + 1] == name.split()]
     options, unknown = _parser(named).parse_known_args(arguments)
     if unknown:
-        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+        known = re.findall(r"--[a-z-]+", options.parser.format_help())
+        meant = closest(unknown[0].partition("=")[0], known)
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
     changed = {name for name, value in vars(options).items() if value != options.parser.get_default(name)}
     options.given = frozenset(name.rstrip("_").replace("_", "-") for name in changed)
     run: Callable[[argparse.Namespace], int] = options.run
-    from pytest_extract.errors import ExtractError
-
     try:
         return run(options)
     except ExtractError as error:

@@ -77,7 +77,7 @@ def test_help_says_where_the_manual_is(capsys: pytest.CaptureFixture[str], monke
         pytest.param(["merge"], "required: SHARD.jsonl", id="arguments-missing"),
         pytest.param(
             ["score", "s", "g", "o", "--jugde=llm"],
-            "score: error: unrecognized arguments: --jugde=llm",
+            "score: error: unrecognized arguments: --jugde=llm; did you mean '--judge'?",
             id="option",
         ),
         pytest.param(["schema", "print", "more"], "schema print: error: unrecognized arguments: more", id="too-many"),

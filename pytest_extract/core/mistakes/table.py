@@ -6,8 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import wraps
+from functools import partial, wraps
 from itertools import chain, combinations
+from operator import ne
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -317,11 +318,16 @@ def other_value(output: ComparedOutput) -> Iterator[Found]:
             continue
         places = [place for place in output.gold_places.get(key, ()) if place != result.path]
         if 0 < len(places) <= _MOST_PLACES:
-            yield (result.path,), f"the value of `{path_text(places[0])}`"
+            nearest = min(places, key=partial(_steps_apart, result.path))
+            yield (result.path,), f"the value of `{path_text(nearest)}`"
         elif _is_absent(result.gold) or is_power_of_ten(result.gold, result.extracted):
             continue  # a table in thousands has both
         elif _stands(output, result.extracted) and _stands(output, result.gold):
             yield (result.path,), "another value of the document"
+
+
+def _steps_apart(own: FieldPath, place: FieldPath) -> tuple[int, int]:
+    return sum(map(ne, own, place)), len(place)
 
 
 def _is_part(gold: Json, extracted: Json) -> bool:

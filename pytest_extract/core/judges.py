@@ -49,35 +49,29 @@ def ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Answer | N
     A judge may say why it left a question open: `judge.why(question)`. Of several judges each is called once, so that
     one that fails takes no answers of the others with it.
     """
-    if not isinstance(judge, Panel):
-        return _ask(judge, questions)
     found: dict[str, Answer | NoAnswer] = dict.fromkeys(questions, NoAnswer(NO_JUDGE))
-    asked = {id(one): one for one in map(judge.of, questions.values()) if one is not None}
-    for one in asked.values():
-        found |= _ask(one, {key: question for key, question in questions.items() if judge.of(question) is one})
+    if isinstance(judge, Panel):
+        asked = {id(one): one for one in map(judge.of, questions.values()) if one is not None}
+        for one in asked.values():
+            found |= ask(one, {key: question for key, question in questions.items() if judge.of(question) is one})
+        return found
+    try:
+        answers = list(judge(tuple(questions.values())))
+    except Exception as error:  # noqa: BLE001 - the judge is the user's code, and its failing is an outcome
+        return dict.fromkeys(questions, NoAnswer(f"the judge failed: {type(error).__name__}: {error}"))
+    if len(answers) != len(questions):
+        why = f"the judge gave {len(answers)} answers to {len(questions)} questions"
+        return dict.fromkeys(questions, NoAnswer(why))
+    for (key, question), answer in zip(questions.items(), answers, strict=True):
+        found[key] = answer if _usable(question, answer) else _unanswered(judge, question, answer)
     return found
 
 
-def _ask(judge: Judge, questions: Mapping[str, Question]) -> dict[str, Answer | NoAnswer]:
-    asked = tuple(questions.values())
-    try:
-        answers = list(judge(asked))
-    except Exception as error:  # noqa: BLE001 - the judge is the user's code, and its failing is an outcome
-        return dict.fromkeys(questions, NoAnswer(f"the judge failed: {type(error).__name__}: {error}"))
-    if len(answers) != len(asked):
-        return dict.fromkeys(questions, NoAnswer(f"the judge gave {len(answers)} answers to {len(asked)} questions"))
-    why = getattr(judge, "why", None)
-    return {
-        key: answer if _usable(question, answer) else _unanswered(question, answer, why)
-        for (key, question), answer in zip(questions.items(), answers, strict=True)
-    }
-
-
-def _unanswered(question: Question, answer: object, why: object) -> NoAnswer:
+def _unanswered(judge: Judge, question: Question, answer: object) -> NoAnswer:
     if answer is not None:
         return NoAnswer(f"the judge gave no usable answer: {answer!r:.80}")
-    reason = why(question) if callable(why) else None
-    return NoAnswer(str(reason) if reason else NO_ANSWER)
+    why = getattr(judge, "why", None)
+    return NoAnswer(str((why(question) if callable(why) else None) or NO_ANSWER))
 
 
 def _usable(question: Question, answer: object) -> bool:

@@ -6,6 +6,7 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from ipaddress import ip_address
 from types import MappingProxyType
 from typing import Final
@@ -106,16 +107,12 @@ def _host(name: str) -> str | None:
     name = name.rstrip(".")
     if len(name) > _LONGEST_HOST:
         return None
-    try:
+    with suppress(ValueError):
         return ip_address(name).compressed
-    except ValueError:
-        pass
-    try:
-        labels = [_label(label) for label in name.split(".")]
-    except UnicodeError:
-        return None
-    found = ".".join(labels)
-    return found if _HOST.fullmatch(found) else None
+    with suppress(UnicodeError):
+        found = ".".join(map(_label, name.split(".")))
+        return found if _HOST.fullmatch(found) else None
+    return None
 
 
 def _label(text: str) -> str:
@@ -126,14 +123,9 @@ def _label(text: str) -> str:
 
 def _path(path: str) -> str:
     """Normalise escapes and dot segments; a slash at the end does not count."""
-    return posixpath.normpath("/".join(map(_segment, path.split("/")))).strip("/") if path.strip("/") else ""
-
-
-def _segment(text: str) -> str:
-    try:
-        return quote(unquote(text, errors="surrogateescape"), safe=":@!$&'()*+,;=~-._", errors="surrogateescape")
-    except UnicodeError:  # half a surrogate pair
-        return text
+    parts = (unquote(part, errors="surrogateescape") for part in path.split("/"))
+    segments = (quote(part, safe=":@!$&'()*+,;=~-._", errors="surrogatepass") for part in parts)
+    return posixpath.normpath("/".join(segments)).strip("/") if path.strip("/") else ""
 
 
 def _query(text: str, mode: str) -> str:

@@ -77,12 +77,12 @@ class ComparedOutput:
         return tuple(islice((result for result in self.results if result.status in WRONG), MOST_NAMED))
 
     @cached_property
-    def _failing_below(self) -> Mapping[Steps, Sequence[FieldPath]]:
-        """Place -> paths of the failing results at it or inside it."""
+    def failing_at(self) -> Mapping[Steps, Sequence[FieldPath]]:
+        """Place -> paths of the failing results at it or inside it; of any other place, none."""
         return _by_place((tuple(result.path), result.path) for result in self.failing)
 
     @cached_property
-    def _failing_from(self) -> Mapping[Steps, Sequence[FieldPath]]:
+    def failing_from(self) -> Mapping[Steps, Sequence[FieldPath]]:
         """Place of the output -> paths of the failing results whose value is from it or from inside it."""
         return _by_place((tuple(result.matched), result.path) for result in self.failing if result.matched is not None)
 
@@ -105,7 +105,7 @@ class ComparedOutput:
         while stack:
             pair = stack.pop()
             kinds = {type(pair.gold), type(pair.extracted)}
-            if pair.path not in self._failing_below or kinds not in ({dict}, {list}):
+            if not self.failing_at[pair.path] or kinds not in ({dict}, {list}):
                 continue
             if kinds == {list}:
                 size, other = len(pair.gold), len(pair.extracted)
@@ -114,14 +114,6 @@ class ComparedOutput:
             found.append(pair)
             stack += [each for each in reversed(pair.members) if isinstance(each.gold, CONTAINERS)]
         return found
-
-    def failing_at(self, path: Steps) -> Sequence[FieldPath]:
-        """Return the paths of the failing results at a path or inside it."""
-        return self._failing_below.get(path, ())
-
-    def failing_from(self, at: Steps) -> Sequence[FieldPath]:
-        """Return the paths of the failing results whose value is from a place of the output or inside it."""
-        return self._failing_from.get(at, ())
 
 
 def _by_place(results: Iterable[tuple[Steps, FieldPath]]) -> Mapping[Steps, Sequence[FieldPath]]:

@@ -77,7 +77,7 @@ def wrapped(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterable[Field
         return
     for each in chain.from_iterable((pair, *pair.members) for pair in output.containers):
         if text := _wrapping(each.gold, each.extracted):
-            yield each.path, text, [*output.failing_at(each.path), *output.failing_from(each.at)]
+            yield each.path, text, [*output.failing_at[each.path], *output.failing_from[each.at]]
 
 
 def _wrapping(gold: Json, extracted: Json) -> str:
@@ -140,8 +140,8 @@ def renamed_key(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterable[F
         if len(missing) * len(extra) > MOST_ROWS:
             continue
         for old, new in _new_names(missing, extra).items():
-            paths = [*output.failing_at((*path, *old)), *output.failing_at((*path, new[0]))]
-            paths += output.failing_from((*at, *new))
+            paths = [*output.failing_at[*path, *old], *output.failing_at[*path, new[0]]]
+            paths += output.failing_from[*at, *new]
             yield path, f"the key `{'.'.join(old)}` is written `{'.'.join(new)}`", paths
 
 
@@ -191,7 +191,7 @@ def swapped_fields(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterabl
         for one, other in combinations(differing[:50], 2):
             crosswise = same(gold[one], extracted[other]) and same(gold[other], extracted[one])
             if crosswise and not isinstance(gold[one], bool):
-                paths = chain(output.failing_at((*path, one)), output.failing_at((*path, other)))
+                paths = chain(output.failing_at[*path, one], output.failing_at[*path, other])
                 yield path, f"`{one}` and `{other}` were swapped", paths
 
 
@@ -211,10 +211,10 @@ def missing_row(output: ComparedOutput) -> Iterator[Found]:
         missing, extra = pair.loose
         first, size = len(pair.extracted), len(pair.gold)
         if len(missing) > 1 and first and not extra and missing[0] == first:
-            failing = (each for i in missing for each in output.failing_at((*pair.path, i)))
+            failing = (each for i in missing for each in output.failing_at[*pair.path, i])
             yield failing, f"the list ends after {first:,} of {size:,} rows"
         for i in missing:
-            yield output.failing_at((*pair.path, i)), f"row {i} is missing"
+            yield output.failing_at[*pair.path, i], f"row {i} is missing"
 
 
 _TOTAL: Final = re.compile(
@@ -238,8 +238,8 @@ def invented_row(output: ComparedOutput) -> Iterator[Found]:
                 what = "is empty"
             elif any(map(_TOTAL.match, texts)):
                 what = "is a total of the table"
-            own = [each for each in output.failing_at(path) if each == path]  # of nulls, the list alone is wrong
-            yield output.failing_from((*at, j)) or own, f"row {j} {what}"
+            own = [each for each in output.failing_at[path] if each == path]  # of nulls, the list alone is wrong
+            yield output.failing_from[*at, j] or own, f"row {j} {what}"
 
 
 @output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT, _NUT, _BOLT]}, "row 2 is a copy of row 0")
@@ -253,7 +253,7 @@ def duplicated_row(output: ComparedOutput) -> Iterator[Found]:
         for j in extra:
             twins = [other for other in seen[canonical_json(extracted[j])] if other != j]
             if twins and _is_full(extracted[j]):
-                yield output.failing_from((*at, j)), f"row {j} is a copy of row {twins[0]}"
+                yield output.failing_from[*at, j], f"row {j} is a copy of row {twins[0]}"
 
 
 @output_kind(
@@ -267,11 +267,11 @@ def merged_rows(output: ComparedOutput) -> Iterator[Found]:
         path, gold, at, extracted, pairs = pair
         missing, extra = pair.loose
         for i, parts in _made_of(gold, extracted, extra, dict(pairs)):
-            rows = [each for j in parts for each in output.failing_from((*at, j))]
-            yield [*output.failing_at((*path, i)), *rows], f"row {i} was split into rows {_listed(parts)}"
+            rows = [each for j in parts for each in output.failing_from[*at, j]]
+            yield [*output.failing_at[*path, i], *rows], f"row {i} was split into rows {_listed(parts)}"
         for j, parts in _made_of(extracted, gold, missing, {j: i for i, j in pairs}):
-            rows = [each for i in parts for each in output.failing_at((*path, i))]
-            yield [*rows, *output.failing_from((*at, j))], f"rows {_listed(parts)} were merged into one"
+            rows = [each for i in parts for each in output.failing_at[*path, i]]
+            yield [*rows, *output.failing_from[*at, j]], f"rows {_listed(parts)} were merged into one"
 
 
 def _made_of(

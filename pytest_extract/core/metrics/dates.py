@@ -156,8 +156,23 @@ def read_ordered(text: str, order: str) -> PartialDate | None:
     return _with_time(_read_day(text[: match.start()], order), clock, match["z"])
 
 
+_ORDINAL_NAMES: Final = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
+    "sixteenth seventeenth eighteenth nineteenth twentieth"
+)
+_ORDINALS: Final[Mapping[str, str]] = MappingProxyType(
+    {name: str(day) for day, name in enumerate(_ORDINAL_NAMES.split(), start=1)} | {"thirtieth": "30"}
+)
+_TENS: Final = lazy_pattern(
+    r"\b(twenty|thirty)[\s-](first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)\b", re.IGNORECASE
+)
+"""Days that are written as words in two parts: the twenty-first, the thirty-first."""
+
+
 def _read_day(text: str, order: str) -> PartialDate | None:
-    found = _PART.findall(_PLACE.sub("", text).casefold())
+    tens = {"twenty": 20, "thirty": 30}
+    text = _TENS.sub(lambda found: str(tens[found[1].lower()] + int(_ORDINALS[found[2].lower()])), text)
+    found = [_ORDINALS.get(word, word) for word in _PART.findall(_PLACE.sub("", text).casefold())]
     words = [word for word in found if word in MONTHS or word not in _SILENT]
     named = [MONTHS[word] for word in words if word in MONTHS]
     numbers = [word for word in words if word.isdecimal()]

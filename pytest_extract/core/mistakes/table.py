@@ -406,6 +406,7 @@ _KINDS: Final = (
     invented_row,
     # Another value: the gold and the document are asked before the characters, which are alike by chance.
     other_value,
+    values.percent_or_fraction,
     values.sign,
     values.power_of_ten,
     values.rounded,

@@ -10,8 +10,6 @@ from fractions import Fraction
 from posixpath import commonprefix
 from typing import Final, NamedTuple
 
-from rapidfuzz.distance import OSA
-
 from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
 from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.metrics.numbers import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
@@ -199,6 +197,14 @@ def wrong_type(gold: Json, extracted: Json) -> str:
 @values_kind(1234.5, "1.234,50", "the same number, written otherwise")
 def decimal_separator(gold: Json, extracted: Json) -> str:
     """Separators of thousands and decimals confused, or the same number written otherwise."""
+    if is_number(gold) and is_number(extracted):
+        pair = _amounts(gold, extracted)
+        if pair is None:
+            return ""
+        small, large = sorted((each.value for each in pair), key=abs)
+        if large != small * 1000 or small.denominator == 1 or large.denominator > 1 or abs(small) < 1:
+            return ""
+        return f"a separator of {'thousands' if large == pair[0].value else 'decimals'} was taken for the other one"
     sides = [side for side in (gold, extracted) if isinstance(side, str | int | float)]
     texts = [side for side in sides if isinstance(side, str) and re.search(r"[^\w\s]\d|\d\s\d", side)]
     if len(sides) < 2 or not texts or any(not _is_short(side) or reads_as_date(side) for side in sides):
@@ -208,6 +214,21 @@ def decimal_separator(gold: Json, extracted: Json) -> str:
         {(each.value, each.around) for style in _STYLES if (each := read_amount(side, style))} for side in sides
     )
     return "the same number, written otherwise" if len(digits) == 1 and one & other else ""
+
+
+_PERCENT: Final = frozenset({"%", "percent", "per cent", "prozent"})
+
+
+@values_kind(0.12, "12 %", "100 times the gold: a percentage where the gold has a fraction", read=_amounts)
+def percent_or_fraction(gold: Amount, extracted: Amount) -> str:
+    """Percentage in place of a fraction, or the reverse."""
+    small, large = sorted((gold.value, extracted.value), key=abs)
+    written = {gold.around.lower(), extracted.around.lower()} & _PERCENT
+    if large != small * 100 or (not written and not abs(small) <= 1 < abs(large) <= 100):
+        return ""
+    if large == extracted.value:
+        return "100 times the gold: a percentage where the gold has a fraction"
+    return "a hundredth of the gold: a fraction where the gold has a percentage"
 
 
 @values_kind(-1250, 1250, "the minus was lost", read=_amounts)
@@ -268,6 +289,8 @@ def wrong_digits(gold: Json, extracted: Json) -> str:
         return f"leading zeros were {'lost' if len(other) < len(one) else 'added'}"
     if max(len(each if isinstance(gold, str) else each.strip("0")) for each in (one, other)) < 3:
         return ""  # round numbers differ in one digit by chance
+    from rapidfuzz.distance import OSA  # imported where two numbers differ in their digits
+
     if OSA.distance(one, other) != 1:
         return ""
     if len(one) != len(other):

@@ -106,3 +106,19 @@ def test_times_that_differ_are_told():
         metric.explain("2024-03-15T10:00", "2024-03-15T11:00")
         == "2024-03-15T10:00:00 expected, got 2024-03-15T11:00:00"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("First of December 2024", 1),
+        ("December first, 2024", 1),
+        ("the twenty-first of December, 2024", 21),
+        ("Thirty first December 2024", 31),
+        ("December twentieth, 2024", 20),
+    ],
+)
+def test_a_day_may_be_written_as_a_word(text, day):
+    compare = bound("date", {"order": "DMY"}).compare
+    assert compare(f"2024-12-{day:02}", text) == 1.0
+    assert compare("2024-12-11", text) == 0.0

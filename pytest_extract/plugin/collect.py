@@ -259,7 +259,7 @@ def _patterns_without_a_file(
     """Name the patterns of `extract_files` that declare nothing: no change of what they were to match is seen."""
     if not items or session_of(session.config).extraction_service.replay is not None:
         return
-    from pytest_extract.changed.inputs import declared_files
+    from pytest_extract.changed import declared_files
 
     root = session.config.rootpath
     view = None if settings.changed is None else session_of(session.config).revision_view(settings.changed)
@@ -372,7 +372,7 @@ class UnseenOptions:
 
     def _sources(self, item: ExtractItem, used: _Definitions, extractor: object) -> set[Path]:
         """Return the files that may hand an option over: the project's own, and of others those of the extractor."""
-        from pytest_extract.changed.inputs import extractor_sources, file_of, is_own
+        from pytest_extract.changed import extractor_sources, file_of, is_own
 
         made_by = used[EXTRACTOR].func
         found = {path for each in (made_by, extractor) if (path := file_of(each)) is not None}

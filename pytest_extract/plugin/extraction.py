@@ -40,7 +40,7 @@ from pytest_extract.run_case import NotRun, RunPlan, plan_of
 if TYPE_CHECKING:
     from filelock import BaseFileLock
 
-    from pytest_extract.changed.inputs import Selection
+    from pytest_extract.changed import Selection
     from pytest_extract.extraction.caching_judge import CachingJudge
     from pytest_extract.extraction.recordings import RecordingKey, Recordings, RecordMode
 
@@ -574,7 +574,7 @@ class ExtractionService:
 
     def _sources_of(self, extractor: object) -> tuple[tuple[Path, ...], str]:
         """Return the files that make an extractor, and their digest; read once for all extractors of a file."""
-        from pytest_extract.changed.inputs import (
+        from pytest_extract.changed import (
             declared_files,
             extractor_sources,
             file_of,

@@ -37,7 +37,7 @@ from pytest_extract.report.summary import Forecast
 from pytest_extract.results import load_result, safe_form
 
 if TYPE_CHECKING:
-    from pytest_extract.changed.inputs import Selection
+    from pytest_extract.changed import Selection
     from pytest_extract.plugin.update_gold import GoldChange, GoldWriter
 
 _PACKAGE = Path(__file__).parents[1]

@@ -13,8 +13,7 @@ from typing import Final
 
 from pytest_extract.cases.load import SUFFIXES
 from pytest_extract.cases.model import Case
-from pytest_extract.changed.git_tree import open_tree
-from pytest_extract.changed.inputs import (
+from pytest_extract.changed import (
     Revision,
     Selection,
     case_key_below,
@@ -25,6 +24,7 @@ from pytest_extract.changed.inputs import (
     gone_files,
     inputs_at,
     inputs_now,
+    open_tree,
     select_cases,
 )
 from pytest_extract.plugin.items import ExtractItem

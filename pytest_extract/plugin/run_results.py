@@ -25,7 +25,7 @@ from pytest_extract.report.summary import Forecast, RunTotals, totals_of
 from pytest_extract.results import dump_result, load_result
 
 if TYPE_CHECKING:
-    from pytest_extract.changed.inputs import Selection
+    from pytest_extract.changed import Selection
     from pytest_extract.plugin.update_gold import DraftedGold, GoldChange
 
 
@@ -256,7 +256,7 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     if report.skipped and hasattr(report, "wasxfail"):
         run_results.expected.add(report.nodeid)
     if case.get("selection") is not None:
-        from pytest_extract.changed.inputs import Selection
+        from pytest_extract.changed import Selection
 
         run_results.selections[report.nodeid] = Selection(**case["selection"])
     run_results.take_side_effects(case)

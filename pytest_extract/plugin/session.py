@@ -57,7 +57,7 @@ from pytest_extract.run_case import NotRun, RunPlan, run_case, score_extraction
 
 if TYPE_CHECKING:
     from pytest_extract.cases.model import Case
-    from pytest_extract.changed.inputs import Selection
+    from pytest_extract.changed import Selection
     from pytest_extract.extraction.call import Extraction
     from pytest_extract.plugin.revisions import RevisionView
     from pytest_extract.plugin.update_gold import GoldWriter

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from pytest_extract.changed.git_tree import Hunk, Search, hunks_between, with_hunks
+from pytest_extract.changed import Hunk, Search, hunks_between, with_hunks
 from pytest_extract.cli import main
 
 OLD = "Read the invoice.\nGive the total.\nGive the vendor.\n\nAnswer in JSON.\n"

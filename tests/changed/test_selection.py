@@ -8,16 +8,17 @@ import sys
 import pytest
 
 from pytest_extract.cases.load import load_cases
-from pytest_extract.changed.git_tree import open_tree, work_blobs
-from pytest_extract.changed.inputs import (
+from pytest_extract.changed import (
     Input,
     Selection,
     cases_at,
     extractor_sources,
     inputs_at,
     inputs_now,
+    open_tree,
     select_cases,
     sources_digest,
+    work_blobs,
 )
 from pytest_extract.errors import ConfigError
 

@@ -59,11 +59,10 @@ CORE_RINGS = (
 """The members of `core`, in the order in which data flows."""
 
 PLUGIN_RINGS = (
-    ("hookspecs", "options", "project", "named_extractors", "update_gold"),
+    ("options", "project", "named_extractors", "update_gold"),
     ("terminal",),
     ("items",),
     ("run_results",),
-    ("revisions",),
     ("extraction",),
     ("session",),
     ("regression",),

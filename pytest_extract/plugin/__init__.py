@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_extract.core.case_result import CaseResult
     from pytest_extract.core.extensions import Extensions
+    from pytest_extract.documents import Document
     from pytest_extract.plugin.collect import ExtractFile
     from pytest_extract.plugin.options import Settings
     from pytest_extract.plugin.run_results import Progress
+    from pytest_extract.regression.gate import GateDecision
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
 
@@ -37,6 +40,41 @@ class OwnModules:
         return PathFinder.find_spec(name, path) if name.startswith("pytest_extract.") else None
 
 
+class Hooks:
+    """Hooks that a `conftest.py` or a plugin may implement."""
+
+    def pytest_extract_extensions(self, config: pytest.Config) -> Extensions | Iterable[Callable[..., Any]] | None:
+        """Return what schemas and cases may name besides what is built in.
+
+        These are metrics, transforms, aligners and post-processors.
+
+        An `Extensions`, or functions with a decorator of `pytest_extract.extend`. Called when the first case file of a
+        folder is collected, never without one. What a `conftest.py` gives holds for the cases in its folder and below;
+        the nearest wins. Decorated functions of a `conftest.py`, or of a plugin module, need no hook: they are found.
+        """
+
+    @pytest.hookspec(firstresult=True)
+    def pytest_extract_document(self, document: Document) -> str | None:
+        """Return the text of a document (own OCR, de-identification), or None for the text that it has.
+
+        Called when the text is first asked for, and again after it was released; `document` has its own text, path and
+        bytes. A PDF's pages are told apart by form feeds. The first hook that returns a text wins.
+        """
+
+    def pytest_extract_result(self, item: pytest.Item, result: CaseResult) -> None:
+        """Do something with the result of a case (send it to a tracer, a dashboard), without the secrets in it.
+
+        Called when the case has run, in the process that ran it: under xdist, in a worker.
+        """
+
+    def pytest_extract_verdict(self, config: pytest.Config, verdict: GateDecision) -> None:
+        """Do something with the verdict of the regression gate, once, before it is shown.
+
+        `verdict.answer` is `WORSE`, `PASS` or `UNDECIDED`; `verdict.reasons` are its sentences. Under xdist,
+        called in the controller.
+        """
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:  # noqa: D103  # the hooks' own documentation says what they do
     from pytest_extract.plugin.options import add_options
 
@@ -45,9 +83,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:  # noqa: D103  # the hooks'
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:  # noqa: D103
     sys.meta_path.insert(0, OwnModules())  # each session has its own, also one inside another
-    from pytest_extract.plugin import hookspecs
-
-    pluginmanager.add_hookspecs(hookspecs)
+    pluginmanager.add_hookspecs(Hooks)
 
 
 def pytest_configure(config: pytest.Config) -> None:  # noqa: D103

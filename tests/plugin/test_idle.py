@@ -40,7 +40,7 @@ def loaded(folder: Path, names: set[str], *args: str) -> str:
 def test_a_run_without_cases_loads_options_and_nothing_else(tmp_path: Path, args: list[str]) -> None:
     (tmp_path / "test_it.py").write_text("def test_it(): pass\n", encoding="utf-8")
     found = loaded(tmp_path, {"pytest_extract"}, *args)
-    names = ("", ".lazy", ".plugin", ".plugin.hookspecs", ".plugin.options", ".report", ".report.formats")
+    names = ("", ".lazy", ".plugin", ".plugin.options", ".report", ".report.formats")
     assert found == f"LOADED {[f'pytest_extract{name}' for name in names]}"
 
 
@@ -65,7 +65,7 @@ documents documents.pdf
 collector errors
 extraction extraction.call extraction.provider_errors
 files lazy
-plugin plugin.collect plugin.extraction plugin.finish plugin.hookspecs plugin.items plugin.options plugin.project
+plugin plugin.collect plugin.extraction plugin.finish plugin.items plugin.options plugin.project
 plugin.run_results plugin.session plugin.terminal
 redact
 changed changed.inputs

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import inspect
 import os
+import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, cast
 
 import pluggy
 import pytest
@@ -25,7 +25,7 @@ from pytest_extract.errors import CaseFileError, ConfigError, NotWritten, Schema
 from pytest_extract.files import check_file, check_folder
 from pytest_extract.plugin.items import ExtractItem, escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings, left_to_controller
-from pytest_extract.plugin.project import EXTRACTOR, JUDGE, MODE, MODEL, PROMPT, has_fixture
+from pytest_extract.plugin.project import EXTRACTOR, JUDGE, MODE, MODEL, PROMPT, fixtures_behind, has_fixture
 from pytest_extract.plugin.run_results import open_results
 from pytest_extract.plugin.session import session_of
 from pytest_extract.plugin.terminal import clean_logs
@@ -302,10 +302,6 @@ def _mistakes_of_calls(items: Sequence[ExtractItem], settings: Settings) -> Iter
             yield f"{prompt.path}:{mistake}"
 
 
-_Definitions: TypeAlias = dict[str, Any]
-"""Fixture definitions of pytest by name of the fixture."""
-
-
 class _Asked(NamedTuple):
     """Something that calls differ by: what asks for it, the fixture that gives it, and an extractor's arguments."""
 
@@ -322,26 +318,22 @@ class UnseenOptions:
 
     def __init__(self, settings: Settings, root: Path) -> None:
         self._root = root
-        self._of_run = [
-            asked
-            for asked, is_given in (
-                (_Asked("--extract-model", MODEL, ("model",)), bool(settings.model)),
-                (_Asked("--extract-prompt", PROMPT, ("prompt", "case")), bool(settings.prompt)),
-                (_Asked("--extract-mode", MODE, ()), settings.mode != ("prompt",)),
-            )
-            if is_given
-        ]
+        self._of_run: list[_Asked] = []
+        if settings.model:
+            self._of_run.append(_Asked("--extract-model", MODEL, ("model",)))
+        if settings.prompt:
+            self._of_run.append(_Asked("--extract-prompt", PROMPT, ("prompt", "case")))
+        if settings.mode != ("prompt",):
+            self._of_run.append(_Asked("--extract-mode", MODE, ()))
         self._has_prompt = bool(settings.prompt)
         self._found: dict[tuple[int, str], str | None] = {}
 
     def check(self, item: ExtractItem, extractor: object) -> None:
         """End the session with a usage error where an extractor that is about to be called cannot see something."""
-        asked = self._of_run
+        asked = [*self._of_run]
         if item.case.prompt is not None and not self._has_prompt:
-            asked = [*asked, _Asked(f"{item.location[0]}:{item.case.line}: `prompt`", "", ("prompt", "case"))]
-        if not asked or not has_fixture(item, EXTRACTOR):
-            return
-        for each in asked:
+            asked.append(_Asked(f"{item.location[0]}:{item.case.line}: `prompt`", "", ("prompt", "case")))
+        for each in asked if has_fixture(item, EXTRACTOR) else ():
             key = (id(item._fixtureinfo), each.fixture)  # noqa: SLF001  # no public look-up
             if key not in self._found:
                 self._found[key] = self._unseen(each, item, extractor)
@@ -351,17 +343,24 @@ class UnseenOptions:
                 pytest.exit(problem, returncode=pytest.ExitCode.USAGE_ERROR)
 
     def _unseen(self, asked: _Asked, item: ExtractItem, extractor: object) -> str | None:
-        used = _used_fixtures(item._fixtureinfo)  # noqa: SLF001  # no public look-up
-        function = inspect.unwrap(used[EXTRACTOR].func)
-        arguments = _arguments(extractor)
-        if asked.fixture in used or arguments is None or not arguments.isdisjoint((*asked.arguments, "**")):
+        from pytest_extract.changed import extractor_sources, file_of, is_own
+
+        fixture = item._fixtureinfo.name2fixturedefs[EXTRACTOR][-1].func  # noqa: SLF001  # no public look-up
+        if asked.fixture in fixtures_behind(item, EXTRACTOR) or _takes(extractor, asked.arguments):
             return None
-        names = {asked.fixture, asked.by, f"{asked.by}="} | ({"case"} if "case" in asked.arguments else set())
-        if any(_reads(path, names) for path in self._sources(item, used, extractor)):
+        files = (getattr(each, "__file__", None) for each in item.config.pluginmanager.get_plugins())
+        sources = {Path(each) for each in files if isinstance(each, str) and is_own(Path(each), self._root.resolve())}
+        for each in (fixture, extractor):
+            sources.update(extractor_sources(each, self._root), filter(None, [file_of(each)]))
+        names = [asked.fixture, asked.by] if asked.fixture else []
+        names += ["case"] if "case" in asked.arguments else []
+        # an attribute or a text of one of these names, or a look-up by a name that is made at run time
+        reads = re.compile(rf"""[.'"](?:{"|".join(names)})\b|\bget(?:option|ini|fixturevalue)\((?!\s*['"])""")
+        if any(reads.search(path.read_text(encoding="utf-8", errors="replace")) for path in sources):
             return None
         from pytest_extract.files import display_path
 
-        code = function.__code__
+        code = inspect.unwrap(fixture).__code__
         place = f"{display_path(Path(code.co_filename), self._root)}:{code.co_firstlineno}"
         wanted = [f"the fixture takes `{asked.fixture}` (used or not)"] if asked.fixture else []
         wanted += [f"the extractor takes `{name}`" for name in asked.arguments[:1]]
@@ -370,40 +369,14 @@ class UnseenOptions:
             f"show it. It is seen where {' or '.join(wanted)}; or leave {asked.by.split(': ')[-1]} out"
         )
 
-    def _sources(self, item: ExtractItem, used: _Definitions, extractor: object) -> set[Path]:
-        """Return the files that may hand an option over: the project's own, and of others those of the extractor."""
-        from pytest_extract.changed import extractor_sources, file_of, is_own
 
-        made_by = used[EXTRACTOR].func
-        found = {path for each in (made_by, extractor) if (path := file_of(each)) is not None}
-        for each in (extractor, *(definition.func for definition in used.values())):
-            found.update(extractor_sources(each, self._root))
-        files = (getattr(each, "__file__", None) for each in item.config.pluginmanager.get_plugins())
-        paths = (Path(each) for each in files if isinstance(each, str))
-        return found | {path for path in paths if is_own(path, self._root.resolve())}
-
-
-def _used_fixtures(info: Any) -> _Definitions:
-    """Return the definitions behind an extractor, and those of autouse fixtures, which may set what it reads."""
-    found: _Definitions = {}
-    waiting = [(name, -1) for name in info.initialnames if name not in {MODEL, PROMPT, MODE, JUDGE}]
-    while waiting:
-        name, index = waiting.pop()
-        known = info.name2fixturedefs.get(name, ())
-        if -index <= len(known) and found.get(name) is not known[index]:
-            found.setdefault(name, known[index])
-            # a fixture that asks for its own name gets the one that it overrides
-            waiting += [(each, index - 1 if each == name else -1) for each in known[index].argnames]
-    return found
-
-
-def _arguments(extractor: object) -> set[str] | None:
-    """Return the names of a callable's parameters, `**` for any name; None for what has no signature."""
+def _takes(extractor: Any, arguments: Collection[str]) -> bool:
+    """Whether a callable has a parameter of one of these names, or any; true of what has no signature."""
     try:
-        parameters = inspect.signature(extractor).parameters.values()  # type: ignore[arg-type]
+        parameters = inspect.signature(extractor).parameters.values()
     except (TypeError, ValueError):
-        return None
-    return {"**" if each.kind is inspect.Parameter.VAR_KEYWORD else each.name for each in parameters}
+        return True
+    return any(each.name in arguments or each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
 
 
 def _hands_model_to_litellm(item: ExtractItem) -> bool:
@@ -417,25 +390,4 @@ def _hands_model_to_litellm(item: ExtractItem) -> bool:
 def _makes_built_in(fixture: Any) -> bool:
     with suppress(OSError, TypeError):
         return "LitellmExtractor(model=extract_model" in inspect.getsource(inspect.unwrap(fixture))
-    return False
-
-
-def _reads(path: Path, names: set[str]) -> bool:
-    """Whether a file asks pytest for an option: `option.extract_model`, `getoption("--extract-model")`, `node.case`.
-
-    A look-up by a name that is made at run time may do so.
-    """
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return False
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in names:
-            return True
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names:
-            return True
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in {"getfixturevalue", "getoption", "getini"}:
-            first = node.args[0] if node.args else None
-            if not isinstance(first, ast.Constant):
-                return True
     return False

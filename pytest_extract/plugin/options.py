@@ -85,12 +85,12 @@ class Settings:
 
 
 class Option(NamedTuple):
-    """One row: `--extract-NAME` and ini `extract_NAME`.
+    """One row: `--extract-NAME` and ini `extract_NAME`. `form`: NAME, or NAME=METAVAR.
 
     `read` turns text into the value, or raises a ValueError that describes a correct value.
     """
 
-    name: str
+    form: str
     help: str
     read: Callable[[str], Any]
     default: str | None = None
@@ -98,9 +98,18 @@ class Option(NamedTuple):
     command_line: bool = True
     ini: bool = True
     field: str | None = None
-    metavar: str | None = None
     alone: str | None = None
     """Value of the option where the command line gives none."""
+
+    @property
+    def name(self) -> str:
+        """NAME."""
+        return self.form.partition("=")[0]
+
+    @property
+    def metavar(self) -> str | None:
+        """What help and manual show as the value."""
+        return self.form.partition("=")[2] or None
 
     @property
     def dest(self) -> str:
@@ -240,46 +249,36 @@ def left_to_controller(config: pytest.Config, problem: str) -> bool:
 
 OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
     "run": (
+        Option("model=MODEL", "Run every case with this model (PROVIDER/NAME); repeatable.", _nonempty_text, many=True),
+        Option("prompt=FILE", "Run every case with this prompt file; repeatable.", _path, many=True),
         Option(
-            "model",
-            "Run every case with this model (PROVIDER/NAME); repeatable.",
-            _nonempty_text,
-            many=True,
-            metavar="MODEL",
-        ),
-        Option("prompt", "Run every case with this prompt file; repeatable.", _path, many=True, metavar="FILE"),
-        Option(
-            "mode",
+            "mode=MODE",
             "Choose how the built-in extractor asks a model: prompt or structured; repeatable.",
             _one_of("prompt", "structured"),
             "prompt",
             many=True,
-            metavar="MODE",
         ),
-        Option("concurrency", "Run at most N extractor and judge calls at once.", _whole_number, "4", metavar="N"),
+        Option("concurrency=N", "Run at most N extractor and judge calls at once.", _whole_number, "4"),
         Option(
-            "timeout",
+            "timeout=SECONDS",
             "Give up an attempt of a model's call, as extractor or judge, after this time.",
             _seconds,
             "300",
-            metavar="SECONDS",
         ),
         Option(
-            "budget",
+            "budget=USD",
             "Stop calling when the calls have cost this much; the regression gate confirms falls with the rest.",
             _amount,
-            metavar="USD",
         ),
         Option("dry-run", "Forecast calls and cost without calling.", _switch, "false", ini=False),
-        Option("repeat", "Run each case N times.", _whole_number, metavar="N"),
+        Option("repeat=N", "Run each case N times.", _whole_number),
         Option(
-            "judge",
+            "judge=JUDGE",
             "Choose what decides semantic metrics: exact, fuzzy or llm.",
             _one_of("exact", "fuzzy", "llm"),
             "llm",
-            metavar="JUDGE",
         ),
-        Option("judge-model", "Ask this model (PROVIDER/NAME) as the judge.", _nonempty_text, metavar="MODEL"),
+        Option("judge-model=MODEL", "Ask this model (PROVIDER/NAME) as the judge.", _nonempty_text),
         Option(
             "max-output-bytes",
             "Refuse a longer output of a case without `max_output_bytes` (default: 10000000, or ten times the gold).",
@@ -294,29 +293,26 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             command_line=False,
         ),
         Option(
-            "update-gold",
+            "update-gold=WHAT",
             "Write extracted values into the cases' golds: new (what is missing, as drafts), fix (also what fails) or "
             "review (ask for each failing value at the end); a case whose gold changes fails in this run.",
             _one_of("new", "fix", "review"),
             ini=False,
-            metavar="WHAT",
         ),
     ),
     "record and replay": (
         Option(
-            "record",
+            "record=WHEN",
             "Record outputs and replay them: off, none (replay only), once, new (also what is stale) or all.",
             _one_of("off", "none", "once", "new", "all"),
             "off",
-            metavar="WHEN",
         ),
-        Option("recordings", "Keep the recordings in this folder.", _path, "extract-recordings", metavar="DIR"),
+        Option("recordings=DIR", "Keep the recordings in this folder.", _path, "extract-recordings"),
         Option(
-            "other-code",
+            "other-code=WHAT",
             "What --extract-record=none does with outputs that other code of the extractor has made: refuse or allow.",
             _one_of("refuse", "allow"),
             "refuse",
-            metavar="WHAT",
         ),
         Option(
             "files",
@@ -333,60 +329,49 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             many=True,
             command_line=False,
         ),
+        Option("changed=REF", "Call only for what differs from this git revision and replay the rest.", _nonempty_text),
         Option(
-            "changed",
-            "Call only for what differs from this git revision and replay the rest.",
-            _nonempty_text,
-            metavar="REF",
-        ),
-        Option(
-            "from",
+            "from=RESULTS.jsonl",
             "Score the outputs of a past run again without a call.",
             _path,
             ini=False,
             field="from_results",
-            metavar="RESULTS.jsonl",
         ),
     ),
     "gate": (
         Option(
-            "gate",
+            "gate=GATE",
             "Choose what makes the run fail: case, regression (worse than the baseline), suite or none.",
             _one_of("case", "regression", "suite", "none"),
             "case",
-            metavar="GATE",
         ),
-        Option("baseline", "Compare the run with this baseline.", _path, metavar="FILE"),
+        Option("baseline=FILE", "Compare the run with this baseline.", _path),
         Option(
-            "update-baseline",
+            "update-baseline=HOW",
             "Write the baseline from this run, in place of earlier runs of its cases; `add` keeps these.",
             _one_of("replace", "add"),
             ini=False,
             alone="replace",
-            metavar="HOW",
         ),
         Option(
-            "inconclusive",
+            "inconclusive=ACTION",
             "Choose what a regression verdict does that the data cannot decide: pass, warn or fail.",
             _one_of("pass", "warn", "fail"),
             "warn",
-            metavar="ACTION",
         ),
         Option(
-            "confirm",
+            "confirm=N",
             "Where a fall may be noise, and before the regression gate says WORSE by few cases, run up to N cases that "
             "fell again on both sides (10 without a number): these runs decide.",
             _whole_number,
             alone=str(_CASES_TO_CONFIRM),
-            metavar="N",
         ),
         Option(
-            "rule",
+            "rule=RULE=VALUE",
             "Set a rule of the regression gate (alpha=0.05, max_fallen=0, ...); repeatable.",
             _gate_rule,
             many=True,
             field="rules",
-            metavar="RULE=VALUE",
         ),
         Option(
             "suite-thresholds",
@@ -396,10 +381,9 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             command_line=False,
         ),
         Option(
-            "base-ref",
+            "base-ref=REF",
             "Run every case with the prompts and schemas of this git revision as well, and compare.",
             _nonempty_text,
-            metavar="REF",
         ),
         Option(
             "force",
@@ -410,7 +394,7 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
         ),
     ),
     "report": (
-        Option("report", HELP, report_file, many=True, metavar="FILE"),
+        Option("report=FILE", HELP, report_file, many=True),
         Option(
             "html-pages",
             "Show pages of PDFs in the HTML page as images: none, evidence (those with a value) or all.",
@@ -419,19 +403,17 @@ OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
             command_line=False,
         ),
         Option(
-            "ci",
+            "ci=WHEN",
             "Choose if a run in GitHub Actions writes annotations and the job's summary: auto or off.",
             _one_of("auto", "off"),
             "auto",
-            metavar="WHEN",
         ),
         Option(
-            "by",
+            "by=TAG",
             "Split summary, reports and the verdict of the regression gate by this tag of the cases (or depth, "
             "breadth, modality, ...), or summary and reports by field, type, failure, ...; repeatable.",
             _nonempty_text,
             many=True,
-            metavar="TAG",
         ),
     ),
 }

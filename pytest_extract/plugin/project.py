@@ -152,6 +152,16 @@ def _fixture_info(item: pytest.Item, names: Sequence[str]) -> Any:
     return manager.getfixtureinfo(item, func=function_with_parameters(*names), cls=None)
 
 
+def fixtures_behind(item: Any, name: str) -> set[str]:
+    """Return the names of the fixtures that one asks for, directly or not, and those that every item has."""
+    names = set(_fixture_info(item, (name,)).names_closure)
+    for definition in reversed(item._fixtureinfo.name2fixturedefs[name]):  # noqa: SLF001  # no public look-up
+        names.update(definition.argnames)
+        if name not in definition.argnames:  # else it gets the one that it overrides
+            break
+    return names
+
+
 def _names_that_depend_on_the_variant(definitions: Mapping[str, Sequence[Any]]) -> set[str]:
     """Return the fixtures that give a variant's values, the extractor, and all fixtures that ask for one of them."""
     names = {MODEL, PROMPT, MODE, EXTRACTOR} & definitions.keys()

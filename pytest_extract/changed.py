@@ -220,14 +220,12 @@ InputsByKind = Mapping[str, Input]
 class Selection:
     """Whether a case runs live, and why: `prompt changed (prompts/invoice.md)`. Replayed cases have no reason.
 
-    `same_as`: the case of the revision that has all the same parts, where it has none of this name (a renamed case).
     `unknown`: changed files beside the extractor of which nobody knows if it reads them.
     """
 
     case: str
     live: bool
     reasons: tuple[str, ...] = ()
-    same_as: str | None = None
     unknown: tuple[str, ...] = ()
 
 
@@ -251,17 +249,14 @@ def select_cases(
 
     `unread`: the mistakes of files that the revision has and that cannot be read (`Revision.unread`).
 
-    Only inputs of the output count: another gold or threshold affects scoring only, which costs no call. A case's name
-    does not count, because recordings are found by content.
+    Only inputs of the output count: another gold or threshold affects scoring only, which costs no call. The name of a
+    case that the revision has under another one does not count, because recordings are found by content.
     """
     everywhere = [f"extractor changed ({source})" for source in sources]
-    contents: dict[frozenset[tuple[str, str]], str] = {}
-    for case in sorted(before, key=lambda case: case in now):  # of several, one that has lost its name
-        contents.setdefault(_content_of(before[case]), case)
+    contents = {_content_of(parts) for parts in before.values()}
     chosen = []
     for case, parts in now.items():
-        same_as = contents.get(_content_of(parts)) if case not in before else None
-        old = before.get(case) if same_as is None else parts
+        old = before.get(case, parts if _content_of(parts) in contents else None)
         if old is not None:
             changes = (_input_change(name, parts.get(name), old.get(name)) for name in dict.fromkeys((*parts, *old)))
             reasons = [text for text in changes if text is not None]
@@ -270,7 +265,7 @@ def select_cases(
         else:
             reasons = [f"not at {ref}"]
         reasons += everywhere
-        chosen.append(Selection(case=case, live=bool(reasons), reasons=tuple(reasons), same_as=same_as))
+        chosen.append(Selection(case=case, live=bool(reasons), reasons=tuple(reasons)))
     return tuple(chosen)
 
 

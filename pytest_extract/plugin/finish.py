@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,6 @@ import pytest
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.plugin.extraction import limit_folder
 from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import budget_of, leave_after, started_session
 from pytest_extract.plugin.terminal import write_case, write_lines
@@ -99,11 +99,6 @@ class _Conclusion:
     reports: list[Line] = field(default_factory=list)
     annotations: list[Line] = field(default_factory=list)
 
-    @property
-    def suite_lines(self) -> list[Line]:
-        """The decision of the suite gate."""
-        return [line(Span(text, "good" if passed else "bad")) for passed, text in self.suite]
-
 
 def _conclude(session: pytest.Session, run_results: RunResults) -> _Conclusion:
     settings = run_results.settings
@@ -166,16 +161,14 @@ def _write_reports(
     whole = [each for each in settings.report if each.path not in run_results.incomplete]
     conclusion.reports = write_reports(whole, report, live=True)
     if step_summary and Path(step_summary) not in {each.path for each in settings.report}:
-        conclusion.reports += _lines_or_error(
-            "the job's summary", lambda: _append_step_summary(Path(step_summary), report), "warn"
-        )
+        conclusion.reports += _lines_or_error("the job's summary", partial(_append, Path(step_summary), report), "warn")
     if in_actions:
         conclusion.annotations = _lines_or_error(
             "the annotations", lambda: [line(command) for command in github_commands(problems_of(report))], "warn"
         )
 
 
-def _append_step_summary(path: Path, report: RunReport) -> list[Line]:
+def _append(path: Path, report: RunReport) -> list[Line]:
     """Add the run as Markdown to the summary of the job in GitHub Actions; a line if that is not possible."""
     from pytest_extract.report.markdown import markdown
 
@@ -210,8 +203,15 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
         write_lines(writer, forecast_lines(run_results.forecasts))
     if config.get_verbosity() < -1:
         return
+    suite = [line(Span(text, "good" if passed else "bad")) for passed, text in conclusion.suite]
     if not run_results.results:
-        _write_empty_summary(reporter, config, run_results, conclusion)
+        lines = [*suite, *conclusion.baseline, *conclusion.reports]
+        if not lines and settings.gate == "case":  # then pytest's own count says it
+            return
+        if run_results.skipped:
+            lines.insert(0, line(Span(f"no case ran: {plural(run_results.skipped, 'case')} skipped", "warn")))
+        reporter.section("extraction")
+        write_lines(writer, lines)
         return
     if (
         settings.gate != "case"
@@ -228,7 +228,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     budget = budget_of(config, settings.budget)
     lines = [
         *_lines_or_error("the summary", lambda: _summary_lines(config, run_results, width)),
-        *conclusion.suite_lines,
+        *suite,
         *_lines_or_error("the comparison", lambda: _changed_lines(config, conclusion.decision, width)),
         *conclusion.baseline,
         *conclusion.reports,
@@ -239,28 +239,6 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     write_lines(writer, lines)
     if settings.update_gold == "review" and reporter._session is not None:  # noqa: SLF001
         _review(config, run_results, reporter._session)  # noqa: SLF001
-
-
-def _write_empty_summary(
-    reporter: pytest.TerminalReporter, config: pytest.Config, run_results: RunResults, conclusion: _Conclusion
-) -> None:
-    """Say that no case ran, what that means for the gate, and of which run the report files are."""
-    lines = [*conclusion.suite_lines, *conclusion.baseline, *conclusion.reports]
-    if not (_replaces_reports(config, run_results) or config.option.collectonly):
-        lines += _earlier_report_lines(run_results.settings)
-    if lines or run_results.settings.gate != "case":
-        if run_results.skipped:  # without a gate and a report, pytest's own count says it
-            lines.insert(0, line(Span(f"no case ran: {plural(run_results.skipped, 'case')} skipped", "warn")))
-        reporter.section("extraction")
-        write_lines(reporter._tw, lines)  # noqa: SLF001
-
-
-def _earlier_report_lines(settings: Settings) -> list[Line]:
-    """Name the report files of an earlier run that a run without a case leaves as they are."""
-    kept = [str(path) for _, path in settings.report if path.is_file() and path.stat().st_size]
-    if not kept:
-        return []
-    return [line(f"no case ran: {', '.join(kept)} {'is' if len(kept) == 1 else 'are'} of an earlier run")]
 
 
 def _review(config: pytest.Config, run_results: RunResults, session: pytest.Session) -> None:
@@ -361,28 +339,24 @@ def _note_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
 
         lines += gold_lines(run_results.gold_changes, run_results.drafts, config.rootpath)
     lines += _selection_lines(config, run_results)
-    told: dict[str, list[Line]] = {"not written": [], "secret": [], "other code": []}
-    hidden: list[Line] = []
+    told: dict[str, list[str]] = {"not written": [], "secret": [], "other code": [], "hidden": []}
     for (what, why), count in run_results.notes.most_common():
-        head = Span("not recorded", "head")
         if what in _NOT_WRITTEN:
-            each = line(head, ": ", Span(safe_prose(f"{plural(count, what)}; {why}"), "bad"))
-            told["not written"].append(each)
+            told["not written"].append(f"not recorded: {plural(count, what)}; {why}")
         elif what == "secret":
-            told[what].append(line(head, ": ", Span(safe_prose(why), "warn")))
+            told[what].append(f"not recorded: {why}")
         elif what == "other code":
             text = f"{plural(count, 'output')} recorded by {why}; --extract-record=all renews what it replays"
-            told[what].append(line(Span(safe_prose(text), "warn")))
+            told[what].append(text)
         else:
-            text = f"{why} in {plural(count, what)}"
-            hidden.append(line(Span("redacted", "head"), ": ", Span(safe_prose(text), "warn")))
-    for what, notes in told.items():
-        lines += notes[:_MOST_NOTES]
-        if len(notes) > _MOST_NOTES:
-            lines.append(line(f"and {plural(len(notes) - _MOST_NOTES, 'more')} ({what})", indent=2))
-        if notes and what == "not written":
-            lines.append(line(_CONSEQUENCE, indent=2))
-    return lines + hidden
+            told["hidden"].append(f"redacted: {why} in {plural(count, what)}")
+    if told["not written"]:
+        told["not written"].append(_CONSEQUENCE)
+    for what, texts in told.items():
+        most = len(texts) if what == "hidden" else _MOST_NOTES
+        style: Style = "bad" if what == "not written" else "warn"
+        lines += [line(Span(safe_prose(text), style)) for text in first_of(texts, most, f"({what})")]
+    return lines
 
 
 def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
@@ -391,14 +365,10 @@ def _selection_lines(config: pytest.Config, run_results: RunResults) -> list[Lin
     if not selections:
         return []
     live = [f"{nodeid}: {'; '.join(one.reasons)}" for nodeid, one in selections.items() if one.live]
-    renamed = [f"{nodeid}: as {one.same_as}" for nodeid, one in selections.items() if one.same_as and not one.live]
     most = len(selections) if config.get_verbosity() > 0 else _MOST_SELECTED
     count = f"{len(live)} of {plural(len(selections), 'case')} called"
     lines = [line(f"changed since {run_results.settings.changed}: {count}, the others replayed")]
     lines += [line(safe_prose(text), indent=2) for text in first_of(live, most)]
-    if renamed:
-        lines.append(line(f"{plural(len(renamed), 'replayed case')} had another name there, and the same inputs:"))
-        lines += [line(safe_prose(text), indent=2) for text in first_of(renamed, most)]
     unknown = dict.fromkeys(name for one in selections.values() if not one.live for name in one.unknown)
     if unknown:
         named = listed([*unknown], _MOST_UNKNOWN)

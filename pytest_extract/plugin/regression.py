@@ -25,7 +25,6 @@ from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result
-from pytest_extract.plugin.session import session_of
 from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, resolutions, update_baseline
 from pytest_extract.regression.compare import (
     Comparison,
@@ -47,7 +46,6 @@ from pytest_extract.regression.facts import Weight, run_tests
 from pytest_extract.regression.gate import (
     Answer,
     GateDecision,
-    advice_texts,
     decide_confirmed,
     evaluate_base,
     evaluate_gate,
@@ -108,17 +106,17 @@ def first_decision(
     settings = run_results.settings
     if not run_results.results or settings.update_baseline:
         return None
-    rules = rules_of(settings)
+    rules, confirm = rules_of(settings), settings.confirm is None
     results = evidence(run_results, rules)
     if _BASELINE in config.stash:
-        found = evaluate_gate(config.stash[_BASELINE].cases, snapshot(results), rules, level=level)
-        if settings.confirm is None and not any(state.runs > 1 for state in config.stash[_BASELINE].cases.values()):
-            plain = _without_advice_to_confirm(found, [])
-            if len(plain.advice) < len(found.advice):
-                found = replace(plain, advice=(*plain.advice, f"to see if the fall is real, {_STORE_MORE}"))
+        before = config.stash[_BASELINE].cases
+        one_run = all(state.runs == 1 for state in before.values())
+        found = evaluate_gate(before, snapshot(results), rules, level=level, confirm=confirm and not one_run)
+        if confirm and one_run and found.answer is Answer.UNDECIDED:
+            found = replace(found, advice=(*found.advice, f"to tell a fall from luck, {_STORE_MORE}"))
         return found if results else replace(found, reasons=(only_drafts_text(len(run_results.results)),), notes=())
     base = base_label(config, run_results)
-    return None if base is None else evaluate_base(results, base, rules, level=level)
+    return None if base is None else evaluate_base(results, base, rules, level=level, confirm=confirm)
 
 
 def baseline_of(config: pytest.Config) -> Baseline | None:
@@ -336,13 +334,8 @@ def confirm_decision(session: pytest.Session) -> None:
         why = render_error("the confirmation", error)
     finally:
         if why is not None:
-            decision = _without_advice_to_confirm(first, [f"not confirmed: {why}"])
+            decision = replace(first, advice=(*first.advice, f"not confirmed: {why}"))
         config.stash[_CONFIRMED] = decision
-
-
-def _without_advice_to_confirm(first: GateDecision, more: Sequence[str]) -> GateDecision:
-    advice = advice_texts(first, undecided=first.answer is Answer.UNDECIDED, confirm=False)
-    return replace(first, advice=(*advice, *more))
 
 
 # which cases can run again
@@ -439,7 +432,7 @@ def _confirmed(
     confirmation = confirm(first.comparison, plans, comparison, _spent(results), first.rules)
     if not confirmation.enough:
         whys = dict.fromkeys(result.why for result in results if result is not None and result.why)
-        first = _without_advice_to_confirm(first, [why.partition("\n")[0] for why in whys][:1])
+        first = replace(first, advice=(*first.advice, *(why.partition("\n")[0] for why in [*whys][:1])))
     return decide_confirmed(first, confirmation)
 
 
@@ -507,49 +500,29 @@ def _fresh_items(
     session: pytest.Session, items: Mapping[CaseKey, ExtractItem], plans: Sequence[VariantPlan], sides: _Sides
 ) -> dict[CaseKey, ExtractItem]:
     """Return the items to run, both sides of a case in turn; those that variants share only once."""
+    replays = run_results_of(session.config).settings.from_results is not None
     fresh: dict[CaseKey, ExtractItem] = {}
     missing: Counter[str] = Counter()
     for plan in plans:
         for name in plan.cases:
             pair = sides.pairs[plan.before, plan.after][name]
-            key = CaseKey(name, plan.after)
-            wanted = [(key, items.get(key), pair.after)]
+            wanted = {CaseKey(name, plan.after): pair.after}
             if sides.held is None:
-                key = CaseKey(name, plan.before)
-                wanted.insert(0, (key, _earlier_item(session, items, key, plan.runs), pair.before))
-            found = [(key, item, state) for key, item, state in wanted if item is not None]
+                wanted = {CaseKey(name, plan.before): pair.before, **wanted}
+            found = {key: item for key in wanted if (item := items.get(key)) is not None}
+            if replays:  # a past run is replayed with the inputs of today, also the variants of its revision
+                found = {key: item for key, item in found.items() if item.variant.revision is None}
             if len(found) < len(wanted):
                 missing[_OTHER_FILE] += 1
-            elif not all(_has_prompt_of(state, item.case) for _, item, state in found):
+            elif not all(_has_prompt_of(state, found[key].case) for key, state in wanted.items()):
                 missing[_OTHER_PROMPT] += 1
             else:
-                for key, item, _ in found:
-                    count = max(plan.runs, fresh[key].fresh_runs if key in fresh else 0)
-                    fresh[key] = _fresh_item(item, count, item.case)
+                for key, item in found.items():
+                    fresh[key] = _fresh_item(item, max(plan.runs, fresh[key].fresh_runs if key in fresh else 0))
     if not fresh:
         ((why, _),) = missing.most_common(1)
         raise _Unconfirmed(f"{plural(missing.total(), 'case')} cannot be called {why}")
     return fresh
-
-
-def _earlier_item(
-    session: pytest.Session, items: Mapping[CaseKey, ExtractItem], key: CaseKey, runs: int
-) -> ExtractItem | None:
-    """Return the item of the earlier side. A past run is replayed with today's inputs, also those of its revision."""
-    item = items.get(key)
-    if item is None or item.variant.revision is None or not run_results_of(session.config).settings.from_results:
-        return item
-    extract_session = session_of(session.config)
-    view = extract_session.revision_view(item.variant.revision)
-    view.load(item.path, [item.case])
-    case = view.case_at_revision(item.case, item.path)
-    if case is None:
-        return None
-    path = extract_session.prompt_path(item.variant)
-    if path is not None:
-        path = view.prompt_path(path) or path
-        case = replace(case, prompt=extract_session.extensions.default_cache.prompt(str(path)))
-    return _fresh_item(item, runs, case)
 
 
 def _has_prompt_of(state: CaseState, case: Case) -> bool:
@@ -559,12 +532,12 @@ def _has_prompt_of(state: CaseState, case: Case) -> bool:
     return case.prompt.sha256.startswith(state.digests["prompt"])
 
 
-def _fresh_item(item: ExtractItem, runs: int, case: Case) -> ExtractItem:
+def _fresh_item(item: ExtractItem, runs: int) -> ExtractItem:
     fresh: ExtractItem = ExtractItem.from_parent(
         item.parent,  # type: ignore[arg-type]  # an item has one
         name=item.name,
         nodeid=item.nodeid,
-        case=case,
+        case=item.case,
         variant=item.variant,
         runner=item.runner,
     )
@@ -592,8 +565,5 @@ def _spent(results: Iterable[CaseResult | None]) -> Spent:
     called = [attempt for attempt in attempts if not attempt.recorded]
     costs = [attempt.cost_usd for attempt in called if attempt.score is not None]
     known = [cost for cost in costs if cost is not None]
-    return Spent(
-        calls=len(called),
-        recorded=len(attempts) - len(called),
-        cost_usd=sum(known) if len(known) == len(costs) else None,
-    )
+    cost_usd = sum(known) if len(known) == len(costs) else None
+    return Spent(calls=len(called), recorded=len(attempts) - len(called), cost_usd=cost_usd)

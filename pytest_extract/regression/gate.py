@@ -89,28 +89,34 @@ def evaluate_gate(
     *,
     same_run: bool = False,
     level: float | None = None,
+    confirm: bool = True,
 ) -> GateDecision:
-    """Compare two snapshots and decide. `same_run`: both are known to be one and the same run. `level`: as in `decide`.
+    """Compare two snapshots and decide. `same_run`: both are known to be one and the same run; the rest as in `decide`.
 
     Raises ConfigError if `rules.measure` names a measure that the cases do not have.
     """
     if any(state.origin is Origin.SAMPLE for state in after.values()):  # else the run is compared case by case
         before, after = counted_states(before), counted_states(after)
-    return decide(compare(before, after, same_run=same_run), rules, level=level)
+    return decide(compare(before, after, same_run=same_run), rules, level=level, confirm=confirm)
 
 
 def evaluate_base(
-    results: Sequence[CaseResult], base: str, rules: Rules, *, level: float | None = None
+    results: Sequence[CaseResult], base: str, rules: Rules, *, level: float | None = None, confirm: bool = True
 ) -> GateDecision:
     """Compare every other variant of a run with its variant `base`, and decide once: `alpha` holds for all together."""
-    return decide(compare_with_variant(counted_states(snapshot(results)), base), rules, level=level)
+    comparison = compare_with_variant(counted_states(snapshot(results)), base)
+    return decide(comparison, rules, level=level, confirm=confirm)
 
 
-def decide(comparison: Comparison, rules: Rules | None = None, *, level: float | None = None) -> GateDecision:
+def decide(
+    comparison: Comparison, rules: Rules | None = None, *, level: float | None = None, confirm: bool = True
+) -> GateDecision:
     """Decide on a comparison.
 
     `level`: the rate of false WORSE answers of the tests, `rules.alpha` by default; less where a confirmation is to
-    have the rest. Raises ConfigError where `rules.measure` names a measure that the cases do not have.
+    have the rest. `confirm`: as in `advice_texts`.
+
+    Raises ConfigError where `rules.measure` names a measure that the cases do not have.
     """
     rules = rules or Rules()
     if rules.measure is not None:
@@ -130,7 +136,7 @@ def decide(comparison: Comparison, rules: Rules | None = None, *, level: float |
         reasons=tuple(reasons),
         notes=tuple(_note_texts(facts)),
         warnings=tuple(map(_dead_text, facts.collapses)) if passed else (),
-        advice=() if passed else tuple(advice_texts(facts, undecided=answer is Answer.UNDECIDED)),
+        advice=() if passed else tuple(advice_texts(facts, undecided=answer is Answer.UNDECIDED, confirm=confirm)),
         by_rule=bool(_rule_texts(facts)) or (facts.rules.max_dead is not None and facts.has_died),
     )
 

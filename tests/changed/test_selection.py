@@ -166,18 +166,18 @@ def test_a_case_of_another_name_with_the_same_parts_is_no_new_one():
     before = {"still": parts, "old": parts}
     assert select_cases({"still": parts, "new": moved, "other": other}, before, ref="main") == (
         Selection(case="still", live=False),
-        Selection(case="new", live=False, same_as="old"),
+        Selection(case="new", live=False),
         Selection(case="other", live=True, reasons=("not at main",)),
     )
     assert select_cases({"new": moved}, before, sources=["conftest.py"]) == (
-        Selection(case="new", live=True, reasons=("extractor changed (conftest.py)",), same_as="still"),
+        Selection(case="new", live=True, reasons=("extractor changed (conftest.py)",)),
     )
 
 
 def test_a_document_that_git_does_not_keep_is_the_same_only_in_its_place():
     before = {"old": {"document": Input("d.txt", "")}}
     chosen = select_cases({"here": {"document": Input("d.txt", "")}, "there": {"document": Input("e.txt", "")}}, before)
-    assert [choice.same_as for choice in chosen] == ["old", None]
+    assert [choice.live for choice in chosen] == [False, True]
 
 
 def test_an_older_revision_can_be_named(repo):

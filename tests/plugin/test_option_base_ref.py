@@ -143,15 +143,7 @@ def test_a_renamed_case_is_replayed_from_what_it_was_recorded_as(pytester, repos
     result = pytester.runpytest("--extract-changed=HEAD")
     result.assert_outcomes(passed=3)
     assert called(repository) == []
-    result.stdout.fnmatch_lines(
-        [
-            "changed since HEAD: 0 of 3 cases called, the others replayed",
-            "3 replayed cases had another name there, and the same inputs:",
-            "  b.extract.yaml::b1: as b.jsonl::b1",
-            "  c.extract.yaml::a1: as a.extract.yaml::a1",
-            "  c.extract.yaml::second: as a.extract.yaml::a2",
-        ]
-    )
+    result.stdout.fnmatch_lines(["changed since HEAD: 0 of 3 cases called, the others replayed"])
 
 
 def test_a_renamed_case_with_a_change_is_called(pytester, repository):

@@ -60,7 +60,6 @@ CORE_RINGS = (
 
 PLUGIN_RINGS = (
     ("options", "project", "named_extractors", "update_gold"),
-    ("terminal",),
     ("items",),
     ("run_results",),
     ("extraction",),

@@ -5,6 +5,8 @@ Each hook imports the module that does its work, so that a run without extract c
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_extract.plugin.collect import ExtractFile
     from pytest_extract.plugin.options import Settings
     from pytest_extract.plugin.run_results import Progress
+    from pytest_extract.plugin.session import ExtractSession
     from pytest_extract.regression.gate import GateDecision
 
 SUFFIXES = (".extract.yaml", ".extract.yml")
@@ -87,9 +90,13 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:  # noqa:
 
 
 def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
-    from pytest_extract.plugin.options import SETTINGS, settings_from
+    from pytest_extract.plugin.options import RUN, SETTINGS, SharedRun, settings_from
 
     config.stash[SETTINGS] = settings_from(config)
+    given = getattr(config, "workerinput", {}).get("extract_run")
+    config.stash[RUN] = run = SharedRun(*given) if given else SharedRun(time.time(), os.urandom(16).hex())
+    if given is None:
+        config.add_cleanup(lambda: shutil.rmtree(run.folder, ignore_errors=True))
     config.addinivalue_line("markers", "extract: an extraction case; every case of a *.extract.yaml file has this mark")
     config.add_cleanup(_remove_finder)
     config.pluginmanager.register(SessionHooks(config, SETTINGS), "pytest_extract_session")
@@ -109,36 +116,34 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ExtractFil
     return ExtractFile.from_parent(parent, path=file_path, nodeid=node_id_of_file(file_path, parent.config.rootpath))
 
 
+def _session(request: pytest.FixtureRequest) -> ExtractSession:
+    from pytest_extract.plugin.session import session_of
+
+    return session_of(request.config)
+
+
 @pytest.fixture(scope="session")
 def extract_model(request: pytest.FixtureRequest) -> str | None:
     """Give the --extract-model value of this item, or None."""
-    from pytest_extract.plugin.session import session_of
-
-    return session_of(request.config).variants[0].model
+    return _session(request).variants[0].model
 
 
 @pytest.fixture(scope="session")
 def extract_prompt(request: pytest.FixtureRequest) -> Path | None:
     """Give the --extract-prompt file of this item, or None."""
-    from pytest_extract.plugin.session import session_of
-
-    return session_of(request.config).prompt_path(session_of(request.config).variants[0])
+    return _session(request).prompt_path(_session(request).variants[0])
 
 
 @pytest.fixture(scope="session")
 def extract_mode(request: pytest.FixtureRequest) -> str:
     """Give the --extract-mode value of this item."""
-    from pytest_extract.plugin.session import session_of
-
-    return session_of(request.config).settings.mode[0]
+    return _session(request).settings.mode[0]
 
 
 @pytest.fixture
 def extract_extensions(request: pytest.FixtureRequest) -> Extensions:
     """Give what cases beside this test may name: the project's own metrics, transforms, aligners, post-processors."""
-    from pytest_extract.plugin.session import session_of
-
-    return session_of(request.config).extensions.extensions_for(request.path)
+    return _session(request).extensions.extensions_for(request.path)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -147,7 +152,8 @@ def pytest_runtest_makereport(  # noqa: D103
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if is_case(item.nodeid):
-        from pytest_extract.plugin.items import ExtractItem, put_on_report
+        from pytest_extract.plugin.items import ExtractItem
+        from pytest_extract.plugin.session import put_on_report
 
         if isinstance(item, ExtractItem):
             put_on_report(item, call, report)
@@ -162,7 +168,7 @@ def is_case(nodeid: str) -> bool:
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:  # noqa: D103
     if "pytest_extract.testing" not in sys.modules:
         return None
-    from pytest_extract.plugin.terminal import assertion_lines
+    from pytest_extract.plugin.items import assertion_lines
 
     return assertion_lines(op, left, right, config.get_verbosity())
 
@@ -185,7 +191,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     stats = terminalreporter.stats
     broken: dict[str, list[Any]] = {name: stats[name] for name in ("failed", "error") if name in stats}
     if any(hasattr(report, "extract_outcome") for reports in broken.values() for report in reports):
-        from pytest_extract.plugin.terminal import one_of_each_cause
+        from pytest_extract.plugin.items import one_of_each_cause
 
         for name, reports in broken.items():
             stats[name] = one_of_each_cause(reports, config.get_verbosity())
@@ -205,9 +211,7 @@ class SessionHooks:
     def __init__(self, config: pytest.Config, key: pytest.StashKey[Settings]) -> None:
         self.config = config
         self.key = key
-        self.started = time.time()
         self.collection_errors: list[str] = []
-        self.run_uid: str | None = None
         self.progress: Progress | None = None
 
     @pytest.hookimpl(tryfirst=True)
@@ -220,14 +224,10 @@ class SessionHooks:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:  # noqa: D102
-        from pytest_extract.plugin.options import RUN_STARTED
+        from pytest_extract.plugin.options import RUN
 
-        self.run_uid = node.workerinput["testrunuid"]
-        node.workerinput[RUN_STARTED] = self.started
-        if self.config.stash[self.key].budget is not None:
-            from pytest_extract.plugin.session import share_budget
-
-            share_budget(self.config, node)
+        run = self.config.stash[RUN]
+        node.workerinput["extract_run"] = [run.started, run.uid]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:  # noqa: D102
@@ -244,7 +244,7 @@ class SessionHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:  # noqa: D102
         if report.failed and is_case(report.nodeid):
-            from pytest_extract.plugin.terminal import clean_report
+            from pytest_extract.plugin.items import clean_report
 
             clean_report(report)
             self.collection_errors.append(report.longreprtext)
@@ -325,7 +325,7 @@ class SessionHooks:
         if "pytest_extract.plugin.session" in sys.modules or "pytest_extract.plugin.run_results" in sys.modules:
             from pytest_extract.plugin.finish import finish
 
-            finish(session, self.run_uid, self.collection_errors)
+            finish(session, self.collection_errors)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:  # noqa: D102
         if "pytest_extract.plugin.run_results" in sys.modules:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,9 +12,8 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
-import pluggy
 import pytest
 
 from pytest_extract.cases.load import case_name, load_cases
@@ -23,12 +21,11 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import Variant
 from pytest_extract.errors import CaseFileError, ConfigError, NotWritten, SchemaError, StoreError, nearest
 from pytest_extract.files import check_file, check_folder
-from pytest_extract.plugin.items import ExtractItem, escape_name
+from pytest_extract.plugin.items import ExtractItem, clean_logs, escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings, left_to_controller
 from pytest_extract.plugin.project import EXTRACTOR, JUDGE, MODE, MODEL, PROMPT, fixtures_behind, has_fixture
 from pytest_extract.plugin.run_results import open_results
 from pytest_extract.plugin.session import session_of
-from pytest_extract.plugin.terminal import clean_logs
 from pytest_extract.report.formats import report_problems
 
 _MOST_MISTAKES = 100
@@ -63,11 +60,6 @@ class ExtractFile(pytest.File):
         module.__file__ = str(self.path)
         return module
 
-    @cached_property
-    def _text_hook(self) -> pluggy.HookCaller:
-        """The hook that gives the text of documents, looked up once for all cases of the file."""
-        return self.ihook.pytest_extract_document
-
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         """Read the file; when nothing in it can run, the file itself is the collection error."""
         session = session_of(self.config)
@@ -98,7 +90,7 @@ class ExtractFile(pytest.File):
         except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning) as error:  # --strict-markers, or -W error
             errors.append(CaseFileError(f"{case.id}: {error}", path=case.path, line=case.line))
             return []
-        session, hook = session_of(self.config), self._text_hook
+        session, hook = session_of(self.config), self.ihook.pytest_extract_document
         items = []
         for variant, of_param in self.variants.items():
             case_on_variant = session.case_on_variant(case, self, variant)
@@ -214,7 +206,7 @@ def check_options(session: pytest.Session) -> None:
         return
     service = session_of(config).extraction_service
     if not (problems or config.option.collectonly or service.replays_only):
-        service.check_extractor = UnseenOptions(settings, config.rootpath).check
+        service.check_extractor = functools.partial(refuse_unseen, settings)
         problems = [*dict.fromkeys(_mistakes_of_calls(items, settings))]
     if not problems:
         session_of(config).select_changed(items)
@@ -302,72 +294,38 @@ def _mistakes_of_calls(items: Sequence[ExtractItem], settings: Settings) -> Iter
             yield f"{prompt.path}:{mistake}"
 
 
-class _Asked(NamedTuple):
-    """Something that calls differ by: what asks for it, the fixture that gives it, and an extractor's arguments."""
+def refuse_unseen(settings: Settings, item: ExtractItem, extractor: Any) -> None:
+    """End the session with a usage error where an extractor that is about to be called cannot see what was asked for.
 
-    by: str
-    fixture: str
-    arguments: tuple[str, ...]
-
-
-class UnseenOptions:
-    """Tells what extractors cannot see; once known, the answer for other cases of the same fixtures costs nothing.
-
-    Models, prompts and modes that were asked for and that an extractor cannot see: each of its calls would be the same.
+    These are models, prompts and modes: each of its calls would be the same.
     """
-
-    def __init__(self, settings: Settings, root: Path) -> None:
-        self._root = root
-        self._of_run: list[_Asked] = []
-        if settings.model:
-            self._of_run.append(_Asked("--extract-model", MODEL, ("model",)))
-        if settings.prompt:
-            self._of_run.append(_Asked("--extract-prompt", PROMPT, ("prompt", "case")))
-        if settings.mode != ("prompt",):
-            self._of_run.append(_Asked("--extract-mode", MODE, ()))
-        self._has_prompt = bool(settings.prompt)
-        self._found: dict[tuple[int, str], str | None] = {}
-
-    def check(self, item: ExtractItem, extractor: object) -> None:
-        """End the session with a usage error where an extractor that is about to be called cannot see something."""
-        asked = [*self._of_run]
-        if item.case.prompt is not None and not self._has_prompt:
-            asked.append(_Asked(f"{item.location[0]}:{item.case.line}: `prompt`", "", ("prompt", "case")))
-        for each in asked if has_fixture(item, EXTRACTOR) else ():
-            key = (id(item._fixtureinfo), each.fixture)  # noqa: SLF001  # no public look-up
-            if key not in self._found:
-                self._found[key] = self._unseen(each, item, extractor)
-            problem = self._found[key]
-            if problem is not None:
-                left_to_controller(item.config, problem)
-                pytest.exit(problem, returncode=pytest.ExitCode.USAGE_ERROR)
-
-    def _unseen(self, asked: _Asked, item: ExtractItem, extractor: object) -> str | None:
-        from pytest_extract.changed import extractor_sources, file_of, is_own
-
-        fixture = item._fixtureinfo.name2fixturedefs[EXTRACTOR][-1].func  # noqa: SLF001  # no public look-up
-        if asked.fixture in fixtures_behind(item, EXTRACTOR) or _takes(extractor, asked.arguments):
-            return None
-        files = (getattr(each, "__file__", None) for each in item.config.pluginmanager.get_plugins())
-        sources = {Path(each) for each in files if isinstance(each, str) and is_own(Path(each), self._root.resolve())}
-        for each in (fixture, extractor):
-            sources.update(extractor_sources(each, self._root), filter(None, [file_of(each)]))
-        names = [asked.fixture, asked.by] if asked.fixture else []
-        names += ["case"] if "case" in asked.arguments else []
-        # an attribute or a text of one of these names, or a look-up by a name that is made at run time
-        reads = re.compile(rf"""[.'"](?:{"|".join(names)})\b|\bget(?:option|ini|fixturevalue)\((?!\s*['"])""")
-        if any(reads.search(path.read_text(encoding="utf-8", errors="replace")) for path in sources):
-            return None
+    if not has_fixture(item, EXTRACTOR):
+        return
+    asked: list[tuple[str, str, tuple[str, ...]]] = []  # what asks, the fixture that gives it, an extractor's arguments
+    if settings.model:
+        asked.append(("--extract-model", MODEL, ("model",)))
+    if settings.prompt:
+        asked.append(("--extract-prompt", PROMPT, ("prompt", "case")))
+    elif item.case.prompt is not None:
+        asked.append((f"{item.location[0]}:{item.case.line}: `prompt`", "", ("prompt", "case")))
+    if settings.mode != ("prompt",):
+        asked.append(("--extract-mode", MODE, ()))
+    behind = fixtures_behind(item, EXTRACTOR) if asked else set()
+    for by, fixture, arguments in asked:
+        if fixture in behind or _takes(extractor, arguments):
+            continue
         from pytest_extract.files import display_path
 
-        code = inspect.unwrap(fixture).__code__
-        place = f"{display_path(Path(code.co_filename), self._root)}:{code.co_firstlineno}"
-        wanted = [f"the fixture takes `{asked.fixture}` (used or not)"] if asked.fixture else []
-        wanted += [f"the extractor takes `{name}`" for name in asked.arguments[:1]]
-        return (
-            f"{asked.by}: no call would see it, and all would be the same: {place}: the fixture `{EXTRACTOR}` does not "
-            f"show it. It is seen where {' or '.join(wanted)}; or leave {asked.by.split(': ')[-1]} out"
+        code = inspect.unwrap(item._fixtureinfo.name2fixturedefs[EXTRACTOR][-1].func).__code__  # noqa: SLF001
+        place = f"{display_path(Path(code.co_filename), item.config.rootpath)}:{code.co_firstlineno}"
+        wanted = [f"the fixture takes `{fixture}` (used or not)"] if fixture else []
+        wanted += [f"the extractor takes `{name}`" for name in arguments[:1]]
+        problem = (
+            f"{by}: no call would see it, and all would be the same: {place}: the fixture `{EXTRACTOR}` does not "
+            f"show it. It is seen where {' or '.join(wanted)}; or leave {by.split(': ')[-1]} out"
         )
+        left_to_controller(item.config, problem)
+        pytest.exit(problem, returncode=pytest.ExitCode.USAGE_ERROR)
 
 
 def _takes(extractor: Any, arguments: Collection[str]) -> bool:
@@ -381,9 +339,8 @@ def _takes(extractor: Any, arguments: Collection[str]) -> bool:
 
 def _hands_model_to_litellm(item: ExtractItem) -> bool:
     """Whether the extractor of a case is the built-in one for its model: by default, or `model=extract_model`."""
-    if not has_fixture(item, EXTRACTOR):
-        return True
-    return _makes_built_in(item._fixtureinfo.name2fixturedefs[EXTRACTOR][-1].func)  # noqa: SLF001  # no public look-up
+    definitions = item._fixtureinfo.name2fixturedefs.get(EXTRACTOR)  # noqa: SLF001  # no public look-up
+    return not definitions or _makes_built_in(definitions[-1].func)
 
 
 @functools.cache

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 import threading
 import time
 from collections import deque
@@ -29,10 +28,9 @@ from pytest_extract.core.values import Json, canonical_json, copied, text_digest
 from pytest_extract.errors import CaseFileErrors, ConfigError, ExtractError, NotWritten
 from pytest_extract.extraction.call import BackgroundLoop, Extraction, call_extractor
 from pytest_extract.files import POLL_S
-from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.options import RUN_STARTED, Mode, Settings
+from pytest_extract.plugin.items import ExtractItem, Note
+from pytest_extract.plugin.options import RUN, Mode, Settings
 from pytest_extract.plugin.project import EXTRACTOR, JUDGE, has_fixture, value_made_before
-from pytest_extract.plugin.terminal import Note
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import read_results
 from pytest_extract.run_case import NotRun, RunPlan, plan_of
@@ -45,42 +43,11 @@ if TYPE_CHECKING:
     from pytest_extract.extraction.recordings import RecordingKey, Recordings, RecordMode
 
 
-class _Turns:
-    """At most `count` threads at the same time; the main thread goes first.
-
-    The whole run waits for what the main thread waits for. A semaphore gives a free slot to any thread, and a thread
-    that works off a queue asks most often.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._free = count
-        self._main_waits = False
-        self._changed = threading.Condition()
-
-    def __enter__(self) -> None:
-        is_main = threading.current_thread() is threading.main_thread()
-        with self._changed:
-            self._main_waits |= is_main
-            try:
-                self._changed.wait_for(lambda: self._free and (is_main or not self._main_waits))
-                self._free -= 1
-            finally:
-                if is_main:
-                    self._main_waits = False
-                    self._changed.notify_all()
-
-    def __exit__(self, *failure: object) -> None:
-        with self._changed:
-            self._free += 1
-            self._changed.notify_all()
-
-
 class CallSlots:
     """The slots of all calls of a run, extractor's and judge's; none is given any more when the run has ended.
 
-    `folder` (from `limit_folder`): where the run has several processes, it has a lock file for each call, which the
-    system releases if a worker dies. One thread of a process looks for a free lock at a time, so that each process gets
-    its share.
+    `folder`: where the run has several processes, it has a lock file for each call, which the system releases if a
+    worker dies. One thread of a process looks for a free lock at a time, so that each process gets its share.
     """
 
     def __init__(self, count: int, folder: Path | None = None) -> None:
@@ -88,17 +55,17 @@ class CallSlots:
         if folder is not None:
             folder.mkdir(mode=0o700, exist_ok=True)
             self._paths = [folder / f"slot-{number}" for number in range(count)]
-        self._turns = _Turns(1 if self._paths else count)
+        self._free = threading.Semaphore(1 if self._paths else count)
         self._locked = threading.local()
         self._closed = False
 
     def __enter__(self) -> None:
         if self._paths:
-            with self._turns:
+            with self._free:
                 lock = self._lock_any()
             self._locked.locks = [*getattr(self._locked, "locks", ()), lock]
         else:
-            self._turns.__enter__()
+            self._free.acquire()
         if self._closed:  # also for who has waited for a slot meanwhile
             self.__exit__()
             raise NotRun("the run has ended")
@@ -107,7 +74,7 @@ class CallSlots:
         if self._paths:
             self._locked.locks.pop().release()
         else:
-            self._turns.__exit__()
+            self._free.release()
 
     def _lock_any(self) -> BaseFileLock:
         from filelock import FileLock, Timeout
@@ -125,11 +92,6 @@ class CallSlots:
         self._closed = True
 
 
-def limit_folder(run_uid: str) -> Path:
-    """Return the folder of the run that xdist calls `run_uid`: every worker can compute it."""
-    return Path(tempfile.gettempdir()) / f"pytest-extract-{run_uid}"
-
-
 class Budget:
     """What a run has spent: a file to which all processes of the run append a line for each payment.
 
@@ -137,6 +99,8 @@ class Budget:
     """
 
     def __init__(self, path: Path, limit: float) -> None:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.touch(mode=0o600)
         self._path = path
         self._limit = limit
         self._lock = threading.Lock()
@@ -268,7 +232,7 @@ _MOST_SOURCES: Final = 3
 
 
 class ExtractionService:
-    """The only source of outputs. `Prefetcher` calls `extraction_with` in other threads, before an item's turn.
+    """The only source of outputs. `Prefetcher` calls `extraction` in other threads, before an item's turn.
 
     `selections`: under `--extract-changed`, whether each case is called or replayed, by node id.
     `check_extractor`: refuses, before a call, an extractor that cannot see something that was asked for.
@@ -358,40 +322,24 @@ class ExtractionService:
                 mode,
                 _options_to_record_again(self._settings, self._root),
                 partial(self.note_not_written, "output"),
-                partial(self._note, "secret"),
+                lambda why: self._notes.append(("secret", why)),
             )
         return self._recordings[mode]
 
-    def extraction(self, item: ExtractItem, index: int) -> Extraction:
-        """Return the output of repeat `index`; raises what the extractor raises, NotRecorded and NotRun."""
-        replays = self.replay_for(item) is not None
-        if replays or self._mode(item) == "off":
-            return self.extraction_with(item, index, None if replays else self.extractor_for(item))
-        extractor, error = self._extractor_or_error(item)
-        return self._recorded(item, index, extractor, error)
+    def extraction(self, item: ExtractItem, index: int, make: Callable[[], Any]) -> Extraction:
+        """Return the output of repeat `index`; `make` gives its extractor. Safe in any thread if `make` is.
 
-    def extraction_with(self, item: ExtractItem, index: int, extractor: object) -> Extraction:
-        """Return the output of repeat `index` by an extractor that exists already; safe in any thread."""
+        Raises what the extractor raises, NotRecorded and NotRun. A recording also replaces an extractor that cannot be
+        made here (no key in CI).
+        """
         replay = self.replay_for(item)
         if replay is not None:
             return self._replayed(item, replay.extraction(item, index))
         if self._mode(item) == "off":
-            return self._call(item, extractor)
-        return self._recorded(item, index, extractor, None)
-
-    def replay_for(self, item: ExtractItem) -> ResultsReplay | None:
-        """Return the past run that has the outputs of an item; a fresh run of a case has none."""
-        return None if item.fresh_runs else self.replay
-
-    def calls_for(self, item: ExtractItem) -> bool:
-        """Whether the extractor may be called for an item."""
-        if self._settings.record == "none" or self._settings.dry_run:
-            return False
-        return bool(item.fresh_runs) or self.replay is None
-
-    def _recorded(self, item: ExtractItem, index: int, extractor: object, error: Exception | None) -> Extraction:
-        """Look for a recording first: it also replaces an extractor that cannot be made here (no key in CI)."""
+            return self._call(item, make())
         from pytest_extract.extraction.recordings import NotRecorded
+
+        extractor, error = _made_or_error(make)
 
         def call() -> Extraction:
             if error is not None:
@@ -410,6 +358,16 @@ class ExtractionService:
             found = replace(found, other_code=not is_meant)
         return self._replayed(item, found)
 
+    def replay_for(self, item: ExtractItem) -> ResultsReplay | None:
+        """Return the past run that has the outputs of an item; a fresh run of a case has none."""
+        return None if item.fresh_runs else self.replay
+
+    def calls_for(self, item: ExtractItem) -> bool:
+        """Whether the extractor may be called for an item."""
+        if self._settings.record == "none" or self._settings.dry_run:
+            return False
+        return bool(item.fresh_runs) or self.replay is None
+
     def _tell_other_code(self, extractor: object) -> None:
         """Count a replayed output that other code has made; NotRecorded where only outputs of this code count."""
         from pytest_extract.extraction.recordings import NotRecorded
@@ -424,14 +382,11 @@ class ExtractionService:
                 f"this output was recorded by {code}; renew it with --extract-record=all, or replay it all the same "
                 "with --extract-other-code=allow"
             )
-        self._note("other code", code)
-
-    def _note(self, what: str, why: str) -> None:
-        self._notes.append((what, why))
+        self._notes.append(("other code", code))
 
     def note_not_written(self, what: str, error: NotWritten) -> None:
         """Note an output, or an answer of a judge, that cannot be written; from any thread."""
-        self._note(what, f"{error.path.parents[1]} cannot be written: {error.reason}")
+        self._notes.append((what, f"{error.path.parents[1]} cannot be written: {error.reason}"))
 
     def take_notes(self) -> list[Note]:
         """Return what was noted since the last call, for a report to take to the end of the run."""
@@ -441,12 +396,6 @@ class ExtractionService:
         self._digests_of_replayed.setdefault(item.nodeid, set()).add(found.extractor)
         return found
 
-    def _extractor_or_error(self, item: ExtractItem) -> tuple[Any, Exception | None]:
-        try:
-            return self.extractor_for(item), None
-        except Exception as error:  # noqa: BLE001  # a user's fixture; raised again if there is no recording
-            return None, error
-
     def forecast(self, item: ExtractItem) -> Forecast:
         """Estimate the calls and the cost of an item, without a call."""
         repeats = self.plan_for(item).of
@@ -455,7 +404,7 @@ class ExtractionService:
         recorded = 0
         mode = self._mode(item)
         if mode not in {"off", "all"}:
-            extractor, _ = self._extractor_or_error(item)
+            extractor, _ = _made_or_error(partial(self.extractor_for, item))
             recorded = sum(self._is_recorded(item, self._key(item, extractor, index)) for index in range(repeats))
         calls = 0 if mode == "none" else repeats - recorded
         each = _price_of_call(item.case, item.variant.model) if calls else 0.0
@@ -588,6 +537,13 @@ class ExtractionService:
         return self._sources[file]
 
 
+def _made_or_error(make: Callable[[], Any]) -> tuple[Any, Exception | None]:
+    try:
+        return make(), None
+    except Exception as error:  # noqa: BLE001  # a user's fixture; raised again if there is no recording
+        return None, error
+
+
 def _options_to_record_again(settings: Settings, root: Path) -> list[str]:
     """Return the options on which the recordings of this run, or its node ids, depend; each key holds the model."""
     from pytest_extract.extraction.recordings import DEFAULT_FOLDER
@@ -631,7 +587,6 @@ class Judges:
         self._config = config
         self._settings = settings
         self._extraction_service = extraction_service
-        self._run_started = getattr(config, "workerinput", {}).get(RUN_STARTED) or time.time()
         self._judges: dict[int, tuple[object, CachingJudge]] = {}
 
     def judge_for(self, item: ExtractItem) -> Judge | None:
@@ -700,7 +655,7 @@ class Judges:
                 overrides=verdicts[0] if verdicts else None,
                 slots=self._extraction_service.concurrency_limit,
                 replay_only=settings.record == "none",
-                since=self._run_started if settings.record == "all" else None,
+                since=self._config.stash[RUN].started if settings.record == "all" else None,
                 # with `off` nobody asked for a cache
                 on_write_error=None
                 if settings.record == "off"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,11 +12,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from pytest_extract.core.case_result import Outcome
-from pytest_extract.plugin.extraction import limit_folder
-from pytest_extract.plugin.items import ExtractItem
+from pytest_extract.plugin.items import ExtractItem, write_case, write_lines
 from pytest_extract.plugin.run_results import RunResults, run_results_of
 from pytest_extract.plugin.session import budget_of, leave_after, started_session
-from pytest_extract.plugin.terminal import write_case, write_lines
 from pytest_extract.report.lines import (
     Line,
     Span,
@@ -33,6 +30,7 @@ from pytest_extract.report.lines import (
 from pytest_extract.report.summary import forecast_lines, summary_lines
 
 if TYPE_CHECKING:
+    from pytest_extract.plugin.update_gold import GoldChange
     from pytest_extract.regression.gate import GateDecision
     from pytest_extract.report.run_report import RunReport
 
@@ -46,10 +44,10 @@ NOT_RUN_STATUS = pytest.ExitCode.INTERRUPTED
 """Exit status of a run that left cases out for want of budget and is green otherwise."""
 
 
-def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str] = ()) -> None:
+def finish(session: pytest.Session, mistakes: Sequence[str] = ()) -> None:
     """Close what is open; turn a green exit status red where cases were left out or a gate fails.
 
-    `run_uid` is what xdist calls the run, None without it; `mistakes` are the collection errors of case files.
+    `mistakes` are the collection errors of case files.
     """
     config = session.config
     run_results = run_results_of(config)
@@ -60,9 +58,7 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
         started.close()
         leave_after(session, interrupted=started.interrupted)
         if started.gold_writer is not None:
-            run_results.drafts += started.gold_writer.write_drafts()
-    if run_uid is not None:
-        shutil.rmtree(limit_folder(run_uid), ignore_errors=True)
+            started.gold_writer.write_drafts()
     if hasattr(config, "workerinput"):
         return
     config.stash[_CONCLUSION] = conclusion = _conclude(session, run_results)
@@ -73,7 +69,7 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
         not conclusion.green
         or run_results.incomplete
         or any(what in _NOT_WRITTEN for what, _ in run_results.notes)
-        or any(change.kind in {"updated", "drafted"} for change in run_results.gold_changes.values())
+        or any(change.kind in {"updated", "drafted"} for change in _gold_changes(config))
         or any(span.style == "bad" for each in conclusion.reports for span in each)
     ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -81,6 +77,11 @@ def finish(session: pytest.Session, run_uid: str | None, mistakes: Sequence[str]
         session.exitstatus = NOT_RUN_STATUS
     elif any(not passed for passed, _ in conclusion.suite) or _auto_accept_fails(run_results):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _gold_changes(config: pytest.Config) -> Iterable[GoldChange]:
+    started = started_session(config)
+    return () if started is None or started.gold_writer is None else started.gold_writer.changes.values()
 
 
 def _replaces_reports(config: pytest.Config, run_results: RunResults) -> bool:
@@ -225,7 +226,7 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
                 write_case(writer, result, config)
     reporter.section("extraction")
     width = writer.fullwidth
-    budget = budget_of(config, settings.budget)
+    budget = budget_of(config)
     lines = [
         *_lines_or_error("the summary", lambda: _summary_lines(config, run_results, width)),
         *suite,
@@ -273,7 +274,7 @@ def _summary_lines(config: pytest.Config, run_results: RunResults, width: int) -
         expected=len(run_results.expected),
         width=width,
         verbosity=verbosity,
-        golds=not any(change.kind in {"drafted", "undrafted"} for change in run_results.gold_changes.values()),
+        golds=not any(change.kind in {"drafted", "undrafted"} for change in _gold_changes(config)),
         diffs=config.getoption("tbstyle", "auto") not in {"no", "line"},
     )
     if totals.repeated:
@@ -334,10 +335,11 @@ _CONSEQUENCE: Final = (
 def _note_lines(config: pytest.Config, run_results: RunResults) -> list[Line]:
     """Return what else is to be known of the run: golds, what was called, not recorded, made by other code, hidden."""
     lines: list[Line] = []
-    if run_results.gold_changes:
+    started = started_session(config)
+    if started is not None and started.gold_writer is not None:
         from pytest_extract.plugin.update_gold import gold_lines
 
-        lines += gold_lines(run_results.gold_changes, run_results.drafts, config.rootpath)
+        lines += gold_lines(started.gold_writer, config.rootpath)
     lines += _selection_lines(config, run_results)
     told: dict[str, list[str]] = {"not written": [], "secret": [], "other code": [], "hidden": []}
     for (what, why), count in run_results.notes.most_common():

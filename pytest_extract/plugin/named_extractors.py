@@ -18,16 +18,14 @@ from pytest_extract.plugin.options import SETTINGS
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session) -> None:
     """Refuse two names of one function, which would agree with itself."""
-    found: list[tuple[str, object]] = []
+    found: dict[object, str] = {}
     for name in session.config.stash[SETTINGS].model:
         try:
-            function = _named(name)
+            same = found.setdefault(_named(name), name)
         except ConfigError as error:
             raise pytest.UsageError(str(error)) from error
-        same = next((other for other, known in found if known == function), None)
-        if same is not None:
+        if same != name:
             raise pytest.UsageError(f"--extractor {same} and --extractor {name} are one function; name each once")
-        found.append((name, function))
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
-from typing import Any, Literal, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 import pytest
 
@@ -19,97 +20,23 @@ Mode: TypeAlias = Literal["prompt", "structured"]
 """How the built-in extractor asks a model."""
 
 
-class Settings:
-    """The checked values of all options. Paths are absolute; an option that is not given is an empty tuple or None.
-
-    Read-only; no dataclass, because making one of this size would cost every pytest run 3 ms.
-    """
-
-    model: tuple[str, ...]
-    prompt: tuple[Path, ...]
-    mode: tuple[Mode, ...]
-    judge: Literal["exact", "fuzzy", "llm"]
-    judge_model: str | None
-    repeat: int | None
-    concurrency: int
-    timeout: float
-    record: Literal["off", "none", "once", "new", "all"]
-    recordings: Path
-    other_code: Literal["refuse", "allow"]
-    files: tuple[str, ...]
-    allow_secrets: tuple[str, ...]
-    gate: Literal["case", "regression", "suite", "none"]
-    suite_thresholds: Mapping[str, float]
-    from_results: Path | None
-    max_output_bytes: int | None
-    confidence: Any
-    budget: float | None
-    dry_run: bool
-    update_gold: Literal["new", "fix", "review"] | None
-    report: tuple[ReportFile, ...]
-    html_pages: Literal["none", "evidence", "all"]
-    ci: Literal["auto", "off"]
-    by: tuple[str, ...]
-    baseline: Path | None
-    update_baseline: Literal["replace", "add"] | None
-    force: bool
-    inconclusive: Literal["pass", "warn", "fail"]
-    confirm: int | None
-    rules: Mapping[str, Any]
-    base_ref: str | None
-    changed: str | None
-
-    def __init__(self, values: Mapping[str, Any]) -> None:
-        self.__dict__.update(values)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"settings are read-only: {name} cannot be set to {value!r}")
-
-    def prompt_names(self, root: Path) -> dict[str, Path]:
-        """Return the prompt files in their order, by the names that they have in variants."""
-        from pytest_extract.files import display_path
-
-        return {display_path(path.resolve(), root.resolve()): path for path in self.prompt}
-
-    @property
-    def writes_golds(self) -> Literal["new", "fix"] | None:
-        """What cases write into their golds as they end."""
-        return None if self.update_gold == "review" else self.update_gold
-
-    @property
-    def opens_files(self) -> bool:
-        """Whether the session reads or checks files before the first case."""
-        asked = (self.from_results, self.baseline, self.base_ref, self.changed)
-        writes = self.report or self.update_baseline or self.record not in {"off", "none"}
-        return any(each is not None for each in asked) or bool(writes) or self.gate == "regression"
-
-
 class Option(NamedTuple):
-    """One row: `--extract-NAME` and ini `extract_NAME`. `form`: NAME, or NAME=METAVAR.
+    """What a field of `Settings` is read from: `--extract-NAME` and ini `extract_NAME`.
 
-    `read` turns text into the value, or raises a ValueError that describes a correct value.
+    `read` turns text into the value, or raises a ValueError that describes a correct value. `alone`: the value where
+    the command line gives none. `name`: as in the field's name, but for two.
     """
 
-    form: str
     help: str
     read: Callable[[str], Any]
     default: str | None = None
     many: bool = False
     command_line: bool = True
     ini: bool = True
-    field: str | None = None
     alone: str | None = None
-    """Value of the option where the command line gives none."""
-
-    @property
-    def name(self) -> str:
-        """NAME."""
-        return self.form.partition("=")[0]
-
-    @property
-    def metavar(self) -> str | None:
-        """What help and manual show as the value."""
-        return self.form.partition("=")[2] or None
+    metavar: str | None = None
+    name: str = ""
+    field: str = ""
 
     @property
     def dest(self) -> str:
@@ -125,6 +52,10 @@ class Option(NamedTuple):
     def shown_default(self) -> str | None:
         """Default that help and manual name; None where the option is off or unset by default."""
         return None if self.is_switch else self.default
+
+
+option: Callable[..., Any] = Option
+"""An option as the value of a field of another type."""
 
 
 def _nonempty_text(value: str) -> str:
@@ -230,12 +161,27 @@ def _switch(value: str) -> bool:
     return _SWITCH[value.lower()]
 
 
-SETTINGS = pytest.StashKey[Settings]()
+SETTINGS = pytest.StashKey["Settings"]()
 USAGE_ERROR = "extract_usage_error"
-RUN_STARTED = "extract_run_started"
 """Where an xdist worker puts its usage error in its `workeroutput`: only the controller can refuse a run."""
 PARAMS = "extract_params"
 """Where it puts the params of extractors' fixtures, of which the first is the base: only workers collect fixtures."""
+
+
+class SharedRun(NamedTuple):
+    """What all processes of a run know of it: when it started, and a name that no other run has."""
+
+    started: float
+    uid: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder that they share, made by who needs it first; the end of the session removes it."""
+        return Path(tempfile.gettempdir()) / f"pytest-extract-{self.uid}"
+
+
+RUN = pytest.StashKey[SharedRun]()
+"""Where a process finds the run that it is part of; an xdist worker gets it from the controller."""
 
 
 def left_to_controller(config: pytest.Config, problem: str) -> bool:
@@ -247,178 +193,216 @@ def left_to_controller(config: pytest.Config, problem: str) -> bool:
     return True
 
 
-OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = {
-    "run": (
-        Option("model=MODEL", "Run every case with this model (PROVIDER/NAME); repeatable.", _nonempty_text, many=True),
-        Option("prompt=FILE", "Run every case with this prompt file; repeatable.", _path, many=True),
-        Option(
-            "mode=MODE",
-            "Choose how the built-in extractor asks a model: prompt or structured; repeatable.",
-            _one_of("prompt", "structured"),
-            "prompt",
-            many=True,
-        ),
-        Option("concurrency=N", "Run at most N extractor and judge calls at once.", _whole_number, "4"),
-        Option(
-            "timeout=SECONDS",
-            "Give up an attempt of a model's call, as extractor or judge, after this time.",
-            _seconds,
-            "300",
-        ),
-        Option(
-            "budget=USD",
-            "Stop calling when the calls have cost this much; the regression gate confirms falls with the rest.",
-            _amount,
-        ),
-        Option("dry-run", "Forecast calls and cost without calling.", _switch, "false", ini=False),
-        Option("repeat=N", "Run each case N times.", _whole_number),
-        Option(
-            "judge=JUDGE",
-            "Choose what decides semantic metrics: exact, fuzzy or llm.",
-            _one_of("exact", "fuzzy", "llm"),
-            "llm",
-        ),
-        Option("judge-model=MODEL", "Ask this model (PROVIDER/NAME) as the judge.", _nonempty_text),
-        Option(
-            "max-output-bytes",
-            "Refuse a longer output of a case without `max_output_bytes` (default: 10000000, or ten times the gold).",
-            _whole_number,
-            command_line=False,
-        ),
-        Option(
-            "confidence",
-            "Take values, confidence and citations out of outputs of this shape, in cases without `confidence`: a "
-            "ready name, or a declaration as JSON.",
-            _output_shape,
-            command_line=False,
-        ),
-        Option(
-            "update-gold=WHAT",
-            "Write extracted values into the cases' golds: new (what is missing, as drafts), fix (also what fails) or "
-            "review (ask for each failing value at the end); a case whose gold changes fails in this run.",
-            _one_of("new", "fix", "review"),
-            ini=False,
-        ),
-    ),
-    "record and replay": (
-        Option(
-            "record=WHEN",
-            "Record outputs and replay them: off, none (replay only), once, new (also what is stale) or all.",
-            _one_of("off", "none", "once", "new", "all"),
-            "off",
-        ),
-        Option("recordings=DIR", "Keep the recordings in this folder.", _path, "extract-recordings"),
-        Option(
-            "other-code=WHAT",
-            "What --extract-record=none does with outputs that other code of the extractor has made: refuse or allow.",
-            _one_of("refuse", "allow"),
-            "refuse",
-        ),
-        Option(
-            "files",
-            "Files that the extractor reads, such as prompts/*.txt: a change of them is a change of its code; one glob "
-            "or folder a line, relative to the rootdir.",
-            _relative_glob,
-            many=True,
-            command_line=False,
-        ),
-        Option(
-            "allow-secrets",
-            "Record what has this fingerprint although it looks like a secret; one a line.",
-            _fingerprint,
-            many=True,
-            command_line=False,
-        ),
-        Option("changed=REF", "Call only for what differs from this git revision and replay the rest.", _nonempty_text),
-        Option(
-            "from=RESULTS.jsonl",
-            "Score the outputs of a past run again without a call.",
-            _path,
-            ini=False,
-            field="from_results",
-        ),
-    ),
-    "gate": (
-        Option(
-            "gate=GATE",
-            "Choose what makes the run fail: case, regression (worse than the baseline), suite or none.",
-            _one_of("case", "regression", "suite", "none"),
-            "case",
-        ),
-        Option("baseline=FILE", "Compare the run with this baseline.", _path),
-        Option(
-            "update-baseline=HOW",
-            "Write the baseline from this run, in place of earlier runs of its cases; `add` keeps these.",
-            _one_of("replace", "add"),
-            ini=False,
-            alone="replace",
-        ),
-        Option(
-            "inconclusive=ACTION",
-            "Choose what a regression verdict does that the data cannot decide: pass, warn or fail.",
-            _one_of("pass", "warn", "fail"),
-            "warn",
-        ),
-        Option(
-            "confirm=N",
-            "Where a fall may be noise, and before the regression gate says WORSE by few cases, run up to N cases that "
-            "fell again on both sides (10 without a number): these runs decide.",
-            _whole_number,
-            alone=str(_CASES_TO_CONFIRM),
-        ),
-        Option(
-            "rule=RULE=VALUE",
-            "Set a rule of the regression gate (alpha=0.05, max_fallen=0, ...); repeatable.",
-            _gate_rule,
-            many=True,
-            field="rules",
-        ),
-        Option(
-            "suite-thresholds",
-            "Set the lowest mean of a measure for --extract-gate=suite, one MEASURE=NUMBER a line.",
-            _threshold,
-            many=True,
-            command_line=False,
-        ),
-        Option(
-            "base-ref=REF",
-            "Run every case with the prompts and schemas of this git revision as well, and compare.",
-            _nonempty_text,
-        ),
-        Option(
-            "force",
-            "Let --extract-update-baseline and --extract-update-gold write in CI; the latter also what looks wrong.",
-            _switch,
-            "false",
-            ini=False,
-        ),
-    ),
-    "report": (
-        Option("report=FILE", HELP, report_file, many=True),
-        Option(
-            "html-pages",
-            "Show pages of PDFs in the HTML page as images: none, evidence (those with a value) or all.",
-            _one_of("none", "evidence", "all"),
-            "evidence",
-            command_line=False,
-        ),
-        Option(
-            "ci=WHEN",
-            "Choose if a run in GitHub Actions writes annotations and the job's summary: auto or off.",
-            _one_of("auto", "off"),
-            "auto",
-        ),
-        Option(
-            "by=TAG",
-            "Split summary, reports and the verdict of the regression gate by this tag of the cases (or depth, "
-            "breadth, modality, ...), or summary and reports by field, type, failure, ...; repeatable.",
-            _nonempty_text,
-            many=True,
-        ),
-    ),
-}
-"""Title -> options, in the order in which a user needs them; `pytest --help` and the manual follow it."""
+class Settings:
+    """The checked values of all options. Paths are absolute; an option that is not given is an empty tuple or None.
 
+    Read-only; no dataclass, because making one of this size would cost every pytest run 3 ms.
+    """
+
+    # run
+    model: tuple[str, ...] = option(
+        "Run every case with this model (PROVIDER/NAME); repeatable.", _nonempty_text, many=True, metavar="MODEL"
+    )
+    prompt: tuple[Path, ...] = option(
+        "Run every case with this prompt file; repeatable.", _path, many=True, metavar="FILE"
+    )
+    mode: tuple[Mode, ...] = option(
+        "Choose how the built-in extractor asks a model: prompt or structured; repeatable.",
+        _one_of("prompt", "structured"),
+        "prompt",
+        many=True,
+        metavar="MODE",
+    )
+    concurrency: int = option("Run at most N extractor and judge calls at once.", _whole_number, "4", metavar="N")
+    timeout: float = option(
+        "Give up an attempt of a model's call, as extractor or judge, after this time.",
+        _seconds,
+        "300",
+        metavar="SECONDS",
+    )
+    budget: float | None = option(
+        "Stop calling when the calls have cost this much; the regression gate confirms falls with the rest.",
+        _amount,
+        metavar="USD",
+    )
+    dry_run: bool = option("Forecast calls and cost without calling.", _switch, "false", ini=False)
+    repeat: int | None = option("Run each case N times.", _whole_number, metavar="N")
+    judge: Literal["exact", "fuzzy", "llm"] = option(
+        "Choose what decides semantic metrics: exact, fuzzy or llm.",
+        _one_of("exact", "fuzzy", "llm"),
+        "llm",
+        metavar="JUDGE",
+    )
+    judge_model: str | None = option("Ask this model (PROVIDER/NAME) as the judge.", _nonempty_text, metavar="MODEL")
+    max_output_bytes: int | None = option(
+        "Refuse a longer output of a case without `max_output_bytes` (default: 10000000, or ten times the gold).",
+        _whole_number,
+        command_line=False,
+    )
+    confidence: Any = option(
+        "Take values, confidence and citations out of outputs of this shape, in cases without `confidence`: a "
+        "ready name, or a declaration as JSON.",
+        _output_shape,
+        command_line=False,
+    )
+    update_gold: Literal["new", "fix", "review"] | None = option(
+        "Write extracted values into the cases' golds: new (what is missing, as drafts), fix (also what fails) or "
+        "review (ask for each failing value at the end); a case whose gold changes fails in this run.",
+        _one_of("new", "fix", "review"),
+        ini=False,
+        metavar="WHAT",
+    )
+
+    # record and replay
+    record: Literal["off", "none", "once", "new", "all"] = option(
+        "Record outputs and replay them: off, none (replay only), once, new (also what is stale) or all.",
+        _one_of("off", "none", "once", "new", "all"),
+        "off",
+        metavar="WHEN",
+    )
+    recordings: Path = option("Keep the recordings in this folder.", _path, "extract-recordings", metavar="DIR")
+    other_code: Literal["refuse", "allow"] = option(
+        "What --extract-record=none does with outputs that other code of the extractor has made: refuse or allow.",
+        _one_of("refuse", "allow"),
+        "refuse",
+        metavar="WHAT",
+    )
+    files: tuple[str, ...] = option(
+        "Files that the extractor reads, such as prompts/*.txt: a change of them is a change of its code; one glob "
+        "or folder a line, relative to the rootdir.",
+        _relative_glob,
+        many=True,
+        command_line=False,
+    )
+    allow_secrets: tuple[str, ...] = option(
+        "Record what has this fingerprint although it looks like a secret; one a line.",
+        _fingerprint,
+        many=True,
+        command_line=False,
+    )
+    changed: str | None = option(
+        "Call only for what differs from this git revision and replay the rest.", _nonempty_text, metavar="REF"
+    )
+    from_results: Path | None = option(
+        "Score the outputs of a past run again without a call.", _path, ini=False, name="from", metavar="RESULTS.jsonl"
+    )
+
+    # gate
+    gate: Literal["case", "regression", "suite", "none"] = option(
+        "Choose what makes the run fail: case, regression (worse than the baseline), suite or none.",
+        _one_of("case", "regression", "suite", "none"),
+        "case",
+        metavar="GATE",
+    )
+    baseline: Path | None = option("Compare the run with this baseline.", _path, metavar="FILE")
+    update_baseline: Literal["replace", "add"] | None = option(
+        "Write the baseline from this run, in place of earlier runs of its cases; `add` keeps these.",
+        _one_of("replace", "add"),
+        ini=False,
+        alone="replace",
+        metavar="HOW",
+    )
+    inconclusive: Literal["pass", "warn", "fail"] = option(
+        "Choose what a regression verdict does that the data cannot decide: pass, warn or fail.",
+        _one_of("pass", "warn", "fail"),
+        "warn",
+        metavar="ACTION",
+    )
+    confirm: int | None = option(
+        "Where a fall may be noise, and before the regression gate says WORSE by few cases, run up to N cases that "
+        "fell again on both sides (10 without a number): these runs decide.",
+        _whole_number,
+        alone=str(_CASES_TO_CONFIRM),
+        metavar="N",
+    )
+    rules: Mapping[str, Any] = option(
+        "Set a rule of the regression gate (alpha=0.05, max_fallen=0, ...); repeatable.",
+        _gate_rule,
+        many=True,
+        name="rule",
+        metavar="RULE=VALUE",
+    )
+    suite_thresholds: Mapping[str, float] = option(
+        "Set the lowest mean of a measure for --extract-gate=suite, one MEASURE=NUMBER a line.",
+        _threshold,
+        many=True,
+        command_line=False,
+    )
+    base_ref: str | None = option(
+        "Run every case with the prompts and schemas of this git revision as well, and compare.",
+        _nonempty_text,
+        metavar="REF",
+    )
+    force: bool = option(
+        "Let --extract-update-baseline and --extract-update-gold write in CI; the latter also what looks wrong.",
+        _switch,
+        "false",
+        ini=False,
+    )
+
+    # report
+    report: tuple[ReportFile, ...] = option(HELP, report_file, many=True, metavar="FILE")
+    html_pages: Literal["none", "evidence", "all"] = option(
+        "Show pages of PDFs in the HTML page as images: none, evidence (those with a value) or all.",
+        _one_of("none", "evidence", "all"),
+        "evidence",
+        command_line=False,
+    )
+    ci: Literal["auto", "off"] = option(
+        "Choose if a run in GitHub Actions writes annotations and the job's summary: auto or off.",
+        _one_of("auto", "off"),
+        "auto",
+        metavar="WHEN",
+    )
+    by: tuple[str, ...] = option(
+        "Split summary, reports and the verdict of the regression gate by this tag of the cases (or depth, "
+        "breadth, modality, ...), or summary and reports by field, type, failure, ...; repeatable.",
+        _nonempty_text,
+        many=True,
+        metavar="TAG",
+    )
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"settings are read-only: {name} cannot be set to {value!r}")
+
+    def prompt_names(self, root: Path) -> dict[str, Path]:
+        """Return the prompt files in their order, by the names that they have in variants."""
+        from pytest_extract.files import display_path
+
+        return {display_path(path.resolve(), root.resolve()): path for path in self.prompt}
+
+    @property
+    def writes_golds(self) -> Literal["new", "fix"] | None:
+        """What cases write into their golds as they end."""
+        return None if self.update_gold == "review" else self.update_gold
+
+    @property
+    def opens_files(self) -> bool:
+        """Whether the session reads or checks files before the first case."""
+        asked = (self.from_results, self.baseline, self.base_ref, self.changed)
+        writes = self.report or self.update_baseline or self.record not in {"off", "none"}
+        return any(each is not None for each in asked) or bool(writes) or self.gate == "regression"
+
+
+_FIRST: Final = {"model": "run", "record": "record and replay", "gate": "gate", "report": "report"}
+"""The first field of each group -> its title in `pytest --help` and in the manual, which follow the order here."""
+
+
+def _groups() -> dict[str, tuple[Option, ...]]:
+    groups: dict[str, tuple[Option, ...]] = {}
+    title = ""
+    for field, value in vars(Settings).items():
+        title = _FIRST.get(field, title)
+        if isinstance(value, Option):
+            name = value.name or field.replace("_", "-")
+            groups[title] = (*groups.get(title, ()), value._replace(field=field, name=name))
+    return groups
+
+
+OPTION_GROUPS: Mapping[str, tuple[Option, ...]] = _groups()
 OPTIONS: tuple[Option, ...] = tuple(option for group in OPTION_GROUPS.values() for option in group)
 
 
@@ -453,8 +437,8 @@ def settings_from(config: pytest.Config) -> Settings:
     """Read and check all options; UsageError with every mistake of the command line and the ini file."""
     values: dict[str, Any] = {}
     problems: list[str] = []
-    for option in OPTIONS:
-        values[option.field or option.dest.removeprefix("extract_")] = _read_option(config, option, problems)
+    for each in OPTIONS:
+        values[each.field] = _read_option(config, each, problems)
     problems += [f"--extract-prompt: no such file: {path}" for path in values["prompt"] if not path.is_file()]
     problems += _contradictions(config, values)
     named = {name: values[name] for name in ("model", "mode")}
@@ -530,25 +514,28 @@ def _texts(value: Any) -> list[str]:
     return [str(each).lower() if isinstance(each, bool) else str(each) for each in values]
 
 
+def _in_ci() -> bool:
+    from pytest_extract.regression.baseline import in_ci
+
+    return in_ci(os.environ)
+
+
 def _contradictions(config: pytest.Config, values: Mapping[str, Any]) -> list[str]:
     """Return what is asked for and this run cannot or would not do."""
     source, gold = values["from_results"], values["update_gold"]
-    problems = []
-    if gold is not None:
-        from pytest_extract.regression.baseline import in_ci
-
-        several = values["base_ref"] or any(len(values[name]) > 1 for name in ("model", "prompt", "mode"))
-        if several and gold != "new":
-            problems.append("takes one model and one prompt, but for drafts: whose output is right?")
-        if gold == "review" and not (sys.__stdin__ is not None and sys.__stdin__.isatty()):
-            problems.append(
-                "=review asks in a terminal; elsewhere --extract-report=R.jsonl, then pytest-extract review R.jsonl"
-            )
-        if config.getoption("dist", "no") != "no":
-            problems.append("writes files that cases share: run it without xdist (-n0)")
-        if in_ci(os.environ) and not values["force"]:
-            problems.append("writes no gold in CI: write it where its diff is reviewed, or add --extract-force")
-        problems = [f"--extract-update-gold {why}".replace(" =", "=") for why in problems]
+    several = values["base_ref"] or any(len(values[name]) > 1 for name in ("model", "prompt", "mode"))
+    on_terminal = sys.__stdin__ is not None and sys.__stdin__.isatty()
+    of_gold = {
+        " takes one model and one prompt, but for drafts: whose output is right?": several and gold != "new",
+        "=review asks in a terminal; elsewhere --extract-report=R.jsonl, then pytest-extract review R.jsonl": (
+            gold == "review" and not on_terminal
+        ),
+        " writes files that cases share: run it without xdist (-n0)": config.getoption("dist", "no") != "no",
+        " writes no gold in CI: write it where its diff is reviewed, or add --extract-force": (
+            gold is not None and not values["force"] and _in_ci()
+        ),
+    }
+    problems = [f"--extract-update-gold{why}" for why, holds in of_gold.items() if gold is not None and holds]
     if source is not None and not source.is_file():
         problems.append(f"--extract-from: no such file: {source}")
     if source in [path for _, path in values["report"]]:

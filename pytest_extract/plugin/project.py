@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -17,7 +17,7 @@ from pytest_extract.cases.schemas import SchemaCache
 from pytest_extract.core.case_result import Variant
 from pytest_extract.core.compile.compiler import JudgeMode
 from pytest_extract.core.extensions import Extensions
-from pytest_extract.core.scorer import Scorer, compile_schema
+from pytest_extract.core.scorer import compile_schema
 from pytest_extract.errors import ConfigError
 
 EXTRACTOR = "extractor"
@@ -238,40 +238,34 @@ class ProjectExtensions:
         self, config: pytest.Config, judge_mode: JudgeMode, *, updates_golds: Literal["new", "fix"] | None = None
     ) -> None:
         self._config = config
-        self._updates_golds = updates_golds
+        self._new_cache = partial(SchemaCache, updates_golds=updates_golds)
         self._compile = partial(compile_schema, judge_mode=judge_mode)
         self._of_plugin: dict[int, tuple[object, Extensions]] = {}
-        self._of_folder: dict[str, tuple[Extensions, tuple[int, ...]]] = {}
-        self._caches: dict[tuple[int, ...], SchemaCache] = {(): self._new_cache(self._compile)}
-
-    def _new_cache(self, compile_with: Callable[..., Scorer]) -> SchemaCache:
-        return SchemaCache(compile_with, updates_golds=self._updates_golds)
-
-    @property
-    def default_cache(self) -> SchemaCache:
+        self._of_folder: dict[str, tuple[Extensions, SchemaCache]] = {}
+        self.default_cache = self._new_cache(self._compile)
         """The cache for cases without extensions."""
-        return self._caches[()]
+        self._known: dict[tuple[int, ...], tuple[Extensions, SchemaCache]] = {(): (Extensions(), self.default_cache)}
 
     def cache_for(self, path: Path) -> SchemaCache:
         """Return the cache that compiles the schemas of a case file; ConfigError for extensions that clash."""
-        extensions, key = self._extensions_and_key(path)
-        if key not in self._caches:
-            self._caches[key] = self._new_cache(partial(self._compile, extensions=extensions))
-        return self._caches[key]
+        return self._of(path)[1]
 
     def extensions_for(self, path: Path) -> Extensions:
         """Return what a file's cases and tests may name; ConfigError for extensions that clash."""
-        return self._extensions_and_key(path)[0]
+        return self._of(path)[0]
 
-    def _extensions_and_key(self, path: Path) -> tuple[Extensions, tuple[int, ...]]:
+    def _of(self, path: Path) -> tuple[Extensions, SchemaCache]:
         folder = os.path.dirname(path)  # noqa: PTH120 - once a case file, and pathlib takes five times as long
         if folder not in self._of_folder:
             providers = sorted(self._providers(path.parent), key=lambda provider: provider.depth)
             _check_clashes([provider for provider in providers if provider.depth == ANYWHERE])
-            extensions = Extensions()
-            for provider in providers:
-                extensions = provider.extensions.over(extensions)
-            self._of_folder[folder] = extensions, tuple(id(provider.extensions) for provider in providers)
+            key = tuple(id(provider.extensions) for provider in providers)
+            if key not in self._known:
+                extensions = Extensions()
+                for provider in providers:
+                    extensions = provider.extensions.over(extensions)
+                self._known[key] = extensions, self._new_cache(partial(self._compile, extensions=extensions))
+            self._of_folder[folder] = self._known[key]
         return self._of_folder[folder]
 
     def _providers(self, folder: Path) -> Iterator[Provider]:

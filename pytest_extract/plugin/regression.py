@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -117,11 +117,6 @@ def first_decision(
         return found if results else replace(found, reasons=(only_drafts_text(len(run_results.results)),), notes=())
     base = base_label(config, run_results)
     return None if base is None else evaluate_base(results, base, rules, level=level, confirm=confirm)
-
-
-def baseline_of(config: pytest.Config) -> Baseline | None:
-    """Return the baseline that the run is compared with."""
-    return config.stash.get(_BASELINE, None)
 
 
 def evidence(run_results: RunResults, rules: Rules) -> Sequence[CaseResult]:
@@ -288,19 +283,18 @@ class _Pair(NamedTuple):
     after: CaseState
 
 
-class _Sides(NamedTuple):
-    """What can run again: for each compared variant (its labels before and now) the cases on both sides.
+class _Compared(NamedTuple):
+    """What can run again of one compared variant: its cases on both sides.
 
     `held`: of a baseline, the runs of each case that choose nothing; None where both sides are called again.
     """
 
-    pairs: Mapping[tuple[str, str], Mapping[str, _Pair]]
-    held: Mapping[tuple[str, str], Mapping[str, int]] | None
+    pairs: Mapping[str, _Pair]
+    held: Mapping[str, int] | None
 
-    @property
-    def any(self) -> bool:
-        """Whether some case can be confirmed."""
-        return any((self.pairs if self.held is None else self.held).values())
+
+_Sides: TypeAlias = Mapping[tuple[str, str], _Compared]
+"""Each compared variant, by its labels before and now."""
 
 
 def confirm_decision(session: pytest.Session) -> None:
@@ -316,7 +310,8 @@ def confirm_decision(session: pytest.Session) -> None:
     rules = rules_of(settings)
     states = counted_states(snapshot(evidence(run_results, rules)))
     sides = _sides(session, run_results, states)
-    level = rules.alpha * FIRST_SHARE if sides.any else None
+    any_can = any(each.pairs if each.held is None else each.held for each in sides.values())
+    level = rules.alpha * FIRST_SHARE if any_can else None
     first = first_decision(config, run_results, level=level)
     if first is None:
         return
@@ -342,26 +337,27 @@ def confirm_decision(session: pytest.Session) -> None:
 
 
 def _sides(session: pytest.Session, run_results: RunResults, states: Snapshot) -> _Sides:
-    baseline = baseline_of(session.config)
+    baseline = session.config.stash.get(_BASELINE, None)
+    before = states if baseline is None else baseline.cases
+    matched: Iterable[tuple[str | None, str | None]]
     if baseline is None:
         base = base_label(session.config, run_results)
-        others = sorted({key.variant for key in states} - {base})
-        return _Sides(
-            {(base, other): _pairs_of(states, states, base, other) for other in others if base is not None}, None
-        )
-    matched = [(old, new) for old, new in match_variants(baseline.cases, states) if old is not None and new is not None]
-    variants = {(old, new): _pairs_of(baseline.cases, states, old, new) for old, new in matched}
-    held = {key: held_runs({name: pair.before for name, pair in pairs.items()}) for key, pairs in variants.items()}
-    return _Sides(variants, held)
-
-
-def _pairs_of(before: Snapshot, after: Snapshot, old: str, new: str) -> dict[str, _Pair]:
-    was, now = cases_of_variants(before, after, old, new)
-    return {
-        name: _Pair(was[name], state)
-        for name, state in now.items()
-        if name in was and not (was[name].lost or state.lost)
-    }
+        matched = [(base, other) for other in sorted({key.variant for key in states} - {base})]
+    else:
+        matched = match_variants(before, states)
+    sides = {}
+    for old, new in matched:
+        if old is None or new is None:
+            continue
+        was, now = cases_of_variants(before, states, old, new)
+        pairs = {
+            name: _Pair(was[name], state)
+            for name, state in now.items()
+            if name in was and not (was[name].lost or state.lost)
+        }
+        held = None if baseline is None else held_runs({name: pair.before for name, pair in pairs.items()})
+        sides[old, new] = _Compared(pairs, held)
+    return sides
 
 
 # what to run again
@@ -385,20 +381,19 @@ def _plans(first: GateDecision, sides: _Sides, rules: Rules, most: int) -> list[
     found: list[VariantPlan | str] = []
     for effect in effects:
         variant = variants[effect.variant]
-        key = variant.before, variant.after
-        pairs = sides.pairs.get(key, {})
+        pairs, held = sides.get((variant.before, variant.after), _Compared({}, None))
         if not pairs:
             found.append("no case is on both sides")
-        elif sides.held is None:
+        elif held is None:
             found.append(plan_variant(variant, first.tests, rules, most=most, among=frozenset(pairs)))
-        elif not sides.held[key]:
+        elif not held:
             found.append(f"the baseline has one run of each case; {_STORE_MORE}")
         else:
             was = {CaseKey(name, variant.before): pair.before.with_runs(0, 1) for name, pair in pairs.items()}
             now = {CaseKey(name, variant.after): pair.after for name, pair in pairs.items()}
             variant = compare_variants(was, now, variant.before, variant.after)
             tests = run_tests(Comparison(variants=(variant,)), rules).results
-            found.append(plan_variant(variant, tests, rules, most=most, held=sides.held[key]))
+            found.append(plan_variant(variant, tests, rules, most=most, held=held))
     plans = [plan for plan in found if isinstance(plan, VariantPlan)]
     reasons = [why for why in found if isinstance(why, str)]
     if reasons and first.answer is not Answer.PASS and (not plans or first.answer is Answer.WORSE):
@@ -414,7 +409,7 @@ def _confirmed(
 ) -> GateDecision:
     _announce(session.config, plans)
     held = {
-        CaseKey(name, plan.before): sides.pairs[plan.before, plan.after][name].before.with_runs(1, 1 + count)
+        CaseKey(name, plan.before): sides[plan.before, plan.after].pairs[name].before.with_runs(1, 1 + count)
         for plan in plans
         for name, count in plan.held.items()
         if name in plan.cases
@@ -427,7 +422,7 @@ def _confirmed(
         for key, result in zip(fresh, results, strict=True)
         if result is not None and result.outcome is not Outcome.NOT_RUN
     }
-    before = after if sides.held is None else held
+    before = held or after
     comparison = Comparison(variants=tuple(compare_variants(before, after, plan.before, plan.after) for plan in plans))
     confirmation = confirm(first.comparison, plans, comparison, _spent(results), first.rules)
     if not confirmation.enough:
@@ -505,9 +500,10 @@ def _fresh_items(
     missing: Counter[str] = Counter()
     for plan in plans:
         for name in plan.cases:
-            pair = sides.pairs[plan.before, plan.after][name]
+            pairs, held = sides[plan.before, plan.after]
+            pair = pairs[name]
             wanted = {CaseKey(name, plan.after): pair.after}
-            if sides.held is None:
+            if held is None:
                 wanted = {CaseKey(name, plan.before): pair.before, **wanted}
             found = {key: item for key in wanted if (item := items.get(key)) is not None}
             if replays:  # a past run is replayed with the inputs of today, also the variants of its revision

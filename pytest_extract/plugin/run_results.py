@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 import time
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO, overload
 
@@ -17,81 +17,69 @@ import pytest
 from _pytest._code.code import ExceptionRepr
 
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending, Variant
-from pytest_extract.plugin.items import escape_name
+from pytest_extract.plugin.items import CASE, BrokenRepr, CaseRepr, Note, crash_of, escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings
-from pytest_extract.plugin.terminal import CASE, BrokenRepr, CaseRepr, Note, crash_of
 from pytest_extract.report.lines import plural
 from pytest_extract.report.summary import Forecast, RunTotals, totals_of
 from pytest_extract.results import dump_result, load_result
 
 if TYPE_CHECKING:
     from pytest_extract.changed import Selection
-    from pytest_extract.plugin.update_gold import DraftedGold, GoldChange
 
 
 _FASTEST = 1
-_MOST_KEPT = 8_000_000
-"""Bytes of lines whose results stay in memory once they are read; they take about four times as much."""
+_MOST_KEPT = 1_000_000
+"""Bytes of packed results that stay in memory once they are read: the summary, diffs and reports read all in turn."""
 EVERY_S: Final = {"terminal": 10.0, "CI": 60.0}
 """Seconds between two lines of progress; elsewhere (a pipe, a file) there is none."""
 
 
-class StoredResult:
-    """One result of the run, as a compressed line of the results file."""
-
-    def __init__(self, line: str, *, is_kept: bool) -> None:
-        self._packed = zlib.compress(line.encode("ascii"), _FASTEST)
-        self._is_kept = is_kept
-        self._result: CaseResult | None = None
-
-    def load(self) -> CaseResult:
-        """Read it back. The first of a run are kept: the summary, the diffs and each report read all in turn."""
-        result = self._result or load_result(zlib.decompress(self._packed).decode("ascii"))
-        if self._is_kept:
-            self._result = result
-        return result
+def unpacked(packed: bytes) -> CaseResult:
+    """Read a result from its compressed line of the results file."""
+    return load_result(zlib.decompress(packed).decode("ascii"))
 
 
 class ResultStore(Sequence[CaseResult]):
-    """All results so far, in the order in which their cases first ended; each is read back on access.
+    """All results so far, packed, in the order in which their cases first ended; each is read back on access.
 
-    A loop holds one result at a time. A case's later result replaces the earlier one.
+    A loop holds one result at a time, but for the first of a run. A case's later result replaces the earlier one.
     """
 
     def __init__(self) -> None:
+        self._packed: dict[str, bytes] = {}
+        self._read: dict[str, CaseResult] = {}
         self._room = _MOST_KEPT
-        self._stored: list[StoredResult] = []
-        self._indices: dict[str, int] = {}
 
-    def store(self, line: str) -> StoredResult:
-        """Keep a line of the results file without counting it as a case's result (it will be run again)."""
-        self._room -= len(line)
-        return StoredResult(line, is_kept=self._room >= 0)
-
-    def put(self, nodeid: str, result: StoredResult) -> None:
+    def put(self, nodeid: str, packed: bytes) -> None:
         """Make it the result of a case."""
-        index = self._indices.setdefault(nodeid, len(self._stored))
-        self._stored[index : index + 1] = [result]
+        self._packed[nodeid] = packed
+        self._read.pop(nodeid, None)
 
-    @property
-    def nodeids(self) -> Collection[str]:
-        """The cases that have a result."""
-        return self._indices.keys()
+    def has(self, nodeid: str) -> bool:
+        """Whether a case has a result."""
+        return nodeid in self._packed
+
+    def _load(self, nodeid: str) -> CaseResult:
+        packed = self._packed[nodeid]
+        result = self._read.get(nodeid) or unpacked(packed)
+        if nodeid not in self._read and self._room >= len(packed):
+            self._read[nodeid] = result
+            self._room -= len(packed)
+        return result
 
     def __len__(self) -> int:
-        return len(self._stored)
+        return len(self._packed)
 
     def __iter__(self) -> Iterator[CaseResult]:
-        return (stored.load() for stored in self._stored)
+        return map(self._load, self._packed)
 
     @overload
     def __getitem__(self, index: int) -> CaseResult: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[CaseResult]: ...
     def __getitem__(self, index: int | slice) -> CaseResult | Sequence[CaseResult]:
-        if isinstance(index, slice):
-            return [stored.load() for stored in self._stored[index]]
-        return self._stored[index].load()
+        found = [*self._packed][index]
+        return self._load(found) if isinstance(found, str) else [*map(self._load, found)]
 
 
 _RESULTS = pytest.StashKey["RunResults"]()
@@ -102,7 +90,6 @@ class RunResults:
     """The results so far, and what else the reports of cases have brought.
 
     `selections`: under `--extract-changed`, whether each case was called or replayed, and why.
-    `gold_changes`: under `--extract-update-gold`, whether each case's gold was updated. `drafts`: golds written.
     `expected`: failures that an `xfail` mark announced. `notes`: what was not recorded, made by other code, or hidden.
     `files`: live reports by path.
     `incomplete`: why such a report is not complete, by path. `params`: those of extractors' fixtures, in their order
@@ -116,8 +103,6 @@ class RunResults:
     forecasts: list[Forecast] = field(default_factory=list)
     judge_spending: Spending = field(default_factory=Spending)
     selections: dict[str, Selection] = field(default_factory=dict)
-    gold_changes: dict[str, GoldChange] = field(default_factory=dict)
-    drafts: list[DraftedGold] = field(default_factory=list)
     expected: set[str] = field(default_factory=set)
     notes: Counter[Note] = field(default_factory=Counter)
     files: dict[Path, TextIO] = field(default_factory=dict)
@@ -146,10 +131,10 @@ class RunResults:
         """Whether the run had a case at all, were it only to skip it."""
         return bool(self.results) or self.skipped > 0
 
-    def add(self, nodeid: str, line: str, stored: StoredResult, result: CaseResult) -> None:
+    def add(self, nodeid: str, line: str, packed: bytes, result: CaseResult) -> None:
         """Keep a result, and write it at once: a killed run keeps what it had."""
         self._count(nodeid, result)
-        self.results.put(nodeid, stored)
+        self.results.put(nodeid, packed)
         for path, file in [*self.files.items()]:
             try:
                 if len(self.results) == 1:
@@ -166,7 +151,7 @@ class RunResults:
         if self._totals is None:
             return
         try:
-            if nodeid in self.results.nodeids:
+            if self.results.has(nodeid):
                 self._totals = None
             else:
                 self._totals.add(result)
@@ -188,24 +173,21 @@ class RunResults:
 
 
 def _drop_earlier_lines(file: TextIO) -> None:
-    """Empty the results file of an earlier run; a device or a pipe has none."""
-    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    """Empty the results file of an earlier run."""
+    with suppress(OSError):  # a device or a pipe has none
         file.truncate(0)
 
 
 def open_results(config: pytest.Config) -> None:
-    """Open the live reports before anything runs; UsageError when one cannot be written.
+    """Open the live reports before anything runs; that they can be written is known.
 
     Its content remains until the first result comes, or until the end of a run that skipped all of its cases: a run
     that only collects, or has no case, removes no results.
     """
     run_results = run_results_of(config)
     for path in [each.path for each in run_results.settings.report if each.format.live]:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            run_results.files[path] = path.open("a", encoding="ascii", buffering=1)
-        except OSError as error:
-            raise pytest.UsageError(f"--extract-report: cannot write {path}: {error.strerror}") from error
+        path.parent.mkdir(parents=True, exist_ok=True)
+        run_results.files[path] = path.open("a", encoding="ascii", buffering=1)
 
 
 def put_crash_on_report(
@@ -244,15 +226,11 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
         run_results.forecasts.append(Forecast(**case["forecast"]))
         return
     result = load_result(case["line"])
-    stored = run_results.results.store(case["line"])
+    packed = zlib.compress(case["line"].encode("ascii"), _FASTEST)
     if not case.get("stands"):
         run_results.spending += Spending.of([result])
     if str(report.outcome) != "rerun":
-        run_results.add(report.nodeid, case["line"], stored, result)
-    if case.get("gold_change") is not None:
-        from pytest_extract.plugin.update_gold import GoldChange
-
-        run_results.gold_changes[report.nodeid] = GoldChange(*case["gold_change"])
+        run_results.add(report.nodeid, case["line"], packed, result)
     if report.skipped and hasattr(report, "wasxfail"):
         run_results.expected.add(report.nodeid)
     if case.get("selection") is not None:
@@ -262,7 +240,9 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
     run_results.take_side_effects(case)
     # In the style of this process's terminal: xdist sends only the text of a worker's `longrepr`.
     if case.get("evidence") is not None:
-        report.longrepr = CaseRepr(stored.load, case["evidence"], crash_of(report.location, result), config)
+        report.longrepr = CaseRepr(
+            partial(unpacked, packed), case["evidence"], crash_of(report.location, result), config
+        )
     elif result.outcome is Outcome.BROKEN and report.when == "call" and isinstance(report.longrepr, ExceptionRepr):
         report.longrepr = BrokenRepr(report.longrepr, config.getoption("tbstyle", "auto"))
 
@@ -309,7 +289,7 @@ class Progress:
         self._reporter.write_line(self._text(run_results, now - self._started))
 
     def _text(self, run_results: RunResults, seconds: float) -> str:
-        """Return `120 of 200 cases, 2 errors, $4.10 of about $6.83, 2.1 cases a second, 38 s left`."""
+        """Return `120 of 200 cases, 2 errors, $4.10 of about $6.83, 38 s left`."""
         done, spent = len(run_results.results), run_results.spending
         parts = [f"{done:,} of {plural(max(self.cases, done), 'case')}"]
         errors = run_results.totals.outcomes[Outcome.BROKEN]
@@ -318,9 +298,7 @@ class Progress:
         if spent.calls > spent.unpriced:
             forecast = spent.cost_usd * max(self.cases, done) / done
             parts.append(f"${spent.cost_usd:,.2f} of about ${forecast:,.2f}")
-        rate = done / seconds
-        parts.append(f"{rate:,.1f} cases a second" if rate >= 1 else f"{60 * rate:,.1f} cases a minute")
-        parts.append(f"{_duration((self.cases - done) / rate)} left")
+        parts.append(f"{_duration((self.cases - done) * seconds / done)} left")
         return ", ".join(parts)
 
 

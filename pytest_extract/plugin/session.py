@@ -16,48 +16,34 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from fnmatch import fnmatch
 from functools import partial
 from itertools import islice
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 from _pytest.outcomes import OutcomeException
 from _pytest.skipping import evaluate_skip_marks, evaluate_xfail_marks
 
+from pytest_extract import changed
 from pytest_extract.cases.load import SUFFIXES
 from pytest_extract.cases.model import Case
-from pytest_extract.changed import (
-    Revision,
-    Selection,
-    case_key_below,
-    cases_at,
-    declared_files,
-    extractor_sources,
-    file_of,
-    gone_files,
-    inputs_at,
-    inputs_now,
-    open_tree,
-    select_cases,
-)
-from pytest_extract.core.case_result import CaseResult, Spending, Variant
+from pytest_extract.core.case_result import CaseResult, Outcome, Spending, Variant
 from pytest_extract.core.metrics import JUDGED
 from pytest_extract.core.results import Judge
 from pytest_extract.documents.pdf import FOLDER, use_text_store
-from pytest_extract.errors import ConfigError
+from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.extraction.call import LOOP_THREAD, Extraction
 from pytest_extract.plugin.extraction import (
     Budget,
     CallSlots,
     ExtractionService,
     Judges,
-    limit_folder,
 )
-from pytest_extract.plugin.items import ExtractItem
-from pytest_extract.plugin.options import PARAMS, SETTINGS, Settings
+from pytest_extract.plugin.items import CASE, CaseRepr, ExtractItem, ExtractModule, clean_report
+from pytest_extract.plugin.options import PARAMS, RUN, SETTINGS, Settings
 from pytest_extract.plugin.project import (
     EXTRACTOR,
     ItemFixtures,
@@ -69,9 +55,8 @@ from pytest_extract.plugin.project import (
     value_made_before,
 )
 from pytest_extract.plugin.run_results import run_results_of
-from pytest_extract.plugin.terminal import Note
-from pytest_extract.redact import find_secrets_of_process
-from pytest_extract.report.summary import Forecast
+from pytest_extract.redact import TALLY, find_secrets_of_process
+from pytest_extract.results import safe_form
 from pytest_extract.run_case import NotRun, RunPlan, run_case, score_extraction
 
 if TYPE_CHECKING:
@@ -80,8 +65,6 @@ if TYPE_CHECKING:
 
 _OURS: Final = "pytest-extract-"
 """How the names of all threads begin in which calls are made."""
-PATIENCE_S = 15.0
-"""After so long a wait for one output, and again after as long, the terminal reports it."""
 _WINDOW = 4
 """Calls planned in advance, as a multiple of those in flight: room for the others while one is slow."""
 
@@ -144,15 +127,9 @@ class Prefetcher:
     def extraction(self, item: ExtractItem, index: int) -> Extraction:
         """Return the output of a repeat: waits for the call in flight, or calls now."""
         future = self._planned.get(item.nodeid, {}).pop(index, None)
-        if future is None:
-            return self._extraction_service.extraction(item, index)
-        while True:
-            try:
-                return future.result(timeout=PATIENCE_S)
-            except TimeoutError:
-                if future.done():  # the extractor's own
-                    raise
-                self._report_waiting(item)
+        if future is not None:
+            return future.result()
+        return self._extraction_service.extraction(item, index, partial(self._extraction_service.extractor_for, item))
 
     def forget(self, item: ExtractItem) -> None:
         """Drop what was prefetched for an item whose turn is over."""
@@ -189,21 +166,11 @@ class Prefetcher:
         with self._planning:
             if self._session.shouldfail or self._session.shouldstop:
                 raise NotRun("the run ends")
-        extraction = self._extraction_service.extraction_with(item, index, extractor)
+        extraction = self._extraction_service.extraction(item, index, lambda: extractor)
         if judge is not None:
             with suppress(BaseException):  # pytest.skip() too; raised again when the item is scored
                 score_extraction(item.case, extraction, judge)
         return extraction
-
-    def _report_waiting(self, item: ExtractItem) -> None:
-        """Report on the terminal that a long run goes on; an xdist worker has no terminal."""
-        reporter = item.config.pluginmanager.getplugin("terminalreporter")
-        capture = item.config.pluginmanager.getplugin("capturemanager")
-        if reporter is None or capture is None or item.config.get_verbosity() < 0:
-            return
-        with capture.global_and_fixture_disabled():
-            reporter.ensure_newline()
-            reporter.write_line(f"waiting for {item.nodeid}; {self._planned_calls()} more calls are begun or planned")
 
 
 def _will_run(item: pytest.Item) -> bool:
@@ -270,16 +237,16 @@ class RevisionView:
     def __init__(self, root: Path, ref: str) -> None:
         """Raise ConfigError where there is no git, no repository or no such revision."""
         self.ref = ref
-        self.tree = open_tree(root, ref)
+        self.tree = changed.open_tree(root, ref)
         self._folder = Path(tempfile.mkdtemp(prefix="pytest-extract-view-")).resolve()
         self.tree.write(self._folder)
-        self._files: dict[Path, Revision] = {}
+        self._files: dict[Path, changed.Revision] = {}
 
     def load(self, file: Path, cases: Iterable[Case]) -> str | None:
         """Load a case file of the revision and return its mistake; git need not keep the documents of today's cases."""
         if file not in self._files:
             documents = [case.document.file for case in cases if case.document.file is not None]
-            self._files[file] = cases_at(self.tree, [file], self._folder, documents=documents)
+            self._files[file] = changed.cases_at(self.tree, [file], self._folder, documents=documents)
         return next(iter(self._files[file].unread.values()), None)
 
     def case_at_revision(self, case: Case, file: Path) -> Case | None:
@@ -287,7 +254,7 @@ class RevisionView:
 
         Document, gold, scoring and thresholds are today's: the variants differ in what the extractor is given.
         """
-        old = self._files[file].cases.get(case_key_below(case, self.tree.root))
+        old = self._files[file].cases.get(changed.case_key_below(case, self.tree.root))
         if old is None:
             return None
         prompt = old.prompt and replace(old.prompt, path=self._place_now(old.prompt.path))
@@ -302,22 +269,30 @@ class RevisionView:
         name = self.tree.name(path)
         return self._folder / name if name is not None and name in self.tree.files else None
 
-    def selections(self, items: Sequence[ExtractItem], root: Path, settings: Settings) -> dict[str, Selection]:
+    def selections(self, items: Sequence[ExtractItem], root: Path, settings: Settings) -> dict[str, changed.Selection]:
         """Decide for each item, by node id, whether it is called or replayed."""
-        cases = {case_key_below(item.case, self.tree.root): item.case for item in items}
+        keys = {item.nodeid: changed.case_key_below(item.case, self.tree.root) for item in items}
+        cases = {keys[item.nodeid]: item.case for item in items}
         documents = [case.document.file for case in cases.values() if case.document.file is not None]
-        files = [*dict.fromkeys(item.path for item in items), *gone_files(self.tree, root)]
-        old = cases_at(self.tree, files, self._folder, documents=documents)
-        before = inputs_at(old, self.tree, self._folder)
-        now = inputs_now(cases.values(), self.tree)
+        files = [*dict.fromkeys(item.path for item in items), *changed.gone_files(self.tree, root)]
+        old = changed.cases_at(self.tree, files, self._folder, documents=documents)
+        before = changed.inputs_at(old, self.tree, self._folder)
+        now = changed.inputs_now(cases.values(), self.tree)
         known = self._files_of((*cases.values(), *old.cases.values()))
-        selections: dict[str, Selection] = {}
-        groups = self._by_changed_sources(items, root, settings, known)
-        for (sources, unknown), group in groups.items():
-            parts = {name: now[name] for item in group if (name := case_key_below(item.case, self.tree.root)) in now}
-            chosen = select_cases(parts, before, sources=sources, unread=old.unread, ref=self.ref)
+        declared = self.declared_files(settings.files, root)
+        groups: dict[Any, list[str]] = {}  # each conftest may have an extractor of its own
+        for item in items:
+            definitions = item._fixtureinfo.name2fixturedefs.get(EXTRACTOR)  # noqa: SLF001  # as in items.py
+            groups.setdefault(definitions[-1].func if definitions else None, []).append(item.nodeid)
+        selections: dict[str, changed.Selection] = {}
+        for function, group in groups.items():
+            sources = () if function is None else changed.extractor_sources(function, root, declared)
+            new = sorted(map(self._shown, self.tree.changed(sources)))
+            unknown = self._unknown_changes(function, root, settings, {*known, *sources})
+            parts = {keys[nodeid]: now[keys[nodeid]] for nodeid in group}
+            chosen = changed.select_cases(parts, before, sources=new, unread=old.unread, ref=self.ref)
             selected = {each.case: replace(each, unknown=unknown) for each in chosen}
-            selections |= {item.nodeid: selected[case_key_below(item.case, self.tree.root)] for item in group}
+            selections |= {nodeid: selected[keys[nodeid]] for nodeid in group}
         return selections
 
     def _files_of(self, cases: Iterable[Case]) -> set[Path]:
@@ -329,37 +304,20 @@ class RevisionView:
         )
         return {self._place_now(path) for paths in files for path in paths if path is not None}
 
-    def _by_changed_sources(
-        self, items: Iterable[ExtractItem], root: Path, settings: Settings, known: AbstractSet[Path]
-    ) -> dict[tuple[tuple[str, ...], tuple[str, ...]], list[ExtractItem]]:
-        """Group items by the changed source files of their extractor (each conftest may have one)."""
-        changes: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
-        groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[ExtractItem]] = {}
-        declared = self.declared_files(settings.files, root)
-        for item in items:
-            definitions = item._fixtureinfo.name2fixturedefs.get(EXTRACTOR)  # noqa: SLF001  # as in items.py
-            function = definitions[-1].func if definitions else None
-            if id(function) not in changes:
-                sources = () if function is None else extractor_sources(function, root, declared)
-                changed = tuple(sorted(map(self._shown, self.tree.changed(sources))))
-                changes[id(function)] = changed, self._unknown_changes(function, root, settings, {*known, *sources})
-            groups.setdefault(changes[id(function)], []).append(item)
-        return groups
-
     def _shown(self, path: Path) -> str:
         return self.tree.name(path) or str(path)
 
     def declared_files(self, patterns: Sequence[str], root: Path) -> list[Path]:
         """Return the files that `extract_files` declares, also those of the revision that are gone."""
         view = self._folder / root.resolve().relative_to(self.tree.root)
-        then = (self.tree.root / path.relative_to(self._folder) for path in declared_files(patterns, view))
-        return [*declared_files(patterns, root), *(path for path in then if not path.exists())]
+        then = (self.tree.root / path.relative_to(self._folder) for path in changed.declared_files(patterns, view))
+        return [*changed.declared_files(patterns, root), *(path for path in then if not path.exists())]
 
     def _unknown_changes(
         self, function: object, root: Path, settings: Settings, known: AbstractSet[Path]
     ) -> tuple[str, ...]:
         """Return the changed files beside the extractor, or below, that may be read by it and are no file of a case."""
-        file = file_of(function)
+        file = changed.file_of(function)
         if file is None or not file.is_relative_to(root.resolve()):
             return ()
         written = [value.resolve() for value in vars(settings).values() if isinstance(value, Path)]
@@ -390,9 +348,6 @@ def _is_no_input(path: PurePath) -> bool:
 # the session
 
 _SESSION = pytest.StashKey["ExtractSession"]()
-_BUDGET_FILE = pytest.StashKey[Path]()
-BUDGET_FILE = "extract_budget_file"
-"""Where an xdist worker finds the path of the budget's file in its `workerinput`."""
 
 NO_EXTRACTOR = """\
 no extractor for this case. Write one in a conftest.py beside the case file or above it:
@@ -406,7 +361,6 @@ no extractor for this case. Write one in a conftest.py beside the case file or a
         return extract
 
 or have a model called: pytest --extract-model=PROVIDER/NAME (pip install 'pytest-extract[llm]')."""
-NO_EXTRACTOR_AGAIN = "no extractor for this case; the first such error says what to write"
 
 
 def session_of(config: pytest.Config) -> ExtractSession:
@@ -421,23 +375,10 @@ def started_session(config: pytest.Config) -> ExtractSession | None:
     return config.stash.get(_SESSION, None)
 
 
-def budget_of(config: pytest.Config, limit: float | None) -> Budget | None:
-    """Return the run's budget; an xdist worker gets the path of its file from the controller."""
-    if limit is None:
-        return None
-    workerinput: dict[str, str] = getattr(config, "workerinput", {})
-    path = Path(workerinput[BUDGET_FILE]) if BUDGET_FILE in workerinput else budget_file(config)
-    return Budget(path, limit)
-
-
-def budget_file(config: pytest.Config) -> Path:
-    """Return the file of the run's budget, which the end of the session removes."""
-    if _BUDGET_FILE not in config.stash:
-        file, name = tempfile.mkstemp(prefix="pytest-extract-", suffix=".spent")
-        os.close(file)
-        path = config.stash[_BUDGET_FILE] = Path(name)
-        config.add_cleanup(lambda: path.unlink(missing_ok=True))
-    return config.stash[_BUDGET_FILE]
+def budget_of(config: pytest.Config) -> Budget | None:
+    """Return the budget of the run, if it has one."""
+    limit = config.stash[SETTINGS].budget
+    return None if limit is None else Budget(config.stash[RUN].folder / "spent", limit)
 
 
 class ExtractSession:
@@ -449,14 +390,9 @@ class ExtractSession:
         find_secrets_of_process(self.settings.allow_secrets)
         use_text_store(partial(config.cache.mkdir, FOLDER) if getattr(config, "cache", None) is not None else None)
         self.extensions = ProjectExtensions(config, self.settings.judge, updates_golds=self.settings.writes_golds)
-        workerinput: dict[str, str] = getattr(config, "workerinput", {})
-        shared = limit_folder(workerinput["testrunuid"]) if "testrunuid" in workerinput else None
-        self.extraction_service = ExtractionService(
-            self.settings,
-            config.rootpath,
-            budget_of(config, self.settings.budget),
-            CallSlots(self.settings.concurrency, shared),
-        )
+        shared = config.stash[RUN].folder if hasattr(config, "workerinput") else None
+        slots = CallSlots(self.settings.concurrency, shared)
+        self.extraction_service = ExtractionService(self.settings, config.rootpath, budget_of(config), slots)
         self._views: dict[str, RevisionView] = {}
         self._past_variants = False
         self.variants = self._variants()
@@ -464,19 +400,15 @@ class ExtractSession:
         self.fixtures = ItemFixtures(
             first if len(self.variants) == 1 else None, extractor_on_demand=self.extraction_service.may_replay
         )
-        self.gold_writer = self._gold_writer()
+        self.gold_writer: GoldWriter | None = None
+        if self.settings.writes_golds is not None:
+            from pytest_extract.plugin.update_gold import GoldWriter  # brings drafts, evidence and reviews along
+
+            self.gold_writer = GoldWriter(self.settings.writes_golds, force=self.settings.force)
         self._judges = Judges(config, self.settings, self.extraction_service)
         self._judge_spending = Spending()
         self._prefetcher: Prefetcher | None = None
         self.interrupted = False
-        self._explained_extractor = False
-
-    def _gold_writer(self) -> GoldWriter | None:
-        if self.settings.writes_golds is None:
-            return None
-        from pytest_extract.plugin.update_gold import GoldWriter  # brings drafts, evidence and reviews along
-
-        return GoldWriter(self.settings.writes_golds, force=self.settings.force)
 
     # variants
 
@@ -579,22 +511,19 @@ class ExtractSession:
     # running
 
     def check_extractor(self, item: ExtractItem) -> None:
-        """Raise ConfigError for an item that has no extractor; the first of a session explains how to write one."""
+        """Raise ConfigError, which explains how to write one, for an item that has no extractor."""
         if not self.extraction_service.calls_for(item):
             return
         # An extractor that is made on demand asks for more than the set-up has made.
         check_not_parametrized(item, item._fixtureinfo.names_closure)  # noqa: SLF001  # no public look-up
-        if item.variant.model or has_fixture(item, EXTRACTOR):
+        if not item.variant.model and not has_fixture(item, EXTRACTOR):
+            raise ConfigError(NO_EXTRACTOR)
+
+    def run_item(self, item: ExtractItem) -> None:
+        """Run a case, or forecast its cost; the item keeps the result, its gold's change, and what judges have used."""
+        if self.settings.dry_run:
+            item.forecast = self.extraction_service.forecast(item)
             return
-        explained, self._explained_extractor = self._explained_extractor, True
-        raise ConfigError(NO_EXTRACTOR_AGAIN if explained else NO_EXTRACTOR)
-
-    def run_item(self, item: ExtractItem) -> CaseResult:
-        """Run a case; the item keeps the first exception of its extractor, and what judges have used."""
-
-        def keep(error: Exception) -> None:
-            item.error = item.error or error
-
         if self._prefetcher is None:
             self._prefetcher = Prefetcher(
                 item.session, self.extraction_service, self._judges, self.settings.concurrency
@@ -617,7 +546,7 @@ class ExtractSession:
             file=item.nodeid.partition("::")[0],
             variant=item.variant,
             judge=judge,
-            on_error=keep,
+            on_error=item.keep_error,
         )
         try:
             result = run(plan=plan)
@@ -631,7 +560,15 @@ class ExtractSession:
         before, self._judge_spending = self._judge_spending, self._judges.spent()
         item.judge_spending = self._judge_spending - before
         self.extraction_service.pay_judge(item.judge_spending)
-        return self._with_origin(item, result)
+        item.result = self._with_origin(item, result)
+        if self.gold_writer is not None and result.outcome is not Outcome.NOT_RUN:
+            several = len(cast("ExtractModule", item.parent).variants) > 1
+            cases = (other.case for other in item.session.items if isinstance(other, ExtractItem))
+            item.gold_change = self.gold_writer.write(item.case, item.result, item.owned, several=several, cases=cases)
+            if item.has_new_gold and item.error is None:
+                from pytest_extract.plugin.update_gold import failed_for_new_gold
+
+                item.result = failed_for_new_gold(item.result, item.gold_change)
 
     def _with_origin(self, item: ExtractItem, result: CaseResult) -> CaseResult:
         """Return a result with what its outputs were made from: those of a past run with the prompt of that run."""
@@ -649,19 +586,6 @@ class ExtractSession:
         if any(leaf.metric in JUDGED for score in result.scores for leaf in score.leaves):
             digests["judge"] = self._judges.digest(item)
         return replace(result, digests=digests)
-
-    def forecast(self, item: ExtractItem) -> Forecast:
-        """Estimate the calls and the cost of a case."""
-        return self.extraction_service.forecast(item)
-
-    @property
-    def selections(self) -> Mapping[str, Selection]:
-        """Under `--extract-changed`, whether each case is called or replayed, by node id."""
-        return self.extraction_service.selections
-
-    def take_notes(self) -> list[Note]:
-        """Return what was not recorded, or made by other code, since the last call."""
-        return self.extraction_service.take_notes()
 
     def finish_item(self, item: ExtractItem) -> None:
         """Drop what was prefetched for an item that did not use it."""
@@ -685,6 +609,63 @@ class ExtractSession:
         self.extraction_service.loop.close()
 
 
-def share_budget(config: pytest.Config, node: Any) -> None:
-    """Send an xdist worker the path of the budget's file."""
-    node.workerinput[BUDGET_FILE] = str(budget_file(config))
+def put_on_report(item: ExtractItem, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Add the case's result to the report of its call, or of its failed set-up."""
+    clean_report(report)
+    if call.when == "teardown":
+        item.forget()
+    if call.when == "teardown" or (call.when == "setup" and not report.failed):
+        return
+    if item.forecast is not None:
+        setattr(report, CASE, {"forecast": asdict(item.forecast)})
+    result = item.result
+    if result is None:
+        if call.excinfo is None or not report.failed:
+            return  # skipped by a mark or by its extractor: the case did not run
+        result = _result_of_error(item, call.excinfo)
+    line, safe_result = item.safe_form if result is item.result else safe_form(result, item.owned)
+    _put_junit_properties(item, safe_result)
+    service = session_of(item.config).extraction_service
+    shown, selection = report.longrepr, service.selections.get(item.nodeid)
+    told = {
+        "line": line,
+        "stands": item.stands,
+        "judge_spending": asdict(item.judge_spending),
+        "notes": [*service.take_notes(), *dict.fromkeys((place, kind) for place, kind, _ in TALLY.taken())],
+        "selection": selection and asdict(selection),
+        "evidence": shown.evidence if isinstance(shown, CaseRepr) else None,
+    }
+    setattr(report, CASE, told)
+    report.extract_outcome = str(result.outcome)  # type: ignore[attr-defined]  # for what pytest shows of it
+    report.extract_gold_change = item.gold_change and item.gold_change.kind  # type: ignore[attr-defined]
+
+
+def _put_junit_properties(item: ExtractItem, result: CaseResult) -> None:
+    """Give an item the properties that pytest writes into JUnit XML at its teardown; those of an earlier run go."""
+    if not item.config.getoption("xmlpath", None):
+        return
+    from pytest_extract.report.exports import PROPERTY, junit_properties
+
+    others = [each for each in item.user_properties if not each[0].startswith(PROPERTY)]
+    item.user_properties[:] = [*others, *junit_properties(result)]
+
+
+def _result_of_error(item: ExtractItem, excinfo: pytest.ExceptionInfo[BaseException]) -> CaseResult:
+    from pytest_extract.run_case import keys_in_result
+
+    match excinfo.value:
+        case ExtractError() as error:
+            why = str(error).partition("\n")[0]
+        case pytest.FixtureLookupError() as error:
+            why = error.msg or f"fixture {error.argname!r} not found"
+        case error:
+            why = f"{excinfo.typename}: {error}"
+    return CaseResult(
+        nodeid=item.nodeid,
+        case_id=item.case.id,
+        file=item.nodeid.partition("::")[0],
+        variant=item.variant,
+        outcome=Outcome.BROKEN,
+        why=why,
+        **keys_in_result(item.case),
+    )

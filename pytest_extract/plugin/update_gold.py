@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -97,15 +97,24 @@ class GoldWriter:
         self._force = force
         self._written: dict[tuple[str, Steps, int], _WrittenGold] = {}
         self._outputs: dict[Path, tuple[Case, dict[str, Json]]] = {}
+        self.changes: dict[str, GoldChange] = {}
+        self.drafts: list[DraftedGold] = []
 
     def write(
         self, case: Case, result: CaseResult, owned: Owned | None, *, several: bool, cases: Iterable[Case]
     ) -> GoldChange:
-        """Change the gold by the first repeat that can be used; without one, the gold stays as it is.
+        """Change a case's gold by its result; keep and return what has become of it.
 
         `several`: the case has several variants, which only drafts can have. `cases`: those of the run, of which some
         may share the gold.
         """
+        change = self.changes[result.nodeid] = self._change(case, result, owned, several=several, cases=cases)
+        return change
+
+    def _change(
+        self, case: Case, result: CaseResult, owned: Owned | None, *, several: bool, cases: Iterable[Case]
+    ) -> GoldChange:
+        """Change the gold by the first repeat that can be used; without one, the gold stays as it is."""
         output, score, problem = self._usable_output(case, result)
         if score is None:
             return GoldChange("undrafted" if case.gold_is_missing else "kept", problem, str(case.gold_path))
@@ -169,7 +178,7 @@ class GoldWriter:
             outputs[name if len(result.attempts) == 1 else f"{name} #{attempt.index + 1}"] = value
         return GoldChange("drafted", "", str(case.gold_path))
 
-    def write_drafts(self) -> list[DraftedGold]:
+    def write_drafts(self) -> None:
         """Write the golds that were not there, each with its review; in the order of their files."""
         cases = [case for _, (case, _) in sorted(self._outputs.items())]
         drafts = [
@@ -182,7 +191,6 @@ class GoldWriter:
             for _, (case, outputs) in sorted(self._outputs.items())
         ]
         self._outputs.clear()
-        written: list[DraftedGold] = []
         for case, draft in zip(cases, accept_labels(drafts), strict=True):
             fields = {str(path): each for path, each in draft.open.items()}
             review = GoldReview(reviewed=False, sources=draft.sources, agreed=draft.agreed, open=fields)
@@ -190,12 +198,11 @@ class GoldWriter:
                 write_review(case.gold_path, review_name(case.gold_steps, case.gold_line, case.id), review)
                 update_gold(case, draft.value)
             except ExtractError as error:
-                written.append(DraftedGold(str(case.gold_path), problem=str(error)))
+                self.drafts.append(DraftedGold(str(case.gold_path), problem=str(error)))
             else:
-                rows = [*_more_rows(case, draft.value)]
-                written.append(DraftedGold(str(case.gold_path), draft.agreed, [*review.open], draft.sources, rows=rows))
+                paths, rows = [*review.open], [*_more_rows(case, draft.value)]
+                self.drafts.append(DraftedGold(str(case.gold_path), draft.agreed, paths, draft.sources, rows=rows))
             case.document.release()
-        return written
 
     def _usable_output(self, case: Case, result: CaseResult) -> tuple[Json, ScoreRecord | None, str]:
         """Return the output of the first repeat that passes all gates and its score; else the first problem."""
@@ -253,8 +260,9 @@ def failed_for_new_gold(result: CaseResult, change: GoldChange) -> CaseResult:
     return replace(result, outcome=outcome, breaches=(breach, *result.breaches), why=result.why or message)
 
 
-def gold_lines(changes: Mapping[str, GoldChange], drafts: Sequence[DraftedGold], root: Path) -> list[Line]:
+def gold_lines(writer: GoldWriter, root: Path) -> list[Line]:
     """Return how many golds were written, each draft and changed value, and what was not written and why."""
+    changes, drafts = writer.changes, writer.drafts
     lines: list[Line] = []
     missing = {change.path for change in changes.values() if is_draft(change)}
     if missing:
@@ -300,7 +308,7 @@ def _draft_line(draft: DraftedGold, root: Path) -> Line:
 
 def _edit_lines(change: GoldChange, root: Path) -> Iterator[Line]:
     """Yield each value that changed, and each that fails and was kept, with its line in the file as it is now."""
-    edits = [GoldEdit(*edit) for edit in (*change.edits, *change.kept)]
+    edits = [*change.edits, *change.kept]
     path = Path(change.path)
     paths = [(*change.steps, *edit.steps) for edit in edits]
     numbers = gold_lines_of(path, change.first_line, paths)

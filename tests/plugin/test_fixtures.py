@@ -149,10 +149,10 @@ def test_an_unknown_argument_is_told_with_the_nearest(pytester: pytest.Pytester,
 
 
 def test_without_an_extractor_one_error_says_what_to_write(pytester: pytest.Pytester, write_case: Write) -> None:
-    write_case("a")
-    write_case("b")
+    for name in "abcd":
+        write_case(name)
     result = pytester.runpytest()
-    result.assert_outcomes(errors=2)
+    result.assert_outcomes(errors=4)
     assert result.stdout.str().count("def extractor():") == 1
     result.stdout.fnmatch_lines(["no extractor for this case*conftest.py*", "*--extract-model=PROVIDER/NAME*"])
     result.stdout.no_fnmatch_line("*raise ConfigError*")

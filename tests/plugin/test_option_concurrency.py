@@ -36,23 +36,6 @@ def extractor():
     return extract
 """
 
-WAITING = """
-        if case.id != "c0":  # that one is called in pytest's own thread, which is to wait for the next
-            TOLD.wait(60)
-"""
-TELLING = """
-from pytest_extract.plugin import session
-
-session.PATIENCE_S = 0.02
-TOLD = threading.Event()
-tell = session.Prefetcher._report_waiting
-
-def tell_and_go_on(self, item):
-    tell(self, item)
-    TOLD.set()
-
-session.Prefetcher._report_waiting = tell_and_go_on
-"""
 LOOKING = """
 from pytest_extract.plugin import session
 
@@ -192,15 +175,6 @@ def test_slots_leave_nothing_behind(pytester, many, monkeypatch, tmp_path):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     pytester.runpytest_subprocess("--extract-concurrency=2", "-n2", f"--basetemp={tmp_path / 'base'}")
     assert not list(tmp_path.glob("pytest-extract-*"))
-
-
-def test_a_long_wait_is_told_on_the_terminal(pytester, many):
-    many(3)
-    conftest = pytester.path / "conftest.py"
-    conftest.write_text(conftest.read_text().replace("        gather()\n", WAITING) + TELLING)
-    result = pytester.runpytest_subprocess("--extract-concurrency=2")
-    result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["waiting for all.extract.yaml::c1; * more calls are begun or planned"])
 
 
 def test_a_time_out_of_the_extractor_s_own_is_its_error_and_no_wait(pytester, many):

@@ -92,14 +92,14 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:  # noqa:
 def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
     from pytest_extract.plugin.options import RUN, SETTINGS, SharedRun, settings_from
 
-    config.stash[SETTINGS] = settings_from(config)
+    config.stash[SETTINGS] = settings = settings_from(config)
     given = getattr(config, "workerinput", {}).get("extract_run")
     config.stash[RUN] = run = SharedRun(*given) if given else SharedRun(time.time(), os.urandom(16).hex())
     if given is None:
         config.add_cleanup(lambda: shutil.rmtree(run.folder, ignore_errors=True))
     config.addinivalue_line("markers", "extract: an extraction case; every case of a *.extract.yaml file has this mark")
     config.add_cleanup(_remove_finder)
-    config.pluginmanager.register(SessionHooks(config, SETTINGS), "pytest_extract_session")
+    config.pluginmanager.register(SessionHooks(config, settings), "pytest_extract_session")
 
 
 def _remove_finder() -> None:
@@ -208,16 +208,16 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 class SessionHooks:
     """The hooks that pytest gives no config: registered once per session."""
 
-    def __init__(self, config: pytest.Config, key: pytest.StashKey[Settings]) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config = config
-        self.key = key
+        self.settings = settings
+        self.is_worker = hasattr(config, "workerinput")
         self.collection_errors: list[str] = []
         self.progress: Progress | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:  # noqa: D102
-        settings = self.config.stash[self.key]
-        if settings.opens_files:
+        if self.settings.opens_files:
             from pytest_extract.plugin.collect import open_files
 
             open_files(self.config)
@@ -264,7 +264,7 @@ class SessionHooks:
     def _expect_cases(self, nodeids: Sequence[str]) -> None:
         """Begin to tell how far the run is."""
         cases = sum(map(is_case, nodeids))
-        if not cases or hasattr(self.config, "workerinput"):
+        if not cases or self.is_worker:
             return
         from pytest_extract.plugin.run_results import Progress
 
@@ -281,7 +281,7 @@ class SessionHooks:
     def pytest_runtestloop_confirm(self, session: pytest.Session) -> Generator[None, object, object]:
         """Run the cases that fell again, where the regression gate is to be confirmed."""
         done = yield
-        if self.config.stash[self.key].confirm is not None and not hasattr(self.config, "workerinput"):
+        if self.settings.confirm is not None and not self.is_worker:
             from pytest_extract.plugin.regression import confirm_decision
 
             confirm_decision(session)
@@ -289,7 +289,7 @@ class SessionHooks:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:  # noqa: D102
-        if hasattr(self.config, "workerinput"):
+        if self.is_worker:
             return
         if hasattr(report, "extract_case"):
             from pytest_extract.plugin.run_results import run_results_of, take_from_report

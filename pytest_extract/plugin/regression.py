@@ -24,7 +24,7 @@ from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
-from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result
+from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result, write_own_line
 from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, resolutions, update_baseline
 from pytest_extract.regression.compare import (
     Comparison,
@@ -112,8 +112,8 @@ def first_decision(
         before = config.stash[_BASELINE].cases
         one_run = all(state.runs == 1 for state in before.values())
         found = evaluate_gate(before, snapshot(results), rules, level=level, confirm=confirm and not one_run)
-        if confirm and one_run and found.answer is Answer.UNDECIDED:
-            found = replace(found, advice=(*found.advice, f"to tell a fall from luck, {_STORE_MORE}"))
+        if confirm and one_run and found.answer is Answer.UNDECIDED and any(test.doubtful for test in found.tests):
+            found = replace(found, advice=(*found.advice, f"to see if the fall is real, {_STORE_MORE}"))
         return found if results else replace(found, reasons=(only_drafts_text(len(run_results.results)),), notes=())
     base = base_label(config, run_results)
     return None if base is None else evaluate_base(results, base, rules, level=level, confirm=confirm)
@@ -438,10 +438,7 @@ def _announce(config: pytest.Config, plans: Sequence[VariantPlan]) -> None:
     cases = len({name for plan in plans for name in plan.cases})
     calls = sum(plan.calls for plan in plans)
     again = "1 case that fell runs" if cases == 1 else f"{cases} cases that fell run"
-    reporter.ensure_newline()
-    if reporter._tw.width_of_current_line:  # noqa: SLF001  # xdist's progress ends without a new line
-        reporter.write_line("")
-    reporter.write_line(f"confirmation: {again} again ({calls} calls at most)")
+    write_own_line(reporter, f"confirmation: {again} again ({calls} calls at most)")
 
 
 @contextmanager

@@ -283,10 +283,7 @@ class Progress:
         if not run_results.results:  # a dry run, or a first case that is run again
             return
         self._told = now
-        if self._reporter._tw.width_of_current_line:  # noqa: SLF001  # `ensure_newline` does not know xdist's dots
-            self._reporter.write("\n")
-            self._reporter.currentfspath = None
-        self._reporter.write_line(self._text(run_results, now - self._started))
+        write_own_line(self._reporter, self._text(run_results, now - self._started))
 
     def _text(self, run_results: RunResults, seconds: float) -> str:
         """Return `120 of 200 cases, 2 errors, $4.10 of about $6.83, 38 s left`."""
@@ -300,6 +297,14 @@ class Progress:
             parts.append(f"${spent.cost_usd:,.2f} of about ${forecast:,.2f}")
         parts.append(f"{_duration((self.cases - done) * seconds / done)} left")
         return ", ".join(parts)
+
+
+def write_own_line(reporter: pytest.TerminalReporter, text: str) -> None:
+    """Write a line that begins at the left, also after the dots of xdist, which `ensure_newline` does not know."""
+    if reporter._tw.width_of_current_line:  # noqa: SLF001
+        reporter.write("\n")
+        reporter.currentfspath = None
+    reporter.write_line(text)
 
 
 def _duration(seconds: float) -> str:

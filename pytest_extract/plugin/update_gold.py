@@ -180,18 +180,12 @@ class GoldWriter:
 
     def write_drafts(self) -> None:
         """Write the golds that were not there, each with its review; in the order of their files."""
-        cases = [case for _, (case, _) in sorted(self._outputs.items())]
+        pending = [self._outputs[place] for place in sorted(self._outputs)]
         drafts = [
-            draft_gold(
-                case.scorer,
-                outputs,
-                locator(case.document),
-                is_exact=partial(stands_exactly, case.document),
-            )
-            for _, (case, outputs) in sorted(self._outputs.items())
+            draft_gold(case.scorer, outputs, locator(case.document), is_exact=partial(stands_exactly, case.document))
+            for case, outputs in pending
         ]
-        self._outputs.clear()
-        for case, draft in zip(cases, accept_labels(drafts), strict=True):
+        for (case, _), draft in zip(pending, accept_labels(drafts), strict=True):
             fields = {str(path): each for path, each in draft.open.items()}
             review = GoldReview(reviewed=False, sources=draft.sources, agreed=draft.agreed, open=fields)
             try:

@@ -154,7 +154,7 @@ def test_a_baseline_of_one_run_confirms_nothing_and_is_told_what_to_do(pytester,
     result.stdout.no_fnmatch_line("*confirmed by*")
     assert fresh_calls(pytester, "two") == {}
     result = project(GATE, BASELINE, prompt="two", always=DEAD[:3])
-    result.stdout.fnmatch_lines(["UNDECIDED. *", "  to tell a fall from luck, store a baseline of three runs *"])
+    result.stdout.fnmatch_lines(["UNDECIDED. *", "  to see if the fall is real, store a baseline of three runs *"])
 
 
 def test_two_variants_of_a_run_are_both_called_again(pytester, project):

@@ -395,19 +395,25 @@ class TextRepr(TerminalRepr):
             tw.line(safe_prose(each))
 
 
-class BrokenRepr(TerminalRepr):
-    """An exception of the extractor, under a heading that separates it from a failed case."""
+class FramedRepr(TerminalRepr):
+    """What pytest shows of a report, with a line before or after it; short summaries read `crash`."""
 
-    def __init__(self, inner: Any, style: str) -> None:
+    def __init__(self, inner: Any, before: str = "", after: str = "", crash: ReprFileLocation | None = None) -> None:
         self.inner = inner
-        self.style = style
-        self.reprcrash = getattr(inner, "reprcrash", None)
+        self.before = before
+        self.after = after
+        self.reprcrash = crash or getattr(inner, "reprcrash", None)
 
     def toterminal(self, tw: TerminalWriter) -> None:
-        """Write the heading and the traceback."""
-        if self.style != "line":
-            tw.line("BROKEN: the extractor raised; this case says nothing about the extraction", yellow=True, bold=True)
-        self.inner.toterminal(tw)
+        """Write the line before, what is framed, and the line after."""
+        if self.before:
+            tw.line(self.before, yellow=True, bold=True)
+        if isinstance(self.inner, str):
+            tw.line(self.inner)
+        else:
+            self.inner.toterminal(tw)
+        if self.after:
+            tw.line(safe_prose(self.after), yellow=True, bold=True)
 
 
 def clean_report(report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -500,7 +506,7 @@ def one_of_each_cause(reports: Sequence[Any], verbosity: int) -> list[Any]:
             shown += [first, *others]
         else:
             report = copy.copy(first)
-            report.longrepr = _FoldedRepr(first, others, verbosity)
+            report.longrepr = _folded(first, others, verbosity)
             shown.append(report)
     return shown
 
@@ -510,35 +516,24 @@ def _cause(report: Any) -> object:
     if getattr(report, "extract_outcome", None) != Outcome.BROKEN or not isinstance(report, pytest.TestReport):
         return None
     shown: Any = report.longrepr
-    while isinstance(shown, BrokenRepr):
+    while isinstance(shown, FramedRepr):
         shown = shown.inner
     crash = getattr(shown, "reprcrash", None)
     place = (crash.path, crash.lineno) if crash is not None and isinstance(shown, ExceptionRepr) else None
     return report.when, place, _OF_A_REQUEST.sub("#", str(shown) if crash is None else crash.message)
 
 
-class _FoldedRepr(TerminalRepr):
-    """What the first case shows, and a line on the others; short summaries count them before the message."""
-
-    def __init__(self, first: Any, others: Sequence[Any], verbosity: int) -> None:
-        self.inner = first.longrepr
-        names = [each.nodeid.rpartition("::")[2] for each in others]
-        count = plural(len(others), "more case")
-        named = listed(names, len(names) if verbosity >= 1 else _MOST_NAMED)
-        self.line = f"{count} failed for the same reason: {named}"
-        crash = getattr(self.inner, "reprcrash", None)
-        if crash is None:
-            path, lineno, _ = first.location
-            crash = ReprFileLocation(path, (lineno or 0) + 1, str(self.inner).partition("\n")[0])
-        self.reprcrash = ReprFileLocation(crash.path, crash.lineno, f"and {count}: {crash.message}")
-
-    def toterminal(self, tw: TerminalWriter) -> None:
-        """Write the first case, then the line."""
-        if isinstance(self.inner, str):
-            tw.line(self.inner)
-        else:
-            self.inner.toterminal(tw)
-        tw.line(safe_prose(self.line), yellow=True, bold=True)
+def _folded(first: Any, others: Sequence[Any], verbosity: int) -> FramedRepr:
+    """Return what the first case shows, and a line on the others; short summaries count them before the message."""
+    crash = getattr(first.longrepr, "reprcrash", None)
+    if crash is None:
+        path, lineno, _ = first.location
+        crash = ReprFileLocation(path, (lineno or 0) + 1, str(first.longrepr).partition("\n")[0])
+    names = [each.nodeid.rpartition("::")[2] for each in others]
+    count = plural(len(others), "more case")
+    named = listed(names, len(names) if verbosity >= 1 else _MOST_NAMED)
+    told = ReprFileLocation(crash.path, crash.lineno, f"and {count}: {crash.message}")
+    return FramedRepr(first.longrepr, after=f"{count} failed for the same reason: {named}", crash=told)
 
 
 def clean_logs(config: pytest.Config) -> None:

@@ -17,7 +17,7 @@ import pytest
 from _pytest._code.code import ExceptionRepr
 
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending, Variant
-from pytest_extract.plugin.items import CASE, BrokenRepr, CaseRepr, Note, crash_of, escape_name
+from pytest_extract.plugin.items import CASE, CaseRepr, FramedRepr, Note, crash_of, escape_name
 from pytest_extract.plugin.options import SETTINGS, Settings
 from pytest_extract.report.lines import plural
 from pytest_extract.report.summary import Forecast, RunTotals, totals_of
@@ -244,7 +244,8 @@ def take_from_report(report: pytest.TestReport, config: pytest.Config) -> None:
             partial(unpacked, packed), case["evidence"], crash_of(report.location, result), config
         )
     elif result.outcome is Outcome.BROKEN and report.when == "call" and isinstance(report.longrepr, ExceptionRepr):
-        report.longrepr = BrokenRepr(report.longrepr, config.getoption("tbstyle", "auto"))
+        told = "BROKEN: the extractor raised; this case says nothing about the extraction"
+        report.longrepr = FramedRepr(report.longrepr, told if config.getoption("tbstyle", "auto") != "line" else "")
 
 
 def take_fresh_result(report: pytest.TestReport, run_results: RunResults) -> CaseResult | None:

@@ -236,8 +236,6 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
     if max(runs, default=1) > 1:
         counts += f", {' to '.join(map(str, sorted({min(runs), max(runs)})))} runs of each"
     told = [f"baseline written: {settings.baseline} ({counts})"]
-    if runs == {1} and any(state.cost_usd for state in states.values()):
-        told.append("one run of each case: with --extract-repeat=3 the gate finds more, and luck counts for less")
     if settings.gate == "regression":
         told.append("the regression gate did not compare: this run is the baseline now")
     return True, [*told, *map(resolution_text, resolutions(stored.cases, rules))]
@@ -245,22 +243,13 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
 
 def _deleted_cases(baseline: Path, root: Path) -> list[str]:
     """Return the cases (`file::id`) of the baseline that their file no longer has; a file with mistakes keeps all."""
-    if not baseline.exists():
-        return []
-    by_file: dict[str, set[str]] = {}
-    for key in read_baseline(baseline).cases:
-        file, _, case = key.case.partition("::")
-        by_file.setdefault(file, set()).add(case)
+    deleted = {key.case for key in read_baseline(baseline).cases} if baseline.exists() else set()
     cache = SchemaCache(compile_structure)
-    deleted: list[str] = []
-    for file, cases in by_file.items():
-        known: set[str] = set()
+    for file in {name.partition("::")[0] for name in deleted}:
         if (root / file).exists():
             loaded = load_cases(root / file, cache)
-            if loaded.errors:
-                continue
-            known = {case.id for case in loaded.cases}
-        deleted += [f"{file}::{case}" for case in cases - known]
+            known = {f"{file}::{case.id}" for case in loaded.cases}
+            deleted -= {name for name in deleted if name.startswith(f"{file}::")} if loaded.errors else known
     return sorted(deleted)
 
 

@@ -27,6 +27,7 @@ from pytest_extract.plugin.project import EXTRACTOR, JUDGE, MODE, MODEL, PROMPT,
 from pytest_extract.plugin.run_results import open_results
 from pytest_extract.plugin.session import session_of
 from pytest_extract.report.formats import report_problems
+from pytest_extract.report.lines import first_of
 
 _MOST_MISTAKES = 100
 
@@ -65,17 +66,14 @@ class ExtractFile(pytest.File):
         session = session_of(self.config)
         try:
             cache = session.extensions.cache_for(self.path)
-        except ConfigError as error:  # two of the project's extensions clash
+            self.variants = session.variants_of(self)
+        except ConfigError as error:  # two of the project's extensions clash, or several variants would update a gold
             raise self.CollectError(str(error)) from error
         loaded = load_cases(self.path, cache=cache)
         errors = list(loaded.errors)
         for ref, mistake in session.load_revisions(self.path, loaded.cases).items():
             text = f"unreadable at {ref}: {mistake}; a case that cannot be read there is compared with nothing"
             warnings.warn_explicit(pytest.PytestCollectionWarning(text), None, str(self.path), 1)
-        try:
-            self.variants = session.variants_of(self)
-        except ConfigError as error:
-            raise self.CollectError(str(error)) from error
         ids = {case.id for case in loaded.cases}
         items = [item for case in loaded.cases for item in self._items_of(case, ids, errors)]
         if errors and not items:
@@ -151,9 +149,7 @@ class ExtractMistakes(pytest.Collector):
 
 def _mistakes_text(errors: list[CaseFileError], config: pytest.Config) -> str:
     most = len(errors) if config.get_verbosity() >= 2 else _MOST_MISTAKES
-    left = len(errors) - most
-    more = [f"... and {left:,} more (-vv shows all, and so does `pytest-extract check`)"] if left > 0 else []
-    return "\n".join([*map(str, errors[:most]), *more])
+    return "\n".join(first_of([*map(str, errors)], most, hint=" (-vv shows all, and so does `pytest-extract check`)"))
 
 
 def open_files(config: pytest.Config) -> None:

@@ -31,6 +31,7 @@ from pytest_extract.files import POLL_S
 from pytest_extract.plugin.items import ExtractItem, Note
 from pytest_extract.plugin.options import RUN, Mode, Settings
 from pytest_extract.plugin.project import EXTRACTOR, JUDGE, has_fixture, value_made_before
+from pytest_extract.report.lines import listed
 from pytest_extract.report.summary import Forecast
 from pytest_extract.results import read_results
 from pytest_extract.run_case import NotRun, RunPlan, plan_of
@@ -374,8 +375,7 @@ class ExtractionService:
         from pytest_extract.files import display_path
 
         names = [display_path(path, self._root.resolve()) for path in self._sources_of(extractor)[0]]
-        more = f" and {len(names) - _MOST_SOURCES} more" if len(names) > _MOST_SOURCES else ""
-        code = f"other code ({', '.join(names[:_MOST_SOURCES])}{more})" if names else "another extractor"
+        code = f"other code ({listed(names, _MOST_SOURCES)})" if names else "another extractor"
         settings = self._settings
         if settings.record == "none" and settings.changed is None and settings.other_code == "refuse":
             raise NotRecorded(
@@ -523,12 +523,7 @@ class ExtractionService:
 
     def _sources_of(self, extractor: object) -> tuple[tuple[Path, ...], str]:
         """Return the files that make an extractor, and their digest; read once for all extractors of a file."""
-        from pytest_extract.changed import (
-            declared_files,
-            extractor_sources,
-            file_of,
-            sources_digest,
-        )
+        from pytest_extract.changed import declared_files, extractor_sources, file_of, sources_digest
 
         file = file_of(extractor)
         if file not in self._sources:

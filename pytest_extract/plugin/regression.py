@@ -26,12 +26,7 @@ from pytest_extract.plugin.items import ExtractItem
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result, write_own_line
 from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, resolutions, update_baseline
-from pytest_extract.regression.compare import (
-    Comparison,
-    cases_of_variants,
-    compare_variants,
-    match_variants,
-)
+from pytest_extract.regression.compare import Comparison, cases_of_variants, compare_variants, match_variants
 from pytest_extract.regression.confirmation import (
     FIRST_SHARE,
     Spent,

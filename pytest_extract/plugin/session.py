@@ -36,12 +36,7 @@ from pytest_extract.core.results import Judge
 from pytest_extract.documents.pdf import FOLDER, use_text_store
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.extraction.call import LOOP_THREAD, Extraction
-from pytest_extract.plugin.extraction import (
-    Budget,
-    CallSlots,
-    ExtractionService,
-    Judges,
-)
+from pytest_extract.plugin.extraction import Budget, CallSlots, ExtractionService, Judges
 from pytest_extract.plugin.items import CASE, CaseRepr, ExtractItem, ExtractModule, clean_report
 from pytest_extract.plugin.options import PARAMS, RUN, SETTINGS, Settings
 from pytest_extract.plugin.project import (

@@ -124,5 +124,5 @@ def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted(
     result = pytester.runpytest(*args)
     result.assert_outcomes(errors=1)
     assert sum("unknown key 'extra'" in line for line in result.outlines) == shown
-    more = "... and 50 more (-vv shows all, and so does `pytest-extract check`)"
+    more = "… and 50 more (-vv shows all, and so does `pytest-extract check`)"
     assert result.outlines.count(more) == (shown == 100)

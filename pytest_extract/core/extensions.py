@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, MappingProxyType
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.metrics.base import MetricSpec, Param, Spec, TransformSpec, any_list, boolean
 from pytest_extract.core.results import COUNTED, SCORED, STRUCTURE, FieldResult, Judge, Status
@@ -24,22 +24,10 @@ Transformed: TypeAlias = Callable[[FieldResult], tuple[Json, Json]]
 """A result -> its gold and extracted value as the metric saw them; (MISSING, MISSING) for a whole container."""
 
 
-class Aligner(Protocol):
-    """Pairs the rows of two lists: index pairs (gold, extracted), each index at most once."""
-
-    def __call__(self, gold: list[Json], extracted: list[Json], params: Mapping[str, Json], /) -> Pairs:
-        """Return the pairs; what is in none is missing or invented."""
-        ...
-
-
-class PostProcessor(Protocol):
-    """Rewrites a document's leaf results after scoring, before any number is made of them."""
-
-    def __call__(
-        self, results: Sequence[FieldResult], params: Mapping[str, Json], transformed: Transformed, /
-    ) -> Sequence[FieldResult]:
-        """Return the results to keep, one for each given, in the same order."""
-        ...
+Aligner: TypeAlias = Callable[[list[Json], list[Json], Mapping[str, Json]], Pairs]
+"""(gold, extracted, parameters) -> index pairs of their rows; what is in none is missing or invented."""
+PostProcessor: TypeAlias = Callable[[Sequence[FieldResult], Mapping[str, Json], Transformed], Sequence[FieldResult]]
+"""(leaf results, parameters, transformed) -> the results to keep, one for each given, in the same order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

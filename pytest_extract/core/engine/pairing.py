@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import product
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
@@ -18,7 +18,7 @@ from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.equality import python_text, strict_key
 from pytest_extract.core.results import Alignment, Pairing, Question
 from pytest_extract.core.schema.tree import type_fits
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, canonical_json, copied
+from pytest_extract.core.values import MISSING, FieldPath, Json, Value, canonical_json, copied, path_below
 
 _ROUNDING: Final = 1e-12
 _LEAST: Final = 1e-8
@@ -295,12 +295,18 @@ def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list
         return value if by_metric is None else by_metric(value)
 
     ours, theirs = (
-        [_joined([part(name, row.get(name)) for name in names]) if type(row) is dict else None for row in side]
+        [_joined(part(name, row.get(name)) for name in names) if type(row) is dict else None for row in side]
         for side in (gold, extracted)
     )
-    if run.accept:
-        offered = {*theirs}
-        ours = [_accepted_key(run, array, key, part, offered, (*path, i)) for i, key in enumerate(ours)]
+    offered = {*theirs} - {None}
+    for i, key in enumerate(ours if run.accept else ()):
+        if key is not None and key not in offered:  # a further right key that a row has
+            choices = []
+            for name, own in zip(names, key, strict=True):
+                allowed = readings(run, path_below(array.items.pattern, name), (*path, i, name))
+                choices.append([own, *(part(name, each) for each in allowed)])
+            keys = map(_joined, product(*choices))
+            ours[i] = next((other for other in keys if other in offered), key)
     if is_raw:
         return by_key(ours, theirs, None)
 
@@ -319,32 +325,9 @@ def _by_key(run: ScoringContext, array: Array, gold: list[Json], extracted: list
     return by_key(ours, theirs, fit, cutoff=cutoff)
 
 
-def _joined(parts: Sequence[Hashable | None]) -> Hashable | None:
-    if None in parts:
-        return None
-    return parts[0] if len(parts) == 1 else tuple(parts)
-
-
-def _accepted_key(
-    run: ScoringContext,
-    array: Array,
-    key: Hashable | None,
-    part: Callable[[str, Json], Hashable | None],
-    offered: set[Hashable | None],
-    path: Path,
-) -> Hashable | None:
-    """Return the key of a gold row, or, where no row of the output has it, a further right one that a row has."""
-    if key is None or key in offered or not isinstance(array.items, Object):
-        return key
-    names = array.align.key
-    nodes = array.items.properties
-    choices = [
-        (own, *(part(name, each) for each in readings(run, nodes[name].pattern, (*path, name))))
-        if name in nodes
-        else (own,)
-        for name, own in zip(names, (key,) if len(names) == 1 else cast("tuple[Hashable, ...]", key), strict=True)
-    ]
-    return next((other for other in map(_joined, product(*choices)) if other is not None and other in offered), key)
+def _joined(parts: Iterable[Hashable | None]) -> tuple[Hashable, ...] | None:
+    key = tuple(parts)
+    return None if None in key else key
 
 
 # --- by value

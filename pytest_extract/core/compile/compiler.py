@@ -5,13 +5,12 @@ Every configuration mistake ends here, before any document is looked at.
 
 from __future__ import annotations
 
-from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property, partial
 from numbers import Real
 from threading import RLock
-from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from pytest_extract.core.compile.nodes import (
     Align,
@@ -77,20 +76,21 @@ _LEAST_LIKE: Final = 1e-6
 _Spec = TypeVar("_Spec", TransformSpec, PostSpec, AlignerSpec, MetricSpec | BatchMetric)
 
 
+@dataclass
 class Binder:
     """Binds the names that one schema uses to metrics, transforms and aligners with checked parameters."""
 
-    def __init__(self, semantics: Semantics, extensions: Extensions, judge_mode: JudgeMode, report: Report) -> None:
-        self.uses_judge: Final = judge_mode == "llm"
-        self.has_batches: Final = bool(extensions.batches)
-        self.judges: dict[str, Judge] = {}
-        self._semantics = semantics
-        self._extensions = extensions
-        self._judge_mode: JudgeMode = judge_mode
-        self._report = report
-        self._metrics: Mapping[str, MetricSpec] = ChainMap(dict(extensions.metrics), METRICS)  # type: ignore[arg-type]  # read only
-        self._bound: dict[tuple[str, str, SemanticsName, bool], FieldMetric] = {}
-        self._batches: dict[tuple[str, str], BatchMetric] = {}
+    semantics: Semantics
+    extensions: Extensions
+    judge_mode: JudgeMode
+    report: Report
+    judges: dict[str, Judge] = field(default_factory=dict)
+    _bound: dict[tuple[str, str, SemanticsName, bool], FieldMetric] = field(default_factory=dict)
+    _batches: dict[tuple[str, str], BatchMetric] = field(default_factory=dict)
+
+    @cached_property
+    def _metrics(self) -> Mapping[str, MetricSpec]:
+        return {**METRICS, **self.extensions.metrics}
 
     def metrics(self, annotation: Annotation) -> tuple[FieldMetric, ...]:
         """Return the metrics that a configuration names, transforms included; unusable ones are reported."""
@@ -121,19 +121,19 @@ class Binder:
         show_defaults: bool = False,
     ) -> FieldMetric:
         """Return a metric of checked parameters. `show_defaults`: results show those that are left out too."""
-        semantics = semantics or self._semantics.name
+        semantics = semantics or self.semantics.name
         key = (name, canonical_json(dict(params)), semantics, show_defaults)
         if key not in self._bound:
             metric, likeness = self._metrics[name].bind(params, semantics), None
             if not show_defaults:
                 metric = replace(metric, params=dict(params))
-            if name in self._extensions.metrics:
+            if name in self.extensions.metrics:
                 metric = replace(metric, compare=_never_raising(metric.compare))
             if metric.judged and not metric.aligns:
-                if self._judge_mode == "llm":
+                if self.judge_mode == "llm":
                     likeness = self._likeness(metric, least=_LEAST_LIKE)
                 else:
-                    metric = self._likeness(metric) if self._judge_mode == "fuzzy" else replace(metric, judged=False)
+                    metric = self._likeness(metric) if self.judge_mode == "fuzzy" else replace(metric, judged=False)
             self._bound[key] = FieldMetric(metric=metric, threshold=metric.threshold, likeness=likeness)
         return self._bound[key]
 
@@ -141,7 +141,7 @@ class Binder:
         if use.preset and use.name in PRESETS:
             name, own = PRESETS[use.name]
             use = replace(use, name=name, params=own)
-        known: Mapping[str, MetricSpec | BatchMetric] = {**self._metrics, **self._extensions.batches}
+        known: Mapping[str, MetricSpec | BatchMetric] = {**self._metrics, **self.extensions.batches}
         named = self._named_in(known, use, "metric", also=("skip",) if use.preset else ())
         if named is None:
             return None
@@ -156,10 +156,10 @@ class Binder:
             return FieldMetric(metric=bound, threshold=batch.threshold, batch=batch, weight=use.weight)
         metric = self.bind(use.name, use.params)
         if judge := metric.metric.judge:
-            if judge not in self._extensions.judges:
-                self._report(f"no judge {judge!r}{nearest(judge, self._extensions.judges)}", use.where)
-            elif self.uses_judge:
-                self.judges[judge] = self._extensions.judges[judge].judge
+            if judge not in self.extensions.judges:
+                self.report(f"no judge {judge!r}{nearest(judge, self.extensions.judges)}", use.where)
+            elif self.judge_mode == "llm":
+                self.judges[judge] = self.extensions.judges[judge].judge
         return replace(metric, weight=use.weight)
 
     def _likeness(self, metric: BoundMetric, least: float = 0.0) -> BoundMetric:
@@ -183,33 +183,33 @@ class Binder:
         )
 
     def _transform(self, use: MetricUse) -> Transform | None:
-        named = self._named_in({**TRANSFORMS, **self._extensions.transforms}, use, "transform")
+        named = self._named_in({**TRANSFORMS, **self.extensions.transforms}, use, "transform")
         if named is None:
             return None
         spec, params = named
         transform = spec.make(params)
-        return _only_value_errors(transform, use.name) if use.name in self._extensions.transforms else transform
+        return _only_value_errors(transform, use.name) if use.name in self.extensions.transforms else transform
 
     def align(self, use: AlignUse) -> Align | None:
         """Return the alignment that a configuration names."""
-        if use.mode in self._extensions.aligners or use.mode not in ALIGNERS:
+        if use.mode in self.extensions.aligners or use.mode not in ALIGNERS:
             named_use = MetricUse(name=use.mode, params=use.params, where=use.where)
-            named = self._named_in(self._extensions.aligners, named_use, "aligner", also=ALIGNERS)
+            named = self._named_in(self.extensions.aligners, named_use, "aligner", also=ALIGNERS)
             if named is None:
                 return None
             spec, params = named
             return Align(mode="custom", custom=lambda gold, extracted: spec.align(gold, extracted, params))
         if use.params:
-            self._report(f"aligning by {use.mode} takes no parameters", f"{use.where}/params")
+            self.report(f"aligning by {use.mode} takes no parameters", f"{use.where}/params")
         if use.key_cutoff is not None and use.mode != "key":
-            self._report("`key_cutoff` has a meaning only when rows are aligned by key", f"{use.where}/key_cutoff")
-        by_fit = use.mode == "hungarian" or (use.mode == "judge" and not self.uses_judge)
+            self.report("`key_cutoff` has a meaning only when rows are aligned by key", f"{use.where}/key_cutoff")
+        by_fit = use.mode == "hungarian" or (use.mode == "judge" and self.judge_mode != "llm")
         mode = cast("AlignMode", "best_fit" if by_fit else use.mode)
         return Align(mode=mode, key=use.key, key_cutoff=use.key_cutoff)
 
     def post_processor(self, use: MetricUse) -> tuple[PostSpec, Mapping[str, Json]] | None:
         """Return a post-processor with its parameters."""
-        return self._named_in({**POST_PROCESSORS, **self._extensions.post_processors}, use, "post-processor")
+        return self._named_in({**POST_PROCESSORS, **self.extensions.post_processors}, use, "post-processor")
 
     def _named_in(
         self, table: Mapping[str, _Spec], use: MetricUse, kind: str, also: Iterable[str] = ()
@@ -220,11 +220,11 @@ class Binder:
         """
         spec = table.get(use.name)
         if spec is None:
-            self._report(f"no {kind} {use.name!r}{nearest(use.name, {*table, *also})}", use.where)
+            self.report(f"no {kind} {use.name!r}{nearest(use.name, {*table, *also})}", use.where)
             return None
         problems = check_params(use.params, spec.params, f"{kind} {use.name!r}")
         for problem in problems:
-            self._report(problem, use.where)
+            self.report(problem, use.where)
         return None if problems else (spec, with_defaults(use.params, spec.params))
 
 
@@ -282,6 +282,7 @@ class _Spot(NamedTuple):
     field: bool
 
 
+@dataclass
 class Compiler:
     """Compiles one schema. `patterns`: every place compiled so far; `judged`: whether any of them needs a judge.
 
@@ -290,30 +291,21 @@ class Compiler:
     `as_published`: a case must not pass whatever stands there.
     """
 
-    def __init__(
-        self,
-        schema: Schema,
-        semantics: Semantics,
-        binder: Binder,
-        overrides: Mapping[str, Annotation],
-        report: Report,
-        *,
-        as_published: bool,
-    ) -> None:
-        self.patterns: dict[str, Node] = {}
-        self.enumerations: set[str] = set()
-        self.added: list[str] = []
-        self.judged = False
-        self._schema = schema
-        self._semantics = semantics
-        self._binder = binder
-        self._overrides = overrides
-        self._report = report
-        self._as_published = as_published
-        self._made = 0  # nodes; alternatives have places in common
-        self._unopened: list[RecursiveRef] = []
-        self._open: dict[Key, str] = {}  # the nodes being compiled, outermost first, and their patterns
-        self._lock = RLock()  # recursive places are compiled while scoring, which threads may do at once
+    schema: Schema
+    semantics: Semantics
+    binder: Binder
+    overrides: Mapping[str, Annotation]
+    report: Report
+    _: KW_ONLY
+    as_published: bool
+    patterns: dict[str, Node] = field(default_factory=dict)
+    enumerations: set[str] = field(default_factory=set)
+    added: list[str] = field(default_factory=list)
+    judged: bool = False
+    _made: int = 0  # nodes; alternatives have places in common
+    _unopened: list[RecursiveRef] = field(default_factory=list)
+    _open: dict[Key, str] = field(default_factory=dict)  # nodes being compiled, outermost first, and their patterns
+    _lock: Any = field(default_factory=RLock)  # recursive places are compiled while scoring, in threads maybe
 
     def compile(self, key: Key, pattern: str = ROOT, *, field: bool = True) -> Node:
         """Compile the node of `key` at a place; a place inside itself is compiled when a document reaches it."""
@@ -330,13 +322,13 @@ class Compiler:
             return True
         if self._made <= MOST_EAGER and len(self._open) <= DEEPEST_EAGER:
             return False
-        return bool(self._schema.node(key).children())
+        return bool(self.schema.node(key).children())
 
     def _compile_now(self, key: Key, pattern: str, *, field: bool) -> Node:
         self._made += 1
         self._open[key] = pattern
         try:
-            node = self._node(self._schema.node(key), pattern, field=field)
+            node = self._node(self.schema.node(key), pattern, field=field)
         finally:
             del self._open[key]
         self.patterns[pattern] = node
@@ -363,12 +355,12 @@ class Compiler:
         return True
 
     def _node(self, schema: SchemaNode, pattern: str, *, field: bool) -> Node:
-        override = self._overrides.get(pattern)
+        override = self.overrides.get(pattern)
         annotation = (schema.annotation if override is None else override.over(schema.annotation)) or NOT_ANNOTATED
-        if not self._semantics.union_fields:
+        if not self.semantics.union_fields:
             own = override is not None and override.metrics is not None
             if "anyOf[" in pattern or (schema.bare_union and not own):
-                field = field and not self._as_published
+                field = field and not self.as_published
                 self.added.append(pattern)
         if schema.values is not None:
             self.enumerations.add(pattern)
@@ -394,39 +386,39 @@ class Compiler:
         if names:
             what, inside = ("an array", "[]") if isinstance(node, Array) else ("an object", ".NAME")
             told = f"{names}: no effect on {what} that is not compared as one value; name what is in it"
-            self._report(f"{told}, such as {node.pattern + inside!r}", IN_OVERRIDES + node.pattern)
+            self.report(f"{told}, such as {node.pattern + inside!r}", IN_OVERRIDES + node.pattern)
 
     def _check_align(self, schema: SchemaNode, align: AlignUse) -> None:
         """Only an array is aligned, and by key only one of objects."""
         types = self._types(schema)
         if types and "array" not in types:
-            self._report(f"only an array is aligned, and this is {' or '.join(types)}", align.where)
+            self.report(f"only an array is aligned, and this is {' or '.join(types)}", align.where)
         elif align.mode == "key" and schema.items is not None:
-            rows = self._types(self._schema.node(schema.items))
-            row = self._schema.node(schema.items)
-            is_described = row.properties and not row.patterns and not row.branches and not self._as_published
+            rows = self._types(self.schema.node(schema.items))
+            row = self.schema.node(schema.items)
+            is_described = row.properties and not row.patterns and not row.branches and not self.as_published
             for name in align.key if is_described else ():
                 is_slip = row.additional is None and closest(name, row.properties)
                 if name not in row.properties and (row.additional is False or is_slip):
                     hint = nearest(name, row.properties)
-                    self._report(f"the rows have no {name!r} to be aligned by{hint}", align.where)
+                    self.report(f"the rows have no {name!r} to be aligned by{hint}", align.where)
             if rows and "object" not in rows:
                 wanted = "rows are aligned by key where they are objects"
-                self._report(f"{wanted}; these are {' or '.join(rows)}", align.where)
-        elif align.mode == "key" and types and not self._semantics.default_metrics and not schema.branches:
-            self._report("rows are aligned by key where `items` says what they are", align.where)
+                self.report(f"{wanted}; these are {' or '.join(rows)}", align.where)
+        elif align.mode == "key" and types and not self.semantics.default_metrics and not schema.branches:
+            self.report("rows are aligned by key where `items` says what they are", align.where)
 
     def _types(self, schema: SchemaNode) -> tuple[str, ...]:
         if not schema.branches:
             return schema.types
-        return tuple(name for branch in schema.branches for name in self._types(self._schema.node(branch)))
+        return tuple(name for branch in schema.branches for name in self._types(self.schema.node(branch)))
 
     # --- skipped places
 
     def _skipped(self, place: _Spot, *, everything: bool) -> Node:
         """Compile a skipped place. `everything`: what is below it is not scored either, whatever the semantics."""
         schema, annotation, pattern, field = place
-        policy = "all" if everything else self._semantics.skipped_container
+        policy = "all" if everything else self.semantics.skipped_container
         if policy == "as_property":
             if self._has_children(schema) and annotation.metrics is None:
                 node = self._scored(place)
@@ -437,10 +429,10 @@ class Compiler:
                 return self._scored(place._replace(annotation=replace(annotation, skip=None, metrics=None)))
             return Skip(pattern=pattern, field=field, never=True)
         # the places below are known, so that an override of them is no unknown field
-        kept = self.judged, self._report
-        self._report = lambda _message, _where: None
+        kept = self.judged, self.report
+        self.report = lambda _message, _where: None
         self._scored(place._replace(annotation=NOT_ANNOTATED, field=False))
-        self.judged, self._report = kept
+        self.judged, self.report = kept
         return Skip(pattern=pattern, field=field)
 
     # --- scored places
@@ -450,7 +442,7 @@ class Compiler:
         schema, annotation, pattern, field = place
         metrics: tuple[FieldMetric, ...] = ()
         if annotation.metrics:
-            metrics = self._note_judge(self._binder.metrics(annotation))
+            metrics = self._note_judge(self.binder.metrics(annotation))
         named = annotation.metrics is not None
         if named and not metrics:
             asks_for_none = schema.types == ("array",) and annotation.align is None  # by `metrics: []`
@@ -460,8 +452,8 @@ class Compiler:
             array = self._array(place, metrics)
             if array is not None:
                 return array
-        if schema.types == ("object",) and (self._semantics.bare_object == "object" or self._has_children(schema)):
-            if not metrics or (self._semantics.object_metrics == "add" and self._is_container(schema)):
+        if schema.types == ("object",) and (self.semantics.bare_object == "object" or self._has_children(schema)):
+            if not metrics or (self.semantics.object_metrics == "add" and self._is_container(schema)):
                 return self._object(place, metrics)
             return self._leaf(place, metrics, self._object(place, ()))
         if named:
@@ -474,12 +466,12 @@ class Compiler:
         """Whether a container is scored by what is in it."""
         if schema.types == ("object",):
             further = schema.patterns or isinstance(schema.additional, tuple)
-            return bool(schema.properties or (further and self._semantics.undeclared_keys != "hallucinate"))
-        return schema.types == ("array",) and schema.items is not None and self._schema.node(schema.items).described
+            return bool(schema.properties or (further and self.semantics.undeclared_keys != "hallucinate"))
+        return schema.types == ("array",) and schema.items is not None and self.schema.node(schema.items).described
 
     def _is_container(self, schema: SchemaNode) -> bool:
         """Whether the rules of objects and arrays hold for a container at this place."""
-        return self._semantics.nullable_containers or not schema.via_union
+        return self.semantics.nullable_containers or not schema.via_union
 
     def _note_judge(self, metrics: tuple[FieldMetric, ...]) -> tuple[FieldMetric, ...]:
         self.judged = self.judged or any(metric.metric.judged for metric in metrics)
@@ -491,18 +483,18 @@ class Compiler:
         Without a type: the metric for whole values of which nothing is known.
         """
         if json_type is None:
-            found = [self._binder.bind("exact", {}, "default", show_defaults=True)]
+            found = [self.binder.bind("exact", {}, "default", show_defaults=True)]
         else:
-            of_format = self._semantics.format_metrics.get(text_format or "") if json_type == "string" else None
-            default = of_format or self._semantics.default_metrics.get(json_type)
-            found = [] if default is None else [self._binder.bind(default.name, default.params, show_defaults=True)]
-        return self._note_judge(self._binder.adjusted(found, place.annotation))
+            of_format = self.semantics.format_metrics.get(text_format or "") if json_type == "string" else None
+            default = of_format or self.semantics.default_metrics.get(json_type)
+            found = [] if default is None else [self.binder.bind(default.name, default.params, show_defaults=True)]
+        return self._note_judge(self.binder.adjusted(found, place.annotation))
 
     def _leaf(self, place: _Spot, metrics: tuple[FieldMetric, ...], structure: Node | None = None) -> Leaf | Skip:
         """Compile a value that is compared as one."""
         if not metrics:
             return Skip(pattern=place.pattern, field=place.field, never=True, asked=False)
-        semantics, types = self._semantics, place.schema.types
+        semantics, types = self.semantics, place.schema.types
         is_container = self._is_container(place.schema)
         return Leaf(
             pattern=place.pattern,
@@ -516,9 +508,9 @@ class Compiler:
     def _default_leaf(self, place: _Spot) -> Node:
         """Compile a leaf without a metric of its own."""
         schema = place.schema
-        if not self._semantics.default_metrics and schema.dangling is None:
+        if not self.semantics.default_metrics and schema.dangling is None:
             wanted = "`x-eval-compare`, or `x-eval-skip: true`"
-            self._report(f"a leaf needs {wanted} under the semantics {self._semantics.name}", schema.pointer)
+            self.report(f"a leaf needs {wanted} under the semantics {self.semantics.name}", schema.pointer)
             return Skip(pattern=place.pattern, field=place.field, never=True)
         json_type = schema.types[0] if schema.types else "null" if schema.nullable else None
         if json_type in _SCALAR_TYPES:
@@ -539,9 +531,9 @@ class Compiler:
             keys = [key for key in schema.branches if self._open.get(key) != pattern]
             if not keys:
                 return self._any_value(place)
-            branches = [(self._schema.node(key), self._branch(key, pattern, field=field)) for key in keys]
+            branches = [(self.schema.node(key), self._branch(key, pattern, field=field)) for key in keys]
             return Union(pattern=pattern, branches=tuple(branches), field=field)
-        if not self._semantics.default_metrics:
+        if not self.semantics.default_metrics:
             return self._default_leaf(place)
         if not {"object", "array"} & {*schema.types}:
             return self._any_value(place, schema.format)
@@ -551,7 +543,7 @@ class Compiler:
 
     def _branch(self, key: Key, pattern: str, *, field: bool) -> Node:
         """Compile an alternative; a choice in a choice at once, else a choice could wait for itself."""
-        if key not in self._open and self._schema.node(key).branches:
+        if key not in self._open and self.schema.node(key).branches:
             return self._compile_now(key, pattern, field=field)
         return self.compile(key, pattern, field=field)
 
@@ -563,7 +555,7 @@ class Compiler:
             name: _as_property(self.compile(key, path_below(pattern, name), field=field))
             for name, key in schema.properties.items()
         }
-        further, extra = path_below(pattern, ANY_KEY), self._semantics.undeclared_keys
+        further, extra = path_below(pattern, ANY_KEY), self.semantics.undeclared_keys
         patterns = [(regex, self.compile(key, further, field=field)) for regex, key in schema.patterns]
         other = None
         if isinstance(schema.additional, tuple) and extra != "hallucinate":
@@ -576,7 +568,7 @@ class Compiler:
             extra=extra,
             checks=metrics,
             descend=not any(metric.metric.judged for metric in metrics),
-            groups=self._sibling_groups(properties, schema) if self._binder.has_batches else (),
+            groups=self._sibling_groups(properties, schema) if self.binder.extensions.batches else (),
             field=field,
         )
 
@@ -591,7 +583,7 @@ class Compiler:
             if set(names) != set(group.fields):
                 wanted, found = (", ".join(map(repr, some)) for some in (group.fields, names))
                 together = f"metric {group.name!r} compares {wanted} as one: name it at each, with the same parameters"
-                self._report(f"{together}; here it stands at {found}", schema.pointer)
+                self.report(f"{together}; here it stands at {found}", schema.pointer)
         return tuple(group for group, _ in members.values())
 
     # --- arrays
@@ -599,7 +591,7 @@ class Compiler:
     def _array(self, place: _Spot, metrics: tuple[FieldMetric, ...]) -> Node | None:
         """Compile an array, or what `array_llm` compares as a list; None where it is compared as one value."""
         schema, annotation, pattern, field = place
-        semantics = self._semantics
+        semantics = self.semantics
         judging = next((metric for metric in metrics if metric.metric.aligns), None)
         whole = tuple(metric for metric in metrics if not metric.metric.aligns)
         if judging is None:
@@ -612,10 +604,10 @@ class Compiler:
             if not rows:
                 return None
             if semantics.default_array_metric is not None and annotation.metrics is None:
-                named = (self._binder.bind(semantics.default_array_metric, {}),)
-                (judging,) = self._note_judge(self._binder.adjusted(named, annotation))
+                named = (self.binder.bind(semantics.default_array_metric, {}),)
+                (judging,) = self._note_judge(self.binder.adjusted(named, annotation))
         # of a union, the branch that is an array describes the list
-        branches = () if schema.types == ("array",) else map(self._schema.node, schema.branches)
+        branches = () if schema.types == ("array",) else map(self.schema.node, schema.branches)
         listed = next((branch for branch in branches if branch.types == ("array",)), schema)
         as_fields = field and semantics.array_result is None
         prefix = tuple(
@@ -651,16 +643,16 @@ class Compiler:
     ) -> Align:
         """Choose how rows are paired; `in_place`: coordinates and cells mean something by where they stand."""
         if named is not None:
-            found = self._binder.align(named)
+            found = self.binder.align(named)
             if found is not None and found.mode != "judge":
                 return found
         if is_tuple:
             return Align(mode="position")
         if judging is None and (named is None or named.mode != "judge"):
             scalars = isinstance(items, Leaf | Skip) and not items.skipped
-            mode = self._semantics.scalars_array if scalars else self._semantics.objects_array
-            return Align(mode="position" if in_place and self._semantics.scalars_array == "multiset" else mode)
-        if not self._binder.uses_judge:
+            mode = self.semantics.scalars_array if scalars else self.semantics.objects_array
+            return Align(mode="position" if in_place and self.semantics.scalars_array == "multiset" else mode)
+        if self.binder.judge_mode != "llm":
             return Align(mode="best_fit")
         self.judged = True
         align = Align(mode="judge", metrics=self._metric_names(items.pattern))
@@ -678,15 +670,15 @@ class Compiler:
         }
 
     def _array_result(self, annotation: Annotation, judging: FieldMetric | None, align: Align) -> ArrayMetric | None:
-        number = self._semantics.array_result
+        number = self.semantics.array_result
         if number is None:
             return None
-        threshold = self._semantics.array_threshold
+        threshold = self.semantics.array_threshold
         weight = 1.0 if annotation.weight is None else annotation.weight
         named: NamedMetric = "array", align.shown_params, weight
         if judging is not None:
             named = judging.named
-            if self._semantics.default_array_metric is not None or "pass_threshold" in judging.metric.params:
+            if self.semantics.default_array_metric is not None or "pass_threshold" in judging.metric.params:
                 threshold = judging.threshold
         if annotation.threshold is not None:
             threshold = annotation.threshold

@@ -9,19 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, NamedMetric, Node, Program, RecursiveRef, Union
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.results import (
-    HALLUCINATION,
-    JUDGE_ERROR,
-    MATCH,
-    MISMATCH,
-    OMISSION,
-    STRUCTURE,
-    Answer,
-    ArrayResult,
-    FieldResult,
-    Question,
-    Status,
-)
+from pytest_extract.core.results import STRUCTURE, Answer, ArrayResult, FieldResult, Question, Status
 from pytest_extract.core.schema.tree import SchemaNode, type_fits
 from pytest_extract.core.values import MISSING, Json, Step, Value, Values, as_place, at_or_below, canonical_json
 
@@ -35,7 +23,7 @@ NO_ANSWER: Final = "the judge gave no usable answer"
 _STRUCTURE: Final[NamedMetric] = (STRUCTURE, {}, 1.0)
 DEEPEST: Final = 96
 """Steps of the longest path that is walked; what is nested deeper is compared as one value."""
-_ONE_SIDED: Final = frozenset({OMISSION, HALLUCINATION})
+_ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
 _INDEX: Final = re.compile(r"\[\d+\]")
 
 
@@ -179,12 +167,12 @@ class ScoringContext:
         one_sided = 0.5 if self.f1 else 1.0
         for leaf in leaves:
             status = leaf.status
-            if status is MATCH or status is MISMATCH:
+            if status is Status.MATCH or status is Status.MISMATCH:
                 score += leaf.weight * leaf.score
                 weight += leaf.weight
             elif status in _ONE_SIDED:
                 weight += leaf.weight * one_sided
-            elif status is JUDGE_ERROR:
+            elif status is Status.JUDGE_ERROR:
                 undecided += leaf.weight
         return Fit(score, weight + undecided, undecided)
 
@@ -201,7 +189,7 @@ class ScoringContext:
         self, node: Node, status: Status, values: Values, path: Path, at: Path | None, reason: str | None = None
     ) -> None:
         """Keep a result about the shape of a place, not about a value that a metric compares."""
-        outcome = status, 1.0 if status is MATCH else 0.0, reason
+        outcome = status, 1.0 if status is Status.MATCH else 0.0, reason
         self.keep(make_result(node, _STRUCTURE, outcome, values, path, at), node)
 
 
@@ -211,7 +199,7 @@ def make_result(
     """Return a result of a node; right is what matches."""
     (name, params, weight), (status, score, reason), (gold, extracted) = metric, outcome, values
     where = None if at is None else as_place(at)
-    right = status is MATCH
+    right = status is Status.MATCH
     return FieldResult(
         as_place(path), node.pattern, name, params, status, score, right, gold, extracted, reason, weight, where
     )

@@ -22,17 +22,7 @@ from pytest_extract.core.engine.context import (
 from pytest_extract.core.extensions import BatchMetric
 from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric, Broken
-from pytest_extract.core.results import (
-    HALLUCINATION,
-    JUDGE_ERROR,
-    MATCH,
-    MISMATCH,
-    OMISSION,
-    SKIPPED,
-    JudgeAnswer,
-    Question,
-    Status,
-)
+from pytest_extract.core.results import JudgeAnswer, Question, Status
 from pytest_extract.core.schema.tree import type_fits
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Value, Values, copied, path_text
 
@@ -50,7 +40,7 @@ def walk_leaf(run: ScoringContext, leaf: Leaf, gold: Value, extracted: Value, pa
         if check is leaf.checks[0]:
             run.vacuous.append(path)
         if run.both_passed and leaf.field:
-            agreed = MATCH, 1.0, agreed_absence(gold, extracted)
+            agreed = Status.MATCH, 1.0, agreed_absence(gold, extracted)
             run.fields.append(make_result(leaf, check.named, agreed, (gold, extracted), path, at))
 
 
@@ -70,12 +60,12 @@ def _outcome(
     if no_gold and none:
         return None
     if no_gold or none:
-        return one_sided(run, leaf, HALLUCINATION if no_gold else OMISSION, raw, path)
+        return one_sided(run, leaf, Status.HALLUCINATION if no_gold else Status.OMISSION, raw, path)
     if check.batch is not None:  # it stands for the field until all of its batch are known
         run.pending.append(Pending(check, len(run.leaves), len(run.fields) if leaf.field else None, gold, extracted))
-        return JUDGE_ERROR, 0.0, "waits for its batch"
+        return Status.JUDGE_ERROR, 0.0, "waits for its batch"
     if leaf.types is not None and type_fits(leaf.types, raw[0]) and not type_fits(leaf.types, raw[1]):
-        return MISMATCH, 0.0, f"expected {' or '.join(sorted(leaf.types))}, got {equality.a_type(raw[1])}"
+        return Status.MISMATCH, 0.0, f"expected {' or '.join(sorted(leaf.types))}, got {equality.a_type(raw[1])}"
     metric = check.metric
     score, reason = _score(run, check, gold, extracted, path)
     if metric.judged and score is not None and score < check.threshold:
@@ -86,13 +76,13 @@ def _outcome(
             if score is None or score >= check.threshold:
                 break
     if score is None:
-        return JUDGE_ERROR, 0.0, reason
+        return Status.JUDGE_ERROR, 0.0, reason
     right_enough = score >= check.threshold
     if reason is None and problem is not None and not right_enough:
         reason = problem
     elif reason is None and score < 1.0 and not run.depth and metric.explain is not None:
         reason = metric.explain(gold, extracted)
-    return MATCH if right_enough else MISMATCH, score, reason
+    return Status.MATCH if right_enough else Status.MISMATCH, score, reason
 
 
 def _score(
@@ -136,7 +126,7 @@ def walk_skip(run: ScoringContext, skip: Skip, gold: Value, extracted: Value, pa
     """Note a place that is not scored, where there is something to note."""
     if skip.never or (not skip.always and gold is MISSING and extracted is MISSING):
         return
-    run.keep(make_result(skip, _SKIP, (SKIPPED, 0.0, "not scored"), (gold, extracted), path, at), skip)
+    run.keep(make_result(skip, _SKIP, (Status.SKIPPED, 0.0, "not scored"), (gold, extracted), path, at), skip)
 
 
 def transformed(check: FieldMetric, gold: Value, extracted: Value) -> tuple[Values, str | None]:
@@ -155,11 +145,11 @@ def transformed(check: FieldMetric, gold: Value, extracted: Value) -> tuple[Valu
 
 def one_sided(run: ScoringContext, node: Node, status: Status, values: Values, path: Path) -> Outcome:
     """Return an omission or a hallucination, or that it is skipped where the case says that the field may be empty."""
-    side, absent = ("extracted", values[1]) if status is OMISSION else ("gold", values[0])
+    side, absent = ("extracted", values[1]) if status is Status.OMISSION else ("gold", values[0])
     reason = f"{side} is {absence(absent)}"
     rules = run.absent_rules
     if rules and (rules.get(node.pattern) or rules.get(path_text(path))) == "either":
-        return SKIPPED, 0.0, f"{reason}; the case lets this field be empty or not"
+        return Status.SKIPPED, 0.0, f"{reason}; the case lets this field be empty or not"
     return status, 0.0, reason
 
 
@@ -211,7 +201,7 @@ def score_groups(
                 if name == primary:
                     _decide(run, one, score, why)
                 else:
-                    _replace(run, one, SKIPPED, 0.0, f"compared together with {primary!r}")
+                    _replace(run, one, Status.SKIPPED, 0.0, f"compared together with {primary!r}")
 
 
 def finish_batches(run: ScoringContext) -> None:
@@ -244,14 +234,14 @@ def _usable(score: object) -> tuple[float | None, str | None]:
 def _decide(run: ScoringContext, one: Pending, score: float | None, reason: str | None) -> None:
     if score is None:
         why = "decided nothing" if reason is None else f"broke: {reason}"
-        _replace(run, one, JUDGE_ERROR, 0.0, f"the batch metric {one.check.metric.name!r} {why}")
+        _replace(run, one, Status.JUDGE_ERROR, 0.0, f"the batch metric {one.check.metric.name!r} {why}")
         return
     right = score >= one.check.threshold
-    _replace(run, one, MATCH if right else MISMATCH, score, reason)
+    _replace(run, one, Status.MATCH if right else Status.MISMATCH, score, reason)
 
 
 def _replace(run: ScoringContext, one: Pending, status: Status, score: float, reason: str | None) -> None:
-    new = run.leaves[one.leaf]._replace(status=status, score=score, passed=status is MATCH, reason=reason)
+    new = run.leaves[one.leaf]._replace(status=status, score=score, passed=status is Status.MATCH, reason=reason)
     run.leaves[one.leaf] = new
     if one.field is not None:
         run.fields[one.field] = new

@@ -47,20 +47,7 @@ from pytest_extract.core.engine.leaf import (
 from pytest_extract.core.engine.pairing import by_position, pair_rows, paired
 from pytest_extract.core.extensions import PostSpec, Transformed
 from pytest_extract.core.metrics import equality
-from pytest_extract.core.results import (
-    HALLUCINATION,
-    JUDGE_ERROR,
-    MATCH,
-    MISMATCH,
-    OMISSION,
-    SKIPPED,
-    STRUCTURE,
-    ArrayResult,
-    FieldResult,
-    Pairing,
-    Question,
-    Status,
-)
+from pytest_extract.core.results import STRUCTURE, ArrayResult, FieldResult, Pairing, Question, Status
 from pytest_extract.core.values import (
     MISSING,
     FieldPath,
@@ -78,7 +65,7 @@ EMPTY: Final[dict[str, Json]] = {}
 
 def score_missing(run: ScoringContext, node: Node, value: Json, status: Status, path: Path, at: Path | None) -> None:
     """Score what stands on one side only."""
-    gold, extracted = (value, MISSING) if status is OMISSION else (MISSING, value)
+    gold, extracted = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
     if len(path) > DEEPEST:
         run.shape(node, status, (gold, extracted), path, at, f"nested more than {DEEPEST} steps deep: counted as one")
         return
@@ -93,10 +80,10 @@ def score_missing(run: ScoringContext, node: Node, value: Json, status: Status, 
     if not isinstance(node, Object):
         walk(run, node, gold, extracted, path, at)
     elif type(value) is not dict or (not value and not run.both_passed):
-        side = "extracted" if status is OMISSION else "gold"
+        side = "extracted" if status is Status.OMISSION else "gold"
         run.shape(node, status, (gold, extracted), path, at, f"{side} has nothing here")
     else:
-        ours, theirs = (value, EMPTY) if status is OMISSION else (EMPTY, value)
+        ours, theirs = (value, EMPTY) if status is Status.OMISSION else (EMPTY, value)
         walk(run, node._replace(checks=()) if node.checks else node, ours, theirs, path, at)
 
 
@@ -104,7 +91,7 @@ def _score_missing_published(
     run: ScoringContext, node: Node, value: Json, status: Status, path: Path, at: Path | None
 ) -> None:
     """Score a one-sided subtree as struct-extract-eval does: declared keys that are there, each row of a list."""
-    values = (value, MISSING) if status is OMISSION else (MISSING, value)
+    values = (value, MISSING) if status is Status.OMISSION else (MISSING, value)
     if isinstance(node, Leaf) and node.structure is not None:
         _score_missing_published(run, node.structure, value, status, path, at)
     elif isinstance(node, Leaf):
@@ -119,7 +106,7 @@ def _score_missing_published(
         run.shape(node, status, values, path, at)
     elif isinstance(node, Array):
         for index, row in enumerate(value):
-            own = index if status is OMISSION else -index - 1
+            own = index if status is Status.OMISSION else -index - 1
             score_missing(run, node.items, row, status, (*path, own), None if at is None else (*at, index))
 
 
@@ -153,11 +140,11 @@ def _same(run: ScoringContext, reading: Json, extracted: Value) -> bool:
 def compare_as_one(run: ScoringContext, wanted: str, gold: Json, extracted: Json) -> tuple[Status, str]:
     """Compare what stands in the place of a container; say that it is none, and which side's is of another kind."""
     if equal(run, gold, extracted):
-        return MATCH, f"not {wanted}, but equal to gold"
+        return Status.MATCH, f"not {wanted}, but equal to gold"
     kinds = equality.a_type(gold), equality.a_type(extracted)
     if kinds[0] == wanted:
-        return MISMATCH, f"expected {wanted}, got {kinds[1]}"
-    return MISMATCH, f"expected {wanted}; gold is {kinds[0]}, extracted {kinds[1]}"
+        return Status.MISMATCH, f"expected {wanted}, got {kinds[1]}"
+    return Status.MISMATCH, f"expected {wanted}; gold is {kinds[0]}, extracted {kinds[1]}"
 
 
 def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
@@ -168,7 +155,7 @@ def walk_object(run: ScoringContext, obj: Object, gold: Value, extracted: Value,
         _score_otherwise(run, obj, gold, extracted, path, at)
         return
     if run.empty_is_free and not gold and not extracted:
-        run.shape(obj, MATCH, (gold, extracted), path, at)
+        run.shape(obj, Status.MATCH, (gold, extracted), path, at)
         return
     waited = len(run.pending)
     for name, node in obj.properties.items():
@@ -192,9 +179,9 @@ def walk(run: ScoringContext, node: Node, gold: Value, extracted: Value, path: P
         skip = node if isinstance(node, Skip) else Skip(pattern=node.pattern, field=node.field, always=True)
         walk_skip(run, skip, gold, extracted, path, at)
     elif extracted is not MISSING:
-        score_missing(run, node, extracted, HALLUCINATION, path, at)
+        score_missing(run, node, extracted, Status.HALLUCINATION, path, at)
     elif gold is not MISSING:
-        score_missing(run, node, gold, OMISSION, path, at)
+        score_missing(run, node, gold, Status.OMISSION, path, at)
 
 
 def _score_undeclared(
@@ -207,7 +194,7 @@ def _score_undeclared(
         ours, theirs = gold.get(name, MISSING), extracted.get(name, MISSING)
         node = obj.node_of(name)
         if obj.extra == "hallucinate":
-            ours, status, reason = MISSING, HALLUCINATION, "the schema has no such key"
+            ours, status, reason = MISSING, Status.HALLUCINATION, "the schema has no such key"
         elif node is not None:
             walk(run, node, ours, theirs, place, where)
             continue
@@ -215,13 +202,13 @@ def _score_undeclared(
             run.vacuous.append(path)
             continue
         elif not is_present(ours):
-            status, reason = HALLUCINATION, "neither the schema nor gold has such a key"
+            status, reason = Status.HALLUCINATION, "neither the schema nor gold has such a key"
         elif not is_present(theirs):
-            status, reason = OMISSION, "extracted is missing"
+            status, reason = Status.OMISSION, "extracted is missing"
         elif equality.same(ours, theirs):
-            status, reason = MATCH, None
+            status, reason = Status.MATCH, None
         else:
-            status, reason = MISMATCH, "values differ, under a key that the schema does not have"
+            status, reason = Status.MISMATCH, "values differ, under a key that the schema does not have"
         leaf = Leaf(pattern=path_below(obj.pattern, name), field=obj.field)
         run.shape(leaf, status, (ours, theirs), place, where, reason)
 
@@ -242,7 +229,7 @@ def _score_otherwise(
         status, reason = compare_as_one(run, "an object", gold, extracted)
         run.shape(obj, status, (gold, extracted), path, at, reason)
     elif is_present(gold) or is_present(extracted):
-        value, status = (gold, OMISSION) if is_present(gold) else (extracted, HALLUCINATION)
+        value, status = (gold, Status.OMISSION) if is_present(gold) else (extracted, Status.HALLUCINATION)
         if run.empty_is_free and type(value) is not dict:
             run.shape(obj, status, (gold, extracted), path, at, "the other side is null")
         else:
@@ -302,7 +289,7 @@ def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value,
     elif type(gold) is not list or type(extracted) is not list:
         _score_as_one(place)
     elif not gold and not extracted and run.empty_is_free:
-        place.keep_shape(MATCH)
+        place.keep_shape(Status.MATCH)
     elif len(path) > DEEPEST:
         _score_as_one(place, f"nested more than {DEEPEST} steps deep")
     else:
@@ -325,12 +312,12 @@ def _score_absent(place: _Place) -> None:
         if not run.empty_is_free:
             run.vacuous.append(path)
         if run.both_passed:
-            place.keep_result(MATCH, 1.0, agreed_absence(gold, extracted))
+            place.keep_result(Status.MATCH, 1.0, agreed_absence(gold, extracted))
         return
-    value, status = (extracted, HALLUCINATION) if no_gold else (gold, OMISSION)
+    value, status = (extracted, Status.HALLUCINATION) if no_gold else (gold, Status.OMISSION)
     status, score, reason = one_sided(run, array, status, (gold, extracted), path)
     place.keep_result(status, score, reason)
-    if status is SKIPPED:
+    if status is Status.SKIPPED:
         return
     if type(value) is list and run.empty_is_free:
         score_missing(run, array, value, status, path, at)
@@ -343,7 +330,7 @@ def _score_absent(place: _Place) -> None:
 def _score_as_one(place: _Place, reason: str | None = None) -> None:
     """Score what stands in an array's place as one value; no `reason`: it is not a list on both sides."""
     status, why = compare_as_one(place.run, "an array", place.gold, place.extracted)
-    place.keep_result(status, float(status is MATCH), reason or why)
+    place.keep_result(status, float(status is Status.MATCH), reason or why)
     place.keep_shape(status, reason or why)
 
 
@@ -354,8 +341,8 @@ def _score_rows(place: _Place) -> None:
     if pairing is None:
         pairing = pair_rows(run, array, gold, extracted, path)
     if isinstance(pairing, str):
-        place.keep_result(JUDGE_ERROR, 0.0, pairing)
-        place.keep_shape(JUDGE_ERROR, pairing)
+        place.keep_result(Status.JUDGE_ERROR, 0.0, pairing)
+        place.keep_shape(Status.JUDGE_ERROR, pairing)
         return
     base, first = path if at is None else at, len(run.leaves)
     kept: list[tuple[int, int]] = []
@@ -369,13 +356,13 @@ def _score_rows(place: _Place) -> None:
             kept.append((i, j))
     if len(kept) < len(pairing.pairs):
         pairing = paired(kept, len(gold), len(extracted))
-    _score_left_over(place, pairing.missing, OMISSION)
-    _score_left_over(place, pairing.extra, HALLUCINATION)
+    _score_left_over(place, pairing.missing, Status.OMISSION)
+    _score_left_over(place, pairing.extra, Status.HALLUCINATION)
     if not run.depth:  # its numbers, and its own result, are worked out at the end
         field = len(run.fields) if array.result is not None and array.field else None
         run.open_arrays.append(OpenArray(array, len(run.arrays), field, slice(first, len(run.leaves))))
         run.arrays.append(ArrayResult(as_place(path), *pairing, 1.0, 1.0, 1.0))
-        place.keep_result(JUDGE_ERROR, 0.0)
+        place.keep_result(Status.JUDGE_ERROR, 0.0)
 
 
 def _identity(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing | None:
@@ -394,7 +381,7 @@ def _score_left_over(place: _Place, indices: Sequence[int], status: Status) -> N
     run, array, gold, extracted, path, at = place
     base = path if at is None else at
     for number, index in enumerate(indices):
-        if status is OMISSION:
+        if status is Status.OMISSION:
             score_missing(run, array.row(index), gold[index], status, (*path, index), None)
         else:
             step = -number - 1
@@ -422,7 +409,7 @@ def finish_arrays(run: ScoringContext) -> None:
         if one.field is not None and one.array.result is not None:
             status, score, reason = _result_of(run, one.array.result, found, [*rows.values()])
             run.fields[one.field] = run.fields[one.field]._replace(
-                status=status, score=score, passed=status is MATCH, reason=reason
+                status=status, score=score, passed=status is Status.MATCH, reason=reason
             )
 
 
@@ -440,15 +427,15 @@ def _result_of(
         still_open = sum(fit.undecided > 0 for fit in fits) if depends else 0
         reason = f"the scores of the pairs add up to {total:.4g}; {reason}"
     else:
-        flaws = [{leaf.status for leaf in leaves if not leaf.passed} - {SKIPPED} for leaves in rows]
-        right, still_open = flaws.count(set()), flaws.count({JUDGE_ERROR})
+        flaws = [{leaf.status for leaf in leaves if not leaf.passed} - {Status.SKIPPED} for leaves in rows]
+        right, still_open = flaws.count(set()), flaws.count({Status.JUDGE_ERROR})
         # two empty lists are equal; only the published metric, by its own rule for null, recalls nothing then
         published = run.absent and result.named[0] != "array"
         score = 1.0 if not height and not width and not published else right / max(1, height)
         reason = f"{right} of {height} gold rows are right in every field; {reason}"
     if still_open:
-        return JUDGE_ERROR, 0.0, f"{still_open} pairs have undecided fields; {reason}"
-    return MATCH if score >= result.threshold else MISMATCH, score, reason if score < 1.0 else None
+        return Status.JUDGE_ERROR, 0.0, f"{still_open} pairs have undecided fields; {reason}"
+    return Status.MATCH if score >= result.threshold else Status.MISMATCH, score, reason if score < 1.0 else None
 
 
 _WALKERS: Final[Mapping[type, Any]] = {
@@ -526,8 +513,8 @@ def _run(
     except Exception as error:  # noqa: BLE001 - a user's function may raise anything
         problem = f"{type(error).__name__}: {error}"
     reason = f"the post-processor {spec.name!r} broke: {problem}"
-    broken: dict[str, Any] = {"status": JUDGE_ERROR, "score": 0.0, "passed": False, "reason": reason}
-    return [result if result.status is SKIPPED else result._replace(**broken) for result in results]
+    broken: dict[str, Any] = {"status": Status.JUDGE_ERROR, "score": 0.0, "passed": False, "reason": reason}
+    return [result if result.status is Status.SKIPPED else result._replace(**broken) for result in results]
 
 
 def _checked_result(result: FieldResult) -> FieldResult:

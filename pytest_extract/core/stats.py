@@ -72,9 +72,6 @@ class Bounds:
     confidence: float
 
 
-_MANY: Final = 5_000  # cases from which on the mean of a resample is taken for normal
-
-
 def unseen_drop_bound(
     differences: Sequence[float],
     *,
@@ -89,21 +86,17 @@ def unseen_drop_bound(
     put into the sample: one that lost `unseen_loss` (or the largest change seen, if that is larger). Without it, twenty
     equal cases, or three, would prove that nothing ever drops. With it and no change at all, n cases bound the drop by
     about 3 `unseen_loss` / (n + 1) at 95 %: the rule of three. Beyond 1,000 cases fewer resamples are drawn (400 at
-    least), beyond 5,000 the mean is taken for normal.
+    least).
     Source: Efron (1979); Hanley and Lippman-Hand (1983) for the rule of three.
     """
     values = [float(value) for value in differences]
     values.append(-max([unseen_loss, *map(abs, values)]))
-    if len(values) > _MANY:
-        import statistics  # of suites this large alone
-
-        reach = statistics.NormalDist().inv_cdf(confidence) * statistics.pstdev(values) / math.sqrt(len(values))
-        return max(0.0, reach - math.fsum(values) / len(values))
     resamples = min(resamples, max(400, 1000 * RESAMPLES // len(values)))
     import numpy as np
 
-    drawn = np.random.default_rng(seed).choice(values, (resamples, len(values)))
-    return max(0.0, -float(np.quantile(drawn.mean(axis=1), 1 - confidence)))
+    source = np.random.default_rng(seed)
+    means = [source.choice(values, len(values)).mean() for _ in range(resamples)]
+    return max(0.0, -float(np.quantile(means, 1 - confidence)))
 
 
 def mcnemar(broken: int, fixed: int) -> float:

@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain, takewhile
@@ -218,9 +218,9 @@ class ThresholdProposal:
     pattern: str
     every: CaseCounts
     needed: int | None
-    threshold: float | None = None
-    proposed: CaseCounts | None = None
-    checked: CaseCounts | None = None
+    threshold: float | None
+    proposed: CaseCounts | None
+    checked: CaseCounts | None
 
 
 def propose_thresholds(confidences: CaseConfidences, precision: float) -> list[ThresholdProposal]:
@@ -228,18 +228,19 @@ def propose_thresholds(confidences: CaseConfidences, precision: float) -> list[T
     first, second = confidences.halves()
     proposals = []
     for pattern in (ALL_FIELDS, *confidences.patterns):
-        values = confidences.values_of(pattern, first)
-        every = accepted_at(values, 0.0)
-        proposal = ThresholdProposal(pattern=pattern, every=every, needed=every.needed(precision))
-        threshold = propose_threshold(values, precision)
-        if threshold is not None:
-            proposal = replace(
-                proposal,
+        halves = [confidences.values_of(pattern, half) for half in (first, second)]
+        every, threshold = accepted_at(halves[0], 0.0), propose_threshold(halves[0], precision)
+        at = [None if threshold is None else accepted_at(half, threshold) for half in halves]
+        proposals.append(
+            ThresholdProposal(
+                pattern=pattern,
+                every=every,
+                needed=every.needed(precision),
                 threshold=threshold,
-                proposed=accepted_at(values, threshold),
-                checked=accepted_at(confidences.values_of(pattern, second), threshold),
+                proposed=at[0],
+                checked=at[1],
             )
-        proposals.append(proposal)
+        )
     return proposals
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from itertools import product
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -397,21 +398,17 @@ def _is_nothing(value: Json) -> bool:
     return value is None or value in ({}, [], "")
 
 
-class _Tree(NamedTuple):
-    """Nodes in postorder: the label of each, whether it is a leaf's text, and the first node below it."""
+class _Node(NamedTuple):
+    """A node of a tree in postorder: a key, or the text of a leaf, and the place of the first node below it."""
 
-    labels: list[str]
-    texts: list[bool]
-    firsts: list[int]
+    label: str
+    first: int
+    is_text: bool = False
 
     @property
-    def roots(self) -> list[int]:
-        """The nodes at which a subtree begins that shares its first node with no larger one."""
-        return sorted({first: node for node, first in enumerate(self.firsts)}.values())
-
-    def weight(self, node: int) -> int:
-        """Return what it costs to put a node in or take it out: the letters of a text, 1 for a key."""
-        return len(self.labels[node]) if self.texts[node] else 1
+    def cost(self) -> int:
+        """What it costs to put the node in or take it out: the letters of a text, 1 for a key."""
+        return len(self.label) if self.is_text else 1
 
 
 def n_ted(gold: Json, extracted: Json) -> float:
@@ -420,75 +417,67 @@ def n_ted(gold: Json, extracted: Json) -> float:
     Source: Kim et al., arXiv 2111.15664, with the distance of Zhang and Shasha (1989). Raises ConfigError for trees of
     more than `MOST_NODE_PAIRS` pairs of nodes.
     """
-    trees = one, other = _tree(gold), _tree(extracted)
-    if len(one.labels) * len(other.labels) > MOST_NODE_PAIRS:
-        sizes = " and ".join(f"{len(tree.labels):,}" for tree in trees)
-        raise ConfigError(f"n_ted is for small documents: trees of {sizes} nodes take too long")
-    whole = sum(map(one.weight, range(len(one.labels) - 1)))
+    one, other = _tree(gold), _tree(extracted)
+    if len(one) * len(other) > MOST_NODE_PAIRS:
+        raise ConfigError(f"n_ted is for small documents: trees of {len(one):,} and {len(other):,} nodes take too long")
+    whole = sum(node.cost for node in one[:-1])
     distance = _distance(one, other)
     return max(0.0, 1.0 - distance / whole) if whole else float(distance == 0)
 
 
-def _tree(value: Json) -> _Tree:
-    tree = _Tree([], [], [])
-
-    def add(label: str, first: int, *, is_text: bool = False) -> None:
-        tree.labels.append(label)
-        tree.texts.append(is_text)
-        tree.firsts.append(first)
+def _tree(value: Json) -> list[_Node]:
+    nodes: list[_Node] = []
 
     def walk(part: Json) -> None:
-        items = part if isinstance(part, list) else [part]
-        for item in items:
-            first = len(tree.labels)
+        for item in part if isinstance(part, list) else [part]:
+            first = len(nodes)
             if isinstance(item, dict):
                 for key in sorted(item, key=lambda key: (len(key), key)):
-                    below = len(tree.labels)
+                    below = len(nodes)
                     walk(item[key])
-                    if len(tree.labels) > below:  # nothing stands below an empty value
-                        add(key, below)
-                if item is not value and len(tree.labels) > first:  # the root stands for itself
-                    add("", first)
+                    if len(nodes) > below:  # nothing stands below an empty value
+                        nodes.append(_Node(key, below))
+                if item is not value and len(nodes) > first:  # the root stands for itself
+                    nodes.append(_Node("", first))
             elif isinstance(item, list):
                 walk(item)
             elif item is not None and str(item).strip():
-                add(str(item).strip(), first, is_text=True)
+                nodes.append(_Node(str(item).strip(), first, is_text=True))
 
     walk(value)
-    add("", 0)
-    return tree
+    return [*nodes, _Node("", 0)]
 
 
-def _exchange(one: _Tree, i: int, other: _Tree, j: int) -> float:
+def _exchange(one: _Node, other: _Node) -> float:
     from rapidfuzz.distance import Levenshtein
 
-    if one.texts[i] and other.texts[j]:
-        return Levenshtein.distance(one.labels[i], other.labels[j])
-    if one.texts[i] or other.texts[j]:
-        return 1 + (one.weight(i) if one.texts[i] else other.weight(j))
-    return float(one.labels[i] != other.labels[j])
+    if one.is_text and other.is_text:
+        return Levenshtein.distance(one.label, other.label)
+    if one.is_text or other.is_text:
+        return 1 + (one.cost if one.is_text else other.cost)
+    return float(one.label != other.label)
 
 
-def _distance(one: _Tree, other: _Tree) -> float:
+def _distance(ours: Sequence[_Node], theirs: Sequence[_Node]) -> float:
     known: dict[tuple[int, int], float] = {}
-
-    for root in one.roots:
-        for partner in other.roots:
-            low, start = one.firsts[root], other.firsts[partner]
-            rows, columns = range(low, root + 1), range(start, partner + 1)
-            table = [[0.0] * (len(columns) + 1) for _ in range(len(rows) + 1)]
-            for x, i in enumerate(rows, start=1):
-                table[x][0] = table[x - 1][0] + one.weight(i)
-            for y, j in enumerate(columns, start=1):
-                table[0][y] = table[0][y - 1] + other.weight(j)
-            for x, i in enumerate(rows, start=1):
-                for y, j in enumerate(columns, start=1):
-                    least = min(table[x - 1][y] + one.weight(i), table[x][y - 1] + other.weight(j))
-                    if one.firsts[i] == low and other.firsts[j] == start:
-                        table[x][y] = known[i, j] = min(least, table[x - 1][y - 1] + _exchange(one, i, other, j))
-                    else:
-                        table[x][y] = min(least, table[one.firsts[i] - low][other.firsts[j] - start] + known[i, j])
-    return known[len(one.labels) - 1, len(other.labels) - 1]
+    # where a subtree begins that shares its first node with no larger one
+    roots = [sorted({node.first: place for place, node in enumerate(nodes)}.values()) for nodes in (ours, theirs)]
+    for root, partner in product(*roots):
+        low, start = ours[root].first, theirs[partner].first
+        table = [[0.0] * (partner - start + 2) for _ in range(root - low + 2)]
+        for x, one in enumerate(ours[low : root + 1], start=1):
+            table[x][0] = table[x - 1][0] + one.cost
+        for y, other in enumerate(theirs[start : partner + 1], start=1):
+            table[0][y] = table[0][y - 1] + other.cost
+        for x, one in enumerate(ours[low : root + 1], start=1):
+            for y, other in enumerate(theirs[start : partner + 1], start=1):
+                least = min(table[x - 1][y] + one.cost, table[x][y - 1] + other.cost)
+                pair = low + x - 1, start + y - 1
+                if one.first == low and other.first == start:
+                    table[x][y] = known[pair] = min(least, table[x - 1][y - 1] + _exchange(one, other))
+                else:
+                    table[x][y] = min(least, table[one.first - low][other.first - start] + known[pair])
+    return known[len(ours) - 1, len(theirs) - 1]
 
 
 PAPER_MEASURES: Final[Mapping[str, Callable[[Json, Json], float]]] = MappingProxyType(

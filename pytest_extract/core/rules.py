@@ -90,34 +90,22 @@ def checked_entry(entry: Json) -> Mapping[str, Json]:
     return entry
 
 
-class RuleText(NamedTuple):
-    """The text of a rule, and as Python reads it."""
-
-    text: str
-    python: str
-
-    def part(self, node: ast.expr) -> str:
-        """Return the text of one expression of the rule."""
-        return as_written(ast.get_source_segment(self.python, node) or "")
-
-
 def as_written(python: str) -> str:
     """Change a text that was written for Python back."""
     return _ESCAPED.sub(r"\1", python.replace(_ROOT, "$").replace("[:]", "[]"))
 
 
-def parse_rule(text: str) -> tuple[RuleText, ast.Compare]:
-    """Return the text of a rule and its one comparison; RuleMistake for anything else."""
+def parse_rule(text: str) -> tuple[str, ast.Compare]:
+    """Return a rule as it is written for Python, and its one comparison; RuleMistake for anything else."""
     if len(text) > LONGEST_RULE:
         raise RuleMistake(f"a rule has at most {LONGEST_RULE:,} characters; this one has {len(text):,}")
-    text = re.sub(r"\s", " ", text.strip())
-    source = RuleText(text, _KEYWORD.sub(r"__word_\g<0>__", text).replace("[]", "[:]").replace("$", _ROOT))
+    python = _KEYWORD.sub(r"__word_\g<0>__", text).replace("[]", "[:]").replace("$", _ROOT)
     try:
         with warnings.catch_warnings():  # of escapes in a text, for example
             warnings.simplefilter("ignore")
-            tree = ast.parse(source.python, mode="eval").body
+            tree = ast.parse(python, mode="eval").body
     except SyntaxError as error:
-        rest = as_written(source.python[max((error.offset or 0) - 1, 0) :])
+        rest = as_written(python[max((error.offset or 0) - 1, 0) :])
         where = f"at {short_repr(rest)}" if rest else "at its end"
         raise RuleMistake(f"{error.msg} {where}; a rule looks like `net + tax == total`") from None
     except (ValueError, RecursionError, MemoryError) as error:
@@ -126,7 +114,7 @@ def parse_rule(text: str) -> tuple[RuleText, ast.Compare]:
         raise RuleMistake("a rule compares two sides by one of == != <= >= < >")
     if len(tree.ops) > 1:
         raise RuleMistake("a rule has one comparison; write the second as a rule of its own")
-    return source, tree
+    return python, tree
 
 
 _LONGEST_TEXT: Final = 200
@@ -318,20 +306,24 @@ class Expression:
 
     def number(self, run: Run, indices: Indices) -> Decimal:
         """Compute a number."""
-        return _as_number(self.compute(run, indices), self.text)
+        value = self.compute(run, indices)
+        found = number_in(value)
+        if found is None:
+            raise NotComputableError(f"{self.text} is {operand_text(value)}, which is no number")
+        return found
 
 
 class ExpressionReader:
     """Reads the expressions of one rule; RuleMistake for what the schema does not have, or what is no rule there."""
 
-    def __init__(self, source: RuleText, program: Program, each: Steps) -> None:
-        self._source = source
+    def __init__(self, python: str, program: Program, each: Steps) -> None:
+        self._python = python
         self._program = program
         self._each = each
 
     def read(self, node: ast.expr, around: str = "") -> Expression:
         """Read an expression, an argument of the function `around`; RuleMistake for a part that is not allowed."""
-        text = self._source.part(node)
+        text = as_written(ast.get_source_segment(self._python, node) or "")
         match node:
             case ast.BinOp() if type(node.op) in ARITHMETIC:
                 return self._arithmetic(node, text, around)
@@ -395,13 +387,14 @@ class ExpressionReader:
             return Decimal(sum(len(each) if isinstance(each, list) else each not in (None, MISSING) for each in found))
 
         def total(run: Run, indices: Indices) -> Decimal | None:
-            values = []
+            values: list[Any] = []
+            read = argument.compute if name == "count_distinct" else argument.number
             for place, _ in places_of(run.document, rows, indices):
                 with suppress(NoValueError):  # what is null or missing is left out
-                    values.append(argument.compute(run, indices_of(place, rows)))
+                    values.append(read(run, indices_of(place, rows)))
             if name == "count_distinct":
                 return Decimal(len({text_key(each) if isinstance(each, str) else each for each in values}))
-            return sum((_as_number(each, f"a value of {text}") for each in values), Decimal(0)) if values else None
+            return sum(values, Decimal(0)) if values else None
 
         def compute(run: Run, indices: Indices) -> Operand:
             key = text, indices[:kept]
@@ -459,13 +452,6 @@ class ExpressionReader:
             return found
 
         return Expression(text, compute, (RuleField(steps, in_row),))
-
-
-def _as_number(value: Operand, what: str) -> Decimal:
-    found = number_in(value)
-    if found is None:
-        raise NotComputableError(f"{what} is {operand_text(value)}, which is no number")
-    return found
 
 
 def places_of(
@@ -576,9 +562,10 @@ class CompiledRule:
         row = f"{path_text(place)}: " if place else ""
         equality = self.sign in (ast.Eq, ast.NotEq)
         left, right, off = compared(left, right, f"{row}{self.text}", equality=equality)
-        if isinstance(left, Decimal) and isinstance(right, Decimal) and abs(off) <= self._tolerance(left, right):
-            off = Decimal(0)
         places = max(decimal_places(left), decimal_places(right))
+        if isinstance(left, Decimal) and isinstance(right, Decimal):
+            rel = self.rel if self.rel is not None else _NOISE if places else Decimal(0)
+            off = off if abs(off) > max(self.tolerance, rel * max(abs(left), abs(right))) else Decimal(0)
         texts = operand_text(left, places), operand_text(right, places)
         pairs = zip(self.sides, texts, strict=True)
         shown = ", ".join(f"{side.text} = {text}" for side, text in pairs if not side.is_constant)
@@ -586,12 +573,6 @@ class CompiledRule:
         apart = f" (off by {operand_text(abs(off), places)})" if is_off else ""
         holds = COMPARISONS[self.sign](off, 0)
         return Row(RuleStatus.HELD if holds else RuleStatus.BROKEN, f"{row}{shown}{apart}", *texts)
-
-    def _tolerance(self, left: Decimal, right: Decimal) -> Decimal:
-        rel = self.rel
-        if rel is None:
-            rel = _NOISE if decimal_places(left) or decimal_places(right) else Decimal(0)
-        return max(self.tolerance, rel * max(abs(left), abs(right)))
 
 
 RuleSet: TypeAlias = tuple[CompiledRule, ...]
@@ -622,6 +603,7 @@ def compile_rules(given: Json, program: Program, *, of_schema: bool) -> tuple[Ru
 
 def _compile(config: Mapping[str, Json], program: Program, index: int, *, of_schema: bool) -> CompiledRule:
     each: Steps = ()
+    text = re.sub(r"\s", " ", config["rule"].strip())
     if "each" in config:
         each = parse_field(config["each"]) or ()
         each = each if each and each[-1] is None else (*each, None)
@@ -629,8 +611,8 @@ def _compile(config: Mapping[str, Json], program: Program, index: int, *, of_sch
             hint = nearest(path_text(each), [name for name in program.patterns if name.endswith("[]")])
             raise RuleMistake(f"`each`: the schema has no array {config['each']!r}{hint}", "each")
     try:
-        source, comparison = parse_rule(config["rule"])
-        reader = ExpressionReader(source, program, each)
+        python, comparison = parse_rule(text)
+        reader = ExpressionReader(python, program, each)
         sides = reader.read(comparison.left), reader.read(comparison.comparators[0])
         rows = reader.rows([*sides[0].fields, *sides[1].fields, *([RuleField(each, in_row=True)] if each else [])])
     except RuleMistake as mistake:
@@ -638,15 +620,15 @@ def _compile(config: Mapping[str, Json], program: Program, index: int, *, of_sch
     except RecursionError:
         raise RuleMistake("the rule is nested too deep") from None
     if sides[0].is_constant and sides[1].is_constant:
-        raise RuleMistake(f"{source.text!r} names no field")
+        raise RuleMistake(f"{text!r} names no field")
     return CompiledRule(
-        text=source.text,
+        text=text,
         sides=sides,
         sign=type(comparison.ops[0]),
         rows=rows,
         rel=Decimal(repr(config["rel"])) if "rel" in config else None,
         tolerance=Decimal(repr(config.get("abs", 0))),
-        name=config.get("name", "").strip() or source.text + (f" (each {config['each']})" if each else ""),
+        name=config.get("name", "").strip() or text + (f" (each {config['each']})" if each else ""),
         severity=config.get("severity", "error"),
         of_schema=of_schema,
         index=index,

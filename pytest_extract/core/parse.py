@@ -208,26 +208,21 @@ class SchemaFit:
     def __init__(self, schema: Json, admits: Callable[[Json], bool]) -> None:
         self._schema = Schema(schema)
         self._admits = admits
-        self._keys: dict[Key, tuple[frozenset[str], frozenset[str]]] = {}
 
     def __call__(self, value: Json) -> FitRank:
-        """Rank a value."""
-        if isinstance(value, list):
-            items = self._schema.node(Schema.root).items
-            share = sum(self._share(items, row) for row in value) / len(value) if value else 1.0
-        else:
-            share = self._share(Schema.root, value)
+        """Rank a value, a list by its rows."""
+        rows, key = (value, self._schema.node(Schema.root).items) if isinstance(value, list) else ([value], Schema.root)
+        names, required = frozenset[str](), frozenset[str]()  # no names: any key may stand there
+        if key is not None:
+            names, required = self._names(key, _MOST_LEVELS) or names, self._schema.node(key).required
+        shares = [
+            len(row.keys() & (names or row.keys())) / len(row.keys() | required or {""})
+            if isinstance(row, dict)
+            else float(not names)
+            for row in rows
+        ]
+        share = sum(shares) / len(shares) if shares else 1.0
         return FitRank(share > 0 and self._admits(value), share)
-
-    def _share(self, key: Key | None, value: Json) -> float:
-        """Return the share of keys at one place; no names: any key may stand there."""
-        if key not in self._keys and key is not None:
-            self._keys[key] = self._names(key, _MOST_LEVELS) or frozenset(), self._schema.node(key).required
-        names, required = self._keys[key] if key is not None else (frozenset(), frozenset())
-        if not isinstance(value, dict):
-            return float(not names)
-        known = len(names & value.keys()) if names else len(value)
-        return known / len(value.keys() | required) if value else 0.0
 
     def _names(self, key: Key, levels: int) -> frozenset[str] | None:
         """Return the keys that objects at a place are known to have; None where any may stand."""

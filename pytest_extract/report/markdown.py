@@ -178,6 +178,8 @@ _MOST_RIGHT: Final = 30
 _VALUE: Final = 100
 _LINE: Final = 160
 _NAME: Final = 100
+_OPTIONS: Final = {"model": "model", "prompt": "prompt", "mode": "mode", "base-ref": "revision"}
+"""The options that name variants, and their fields."""
 _PREAMBLE: Final = (
     "Each block is a cause: an output that cannot be used, a bound that is missed or a field that is wrong, three "
     "examples, the lines of schema and prompt that govern the field, and the command that runs its cases alone. What "
@@ -298,17 +300,8 @@ def _block(run: RunReport, pattern: str, tally: PatternCounts) -> Iterator[str]:
 def _command(run: RunReport, results: Sequence[CaseResult]) -> str:
     """Return the command that runs some cases alone: all variants of the run are named, as the ids of tests are."""
     variants = [_as_run(result)[1] for result in {result.variant: result for result in run.results}.values()]
-    chosen = {
-        f"--extract-{name}={value}": None
-        for variant in variants
-        for name, value in (
-            ("model", variant.model),
-            ("prompt", variant.prompt),
-            ("mode", variant.mode),
-            ("base-ref", variant.revision),
-        )
-        if value
-    }
+    given = ((option, getattr(each, name)) for option, name in _OPTIONS.items() for each in variants)
+    chosen = [*dict.fromkeys(f"--extract-{option}={value}" for option, value in given if value)]
     nodeids = [*dict.fromkeys(_as_run(result)[0] for result in results)]
     left = f" ({len(nodeids) - _MOST_NODEIDS} more cases)" if len(nodeids) > _MOST_NODEIDS else ""
     return f"run these alone: `pytest {safe_prose(shlex.join([*nodeids[:_MOST_NODEIDS], *chosen]))}`{left}"

@@ -29,6 +29,7 @@ from pytest_extract.regression.compare import (
 )
 from pytest_extract.regression.facts import Effect, Subject, TestResult, tag_effects
 from pytest_extract.regression.gate import (
+    EXIT_WORSE,
     Answer,
     GateDecision,
     Inconclusive,
@@ -177,13 +178,14 @@ def _count_of_cases(count: int, run: RunReport) -> str:
 def _gate_headline(run: RunReport, problems: list[str], doubts: list[str]) -> Headline:
     if run.judged is None:
         return Headline(tone="bad", word="Nothing compared", text="nothing was compared", reasons=(*problems, *doubts))
-    verdict = run.judged
-    red = exit_status(verdict, run.inconclusive) != 0 and verdict.answer is not Answer.UNDECIDED
-    failing = red or bool(problems) or (verdict.answer is Answer.UNDECIDED and run.inconclusive == "fail")
-    unsure = verdict.answer is Answer.UNDECIDED or bool(doubts)
-    text = next(iter(verdict.reasons), "")
-    tone: Tone = "bad" if failing or verdict.compared_nothing else "warn" if unsure else "good"
-    return Headline(tone=tone, word=str(verdict.answer), text=text, reasons=(*problems, *doubts))
+    failing = bool(problems) or run.judged.compared_nothing or exit_status(run.judged, run.inconclusive) == EXIT_WORSE
+    unsure = bool(doubts) or run.judged.answer is Answer.UNDECIDED
+    return Headline(
+        tone="bad" if failing else "warn" if unsure else "good",
+        word=str(run.judged.answer),
+        text=next(iter(run.judged.reasons), ""),
+        reasons=(*problems, *doubts),
+    )
 
 
 def _passed_text(run: RunReport) -> str:

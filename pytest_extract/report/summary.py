@@ -412,14 +412,10 @@ def _wrong_text(statuses: Counter[str]) -> str:
 
 def _worst_field_lines(fields: Mapping[str, PatternCounts], width: int, *, most: int | None, diffs: bool) -> list[Line]:
     bad = worst_patterns(fields)
-    telling = [each for each in bad if len(each[1].cases) > 1] if diffs else bad
-    if not telling:
-        return []
-    shown = bad if most is None else telling
-    table = worst_fields_table(shown).first(most, "field", _VERY_VERBOSE)
-    single = len(bad) - len(shown)
-    notes = [*table.notes, *([f"{plural(single, 'field')} wrong in one case only{_VERY_VERBOSE}"] if single else [])]
-    return replace(table, title="worst fields", notes=notes).lines(width)
+    if diffs and most is not None:
+        bad = [each for each in bad if len(each[1].cases) > 1]
+    table = replace(worst_fields_table(bad), title="worst fields").first(most, "field", _VERY_VERBOSE)
+    return table.lines(width) if bad else []
 
 
 def _case_name(nodeid: str) -> str:

@@ -90,9 +90,8 @@ def test_worst_fields_stand_first_over_all_cases() -> None:
         ["field", "wrong", "cases", "how"],
         ["y", "2", "of", "2", "(100", "%)", "2", "1", "omission,", "1", "hallucination"],
     ]
-    assert lines[start + 3] == "  1 field wrong in one case only (-vv shows all)"
     assert "unusable outputs: 1 no_json" in lines
-    assert not any(line.startswith(("  z", "  known ")) for line in lines)
+    assert not any(line.startswith(("  x", "  z", "  known ")) for line in lines)
 
 
 def test_known_failures_are_told_and_those_that_pass_named() -> None:
@@ -120,7 +119,8 @@ def test_of_many_known_failures_that_pass_a_few_are_named() -> None:
 @pytest.mark.parametrize(("verbosity", "shown"), [(0, 10), (1, 10), (2, 15)])
 def test_only_the_worst_fields_are_shown(verbosity: int, shown: int) -> None:
     bad = attempt(0.5, *(leaf(f"f{i:02}", "mismatch") for i in range(15)))
-    assert "worst fields" not in told(case("a", bad), verbosity=verbosity)  # the diff of the only case says it all
+    alone = told(case("a", bad), verbosity=verbosity)
+    assert ("worst fields" in alone) == (verbosity == 2)  # the diff of the only case says it all
     assert "worst fields" in told(case("a", bad), verbosity=verbosity, diffs=False)
     others = attempt(0.5, *(leaf(f"g{i:02}", "mismatch") for i in range(15)))
     assert "worst fields" not in told(case("a", bad), case("b", others))  # each diff says all of its own

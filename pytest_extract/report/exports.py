@@ -9,9 +9,10 @@ import csv
 import io
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -35,7 +36,7 @@ MOST_ISSUES: Final = 1_000
 MOST_FIELDS: Final = 5
 """Failing fields that one annotation tells."""
 MOST_PROPERTIES: Final = 200
-"""Fields with a JUnit property of their own; further ones are counted."""
+"""Rules and fields with a JUnit property of their own; further ones are counted."""
 PROPERTY: Final = "extract."
 """Beginning of the names of our JUnit properties."""
 _FILE_TITLES: Final[Mapping[Level, str]] = {"error": "mistake in a case file", "warning": "case file"}
@@ -205,27 +206,20 @@ def junit_properties(result: CaseResult) -> list[tuple[str, str]]:
         found.append(("cost_usd", f"{spent.cost_usd:.6f}"))
     if spent.prompt_tokens or spent.completion_tokens:
         found += [("prompt_tokens", str(spent.prompt_tokens)), ("completion_tokens", str(spent.completion_tokens))]
-    found += [
-        (f"tag.{name}", value if isinstance(value, str) else json.dumps(value)) for name, value in result.tags.items()
-    ]
-    leaves = ((leaf.pattern or "$", leaf.status) for score in read_scores(result) for leaf in score.leaves)
-    fields = _counted_verdicts(leaves)
-    found += [(f"field.{pattern}", verdict) for pattern, verdict in [*fields.items()][:MOST_PROPERTIES]]
-    rules = _counted_verdicts((rule.name, rule.status) for score in result.scores for rule in score.rules)
-    found += [(f"rule.{name}", verdict) for name, verdict in [*rules.items()][:MOST_PROPERTIES]]
-    if len(fields) > MOST_PROPERTIES:
-        found.append(("fields_left_out", str(len(fields) - MOST_PROPERTIES)))
+    for name, value in result.tags.items():
+        found.append((f"tag.{name}", value if isinstance(value, str) else json.dumps(value)))
+    verdicts: dict[str, Counter[str]] = defaultdict(Counter)
+    for score in result.scores:
+        for rule in score.rules:
+            verdicts[f"rule.{rule.name}"][rule.status] += 1
+    for score in read_scores(result):
+        for leaf in score.leaves:
+            verdicts[f"field.{leaf.pattern or '$'}"][leaf.status] += 1
+    for name, counts in islice(verdicts.items(), MOST_PROPERTIES):
+        found.append((name, ", ".join(f"{count} {status}" for status, count in counts.most_common())))
+    if (left := len(verdicts) - MOST_PROPERTIES) > 0:
+        found.append(("fields_left_out", str(left)))
     return [(safe_prose(f"{PROPERTY}{name}"), safe_prose(shorten(value, _MESSAGE))) for name, value in found]
-
-
-def _counted_verdicts(verdicts: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return `3 match, 1 mismatch` for each name."""
-    found: dict[str, Counter[str]] = {}
-    for name, status in verdicts:
-        found.setdefault(name, Counter())[str(status)] += 1
-    return {
-        name: ", ".join(f"{count} {status}" for status, count in counts.most_common()) for name, counts in found.items()
-    }
 
 
 COLUMNS: Final = (

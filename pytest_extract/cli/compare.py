@@ -15,7 +15,7 @@ from math import fsum
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.changed.git_tree import (
+from pytest_extract.changed import (
     GitTree,
     Hunk,
     Search,

@@ -21,12 +21,7 @@ from pytest_extract.core.aggregate.slices import SliceTable, slice_tables
 from pytest_extract.core.case_result import CaseResult, Outcome, Spending
 from pytest_extract.errors import ExtractError
 from pytest_extract.redact import current
-from pytest_extract.regression.compare import (
-    CaseComparison,
-    Change,
-    FieldChange,
-    VariantComparison,
-)
+from pytest_extract.regression.compare import CaseComparison, Change, FieldChange, VariantComparison
 from pytest_extract.regression.facts import Effect, Subject, TestResult, tag_effects
 from pytest_extract.regression.gate import (
     EXIT_WORSE,

@@ -13,7 +13,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, ScoreRecord, Status, is_covered
 from pytest_extract.core.values import MISSING, FieldPath, Json, Step
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.report.lines import plural, show
+from pytest_extract.report.lines import listed, plural, show
 
 if TYPE_CHECKING:
     from pytest_extract.documents.evidence import Evidence
@@ -83,7 +83,8 @@ def findings_of(
         results = [result for result in results if result.path not in explained or result.status not in FAILED]
     findings = fold_failures(results) if folded else map(Finding, failed)
     named = _with_mistakes([*by_mistake, *findings], mistakes)
-    return sorted(named, key=lambda each: (each.result.score, -each.result.weight))
+    worst = sorted(named, key=lambda each: (each.result.score, -each.result.weight))
+    return _join_items(worst) if folded else worst
 
 
 _FOLDED_KINDS: Final = frozenset({"wrapped", "renamed_key", "swapped_fields", "merged_rows"})
@@ -132,6 +133,30 @@ def _with_mistakes(findings: Sequence[Finding], mistakes: Sequence[NamedMistake]
         finding._replace(mistake=finding.mistake or (around if finding.note else exact).get(finding.result.path))
         for finding in findings
     ]
+
+
+_MOST_APART: Final = 2
+"""Missing items of a list, or invented ones, that are told one by one."""
+
+
+def _join_items(findings: Sequence[Finding]) -> list[Finding]:
+    """Return one finding for many items of a list that are missing, or invented, and of which nothing else is told."""
+    groups: dict[object, list[Finding]] = {}
+    for index, finding in enumerate(findings):
+        path, status = finding.result.path, finding.result.status
+        is_item = status in _ONE_SIDED and path and isinstance(path[-1], int)
+        alike = (path[:-1], status, mistake_text(finding)) if is_item else index
+        groups.setdefault(alike, []).append(finding)
+    return [each for group in groups.values() for each in (group if len(group) <= _MOST_APART else [_joined(group)])]
+
+
+def _joined(group: Sequence[Finding]) -> Finding:
+    """Return a finding that shows the first item, and tells how many there are and where."""
+    first = group[0]
+    side = "missing" if first.result.status is Status.OMISSION else "invented"
+    places = listed([str((each.result.matched or each.result.path)[-1]) for each in group], MOST_LISTED)
+    note = f"{len(group):,} items {side}: {places}"
+    return first._replace(note=note, stands_for=sum(each.stands_for for each in group))
 
 
 def mistake_text(finding: Finding) -> str:

@@ -89,6 +89,7 @@ def test_rows_that_no_gap_explains_stay(gold: str, extracted: str) -> None:
     [
         pytest.param("abcdef", "abc", [("r", "the list ends after 3 of 6 rows", 6)], id="cut"),
         pytest.param("ab", "abcd", [("r[-1]", "invented row, 2 fields", 2), ("r[-2]", "invented row, 2 fields", 2)], id="invented"),
+        pytest.param("ab", "abcdef", [("r[-1]", "4 items invented: 2, 3, 4 and 1 more", 8)], id="many-invented"),
         pytest.param("abcd", "ab", [("r", "the list ends after 2 of 4 rows", 4)], id="two"),
     ],
 )  # fmt: skip

@@ -516,62 +516,54 @@ def schema_coverage(cases: Iterable[Case]) -> list[SchemaCoverage]:
         if not case.gold_is_missing:
             schemas.setdefault(case.schema_sha256, (case.schema_path, case.schema))
             golds.setdefault(case.schema_sha256, {})[f"{case.gold_path} {case.gold_steps} {case.gold_line}"] = case.gold
-    found = []
-    for digest, (path, schema) in schemas.items():
-        values = [*golds[digest].values()]
-        tree = Schema(schema)
-        states = tuple(_states(tree, Conformance(tree), Schema.root, ROOT, values))
-        found.append(SchemaCoverage(path=path, golds=len(values), states=states))
-    return found
+    return [
+        SchemaCoverage(path=path, golds=len(golds[digest]), states=tuple(_states(schema, [*golds[digest].values()])))
+        for digest, (path, schema) in schemas.items()
+    ]
 
 
-def _states(
-    tree: Schema,
-    fits: Conformance,
-    key: Key,
-    pattern: str,
-    values: Sequence[Json | Missing],
-    *,
-    optional: bool = False,
-    depth: int = 0,
-) -> Iterator[SchemaState]:
-    """Yield the states of a place of a schema, at which the golds have `values`, and of what is below it."""
-    node = tree.node(key)
-    if depth > DEEPEST or (node.annotation is not None and node.annotation.skip):
-        return
-    there = [value for value in values if value is not MISSING and value is not None]
-    if pattern != ROOT:
-        yield SchemaState(pattern, "a value", bool(there))
-        if optional or node.nullable:
-            yield SchemaState(pattern, "absent", len(there) < len(values))
-    yield from _own_states(node, pattern, there)
-    for number, branch in enumerate(node.branches):
-        fitting = [
-            value
-            for value in there
-            if number == next((at for at, each in enumerate(node.branches) if fits(tree.node(each), value)), -1)
-        ]
-        yield SchemaState(pattern, f"alternative {number + 1} of {len(node.branches)}", bool(fitting))
-        for state in _states(tree, fits, branch, pattern, fitting, depth=depth + 1):
-            if state.pattern != pattern or state.state not in ("a value", "absent"):
-                yield state
-    for name, child in node.properties.items():
-        inner = [value.get(name, MISSING) for value in there if isinstance(value, dict)]
-        is_optional = name not in node.required
-        yield from _states(tree, fits, child, path_below(pattern, name), inner, optional=is_optional, depth=depth + 1)
-    if node.items is not None:
-        rows = [row for value in there if isinstance(value, list) for row in value]
-        yield from _states(tree, fits, node.items, path_below(pattern, None), rows, depth=depth + 1)
+def _states(schema: Json, golds: Sequence[Json]) -> Iterator[SchemaState]:
+    """Yield the states of all places of a schema, from the root on."""
+    tree = Schema(schema)
+    fits = Conformance(tree)
+
+    def below(
+        key: Key, pattern: str, values: Sequence[Json | Missing], depth: int, *, optional: bool = False
+    ) -> Iterator[SchemaState]:
+        """Yield the states of a place at which the golds have `values`, and of what is below it."""
+        node = tree.node(key)
+        if depth > DEEPEST or (node.annotation is not None and node.annotation.skip):
+            return
+        there = [value for value in values if value is not MISSING and value is not None]
+        if pattern != ROOT:
+            yield SchemaState(pattern, "a value", bool(there))
+            if optional or node.nullable:
+                yield SchemaState(pattern, "absent", len(there) < len(values))
+        for state, covered in _own_states(node, there):
+            yield SchemaState(pattern, state, covered)
+        branches = [tree.node(branch) for branch in node.branches]
+        taken = [next((at for at, branch in enumerate(branches) if fits(branch, value)), None) for value in there]
+        for number, branch in enumerate(node.branches):
+            fitting = [value for value, at in zip(there, taken, strict=True) if at == number]
+            yield SchemaState(pattern, f"alternative {number + 1} of {len(branches)}", bool(fitting))
+            for found in below(branch, pattern, fitting, depth + 1):
+                if found.pattern != pattern or found.state not in ("a value", "absent"):
+                    yield found
+        for name, child in node.properties.items():
+            inner = [value.get(name, MISSING) for value in there if isinstance(value, dict)]
+            yield from below(child, path_below(pattern, name), inner, depth + 1, optional=name not in node.required)
+        if node.items is not None:
+            rows = [row for value in there if isinstance(value, list) for row in value]
+            yield from below(node.items, path_below(pattern, None), rows, depth + 1)
+
+    return below(Schema.root, ROOT, golds, 0)
 
 
-def _own_states(node: SchemaNode, pattern: str, there: Sequence[Json]) -> Iterator[SchemaState]:
+def _own_states(node: SchemaNode, there: Sequence[Json]) -> Iterator[tuple[str, bool]]:
     members = [True, False] if node.types == ("boolean",) else node.values
     if members is not None and len(members) <= MOST_MEMBERS:
         seen = {canonical_json(value) for value in there}
-        for member in members:
-            if member is not None:
-                yield SchemaState(pattern, show(member, 40), canonical_json(member) in seen)
+        yield from ((show(member, 40), canonical_json(member) in seen) for member in members if member is not None)
     if node.types == ("array",):
         sizes = [len(value) for value in there if isinstance(value, list)]
-        yield SchemaState(pattern, "empty", 0 in sizes)
-        yield SchemaState(pattern, "two or more", any(size > 1 for size in sizes))
+        yield from (("empty", 0 in sizes), ("two or more", any(size > 1 for size in sizes)))

@@ -10,39 +10,39 @@ import hashlib
 import html
 import json
 import os
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
+from itertools import islice
 from string import Template
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
+from pytest_extract.cases.model import Case
 from pytest_extract.core.aggregate import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
-from pytest_extract.core.case_result import CaseResult, Outcome
-from pytest_extract.core.values import Json
+from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
+from pytest_extract.core.uncompared import uncompared_text
+from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, iter_leaves, places_around, text_digest
+from pytest_extract.documents import Document, DocumentError
 from pytest_extract.regression.compare import Change, FieldChange, VariantComparison
 from pytest_extract.regression.gate import GateDecision
 from pytest_extract.regression.snapshots import CaseKey, case_key, snapshot
 from pytest_extract.regression.suite import RankedVariant, rank_variants
 from pytest_extract.report.aggregates import correlation_text, ranking_table, slice_table
-from pytest_extract.report.diff import DiffOptions, case_lines
-from pytest_extract.report.html.cases import (
-    HEAT_COLUMNS,
-    ICONS,
-    MOST_PATTERNS,
-    ORDER,
-    VALUE_WIDTH,
-    Anchors,
-    PageDocuments,
-    anchor,
-    case_data,
-    message,
-    mistakes_of,
-    outcome_text,
-    short_name,
-    table_data,
+from pytest_extract.report.diff import (
+    DiffOptions,
+    case_lines,
+    counts_text,
+    failure_title,
+    finding_notes,
+    offset_of,
+    repeats_text,
+    shown_values,
 )
+from pytest_extract.report.findings import FAILED, Finding, findings_of, metric_label, split_known
 from pytest_extract.report.lines import (
     NO_VARIANT,
     Line,
@@ -50,6 +50,8 @@ from pytest_extract.report.lines import (
     first_of,
     percent,
     plural,
+    render_error,
+    safe_controls,
     safe_prose,
     score_number,
     shorten,
@@ -75,7 +77,9 @@ from pytest_extract.report.run_report import (
     uncompared_case_text,
 )
 from pytest_extract.report.summary import (
+    BY_EMPTINESS,
     MEASURES,
+    PatternCounts,
     RunTotals,
     VariantTotals,
     altered_tables,
@@ -83,13 +87,671 @@ from pytest_extract.report.summary import (
     break_off_lines,
     failure_lines,
     measure_text,
+    mostly_empty,
+    reason_of,
     remark_lines,
     spending_facts,
     summary_lines,
+    uncompared_places,
     variant_table,
     worst_fields_table,
     worst_patterns,
 )
+
+if TYPE_CHECKING:
+    from pytest_extract.documents.evidence import Evidence, TextLocation
+
+Anchors: TypeAlias = Mapping[CaseKey, str]
+"""The anchor of each case on the page."""
+
+ORDER: Final = (Outcome.FAILED, Outcome.BROKEN, Outcome.NOT_RUN, Outcome.PASSED)
+"""Outcomes in the order of the page; its data names them by their index."""
+ICONS: Final = {Outcome.PASSED: "✓", Outcome.FAILED: "✗", Outcome.BROKEN: "!", Outcome.NOT_RUN: "○"}
+LONGEST_NAME: Final = 200
+MESSAGE: Final = 1_000
+VALUE_WIDTH: Final = 400
+"""Characters shown of a value."""
+_LONGEST_ANCHOR: Final = 48
+
+
+def anchor(result: CaseResult) -> str:
+    """Return the anchor of a case, the same in every run: readable, with a digest because names may be alike."""
+    plain = re.sub(r"[^a-z0-9]+", "-", f"{result.case_id} {result.variant.label}"[:1_000].lower()).strip("-")
+    digest = text_digest(result.nodeid)[:8]
+    return f"{plain[:_LONGEST_ANCHOR].strip('-') or 'case'}-{digest}"
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Write an outcome."""
+    return str(outcome).replace("_", " ")
+
+
+def short_name(text: str) -> str:
+    """Return a name that fits its place, without harmful characters."""
+    return safe_prose(shorten(text, LONGEST_NAME))
+
+
+def message(text: str, longest: int = MESSAGE) -> str:
+    """Return a sentence that fits its place, without harmful characters."""
+    return safe_prose(shorten(text, longest))
+
+
+def document_text(text: str) -> str:
+    """Return a text of several lines without harmful characters, as long as it was: offsets in it stay."""
+    safe = safe_controls(text)
+    if len(safe) == len(text):
+        return safe
+    return "".join(char if len(safe_controls(char)) == 1 else "\N{REPLACEMENT CHARACTER}" for char in text)
+
+
+def styled(line: Line) -> list[Json]:
+    """Return a line as data: a text, or [text, style], for each span."""
+    return [span.text if span.style == "plain" else [span.text, span.style] for span in line]
+
+
+def table_data(table: Table, **more: Json) -> dict[str, Any]:
+    """Return a table as data, and what else the page needs to draw it."""
+    rows = [(short_name(name), *cells) for name, *cells in table.rows]
+    return {**asdict(table), "heads": [*map(short_name, table.heads)], "rows": rows, **more}
+
+
+PageChoice: TypeAlias = Literal["none", "evidence", "all"]
+"""Which pages of PDFs are shown as images."""
+FindCase: TypeAlias = Callable[[CaseResult], Case | None]
+"""Finds the case of a result, with its document; None if it is not there any more."""
+
+MOST_DOCUMENTS: Final = 300
+"""Documents on the page."""
+MOST_TEXTS: Final = 6_000_000
+"""Characters of all documents."""
+MOST_IMAGE_BYTES: Final = 3_000_000
+"""Bytes of all images, before they are written as text."""
+MOST_PAGES: Final = 40
+"""Pages of one PDF that are shown as images."""
+MOST_SEARCHES: Final = 20_000
+"""Values that are searched in documents."""
+MOST_PLACES: Final = 3
+"""Places shown for one value; further ones are counted."""
+_MOST_INSIDE: Final = 8
+"""Values inside a row or an object that are searched."""
+_PAGE_WIDTH: Final = 900
+_KINDS: Final[Mapping[str, str]] = {
+    "application/pdf": "pdf",
+    "text/html": "html",
+    "application/xhtml+xml": "html",
+    **{f"image/{name}": "image" for name in ("png", "jpeg", "gif", "webp", "bmp", "avif")},
+}
+"""What is shown in a way of its own; images are those that a browser shows and that hold no script."""
+
+
+# --- documents: texts, images and pages of PDFs, and where values stand in them
+
+
+@dataclass(slots=True)
+class PageDocument:
+    """A document on the page: what finds values in it, and the places and pages (from 1) at which they stand."""
+
+    index: int
+    document: Document
+    all_documents: PageDocuments
+    pages: set[int] = field(default_factory=set)
+    notes: dict[str, None] = field(default_factory=dict)
+    has_text: bool = True
+    locations: dict[TextLocation, int] = field(default_factory=dict)
+    known: dict[tuple[object, ...], tuple[list[int], int]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return short_name("text of the case" if self.document.path is None else self.document.path.name)
+
+    @property
+    def kind(self) -> str:
+        """How it is shown: `pdf`, `html`, `image`, `text`, or `other`, which no browser shows."""
+        media_type = self.document.media_type
+        return _KINDS.get(media_type, "other" if media_type.startswith(("image/", "audio/")) else "text")
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a value without a place stands nowhere in the document."""
+        return self.has_text and self.all_documents.searches < MOST_SEARCHES
+
+    def add_problem(self, error: DocumentError) -> None:
+        """Note an error, without the path of the file: its name stands there."""
+        self.notes[message(str(error).removeprefix(f"{self.document.path}: "))] = None
+
+    def places_of(self, value: Json | Missing) -> tuple[list[int], int]:
+        """Return the numbers of a value's places among those of the document, and the count of all its places."""
+        if value is MISSING:
+            return [], 0
+        if isinstance(value, dict | list):
+            leaves = islice(iter_leaves(value), _MOST_INSIDE)
+            inside = [found for _, leaf in leaves for found in self.places_of(leaf)[0][:1]]
+            return inside, len(inside)
+        key = (type(value), value)
+        if key not in self.known:
+            evidence = self._evidence(value)
+            found = [] if evidence is None or not evidence.found else evidence.locations
+            self.known[key] = ([self._place_of(each) for each in found], 0 if evidence is None else evidence.count)
+        return self.known[key]
+
+    def _evidence(self, value: Json) -> Evidence | None:
+        from pytest_extract.documents.evidence import find_evidence
+
+        if self.all_documents.searches >= MOST_SEARCHES:
+            return None
+        self.all_documents.searches += 1
+        try:
+            return find_evidence(self.document, value, most=MOST_PLACES, nearest=False)
+        except DocumentError as error:
+            self.has_text = False
+            self.add_problem(error)
+            return None
+
+    def _place_of(self, location: TextLocation) -> int:
+        """Return the number of a place, the same for all values that are found there, and show its page."""
+        from pytest_extract.documents.evidence import MatchLevel
+
+        self.pages.add(location.page or 1)
+        place = location._replace(level=MatchLevel.FOLDED, similarity=1.0)
+        return self.locations.setdefault(place, len(self.locations))
+
+    def places(self) -> list[Json]:
+        """Return the places as data: [page, start, end, boxes]; a box is left, top, right and bottom as shares."""
+        from pytest_extract.documents.evidence import find_boxes
+
+        try:
+            boxes = find_boxes(self.document, [*self.locations])
+        except DocumentError:
+            boxes = [()] * len(self.locations)
+        return [
+            [location.page or 1, location.start, location.end, [[round(side, 4) for side in box] for box in found]]
+            for location, found in zip(self.locations, boxes, strict=True)
+        ]
+
+
+class PageDocuments:
+    """The documents of the cases on a page, each once: added case by case, worst first, and written at the end."""
+
+    def __init__(self, find_case: FindCase | None, pages: PageChoice) -> None:
+        self._find_case = find_case
+        self._choice = pages
+        self._by_digest: dict[str, PageDocument] = {}
+        self.searches = 0
+        self._left_out = 0
+        self._text_room, self._image_room = MOST_TEXTS, MOST_IMAGE_BYTES
+
+    def of_case(self, result: CaseResult) -> PageDocument | str | None:
+        """Return what finds the values of a case in its document, or a sentence why it is not shown; None: unknown."""
+        if self._find_case is None:
+            return None
+        digest = result.digests.get("document", "")
+        if digest not in self._by_digest and len(self._by_digest) >= MOST_DOCUMENTS:
+            self._left_out += 1
+            return f"The page has room for {MOST_DOCUMENTS} documents; this one is left out."
+        try:
+            case = self._find_case(result)
+            if case is None:
+                return "The case, and with it its document, is not there any more."
+            if case.document.sha256 != digest:
+                return "The document has changed since the run, so it is not shown."
+        except DocumentError as error:
+            return message(str(error))
+        return self._by_digest.setdefault(digest, PageDocument(len(self._by_digest), case.document, self))
+
+    def data(self) -> tuple[list[dict[str, Json]], list[str]]:
+        """Return the documents as data, and sentences on what was left out."""
+        found: list[dict[str, Json]] = []
+        for shown in self._by_digest.values():
+            pages: list[Json] = []
+            try:
+                pages = self._pages(shown)
+            except DocumentError as error:
+                shown.add_problem(error)
+            places = shown.places()
+            found.append(
+                {"name": shown.name, "kind": shown.kind, "pages": pages, "places": places, "notes": [*shown.notes]}
+            )
+            shown.document.release()
+        limits = []
+        if self._left_out:
+            limits.append(f"{plural(self._left_out, 'case')} without a document: {MOST_DOCUMENTS} documents are shown")
+        if self.searches >= MOST_SEARCHES:
+            limits.append(f"places in documents for the first {MOST_SEARCHES:,} values")
+        return found, limits
+
+    def _pages(self, shown: PageDocument) -> list[Json]:
+        """Return the pages to show as data, as text where they are no image. Raises DocumentError."""
+        document, kind = shown.document, shown.kind
+        if kind == "other":
+            raise DocumentError(f"a browser cannot show {document.media_type}")
+        if kind == "image":
+            size = len(document.bytes)
+            if size > self._image_room:
+                raise DocumentError(f"the page has no room for an image of {size:,} bytes")
+            self._image_room -= size
+            return [{"n": 1, "i": document.data_url}]
+        texts = document.pages
+        chosen = sorted(shown.pages or {1})
+        if self._choice == "all" or not shown.has_text:  # where the values of a scan stand, nobody knows
+            chosen = [*range(1, len(texts) + 1)]
+        elif len(chosen) < len(texts):
+            shown.notes[f"{len(chosen):,} of {plural(len(texts), 'page')}: those with a value of the case"] = None
+        found = self._images(shown, chosen) if kind == "pdf" and self._choice != "none" else []
+        for number in chosen[len(found) :] if shown.has_text else ():
+            text = document_text(texts[number - 1][: self._text_room])
+            self._text_room -= len(text)
+            if len(text) < len(texts[number - 1]):
+                shown.notes["the page has no room for more text"] = None
+                kind = "text"
+            found.append({"n": number, "t": text} | ({"h": document.outline()} if kind == "html" else {}))
+        return found
+
+    def _images(self, shown: PageDocument, chosen: Sequence[int]) -> list[Json]:
+        """Render the first pages of a PDF (from 1) as images, as far as there is room."""
+        from pytest_extract.documents.pdf import pdf_images
+
+        wanted = [number - 1 for number in chosen[:MOST_PAGES]]
+        content, room = shown.document.bytes, self._image_room
+        try:
+            images = pdf_images(content, shown.name, wanted, form="WEBP", width=_PAGE_WIDTH, most_bytes=room)
+        except DocumentError as error:
+            shown.add_problem(error)
+            return []
+        self._image_room -= sum(len(image.data) for image in images)
+        if len(images) < len(chosen):
+            shown.notes["the page has no room for more images"] = None
+        urls = (f"data:image/webp;base64,{base64.b64encode(image.data).decode('ascii')}" for image in images)
+        return [
+            {"n": number, "i": url, "s": [image.width, image.height]}
+            for number, url, image in zip(chosen, urls, images, strict=False)
+        ]
+
+
+# --- bounds of what is shown of cases
+
+MOST_CASES: Final = 20_000
+"""Cases on the page; further ones are counted."""
+MOST_CHARACTERS: Final = 16_000_000
+"""Characters of the bodies of all cases together; further cases have a note instead of a body."""
+MOST_PATTERNS: Final = 200
+"""Rows of the table of fields; further patterns are counted."""
+MOST_FIELDS: Final = 50
+"""Failing fields of an output; further ones are counted."""
+MOST_MATCHES: Final = 200
+"""Fields of an output that match and are listed; further ones are counted."""
+MOST_SMALL: Final = 1_000
+"""With more cases than this, fields that match are only counted."""
+HEAT_COLUMNS: Final = 100
+"""Field patterns of the heat map: those that fail most."""
+_MOST_REPEATS: Final = 5
+_MOST_SENTENCES: Final = 20
+_MOST_ARRAYS: Final = 5
+_MOST_ROWS: Final = 40
+_MOST_COLUMNS: Final = 8
+_MOST_VARIANTS: Final = 6
+_MOST_OUTPUT: Final = 20_000
+_CELL_WIDTH: Final = 60
+_GIST: Final = 140
+_LEFT_OUT: Final = "The page is full: this case's fields are left out. The results file has them."
+
+
+def case_data(
+    results: Sequence[CaseResult],
+    worse: Mapping[CaseKey, Mapping[str, FieldChange]],
+    patterns: Sequence[tuple[str, PatternCounts]],
+    documents: PageDocuments,
+    tags: Collection[str] = (),
+) -> tuple[list[Json], list[str], list[str]]:
+    """Return the list as data, a JSON text for the body of each case, and notes of what was left out.
+
+    What is not green stands first. `worse`: the fields of each case that got so. `patterns`: the fields that fail, the
+    worst first, which are columns of the heat map and rows of a table. `tags`: those that the filter asks for.
+    """
+
+    def rank(result: CaseResult) -> tuple[object, ...]:
+        """Sort by outcome, fields worse than in the baseline, pass rate, and name."""
+        fallen = len(worse.get(case_key(result), ()))
+        return ORDER.index(result.outcome), -fallen, result.means.get("pass_rate", 0.0), natural_key(result.nodeid)
+
+    shown = sorted(results, key=rank)[:MOST_CASES]
+    matches = len(results) <= MOST_SMALL
+    labels = sorted({result.variant.label for result in results})
+    variants: dict[tuple[str, str], list[CaseResult]] = {}
+    for result in results:
+        variants.setdefault((result.file, result.case_id), []).append(result)
+    fields: dict[str, list[int]] = {}
+    for index, (_, tally) in enumerate(patterns[:MOST_PATTERNS]):
+        for nodeid in tally.cases:
+            fields.setdefault(nodeid, []).append(index)
+    columns = [name for name, _ in patterns[:HEAT_COLUMNS]]
+    rows: list[Json] = []
+    bodies: list[str] = []
+    room, full = MOST_CHARACTERS, 0
+    for result in shown:
+        fallen = worse.get(case_key(result), {})
+        body: dict[str, Json] = {"note": _LEFT_OUT}
+        if room > 0:
+            body = _body(result, fallen, documents, variants[result.file, result.case_id], matches=matches)
+        else:
+            full += 1
+        bodies.append(json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+        room -= len(bodies[-1])
+        rate = result.means.get("pass_rate")
+        rows.append(
+            [
+                anchor(result),
+                short_name(result.case_id),
+                ORDER.index(result.outcome),
+                labels.index(result.variant.label),
+                len(fallen),
+                "" if result.outcome is Outcome.PASSED else message(reason_of(result), _GIST),
+                None if rate is None else round(rate, 6),
+                [[short_name(name), short_name(tag_text(result.tags, name))] for name in result.tags if name in tags],
+                _heat(result, columns),
+                fields.get(result.nodeid, []),
+                sorted(mistakes_of(result)),
+            ]
+        )
+    limits = []
+    if len(results) > len(shown):
+        limits.append(f"{len(shown):,} of {plural(len(results), 'case')} are on this page, what is not green first")
+    if len(patterns) > HEAT_COLUMNS:
+        limits.append(f"{HEAT_COLUMNS} of {plural(len(patterns), 'field')} that fail are in the heat map, the worst")
+    if not matches:
+        limits.append(f"fields that match are counted, not listed, in a run of more than {MOST_SMALL:,} cases")
+    if full:
+        limits.append(f"{len(shown) - full:,} of {plural(len(shown), 'case')} have room for their fields")
+    return rows, bodies, limits
+
+
+def mistakes_of(result: CaseResult) -> set[str]:
+    """Return what the filter of mistakes knows of a case: the statuses of failing fields and the kinds of mistakes."""
+    statuses = {item.status.value for score in result.scores for item in score.leaves if item.status in FAILED}
+    return statuses | {each.kind.replace("_", " ") for score in result.scores for each in score.mistakes}
+
+
+_LETTERS: Final[Mapping[Status, str]] = {
+    Status.MATCH: "m",
+    Status.MISMATCH: "x",
+    Status.OMISSION: "o",
+    Status.HALLUCINATION: "h",
+    Status.JUDGE_ERROR: "j",
+}
+_WORST: Final = "xohjm"
+
+
+def _heat(result: CaseResult, columns: Sequence[str]) -> str:
+    """Return a letter for each column of the heat map: the worst status, upper case where all values fail."""
+    if any(score.failure is not None and not score.readable for score in result.scores):
+        return "!" * len(columns)
+    letters: dict[str, set[str]] = {name: set() for name in columns}
+    for score in result.scores:
+        for item in score.leaves:
+            if item.pattern in letters and item.status in _LETTERS:
+                letters[item.pattern].add(_LETTERS[item.status])
+    worst = (min(found, key=_WORST.index, default=".") for found in letters.values())
+    return "".join(one if "m" in found else one.upper() for one, found in zip(worst, letters.values(), strict=True))
+
+
+# --- the body
+
+
+class _Shown(NamedTuple):
+    """A case that is shown; `worse`: fields that got so, `evidence`: finds values, `matches`: those are listed, too."""
+
+    result: CaseResult
+    worse: Mapping[str, FieldChange]
+    evidence: PageDocument | None
+    matches: bool
+
+
+def _body(
+    result: CaseResult,
+    worse: Mapping[str, FieldChange],
+    documents: PageDocuments,
+    variants: Sequence[CaseResult],
+    *,
+    matches: bool,
+) -> dict[str, Json]:
+    """Return all that is shown of a case, and of the `variants` of it; never raises."""
+    try:
+        bad = [attempt for attempt in result.attempts if attempt.outcome is not Outcome.PASSED]
+        listed = bad[:_MOST_REPEATS] or result.attempts[:1]  # a green case may have failing fields
+        evidence = documents.of_case(result) if any(attempt.score is not None for attempt in listed) else None
+        found = evidence if isinstance(evidence, PageDocument) else None
+        case = _Shown(result, worse, found, matches)
+        body: dict[str, Json] = {"facts": _facts(result), "bounds": _missed_bounds(result)}
+        if len(result.attempts) > 1:
+            left = len(bad) - _MOST_REPEATS
+            more = f" {plural(left, 'more repeat')} not green." if left > 0 else ""
+            body["repeats"] = f"{repeats_text(result)}.{more}"
+        body["attempts"] = [_attempt(case, each) for each in listed]
+        if evidence is not None:
+            body |= {"nodoc": evidence} if found is None else {"doc": found.index}
+        return body | _side_by_side(variants)
+    except Exception as error:  # noqa: BLE001  # one case that cannot be shown must not take the page along
+        return {"note": f"{render_error('this case', error)}."}
+
+
+def _side_by_side(variants: Sequence[CaseResult]) -> dict[str, Json]:
+    """Return the fields that are wrong in one of several variants of a case, with the value of each."""
+    if len(variants) < 2:
+        return {}
+    shown = variants[:_MOST_VARIANTS]
+    leaves = [
+        {
+            str(leaf.path): leaf  # of several metrics at a place, one that failed
+            for attempt in each.attempts[:1]
+            if attempt.score
+            for leaf in sorted(attempt.score.leaves, key=lambda leaf: leaf.status in FAILED)
+        }
+        for each in shown
+    ]
+    wrong = dict.fromkeys(path for found in leaves for path, leaf in found.items() if leaf.status in FAILED)
+    rows = []
+    for path in wrong:
+        found = [each.get(path) for each in leaves]
+        gold = next((leaf.gold for leaf in found if leaf is not None and leaf.gold is not MISSING), MISSING)
+        values = ["-" if leaf is None else _variant_text(leaf) for leaf in found]
+        rows.append((path, show(gold, _CELL_WIDTH), *values))
+    names = [f"{short_name(each.variant.label) or NO_VARIANT}: {outcome_text(each.outcome)}" for each in shown]
+    table = Table(("field", "gold", *names), rows, "Variants side by side").first(_MOST_ROWS, "field")
+    return {"variants": table_data(table, paths=True)} if rows else {}
+
+
+def _variant_text(leaf: FieldResult) -> str:
+    return show(leaf.extracted, _CELL_WIDTH) if leaf.status in FAILED else "✓"
+
+
+def _missed_bounds(result: CaseResult) -> list[str]:
+    if result.breaches:
+        return first_of([message(breach.message) for breach in result.breaches], _MOST_SENTENCES, "bound")
+    errors = {attempt.error for attempt in result.attempts}
+    if result.why and result.outcome is not Outcome.PASSED and result.why not in errors:
+        return [message(result.why)]
+    return []
+
+
+def _facts(result: CaseResult) -> list[Json]:
+    facts = [("case", result.nodeid)]
+    if result.variant.label:
+        facts.append(("model", result.variant.label))
+    means = result.means
+    facts += [measure_text(name, means[name]) for name in MEASURES if name in means]
+    seconds = [attempt.latency_s for attempt in result.attempts if attempt.latency_s]
+    costs = [attempt.cost_usd for attempt in result.attempts if attempt.cost_usd is not None and not attempt.recorded]
+    if sum(seconds) >= 0.05:
+        facts.append(("took", f"{sum(seconds):.1f} s"))
+    if costs:
+        facts.append(("cost", f"${sum(costs):,.4f}"))
+    if result.attempts and all(attempt.recorded for attempt in result.attempts):
+        facts.append(("output", "recorded earlier"))
+    if result.complexity:
+        facts.append(("complexity", result.complexity))
+    if (empty := mostly_empty(result)) is not None:
+        facts.append((BY_EMPTINESS, empty))
+    if result.uncompared:
+        facts.append(("note", uncompared_text(*uncompared_places(result))))
+    facts += [(name, tag_text(result.tags, name)) for name in result.tags]
+    return [[short_name(name), message(value)] for name, value in facts]
+
+
+def _attempt(case: _Shown, attempt: Attempt) -> dict[str, Json]:
+    """Return one output: its error, its failure, failed gates, fields, rows, counts, and its text."""
+    result = case.result
+    data: dict[str, Json] = {}
+    if len(result.attempts) > 1:
+        data["title"] = f"Repeat {attempt.index + 1} of {len(result.attempts)}: {outcome_text(attempt.outcome)}"
+        data["bounds"] = [message(breach.message) for breach in attempt.breaches[:_MOST_SENTENCES]]
+    if attempt.error is not None:
+        data["error"] = "\n".join(first_of([*map(message, attempt.error.splitlines())], _MOST_SENTENCES, "line"))
+    if attempt.score is not None:
+        data |= _score(case, attempt.score)
+    data["notes"] = [f"Note: {message(note)}" for note in attempt.notes[:_MOST_SENTENCES]]
+    if attempt.output is not None and attempt.outcome is not Outcome.PASSED:
+        data["output"] = _output(attempt)
+    return data
+
+
+def _output(attempt: Attempt) -> dict[str, Json]:
+    """Return the raw output, and the offset of the place at which it could not be read."""
+    output = attempt.output
+    text = output if isinstance(output, str) else json.dumps(output, indent=1, ensure_ascii=False, default=repr)
+    failure = None if attempt.score is None else attempt.score.failure
+    start = 0
+    data: dict[str, Json] = {}
+    if failure is not None and failure.line and isinstance(output, str):
+        at = offset_of(failure, text)
+        start = max(0, at - _MOST_OUTPUT // 2)
+        data["at"] = at - start
+    shown = text[start : start + _MOST_OUTPUT]
+    data["text"] = document_text(shown)
+    if len(shown) < len(text):
+        data["left"] = f"{plural(len(text) - len(shown), 'more character')} in the results file"
+    return data
+
+
+def _score(case: _Shown, score: ScoreRecord) -> dict[str, Json]:
+    if score.failure is not None and not score.readable:
+        return {"gates": [[failure_title(score.failure), message(score.failure.message)]]}
+    counted, excused = split_known(score, case.result.known)
+    bad = findings_of(counted, mistakes=score.mistakes)
+    around = {each for path in case.worse for each in places_around(path)}
+
+    def was_right(finding: Finding) -> bool:
+        return not around.isdisjoint(map(str, finding.paths))
+
+    first = sorted(bad, key=was_right, reverse=True)  # stable: worst first among both
+    data: dict[str, Json] = {
+        "gates": [
+            *([f"{gate.name} gate", message(gate.why)] for gate in score.gates.failed),
+            *(
+                [f"rule, {str(rule.status).replace('_', ' ')}", message(f"{rule.name}: {rule.message}")]
+                for rule in score.rules
+                if rule.status is not RuleStatus.HELD
+            ),
+        ],
+        "fields": [_field(case, item, was_right=was_right(item)) for item in first[:MOST_FIELDS]],
+        "counts": f"{counts_text(counted, excused, score)}.",
+    }
+    left = sum(item.stands_for for item in first[MOST_FIELDS:])
+    if left:
+        data["more"] = f"… {plural(left, 'more failing field')}; the results file has them."
+    if excused and (excused_bad := findings_of(excused, folded=False)):
+        data["known"] = [_field(case, item) for item in excused_bad[:MOST_FIELDS]]
+    if bad:
+        data["rows"] = list(_row_tables(counted))
+    if case.matches:
+        data["matches"] = [_match(case, item) for item in counted if item.status is Status.MATCH][:MOST_MATCHES]
+    return data
+
+
+def _field(case: _Shown, finding: Finding, *, was_right: bool = False) -> dict[str, Json]:
+    """Return a failing comparison: path, status, metric, both values, notes, and where the values stand.
+
+    `was_right`: in what the run is compared with, it or one of the fields that the finding sums up was right.
+    """
+    item = finding.result
+    sides = {side: text for side, text, _ in shown_values(item, VALUE_WIDTH)}
+    data: dict[str, Json] = {
+        "p": short_name(str(item.path)),
+        "s": str(item.status),
+        "m": short_name(metric_label(item)),
+        "n": [styled(note) for note in finding_notes(finding, VALUE_WIDTH, whole=False, cite=True)],
+    }
+    if sides:
+        data |= {"g": sides.get("gold"), "x": sides.get("extracted")}
+    if was_right:
+        data["w"] = "right before"
+    before = case.worse.get(str(item.path)) if was_right else None
+    if before is not None:
+        data["b"] = None if before.value_before is MISSING else show(before.value_before, VALUE_WIDTH)
+    return data if case.evidence is None else data | _places(case.evidence, item)
+
+
+def _places(evidence: PageDocument, item: FieldResult) -> dict[str, Json]:
+    """Return where the values stand, and how often; no place at all for one that stands nowhere in the document."""
+    data: dict[str, Json] = {}
+    for key, value in (("eg", item.gold), ("ex", item.extracted)):
+        found, count = evidence.places_of(value)
+        if found:
+            data |= {key: found, f"{key}n": count}
+        elif evidence.is_complete and type(value) in (str, int, float) and value != "":
+            data[key] = []
+    return data
+
+
+def _match(case: _Shown, item: FieldResult) -> list[Json]:
+    places, _count = ([], 0) if case.evidence is None else case.evidence.places_of(item.gold)
+    return [short_name(str(item.path)), show(item.gold, _CELL_WIDTH * 2), *([places] if places else [])]
+
+
+# --- rows as they were matched
+
+
+def _row_tables(counted: Sequence[FieldResult]) -> Iterator[dict[str, Json]]:
+    """Yield a table for each array of objects with differences: gold row, extracted row, and their values."""
+    arrays: dict[tuple[Step, ...], dict[int, list[FieldResult]]] = {}
+    for item in counted:
+        at = next((index for index in range(len(item.path) - 2, -1, -1) if isinstance(item.path[index], int)), None)
+        if at is not None:
+            arrays.setdefault(item.path[:at], {}).setdefault(int(item.path[at]), []).append(item)
+    wrong = ((place, rows) for place, rows in arrays.items() if any(map(_is_wrong, rows.values())))
+    for place, rows in islice(wrong, _MOST_ARRAYS):
+        yield _row_table(place, rows)
+
+
+def _is_wrong(row: Iterable[FieldResult]) -> bool:
+    return any(item.status in FAILED for item in row)
+
+
+def _row_table(place: tuple[Step, ...], members: Mapping[int, Sequence[FieldResult]]) -> dict[str, Json]:
+    bad = {index: items for index, items in members.items() if _is_wrong(items)}
+    size = len(place) + 1
+    columns = list(dict.fromkeys(str(FieldPath(item.path[size:])) for items in bad.values() for item in items))
+    rows: list[Json] = []
+    for index, items in sorted(bad.items(), key=lambda each: (each[0] < 0, abs(each[0])))[:_MOST_ROWS]:
+        matched = next((item.matched for item in items if item.matched and len(item.matched) >= size), None)
+        other = index if matched is None else matched[size - 1]
+        is_missing = {item.status for item in items} == {Status.OMISSION}
+        cells: dict[str, Json] = {}
+        for item in items:
+            sides = [None if side is MISSING else show(side, _CELL_WIDTH) for side in (item.gold, item.extracted)]
+            cells[str(FieldPath(item.path[size:]))] = [str(item.status), *sides]
+        shown = [cells.get(name) for name in columns[:_MOST_COLUMNS]]
+        rows.append([None if index < 0 else index, None if is_missing else other, shown])
+    left_out = (
+        (len(members) - len(bad), "more row agrees", "more rows agree"),
+        (len(bad) - _MOST_ROWS, "more row with differences", "more rows with differences"),
+        (len(columns) - _MOST_COLUMNS, "more field of each row", "more fields of each row"),
+    )
+    notes = [plural(count, one, several) for count, one, several in left_out if count > 0]
+    names = [short_name(each) for each in columns[:_MOST_COLUMNS]]
+    return {"p": short_name(str(FieldPath(place))), "c": names, "r": rows, "n": ", ".join(notes)}
+
+
+# --- the page
 
 Parts: TypeAlias = list[tuple[str, Any]]
 """What a section shows, one below the other: the kind of each part, by which the script draws it, and its content."""

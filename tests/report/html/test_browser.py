@@ -15,8 +15,7 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.documents import Document
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.regression.rules import Rules
-from pytest_extract.report.html.cases import anchor
-from pytest_extract.report.html.page import page
+from pytest_extract.report.html.page import anchor, page
 from pytest_extract.report.run_report import RunReport
 from tests.records import score_record
 from tests.report.html.browser import browser, chromium, scheme, until, window

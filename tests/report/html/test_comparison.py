@@ -10,8 +10,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.regression.rules import Rules
 from pytest_extract.report.html import page as page_module
-from pytest_extract.report.html.cases import anchor
-from pytest_extract.report.html.page import page
+from pytest_extract.report.html.page import anchor, page
 from pytest_extract.report.run_report import RunReport
 from tests.report.html.data import PageData, page_data, texts_in
 from tests.report.runs import GOLD, broken, scored, wrong

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult
-from pytest_extract.report.html import cases
+from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import page
 from pytest_extract.report.run_report import CaseFinder, RunReport
 from tests.report.html.data import PageData, page_data
@@ -76,7 +76,7 @@ def test_pages_of_a_pdf_are_images(make: Callable[..., PageData], choice: str, i
 
 def test_pages_beyond_the_images_are_text(make: Callable[..., PageData], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("PIL")
-    monkeypatch.setattr(cases, "MOST_PAGES", 1)
+    monkeypatch.setattr(page_module, "MOST_PAGES", 1)
     (document,) = make("a.pdf", small_pdf("Cover", "total 907.20"), pages="all").documents
     assert [sorted(each) for each in document["pages"]] == [["i", "n", "s"], ["n", "t"]]
     assert document["notes"] == ["the page has no room for more images"]
@@ -99,7 +99,7 @@ def test_all_pages_of_a_scan_are_shown(make: Callable[..., PageData]) -> None:
 def test_images_have_bounds_and_the_rest_is_text(
     make: Callable[..., PageData], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cases, "MOST_IMAGE_BYTES", 10)
+    monkeypatch.setattr(page_module, "MOST_IMAGE_BYTES", 10)
     found = make("a.pdf", small_pdf("total 907.20"))
     (document,) = found.documents
     assert [sorted(each) for each in document["pages"]] == [["n", "t"]]
@@ -142,7 +142,7 @@ def test_a_case_that_is_gone_has_no_document(tmp_path: Path) -> None:
 
 
 def test_texts_have_bounds(make: Callable[..., PageData], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases, "MOST_TEXTS", 10)
+    monkeypatch.setattr(page_module, "MOST_TEXTS", 10)
     (document,) = make("a.txt", TEXT.encode()).documents
     assert document["pages"] == [{"n": 1, "t": TEXT[:10]}]
     assert document["notes"] == ["the page has no room for more text"]

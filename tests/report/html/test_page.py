@@ -18,10 +18,8 @@ from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.regression.rules import Rules
-from pytest_extract.report.html import cases
 from pytest_extract.report.html import page as page_module
-from pytest_extract.report.html.cases import anchor, document_text
-from pytest_extract.report.html.page import json_in_script, page
+from pytest_extract.report.html.page import anchor, document_text, json_in_script, page
 from pytest_extract.report.run_report import RunReport
 from tests.records import score_record
 from tests.report.html.data import page_data, plain
@@ -155,14 +153,14 @@ def test_fields_told_in_one_line_have_no_values_and_their_own_past() -> None:
 
 
 def test_further_fields_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases, "MOST_FIELDS", 1)
+    monkeypatch.setattr(page_module, "MOST_FIELDS", 1)
     (body,) = page_data(shown(scored("a", wrong(vendor="x", total=0)))).bodies
     assert body["attempts"][0]["more"] == "… 1 more failing field; the results file has them."
     assert len(body["attempts"][0]["fields"]) == 1
 
 
 def test_a_full_page_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases, "MOST_CHARACTERS", 1)
+    monkeypatch.setattr(page_module, "MOST_CHARACTERS", 1)
     text = shown(scored("a", GOLD), scored("b", wrong(vendor="x")))
     assert "1 of 2 cases have room for their fields" in text_of_page(text)
     found = page_data(text)
@@ -172,14 +170,14 @@ def test_a_full_page_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_page_of_very_many_cases_says_how_many_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases, "MOST_CASES", 2)
+    monkeypatch.setattr(page_module, "MOST_CASES", 2)
     text = shown(*(scored(name, GOLD) for name in "abc"), broken("d", "down"))
     assert "2 of 4 cases are on this page, what is not green first" in text_of_page(text)
     assert [row.name for row in page_data(text).rows] == ["d", "a"]
 
 
 def test_fields_that_match_are_listed_for_small_runs_and_outputs_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases, "MOST_SMALL", 1)
+    monkeypatch.setattr(page_module, "MOST_SMALL", 1)
     bad = scored("a", wrong(total=1))
     bad = replace(bad, attempts=(replace(bad.attempts[0], output='{"total": 1}'),))
     text = shown(bad, scored("b", GOLD))
@@ -224,7 +222,7 @@ def test_an_output_that_cannot_be_scored_is_shown_with_the_place() -> None:
 
 
 def test_a_long_output_is_cut_around_the_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases, "_MOST_OUTPUT", 20)
+    monkeypatch.setattr(page_module, "_MOST_OUTPUT", 20)
     failure = Failure(kind=FailureKind.MALFORMED_JSON, message="x", line=1, column=501)
     attempt = Attempt(
         index=0, outcome=Outcome.FAILED, score=score_record(failure=failure), output="a" * 500 + "B" + "c" * 499
@@ -268,7 +266,7 @@ def test_the_heat_map_has_a_letter_for_each_field() -> None:
 
 
 def test_fields_that_the_heat_map_leaves_out_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cases, "HEAT_COLUMNS", 1)
+    monkeypatch.setattr(page_module, "HEAT_COLUMNS", 1)
     assert "1 of 2 fields that fail are in the heat map" in text_of_page(shown(scored("a", wrong(total=1, vendor="x"))))
 
 

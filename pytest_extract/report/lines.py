@@ -319,68 +319,48 @@ def _show_text(value: str, width: int, at: int) -> str:
     return f'"{ELLIPSIS}{part}{ELLIPSIS if at + len(after) < len(value) else ""}"{count}'
 
 
-def _show_container(value: list[Json] | dict[str, Json], width: int) -> str:
-    """Show all of a container if it fits, else its first items, with counts of what is inside them."""
+def _show_container(value: list[Json] | dict[str, Json], width: int, *, cut: bool = True) -> str:
+    """Write a list or an object, and of what does not fit in it the size; "" for what does not fit if not `cut`."""
     if width >= WHOLE:
         return shorten(safe(json.dumps(value, ensure_ascii=False, default=repr)), width)
-    whole = _inline_text(value, width)
-    if whole is not None:
+    if cut and (whole := _show_container(value, width, cut=False)):
         return whole
-    opening, closing = ("[", "]") if isinstance(value, list) else ("{", "}")
+    items = value.items() if isinstance(value, dict) else (("", item) for item in value)
     parts: list[str] = []
-    used = 2
-    for name, item in _labelled_items(value):
-        room = width - len(f", {ELLIPSIS} {len(value) - len(parts) - 1:,} more") * (len(parts) + 1 < len(value))
-        text = shorten(name + _item_text(item, max(width // 2, 12)), max(room - 2, 12))
-        if parts and used + text_width(text) + 2 > room:
+    more = ""
+    left = width - 2
+    for name, item in islice(items, _MOST_PARTS):
+        others = len(value) - len(parts) - 1
+        room = left - (len(f", {ELLIPSIS} {others:,} more") if cut and others else 0)
+        label = f"{safe(str(name))}: " if isinstance(value, dict) else ""
+        space = room - text_width(label)
+        text = label + (_whole_text(item, space) or (_cut_text(item, space) if cut else ""))
+        if text == label or (parts and text_width(text) > room):
             break
-        parts.append(text)
-        used += text_width(text) + 2
-    left = len(value) - len(parts)
-    more = f", {ELLIPSIS} {left:,} more" if left else ""
+        parts.append(shorten(text, max(room, 12)) if cut else text)
+        left -= text_width(parts[-1]) + 2
+    if len(parts) < len(value):
+        more = f"{', ' if parts else ''}{ELLIPSIS} {len(value) - len(parts):,} more"
+    if not cut and (more or left < -2):
+        return ""
+    opening, closing = "[]" if isinstance(value, list) else "{}"
     return f"{opening}{', '.join(parts)}{more}{closing}"
 
 
-def _labelled_items(value: list[Json] | dict[str, Json]) -> Iterator[tuple[str, Json]]:
-    if isinstance(value, dict):
-        return ((f"{safe(str(key))}: ", item) for key, item in islice(value.items(), _MOST_PARTS))
-    return (("", item) for item in islice(value, _MOST_PARTS))
+def _whole_text(value: Json, room: int) -> str:
+    """Write a whole value; "" if it takes more than `room` columns."""
+    if isinstance(value, list | dict):
+        return _show_container(value, room, cut=False) if room >= 2 else ""
+    if isinstance(value, str) and len(value) > room:
+        return ""
+    text = f'"{safe(value)}"' if isinstance(value, str) else show(value, WHOLE)
+    return text if text_width(text) <= room else ""
 
 
-def _item_text(item: Json, width: int) -> str:
-    if isinstance(item, list | dict):
-        return _inline_text(item, width) or _size_text(item)
-    return show(item, width)
-
-
-def _inline_text(value: Json, room: int) -> str | None:
-    """Write a whole value; None if it takes more than `room` characters."""
-    if isinstance(value, str):
-        text = f'"{safe(value)}"' if len(value) <= room else ""
-        return text if text and text_width(text) <= room else None
-    if not isinstance(value, list | dict):
-        text = show(value, room)
-        return text if text_width(text) <= room else None
-    if len(value) > _MOST_PARTS or room < 2:
-        return None
-    parts: list[str] = []
-    left = room - 2
-    for name, item in _labelled_items(value):
-        inner = _inline_text(item, left - text_width(name))
-        if inner is None:
-            return None
-        parts.append(name + inner)
-        left -= text_width(parts[-1]) + 2
-    text = ", ".join(parts)
-    if text_width(text) > room - 2:
-        return None
-    return f"[{text}]" if isinstance(value, list) else f"{{{text}}}"
-
-
-def _size_text(value: list[Json] | dict[str, Json]) -> str:
-    if not value:
-        return "[]" if isinstance(value, list) else "{}"
-    return f"[{plural(len(value), 'item')}]" if isinstance(value, list) else f"{{{plural(len(value), 'key')}}}"
+def _cut_text(value: Json, room: int) -> str:
+    if isinstance(value, list):
+        return f"[{plural(len(value), 'item')}]"
+    return f"{{{plural(len(value), 'key')}}}" if isinstance(value, dict) else show(value, max(room, 12))
 
 
 def first_difference(gold: str, extracted: str) -> int:

@@ -5,7 +5,7 @@ An output proposes keys that the gold lacks, or the leaves and rows that fail.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -202,24 +202,23 @@ def _fills(gold: Json, steps: Steps) -> bool:
 
 def _is_contradicted(change: GoldModification, locate: Locate) -> bool:
     """Whether the document has what the gold says, and not what the output says."""
-    old = [locate(leaf) for _, leaf in iter_leaves(change.old)]
-    new = [] if change.new is MISSING else [locate(leaf) for _, leaf in iter_leaves(change.new)]
-    there = sum(1 for place in old if place)
-    return there > 0 and 2 * there >= sum(place is not None for place in old) and not any(new)
+    old, new = _places_in(change.old, locate), _places_in(change.new, locate)
+    return any(old) and 2 * sum(map(bool, old)) >= len(old) and not any(new)
+
+
+def _places_in(value: Json | Missing, locate: Locate) -> list[str]:
+    """Say where each leaf of a value stands, "" for nowhere; without those of which nobody can say it."""
+    leaves = () if value is MISSING else iter_leaves(value)
+    return [place for _, leaf in leaves if (place := locate(leaf)) is not None]
 
 
 def _edits(changes: Iterable[GoldModification], removed: Iterable[Steps], locate: Locate) -> Iterator[GoldEdit]:
     """Yield every value that changes, at its place in the changed gold; of a removed row, where it was."""
-    rows: dict[Steps, list[int]] = defaultdict(list)
-    for *array, row in removed:
-        rows[tuple(array)].append(int(row))
+    moves = [MovedRow(tuple(array), int(row), None) for *array, row in removed]
     for change in changes:
         steps = change.steps
-        if not change.removes_row:
-            steps = tuple(
-                step - sum(row < step for row in rows.get(steps[:at], ())) if isinstance(step, int) else step
-                for at, step in enumerate(steps)
-            )
+        for move in () if change.removes_row else moves:
+            steps = move.path(steps) or steps
         yield from _leaf_edits(change.old, change.new, steps, locate)
 
 
@@ -230,11 +229,8 @@ def _leaf_edits(old: Json | Missing, new: Json | Missing, steps: Steps, locate: 
             for name, value in (("old", before), ("new", after))
             if (found := place_of(value, locate)) is not None
         )
-        yield GoldEdit(place, _side(before), _side(after), evidence)
-
-
-def _side(value: Json | Missing) -> list[Json]:
-    return [] if value is MISSING else [value]
+        old_side, new_side = ([] if side is MISSING else [side] for side in (before, after))
+        yield GoldEdit(place, old_side, new_side, evidence)
 
 
 def changed_leaves(
@@ -286,7 +282,7 @@ def put_value(root: Any, steps: Steps, value: Json | Missing) -> None:
 # --- what names rows of a gold by their places, its review and keys of its cases, after a row has moved or is gone
 
 T = TypeVar("T")
-_Path: TypeAlias = tuple[FieldStep, ...]
+S = TypeVar("S", bound=FieldStep)
 _BY_FIELD: Final = ("accept", "absent", "evidence", "overrides")
 """Keys of a case whose values are mappings by field."""
 
@@ -298,7 +294,7 @@ class MovedRow(NamedTuple):
     old: int
     new: int | None
 
-    def path(self, path: _Path) -> _Path | None:
+    def path(self, path: tuple[S, ...]) -> tuple[S | int, ...] | None:
         """Return where a path leads now; None where the row that it leads to is gone."""
         at = len(self.array)
         index = path[at] if len(path) > at and path[:at] == self.array else None
@@ -530,8 +526,8 @@ def _decided(
 
 def _row_field(row: Json | Missing, owners: Sequence[str], outputs: Iterable[str], locate: Locate) -> OpenField | None:
     """Return what is open about a row that only some outputs have; None where most do, and the document shows it."""
-    places = [] if row is MISSING else [locate(leaf) for _, leaf in iter_leaves(row)]
-    stands = 2 * sum(1 for place in places if place) >= sum(place is not None for place in places)
+    places = _places_in(row, locate)
+    stands = 2 * sum(map(bool, places)) >= len(places)
     others = [name for name in outputs if name not in owners]
     if stands and len(owners) > len(others):
         return None

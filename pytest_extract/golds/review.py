@@ -311,7 +311,7 @@ class Reviewer:
                 continue
             moved = row.path(tuple(other.path))
             if moved is not None:
-                other.path = FieldPath(moved)  # type: ignore[arg-type]  # a moved place is one
+                other.path = FieldPath(moved)
                 continue
             other.gone = True  # with the row that it is inside of
             if other is not item:

@@ -121,15 +121,14 @@ function sharesPart(shares) {
   }));
 }
 
-function kindsPart({ kinds, more }) {
+function kindsPart(kinds) {
   const links = kinds.flatMap(([kind, number]) => [", ", toCases(`${number} ${kind}`, () => {
     reset();
     controls.status.value = kind;
     filter();
     if (matches.length) open(matches[0], false);
   })]);
-  return make("p", { class: "kinds" }, make("strong", { text: "Kinds of mistakes" }), " ", links.slice(1),
-    more ? make("span", { class: "dim", text: ` and ${more} in the filter` }) : null);
+  return make("p", { class: "kinds" }, make("strong", { text: "Kinds of mistakes" }), " ", links.slice(1));
 }
 
 // A table of names and figures; `cellOf` makes the content of a cell from its text, row and column.

@@ -661,7 +661,7 @@ def _score(case: _Shown, score: ScoreRecord) -> dict[str, Json]:
     if excused and (excused_bad := findings_of(excused, folded=False)):
         data["known"] = [_field(case, item) for item in excused_bad[:MOST_FIELDS]]
     if bad:
-        data["rows"] = list(_row_tables(counted))
+        data["rows"] = _row_tables(counted)
     if case.matches:
         data["matches"] = [_match(case, item) for item in counted if item.status is Status.MATCH][:MOST_MATCHES]
     return data
@@ -710,24 +710,22 @@ def _match(case: _Shown, item: FieldResult) -> list[Json]:
 # --- rows as they were matched
 
 
-def _row_tables(counted: Sequence[FieldResult]) -> Iterator[dict[str, Json]]:
-    """Yield a table for each array of objects with differences: gold row, extracted row, and their values."""
+def _row_tables(counted: Sequence[FieldResult]) -> list[dict[str, Json]]:
+    """Return a table for each array of objects with differences: gold row, extracted row, and their values."""
     arrays: dict[tuple[Step, ...], dict[int, list[FieldResult]]] = {}
     for item in counted:
         at = next((index for index in range(len(item.path) - 2, -1, -1) if isinstance(item.path[index], int)), None)
         if at is not None:
             arrays.setdefault(item.path[:at], {}).setdefault(int(item.path[at]), []).append(item)
-    wrong = ((place, rows) for place, rows in arrays.items() if any(map(_is_wrong, rows.values())))
-    for place, rows in islice(wrong, _MOST_ARRAYS):
-        yield _row_table(place, rows)
+    tables: list[dict[str, Json]] = []
+    for place, members in arrays.items():
+        bad = {row: items for row, items in members.items() if any(item.status in FAILED for item in items)}
+        if bad and len(tables) < _MOST_ARRAYS:
+            tables.append(_row_table(place, bad, len(members)))
+    return tables
 
 
-def _is_wrong(row: Iterable[FieldResult]) -> bool:
-    return any(item.status in FAILED for item in row)
-
-
-def _row_table(place: tuple[Step, ...], members: Mapping[int, Sequence[FieldResult]]) -> dict[str, Json]:
-    bad = {index: items for index, items in members.items() if _is_wrong(items)}
+def _row_table(place: tuple[Step, ...], bad: Mapping[int, Sequence[FieldResult]], total: int) -> dict[str, Json]:
     size = len(place) + 1
     columns = list(dict.fromkeys(str(FieldPath(item.path[size:])) for items in bad.values() for item in items))
     rows: list[Json] = []
@@ -741,14 +739,10 @@ def _row_table(place: tuple[Step, ...], members: Mapping[int, Sequence[FieldResu
             cells[str(FieldPath(item.path[size:]))] = [str(item.status), *sides]
         shown = [cells.get(name) for name in columns[:_MOST_COLUMNS]]
         rows.append([None if index < 0 else index, None if is_missing else other, shown])
-    left_out = (
-        (len(members) - len(bad), "more row agrees", "more rows agree"),
-        (len(bad) - _MOST_ROWS, "more row with differences", "more rows with differences"),
-        (len(columns) - _MOST_COLUMNS, "more field of each row", "more fields of each row"),
-    )
-    notes = [plural(count, one, several) for count, one, several in left_out if count > 0]
+    left_out = ((total - len(rows), "more row"), (len(columns) - _MOST_COLUMNS, "further field"))
+    notes = ", ".join(plural(count, noun) for count, noun in left_out if count > 0)
     names = [short_name(each) for each in columns[:_MOST_COLUMNS]]
-    return {"p": short_name(str(FieldPath(place))), "c": names, "r": rows, "n": ", ".join(notes)}
+    return {"p": short_name(str(FieldPath(place))), "c": names, "r": rows, "n": notes}
 
 
 # --- the page
@@ -764,7 +758,7 @@ MOST_VARIANTS: Final = 50
 MOST_WITHOUT_SCRIPTS: Final = 50
 """Cases that can be read without scripts, as text; further ones are counted."""
 _MOST_VARIANT_COLUMNS: Final = 6
-_MOST_MISTAKES: Final = 50
+_MOST_MISTAKES: Final = 100
 _MOST_HEAD_REASONS: Final = 20
 _MOST_TEXT_LINES: Final = 60
 _SENTENCE: Final = 300
@@ -773,7 +767,6 @@ _TITLE: Final = 120
 _WIDTH: Final = 100
 _LINE_WIDTH: Final = 400
 _MOST_TAG_VALUES: Final = 100
-_MOST_KINDS: Final = 12
 
 
 def page(run: RunReport) -> str:
@@ -913,13 +906,8 @@ def _overview(run: RunReport) -> Parts:
     shares = [(str(each), totals.outcomes[each] / totals.cases) for each in ORDER if totals.outcomes[each]]
     parts: Parts = [("shares", shares), ("tiles", _tiles(run))]
     if totals.mistakes:
-        kinds = sorted(totals.mistakes.items(), key=lambda item: (-item[1], item[0]))
-        left = len(kinds) - _MOST_KINDS
-        shown = {
-            "kinds": [(kind.replace("_", " "), f"{number:,}") for kind, number in kinds[:_MOST_KINDS]],
-            "more": plural(left, "more kind") if left > 0 else "",
-        }
-        parts.append(("kinds", shown))
+        counts = sorted(totals.mistakes.items(), key=lambda item: (-item[1], item[0]))
+        parts.append(("kinds", [(kind.replace("_", " "), f"{number:,}") for kind, number in counts]))
     return parts + told
 
 
@@ -944,10 +932,9 @@ def _mistakes(run: RunReport) -> Parts:
     if not run.mistakes:
         return []
     folder = f"{run.root.absolute()}{os.sep}"
-    rows = [message(row.replace(folder, "")) for text in run.mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
-    left = len(run.mistakes) - _MOST_MISTAKES
-    rows += [f"… and {plural(left, 'more file')}"] if left > 0 else []
-    return [("text", "These cases are in no number below: their files could not be read."), ("pre", rows)]
+    rows = [message(row.replace(folder, "")) for text in run.mistakes for row in text.splitlines()]
+    told = "These cases are in no number below: their files could not be read."
+    return [("text", told), ("pre", first_of(rows, _MOST_MISTAKES, "line"))]
 
 
 def _fields(totals: RunTotals, variants: Sequence[str]) -> Parts:

@@ -237,7 +237,7 @@ def test_rows_are_shown_as_they_were_matched() -> None:
     items = [{"name": "Nut", "price": 1.5}, {"name": "Bolt", "price": 9.5}]
     (body,) = page_data(shown(scored("a", wrong(items=items)))).bodies
     (table,) = body["attempts"][0]["rows"]
-    assert (table["p"], table["c"], table["n"]) == ("items", ["name", "price"], "1 more row agrees")
+    assert (table["p"], table["c"], table["n"]) == ("items", ["name", "price"], "1 more row")
     assert table["r"] == [[0, 1, [["match", '"Bolt"', '"Bolt"'], ["mismatch", "2.5", "9.5"]]]]
 
 

@@ -235,14 +235,10 @@ def nodes_at(node: Node, steps: tuple[FieldStep, ...]) -> Iterator[Node]:
 
 def _below(node: Node, step: FieldStep) -> Iterator[Node]:
     match node:
-        case Object() if isinstance(step, AnyKey):
-            yield from (child for _, child in node.patterns)
-            if node.other is not None:
-                yield node.other
-        case Object() if isinstance(step, str):
-            if step in node.properties:
+        case Object() if isinstance(step, str | AnyKey):
+            if isinstance(step, str) and step in node.properties:
                 yield node.properties[step]
-            yield from (child for pattern, child in node.patterns if pattern.search(step))
+            yield from (child for regex, child in node.patterns if isinstance(step, AnyKey) or regex.search(step))
             if node.other is not None and step not in node.properties:
                 yield node.other
         case Array() if not isinstance(step, str | AnyKey):

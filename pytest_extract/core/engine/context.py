@@ -210,11 +210,6 @@ def is_present(value: Value) -> bool:
     return value is not MISSING and value is not None
 
 
-def equal(run: ScoringContext, gold: Json, extracted: Json) -> bool:
-    """Whether two values of the wrong kind are the same (as Python says under struct-extract-eval)."""
-    return equality.python_equal(gold, extracted) if run.empty_is_free else equality.same(gold, extracted)
-
-
 def absence(value: Value) -> str:
     """Name the way in which a value is not there."""
     if value is MISSING:

@@ -91,8 +91,7 @@ def paired(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing
 
 def by_position(height: int, width: int) -> Pairing:
     """Pair the elements of two lists of these lengths in order."""
-    common = min(height, width)
-    return Pairing(tuple((i, i) for i in range(common)), tuple(range(common, height)), tuple(range(common, width)))
+    return paired([(i, i) for i in range(min(height, width))], height, width)
 
 
 def by_key(
@@ -363,13 +362,13 @@ def _custom(array: Array, gold: list[Json], extracted: list[Json]) -> Pairing | 
         pairs = [(int(i), int(j)) for i, j in array.align.custom(copied(gold), copied(extracted))]
     except Exception as error:  # noqa: BLE001 - a user's function may raise anything
         return f"the aligner broke: {type(error).__name__}: {error}"
-    return _checked(pairs, len(gold), len(extracted)) or "the aligner paired a row twice, or one not there"
+    return _checked(pairs, len(gold), len(extracted), "aligner")
 
 
-def _checked(pairs: Sequence[tuple[int, int]], height: int, width: int) -> Pairing | None:
+def _checked(pairs: Sequence[tuple[int, int]], height: int, width: int, who: str) -> Pairing | str:
     inside = all(0 <= i < height and 0 <= j < width for i, j in pairs)
     once = len({i for i, _ in pairs}) == len(pairs) == len({j for _, j in pairs})
-    return paired(pairs, height, width) if inside and once else None
+    return paired(pairs, height, width) if inside and once else f"the {who} paired a row twice, or one not there"
 
 
 def _by_judge(run: ScoringContext, array: Array, gold: list[Json], extracted: list[Json], path: Path) -> Pairing | str:
@@ -390,5 +389,4 @@ def _by_judge(run: ScoringContext, array: Array, gold: list[Json], extracted: li
     answer = run.ask(question, "rows")
     if not isinstance(answer, Alignment):
         return answer.reason if isinstance(answer, NoAnswer) else NO_ANSWER
-    pairing = _checked([(int(i), int(j)) for i, j in answer.pairs], len(gold), len(extracted))
-    return pairing or "the judge paired a row twice, or one that is not there"
+    return _checked([(int(i), int(j)) for i, j in answer.pairs], len(gold), len(extracted), "judge")

@@ -70,14 +70,9 @@ class SchemaNode(NamedTuple):
 
     def children(self) -> list[Key]:
         """Return the keys of all children."""
-        keys = [*self.properties.values(), *(key for _, key in self.patterns)]
-        if isinstance(self.additional, tuple):
-            keys.append(self.additional)
-        if self.items is not None:
-            keys.append(self.items)
-        keys += self.prefix
-        keys += self.branches
-        return keys
+        rest = (self.additional if isinstance(self.additional, tuple) else None, self.items)
+        named = (*self.properties.values(), *(key for _, key in self.patterns))
+        return [*named, *(key for key in rest if key is not None), *self.prefix, *self.branches]
 
 
 class Schema:

@@ -39,7 +39,6 @@ from pytest_extract.extraction.recordings import (
 )
 from pytest_extract.golds.lint import (
     LintFinding,
-    SchemaCoverage,
     check_evidence,
     gold_findings,
     lint_cases,
@@ -127,21 +126,17 @@ def run_check(args: argparse.Namespace) -> int:
             print_text(f"evidence: {evidence}")
         _print_notes(cases)
         for each in coverage:
-            _print_coverage(each, args.coverage)
+            below = f", below {args.coverage:g}" if each.share < args.coverage else ""
+            states = f"{each.covered:,} of {plural(len(each.states), 'state')}, {plural(each.golds, 'gold')}{below}"
+            print_text(f"schema coverage: {os.path.relpath(each.path)} {percent(each.share)} ({states})")
+            for field, missing in each.missing.items():
+                print_text(f"  {field}: never {', '.join(missing)}")
         wrong = plural(mistakes, "mistake") if mistakes else "no mistake"
         warned = f", {plural(len(told) - mistakes, 'warning')}" if len(told) > mistakes else ""
         print_text(f"{plural(len(cases), 'good case')} in {plural(len(files), 'file')}, {wrong}{warned}")
         if told and os.environ.get("GITHUB_ACTIONS") == "true":
-            print("\n".join(_annotations(told)))  # noqa: T201 - commands that GitHub is to obey
+            _print_annotations(told)
     return 1 if mistakes or (args.strict and told) or any(each.share < args.coverage for each in coverage) else 0
-
-
-def _print_coverage(found: SchemaCoverage, lowest: float) -> None:
-    below = f", below {lowest:g}" if found.share < lowest else ""
-    states = f"{found.covered:,} of {plural(len(found.states), 'state')}, {plural(found.golds, 'gold')}{below}"
-    print_text(f"schema coverage: {os.path.relpath(found.path)} {percent(found.share)} ({states})")
-    for field, missing in found.missing.items():
-        print_text(f"  {field}: never {', '.join(missing)}")
 
 
 def _print_notes(cases: Iterable[Case]) -> None:
@@ -156,8 +151,8 @@ def _print_notes(cases: Iterable[Case]) -> None:
         print_text(f"{'; '.join(ours)}: {advice}")
 
 
-def _annotations(findings: Iterable[LintFinding]) -> list[str]:
-    """Write findings as annotations of GitHub Actions."""
+def _print_annotations(findings: Iterable[LintFinding]) -> None:
+    """Print findings as the commands by which GitHub Actions annotates files."""
     from pytest_extract.report.exports import file_problem, github_commands
     from pytest_extract.report.run_report import repository_root
 
@@ -166,7 +161,7 @@ def _annotations(findings: Iterable[LintFinding]) -> list[str]:
     for each in findings:
         level = "error" if each.severity == "mistake" else each.severity
         problems.append([file_problem(each.error.path, each.error.line or 1, each.error.message, root, level)])
-    return github_commands(problems)
+    print("\n".join(github_commands(problems)))  # noqa: T201 - commands that GitHub is to obey
 
 
 def _undeclared(cases: Iterable[Case]) -> Iterator[LintFinding]:
@@ -194,11 +189,10 @@ def _check_golds(args: argparse.Namespace) -> int:
         strict_types=args.strict_types,
     )
     for index, (where, gold) in enumerate(records):
-        own = [problem for problem in problems if problem.record == index]
-        found = [(problem.severity, f"`{problem.path}`: {problem.message}") for problem in own]
+        found = [(each.severity, f"`{each.path}`: {each.message}") for each in problems if each.record == index]
         found += [("error", str(each)) for each in (validator.errors(gold) if validator is not None else ())]
+        counts.update(severity for severity, _ in found)
         for severity, message in found:
-            counts[severity] += 1
             print_text(f"{where}: {severity}: {message}")
     told = f"{plural(counts['error'], 'mistake')}, {plural(counts['warning'], 'warning')}"
     print_text(f"{plural(len(records), 'gold')}: {told}")
@@ -244,8 +238,10 @@ def run_recordings(args: argparse.Namespace) -> int:
     recordings = [read_recording(path) for path in recording_files(args.recordings)]
     why_unused = {recording.path: known.why_unused(recording) for recording in recordings}
     for recording in recordings:
-        if why_unused[recording.path] is not None or not args.unused:
-            print_text(_recording_line(recording, why_unused[recording.path]))
+        why = why_unused[recording.path]
+        if why is not None or not args.unused:
+            use = "used  " if why is None else "unused"
+            print_text(f"{use} {recording.path.as_posix()}  {_origin(recording)}{f': {why}' if why else ''}")
     unused = [path for path, why in why_unused.items() if why is not None]
     removed = "" if not args.prune else " (none removed: dry run)" if args.dry_run else ", removed"
     print_text(f"{len(recordings)} recordings, {len(unused)} unused{removed}")
@@ -263,11 +259,10 @@ def run_recordings(args: argparse.Namespace) -> int:
     return 0
 
 
-def _recording_line(recording: Recording, why: str | None) -> str:
-    inputs = recording.body["inputs"]
-    details = [inputs["model"], inputs["prompt"] and inputs["prompt"]["name"], recording.body["revision"]]
-    if inputs["repeat"]:
-        details.append(f"repeat {inputs['repeat'] + 1}")
-    details_text = ", ".join(str(detail) for detail in details if detail)
-    case = recording.body["case"] + (f" ({details_text})" if details_text else "")
-    return f"{'used  ' if why is None else 'unused'} {recording.path.as_posix()}  {case}{f': {why}' if why else ''}"
+def _origin(recording: Recording) -> str:
+    """Return the case of a recording, with the model, prompt and revision that it is of."""
+    inputs, prompt = recording.body["inputs"], recording.body["inputs"]["prompt"] or {}
+    details = [inputs["model"], prompt.get("name"), recording.body["revision"]]
+    details += [f"repeat {inputs['repeat'] + 1}"] if inputs["repeat"] else []
+    text = ", ".join(str(detail) for detail in details if detail)
+    return f"{recording.body['case']} ({text})" if text else str(recording.body["case"])

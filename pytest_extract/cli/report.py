@@ -135,19 +135,28 @@ def report_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
     parser.add_argument("-v", "--verbose", action="count", default=0, help="list every field and every case")
     parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help="resamples (default %(default)s)")
-    parser.add_argument("-o", "--output", action="append", default=[], metavar="FILE", help=HELP)
+    parser.add_argument("-o", "--output", action="append", default=[], type=_report_file, metavar="FILE", help=HELP)
     parser.add_argument(
         "--html-pages", choices=("none", "evidence", "all"), default="evidence", help="default: %(default)s"
     )
 
 
-def check_tags(results: Iterable[CaseResult], by: Sequence[str]) -> None:
-    """Raise ConfigError for a tag that no case has."""
+def _report_file(text: str) -> ReportFile:
+    try:
+        return report_file(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} {error}") from None
+
+
+def read_tagged_results(command: str, args: argparse.Namespace) -> list[CaseResult]:
+    """Return the results that a command names (`read_all_results`); ConfigError for a tag of --by that no case has."""
+    results = read_all_results(command, args.results)
     known = known_tags(results)
-    for name in tags_among(by):
+    for name in tags_among(args.by):
         if name not in known:
             advice = nearest(name, dict.fromkeys([*known, *DIMENSIONS]))
             raise ConfigError(f"--by: no case has the tag {name!r}{advice}")
+    return results
 
 
 def run_report(args: argparse.Namespace) -> int:
@@ -171,22 +180,20 @@ def run_report(args: argparse.Namespace) -> int:
         refuse_options(args, "with --by", "samples")
     if args.as_ is not None and not args.by:
         raise ConfigError("--as shows the slices of --by in the numbers of a system; give --by, or leave --as out")
-    files = _report_files(args.output)
-    if not any(each.format.name == "html" for each in files):
+    if not any(each.format.name == "html" for each in args.output):
         refuse_options(args, "without --output=FILE.html", "html-pages")
-    results = read_all_results("report", args.results)
-    check_tags(results, args.by)
+    if problems := report_problems(args.output):
+        raise ConfigError("\n".join(problems))
+    results = read_tagged_results("report", args)
     if args.auto_accept is not None or args.calibration:
         _print_parts(_confidence_parts(results, args), args)
         return 0
-    if files:
-        return _write_report_files(files, results, args)
+    if args.output:
+        return _write_report_files(results, args)
     shown = results if "origin" in args.by else counted(results)
     if len(shown) < len(results):
-        left_out = plural(len(results) - len(shown), "result")
-        print_note(
-            "report", f"{left_out} of cases that are no samples left out; --by=origin shows them beside the others"
-        )
+        left_out = f"{plural(len(results) - len(shown), 'result')} of cases that are no samples left out"
+        print_note("report", f"{left_out}; --by=origin shows them beside the others")
     _print_parts(_slice_parts(shown, args) if args.by else _variant_parts(shown, args), args)
     return 0
 
@@ -204,20 +211,7 @@ def _variant_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> I
         yield [aggregate_record(run, variant)], lines
 
 
-def _report_files(texts: Sequence[str]) -> list[ReportFile]:
-    files = []
-    for text in texts:
-        try:
-            files.append(report_file(text))
-        except ValueError as error:
-            raise ConfigError(f"--output: {text!r} {error}") from None
-    problems = report_problems(files)
-    if problems:
-        raise ConfigError("\n".join(problems))
-    return files
-
-
-def _write_report_files(files: Sequence[ReportFile], results: Sequence[CaseResult], args: argparse.Namespace) -> int:
+def _write_report_files(results: Sequence[CaseResult], args: argparse.Namespace) -> int:
     report = RunReport(
         results=results,
         written=written_now(),
@@ -229,7 +223,7 @@ def _write_report_files(files: Sequence[ReportFile], results: Sequence[CaseResul
         pages=args.html_pages,
         root=repository_root(Path.cwd()),
     )
-    lines = write_reports(files, report)
+    lines = write_reports(args.output, report)
     for each in lines:
         print_note("report", text_of(each))
     return 2 if any(span.style == "bad" for each in lines for span in each) else 0
@@ -285,8 +279,7 @@ def run_leaderboard(args: argparse.Namespace) -> int:
     if args.as_ == "sob":
         return _print_sob_tables(args)
     refuse_options(args, "without --as=sob", "modality", "samples")
-    results = read_all_results("leaderboard", args.results)
-    check_tags(results, args.by)
+    results = read_tagged_results("leaderboard", args)
     boards = [("", "", results)] if not args.by else _slices_of(results, args.by)
     parts: list[Part] = []
     for name, label, everything in boards:

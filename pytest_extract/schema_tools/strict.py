@@ -141,8 +141,11 @@ class _Maker:
     def made(self) -> StrictSchema:
         root = self._node((Ref(""),))
         for key, name in self._names.items():
-            if name in self._definitions and _leads_to(name, self._definitions[name], self._definitions, set()):
-                raise SchemaError("the schema refers to itself with nothing in between", pointer=key[0].pointer)
+            try:
+                list(_branches(self._definitions.get(name, _NULL), self._definitions))
+            except RecursionError:
+                message = "the schema refers to itself with nothing in between"
+                raise SchemaError(message, pointer=key[0].pointer) from None
         while "$ref" in root or len(root.get("anyOf", ())) == 1:
             only = root if "$ref" in root else root["anyOf"][0]
             behind = self._definitions[_name_in(only)] if "$ref" in only else only
@@ -350,17 +353,6 @@ def _listed(types: Any) -> list[Any]:
 def _name_in(reference: Mapping[str, Any]) -> str:
     name: str = reference["$ref"].rpartition("/")[2]
     return name
-
-
-def _leads_to(name: str, node: Mapping[str, Any], definitions: Mapping[str, Any], seen: set[str]) -> bool:
-    """Whether a value has to fit a definition in order to fit a schema, by references and alternatives alone."""
-    if "$ref" not in node:
-        return any(_leads_to(name, branch, definitions, seen) for branch in node.get("anyOf", ()))
-    here = _name_in(node)
-    if here == name or here in seen:
-        return here == name
-    seen.add(here)
-    return _leads_to(name, definitions[here], definitions, seen)
 
 
 def _branches(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Any]:

@@ -12,12 +12,13 @@ from typing import Final, Literal, TypeAlias
 from pytest_extract.core import arguments
 from pytest_extract.core.arguments import json_argument, mapping, one_of, schema_argument
 from pytest_extract.core.metrics import METRICS, PRESETS
-from pytest_extract.core.metrics.base import Params, check_params, with_defaults
+from pytest_extract.core.metrics.base import Params, with_defaults
 from pytest_extract.core.metrics.dates import date_reader
 from pytest_extract.core.metrics.numbers import money_reader
 from pytest_extract.core.mistakes.values import reads_as_date
 from pytest_extract.core.schema.source import Key, Ref, SchemaSource, escape, map_children
 from pytest_extract.core.schema.tree import Schema, SchemaNode, type_fits
+from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.values import FieldPath, Json, Step, json_type, pattern_of
 from pytest_extract.errors import ConfigError, SchemaError, SchemaErrors, nearest
 
@@ -233,23 +234,11 @@ def _checked_metrics(metrics: Mapping[str, Json]) -> dict[str, Json]:
     for kind, use in metrics.items():
         if kind not in known:
             raise ConfigError(f"no JSON type {kind!r} to annotate{nearest(kind, known)}")
-        name, params = _name_and_params(use)
-        if name not in METRICS:
-            raise ConfigError(f"no metric {name!r} for {kind}{nearest(name, METRICS)}")
-        problems = check_params(params, METRICS[name].params, name)
-        if problems:
-            raise ConfigError("; ".join(problems))
+        try:
+            compile_schema({"x-eval-compare": use})
+        except SchemaError as error:
+            raise ConfigError(f"{kind}: {error.message}") from None
     return dict(metrics)
-
-
-def _name_and_params(use: Json) -> tuple[str, dict[str, Json]]:
-    if isinstance(use, str):
-        return use, {}
-    if isinstance(use, dict) and len(use) == 1:
-        ((name, params),) = use.items()
-        if isinstance(params, dict):
-            return name, params
-    raise ConfigError(f"a metric is given as its name or as {{name: {{parameters}}}}, not {use!r}")
 
 
 # --- walking
@@ -291,7 +280,8 @@ def _annotated(
     if dialect == "evaluation_config":
         is_group = kind in {"object", "null"} and kind not in table
         is_scored = not is_group and (is_leaf or (kind == "array" and "$ref" not in node))
-        return {**node, **_evaluation_config(key, metric, default)} if is_scored and not has_x_eval else node
+        preset = _PRESET_OF.get(metric, metric) if isinstance(metric, str) else metric
+        return {**node, **_evaluation_config(key, preset or default)} if is_scored and not has_x_eval else node
     if is_leaf and "x-eval-compare" not in node and "x-eval-skip" not in node:
         return {**node, "x-eval-compare": metric or default}
     if key is not None and not has_x_eval:
@@ -299,12 +289,12 @@ def _annotated(
     return node
 
 
-def _evaluation_config(key: str | None, metric: Json, default: Json) -> dict[str, Json]:
+def _evaluation_config(key: str | None, metric: Json) -> dict[str, Json]:
     if key is not None:
         return {"evaluation_config": {"align": "key", "key": key}}
-    name, params = _name_and_params(_PRESET_OF.get(metric, metric) if isinstance(metric, str) else metric or default)
-    if name in PRESETS and not params:
-        return {"evaluation_config": name}
+    if isinstance(metric, str) and metric in PRESETS:
+        return {"evaluation_config": metric}
+    ((name, params),) = metric.items() if isinstance(metric, dict) else ((metric, {}),)
     return {"evaluation_config": {"metrics": [{"metric_id": name, **({"params": params} if params else {})}]}}
 
 

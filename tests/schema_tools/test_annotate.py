@@ -73,9 +73,9 @@ def test_metrics_of_your_own():
     ("metrics", "message"),
     [
         ({"strnig": "text"}, "no JSON type 'strnig' to annotate; did you mean 'string'?"),
-        ({"string": "fuzy"}, "no metric 'fuzy' for string; did you mean 'fuzzy'?"),
+        ({"string": "fuzy"}, "string: no metric 'fuzy'; did you mean 'fuzzy'?"),
         ({"string": {"fuzzy": {"threshold": 2}}}, "must be a number from 0 to 1"),
-        ({"string": ["fuzzy"]}, "a metric is given as its name"),
+        ({"string": ["fuzzy"]}, "must be a name or a mapping"),
     ],
 )
 def test_a_wrong_metric_is_told(metrics, message):

@@ -37,18 +37,7 @@ from pytest_extract.extraction.recordings import (
     read_recording,
     recording_files,
 )
-from pytest_extract.golds.lint import (
-    LintFinding,
-    check_evidence,
-    gold_findings,
-    lint_cases,
-    mutation_findings,
-    names_of_ours,
-    schema_coverage,
-    unordered_lists,
-    unused_files,
-    unused_recordings,
-)
+from pytest_extract.golds import lint
 from pytest_extract.report.lines import listed, percent, plural
 from pytest_extract.schema_tools.golds import validate_golds
 
@@ -99,24 +88,24 @@ def run_check(args: argparse.Namespace) -> int:
     paths = args.paths or [Path()]
     files = found_case_files(paths)
     cases: list[Case] = []
-    findings: list[LintFinding] = []
+    findings: list[lint.LintFinding] = []
     for file in files:
         loaded = load_cases(file, cache)
         cases += (case for case in loaded.cases if not case.altered)
-        findings += (LintFinding(kind="case_file", error=error) for error in loaded.errors)
+        findings += (lint.LintFinding(kind="case_file", error=error) for error in loaded.errors)
     are_all_read = not findings
     findings += _undeclared(cases) if args.golds else ()
-    findings += lint_cases(cases)
-    findings += mutation_findings(cases) if args.mutate else ()
+    findings += lint.lint_cases(cases)
+    findings += lint.mutation_findings(cases) if args.mutate else ()
     if are_all_read and all(path.is_dir() for path in paths):
-        findings += unused_files(cases, [*files, *cache.defaults_files])
-        findings += unused_recordings(cases, args.recordings)
-    evidence = check_evidence(cases) if args.evidence else None
+        findings += lint.unused_files(cases, [*files, *cache.defaults_files])
+        findings += lint.unused_recordings(cases, args.recordings)
+    evidence = lint.check_evidence(cases) if args.evidence else None
     findings += evidence.findings if evidence is not None else ()
     told = [*{str(finding): finding for finding in findings}.values()]  # a mistake in a shared schema is listed once
     told.sort(key=lambda finding: finding.severity == "warning")
     mistakes = sum(finding.severity == "mistake" for finding in told)
-    coverage = schema_coverage(cases) if args.coverage is not None else []
+    coverage = lint.schema_coverage(cases) if args.coverage is not None else []
     if args.json:
         write_json([*(finding.to_dict() for finding in told), *(each.to_dict() for each in coverage)])
     else:
@@ -141,17 +130,17 @@ def run_check(args: argparse.Namespace) -> int:
 
 def _print_notes(cases: Iterable[Case]) -> None:
     """Name the lists that any order passes in, and the metrics that a published system would not know."""
-    found = unordered_lists(cases)
+    found = lint.unordered_lists(cases)
     if found:
         remedy = 'where it matters, write `"x-eval-align": {"ordered": true}` there, or the override `align: position`'
         print_text(f"order is not compared in lists of values: {listed(found, _MOST_LISTS)}; {remedy}")
-    ours = names_of_ours(cases)
+    ours = lint.names_of_ours(cases)
     if ours:
         advice = "if this schema meant a comparator or transform of its own project, register that by the same name"
         print_text(f"{'; '.join(ours)}: {advice}")
 
 
-def _print_annotations(findings: Iterable[LintFinding]) -> None:
+def _print_annotations(findings: Iterable[lint.LintFinding]) -> None:
     """Print findings as the commands by which GitHub Actions annotates files."""
     from pytest_extract.report.exports import file_problem, github_commands
     from pytest_extract.report.run_report import repository_root
@@ -164,11 +153,11 @@ def _print_annotations(findings: Iterable[LintFinding]) -> None:
     print("\n".join(github_commands(problems)))  # noqa: T201 - commands that GitHub is to obey
 
 
-def _undeclared(cases: Iterable[Case]) -> Iterator[LintFinding]:
+def _undeclared(cases: Iterable[Case]) -> Iterator[lint.LintFinding]:
     for case in cases:
         problems = validate_golds([case.gold], case.schema, strict_types=True)
         places = [(problem.path, f"gold: {problem.message}") for problem in problems]
-        yield from gold_findings(case, "undeclared", places)
+        yield from lint.gold_findings(case, "undeclared", places)
 
 
 def _check_golds(args: argparse.Namespace) -> int:

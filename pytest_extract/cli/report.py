@@ -35,21 +35,8 @@ from pytest_extract.files import write_bytes_atomic
 from pytest_extract.importers.sob import read_sob_results
 from pytest_extract.regression.snapshots import merge, snapshot
 from pytest_extract.regression.suite import rank_variants
-from pytest_extract.report.aggregates import (
-    MOST_SLICES,
-    VIEWS,
-    aggregate_record,
-    join_blocks,
-    leaderboard_lines,
-    ranking_table,
-    slice_record,
-    slice_table,
-    sob_lines,
-    sob_record,
-    sob_tables,
-    standing_record,
-    variant_report_lines,
-)
+from pytest_extract.report import aggregates
+from pytest_extract.report.aggregates import MOST_SLICES, VIEWS, slice_record, slice_table
 from pytest_extract.report.formats import HELP, ReportFile, report_file, report_problems, write_reports
 from pytest_extract.report.lines import Line, Span, line, plural, safe_prose, text_of
 from pytest_extract.report.run_report import CaseFinder, RunReport, job_link, repository_root, written_now
@@ -117,7 +104,7 @@ def _print_parts(parts: Iterable[Part], args: argparse.Namespace) -> None:
     if args.json:
         write_json([record for records, _ in found for record in records])
     else:
-        print_lines(join_blocks([*lines] for _, lines in found))
+        print_lines(aggregates.join_blocks([*lines] for _, lines in found))
 
 
 def report_arguments(parser: argparse.ArgumentParser) -> None:
@@ -207,8 +194,8 @@ def _slice_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Ite
 def _variant_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
     for variant in standings(results):
         run = aggregate(variant.results, samples=args.samples)
-        lines = variant_report_lines(run, variant, width=terminal_width(), verbosity=args.verbose)
-        yield [aggregate_record(run, variant)], lines
+        lines = aggregates.variant_report_lines(run, variant, width=terminal_width(), verbosity=args.verbose)
+        yield [aggregates.aggregate_record(run, variant)], lines
 
 
 def _write_report_files(results: Sequence[CaseResult], args: argparse.Namespace) -> int:
@@ -232,12 +219,6 @@ def _write_report_files(results: Sequence[CaseResult], args: argparse.Namespace)
 def _confidence_parts(results: Sequence[CaseResult], args: argparse.Namespace) -> Iterator[Part]:
     """Yield for each variant what its confidence is worth; ConfigError where no value has one."""
     from pytest_extract.core.aggregate.confidence import CaseConfidences, calibrations, propose_thresholds
-    from pytest_extract.report.aggregates import (
-        calibration_lines,
-        calibration_record,
-        threshold_lines,
-        threshold_record,
-    )
 
     variants: dict[str, CaseConfidences] = {}
     for result in results:
@@ -252,10 +233,15 @@ def _confidence_parts(results: Sequence[CaseResult], args: argparse.Namespace) -
         if args.auto_accept is not None:
             proposals = propose_thresholds(found, args.auto_accept)
             first, second = found.halves()
-            lines = threshold_lines(variant, proposals, args.auto_accept, (len(first), len(second)), width=width)
-            yield [threshold_record(variant, proposals, args.auto_accept)], lines
+            lines = aggregates.threshold_lines(
+                variant, proposals, args.auto_accept, (len(first), len(second)), width=width
+            )
+            yield [aggregates.threshold_record(variant, proposals, args.auto_accept)], lines
         elif parts := calibrations(found):
-            yield [calibration_record(variant, parts)], calibration_lines(variant, parts, width=width)
+            yield (
+                [aggregates.calibration_record(variant, parts)],
+                aggregates.calibration_lines(variant, parts, width=width),
+            )
 
 
 SHOWN = ("pass_rate", "f1")
@@ -288,13 +274,13 @@ def run_leaderboard(args: argparse.Namespace) -> int:
         runs = {name: aggregate(variant.results, measures=SHOWN) for name, variant in variants.items()}
         places = rank_variants(snapshot(members))
         rows = [
-            standing_record(place, rank, variants[place.variant], runs[place.variant])
+            aggregates.standing_record(place, rank, variants[place.variant], runs[place.variant])
             for rank, place in enumerate(places, start=1)
         ]
         records: list[Json] = [{"by": name, "slice": label, **row} if name else row for row in rows]
         title = [line(Span(safe_prose(f"{name} {label}: {plural(len(members), 'result')}"), "head"))] if name else []
-        ranking = ranking_table(places, totals_of(members).variants)
-        lines = leaderboard_lines(ranking, [*variants.values()], runs, width=terminal_width())
+        ranking = aggregates.ranking_table(places, totals_of(members).variants)
+        lines = aggregates.leaderboard_lines(ranking, [*variants.values()], runs, width=terminal_width())
         parts.append((records, [*title, *lines]))
     _print_parts(parts, args)
     return 0
@@ -308,11 +294,11 @@ def _print_sob_tables(args: argparse.Namespace) -> int:
     runs = [run for path in args.results for run in read_sob_results(path, modality=args.modality)]
     if not runs:
         raise ConfigError(f"no result in {', '.join(map(str, args.results))}")
-    tables = sob_tables(runs, samples=args.samples)
+    tables = aggregates.sob_tables(runs, samples=args.samples)
     if args.json:
-        write_json(sob_record(tables))
+        write_json(aggregates.sob_record(tables))
     else:
-        print_lines(sob_lines(tables, width=terminal_width()))
+        print_lines(aggregates.sob_lines(tables, width=terminal_width()))
     return 0
 
 

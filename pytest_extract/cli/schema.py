@@ -6,7 +6,6 @@ import argparse
 import difflib
 import itertools
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
 from pytest_extract.cases.edit import with_value, write_text
@@ -68,7 +67,7 @@ def annotate_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("schema", metavar="SCHEMA", help="JSON Schema; `file.json#/pointer` reaches inside")
     parser.add_argument("--dialect", choices=tuple(DEFAULTS), help="default: the schema's own, else x-eval")
     parser.add_argument(
-        "--metric", action="append", default=[], metavar="TYPE=METRIC", help="such as string=text; repeatable"
+        "--metric", action="append", default=[], type=_metric, metavar="TYPE=METRIC", help="such as string=text"
     )
     parser.add_argument("--golds", nargs="+", type=Path, default=[], metavar="GOLD", help="propose by these golds")
     parser.add_argument("--write", action="store_true", help="with --golds: write the changes into SCHEMA")
@@ -87,7 +86,7 @@ def run_annotate(args: argparse.Namespace) -> int:
     annotated = annotate_schema(
         schema,
         dialect=args.dialect or _annotation_dialect(schema),
-        metrics=_metric_options(args.metric),
+        metrics=dict(args.metric),
         golds=[value for _, value in read_records(args.golds)],
     )
     if args.golds:
@@ -123,17 +122,12 @@ def _annotation_dialect(schema: Json) -> AnnotationDialect:
     return "x-eval" if without_annotations(schema, ("evaluation_config",)) == schema else "evaluation_config"
 
 
-def _metric_options(given: Iterable[str]) -> dict[str, Json]:
-    metrics: dict[str, Json] = {}
-    for text in given:
-        kind, sign, metric = text.partition("=")
-        if not sign or not metric:
-            raise ConfigError(f"--metric wants TYPE=METRIC, such as string=text, not {text!r}")
-        try:
-            metrics[kind] = json.loads(metric) if metric.startswith("{") else metric
-        except ValueError as error:
-            raise ConfigError(f"--metric {kind}=: {metric!r} is no JSON ({error})") from error
-    return metrics
+def _metric(text: str) -> tuple[str, Json]:
+    kind, _, metric = text.partition("=")
+    try:
+        return kind, json.loads(metric) if metric.startswith("{") else metric
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{metric!r} is no JSON ({error})") from error
 
 
 def resolve_arguments(parser: argparse.ArgumentParser) -> None:

@@ -77,7 +77,8 @@ def run_score(args: argparse.Namespace) -> int:
     if args.as_ is None and not args.document_report:
         scorer = compile_schema(schema, **compiling)
         score = scorer.score_text(gold, text, repair=args.repair, confidence=args.confidence, **options)
-        record, lines = score.to_dict(), _score_lines(score, args)
+        record = score.to_dict() if args.json else None
+        lines = _score_lines(score, args)
     else:
         notes += [] if parsed.failure is None else [str(parsed.failure)]
         extracted = parsed.value

@@ -164,7 +164,7 @@ def test_annotate_goes_on_in_the_schema_s_own_dialect(folder, capsys, said, key,
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("text", "--metric wants TYPE=METRIC"),
+        ("text", "no JSON type 'text' to annotate"),
         ("string={", "is no JSON"),
         ("string=fuzy", "did you mean 'fuzzy'"),
     ],

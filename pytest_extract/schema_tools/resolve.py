@@ -6,7 +6,6 @@ beside a `$ref`, `required` of all branches, null, and recursion, which stays a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from pytest_extract.core.arguments import schema_argument
@@ -46,184 +45,149 @@ def resolve_schema_references(schema: Json, *, published: bool = False) -> dict[
     if not isinstance(schema, dict):
         raise SchemaError(f"a schema to resolve must be an object, not {json_type(schema)}")
     try:
-        return _resolve(schema, keep=not published)
+        return _Resolver(schema, keep=not published).resolved()
     except RecursionError:
         raise SchemaError("the schema is nested too deep to be resolved") from None
-
-
-def _resolve(schema: dict[str, Json], *, keep: bool) -> dict[str, Json]:
-    plain = schema if keep else _without_nulls(schema, "", keep=False)
-    source = SchemaSource(plain)
-    expander = _Expander(source, keep=keep)
-
-    def finish(expanded: Json) -> Json:
-        plain = _without_nulls(expanded, "", keep=True) if keep else expanded
-        return _type_lists(_merge_all_of(plain, "", keep=keep), "", keep=keep)
-
-    resolved: dict[str, Json] = finish(expander.expand(plain, "", ("",)))
-    resolved.pop("$defs", None)
-    needed: dict[str, Json] = {}
-    waiting = _references(resolved)
-    while waiting:
-        target = source.target(waiting.pop()) or ""
-        name = target.removeprefix("/$defs/").replace("~1", "/").replace("~0", "~")
-        if target.startswith("/$defs/") and name not in needed:
-            needed[name] = finish(expander.expand(source.at(target), target, (target,)))
-            waiting += _references(needed[name])
-    return {**resolved, "$defs": needed} if needed else resolved
 
 
 def _references(schema: Json) -> list[str]:
     return [ref for _, part in schema_objects(schema) if isinstance(ref := part.get("$ref"), str)]
 
 
-# --- 1. null branches
+def _is_definition(pointer: str) -> bool:
+    return pointer.rpartition("/")[0] in {"/$defs", "/definitions"}
 
 
-def _without_nulls(schema: Json, pointer: str, *, keep: bool) -> Json:
-    """Return a schema in which the one branch beside null, or alone, is part of its parent.
-
-    As published, null is then no longer allowed, nor beside several branches; `keep`: the type has it.
-    """
-    if not isinstance(schema, dict):
-        return schema
-    node = map_children(schema, pointer, lambda child, at: _without_nulls(child, at, keep=keep))
-    if not isinstance(node.get("anyOf"), list):
-        return node
-    branches = [branch for branch in node["anyOf"] if branch not in _NULLS]
-    only = branches[0] if len(branches) == 1 and isinstance(branches[0], dict) else None
-    parent = {key: value for key, value in node.items() if key != "anyOf"}
-    if only is None:
-        return node if keep else {**node, "anyOf": branches}
-    if not keep:
-        return {**parent, **only}
-    branch = _all_of(only, keep=True)
-    if len(node["anyOf"]) == 1:
-        return _over(branch, parent)
-    if not isinstance(branch.get("type"), str | list) or not _BEYOND_TYPES.isdisjoint(branch):
-        return node
-    merged = _over(branch, parent)
-    allowed = parent.get("type", "null")  # a type beside `anyOf` decides on null as well
-    return with_null(merged) if "null" in allowed else merged
-
-
-def _over(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Json]:
-    """Return both schemas as one: keys of the first win, `properties`, `required` and `allOf` are united."""
-    merged = _first_wins(first, second)
-    if isinstance(first.get("allOf"), list) and isinstance(second.get("allOf"), list):
-        merged["allOf"] = [*first["allOf"], *second["allOf"]]
-    if isinstance(first.get("required"), list) and isinstance(second.get("required"), list):
-        merged["required"] = list(dict.fromkeys([*first["required"], *second["required"]]))
-    return merged
-
-
-def _first_wins(first: dict[str, Json], second: dict[str, Json]) -> dict[str, Json]:
-    """Return both schemas as one, as published: `required` of the second is lost if the first has one."""
+def _united(first: dict[str, Json], second: dict[str, Json], *, keep: bool) -> dict[str, Json]:
+    """Return both as one: keys of the first win, `properties` are united; `keep`: also `required` and `allOf`."""
     merged = {**first, **{key: value for key, value in second.items() if key not in first}}
+    for name in ("allOf", "required") if keep else ():
+        if isinstance(one := first.get(name), list) and isinstance(other := second.get(name), list):
+            merged[name] = [*one, *other] if name == "allOf" else list(dict.fromkeys([*one, *other]))
     if isinstance(first.get("properties"), dict) and isinstance(second.get("properties"), dict):
-        merged["properties"] = _first_wins(first["properties"], second["properties"])
+        merged["properties"] = _united(first["properties"], second["properties"], keep=False)
     return merged
 
 
-# --- 2. references
+class _Resolver:
+    """Resolves one schema in the steps of `resolve_schema_references`; `keep`: with what struct-extract-eval loses."""
 
+    def __init__(self, schema: dict[str, Json], *, keep: bool) -> None:
+        self._keep = keep
+        self._source = SchemaSource(schema if keep else self._without_nulls(schema, ""))
+        self._made = 0
 
-@dataclass(slots=True)
-class _Expander:
-    """Replaces references, and counts the schema objects that it makes."""
+    def resolved(self) -> dict[str, Json]:
+        resolved: dict[str, Json] = self._at("")
+        resolved.pop("$defs", None)
+        needed: dict[str, Json] = {}
+        waiting = _references(resolved)
+        while waiting:
+            target = self._source.target(waiting.pop()) or ""
+            name = target.removeprefix("/$defs/").replace("~1", "/").replace("~0", "~")
+            if target.startswith("/$defs/") and name not in needed:
+                needed[name] = self._at(target)
+                waiting += _references(needed[name])
+        return {**resolved, "$defs": needed} if needed else resolved
 
-    source: SchemaSource
-    keep: bool
-    nodes: int = 0
+    def _at(self, pointer: str) -> Json:
+        """Return what stands at a place of the document, resolved."""
+        expanded = self._expanded(self._source.at(pointer), pointer, (pointer,))
+        plain = self._without_nulls(expanded, "") if self._keep else expanded
+        return self._with_type_lists(self._without_all_of(plain, ""), "")
 
-    def expand(self, schema: Json, pointer: str, inside: tuple[str, ...]) -> Json:
+    def _expanded(self, schema: Json, pointer: str, inside: tuple[str, ...]) -> Json:
         """Return the schema at `pointer` with its references replaced; those to a place that we are `inside` stay."""
         if not isinstance(schema, dict):
             return schema
-        self.nodes += 1
-        if self.nodes > MOST_NODES:
+        self._made += 1
+        if self._made > MOST_NODES:
             raise SchemaError(f"resolving makes more than {MOST_NODES} schema objects", pointer=pointer)
 
         def change(child: Json, at: str) -> Json:
-            return self.expand(child, at, (*inside, at) if _is_definition(at) else inside)
+            return self._expanded(child, at, (*inside, at) if _is_definition(at) else inside)
 
         ref = schema.get("$ref")
         if not isinstance(ref, str):
             return map_children(schema, pointer, change)
         beside = map_children({key: value for key, value in schema.items() if key != "$ref"}, pointer, change)
-        return self._replace(ref, beside, pointer, inside)
-
-    def _replace(self, ref: str, beside: dict[str, Json], pointer: str, inside: tuple[str, ...]) -> Json:
-        target = self.source.target(ref)
+        target = self._source.target(ref)
         if target is None:
             where = "leads nowhere in this document" if ref.startswith("#") else "leads out of this document"
             raise SchemaError(f"the reference {ref!r} {where}; only local references are resolved", pointer=pointer)
         if target in inside:
-            if not self.keep:
-                raise SchemaError(f"the reference {ref!r} leads back to itself", pointer=pointer)
-            if target and not _is_definition(target):
-                advice = "move what it refers to under `$defs` and it can stay"
-                raise SchemaError(f"the reference {ref!r} leads back to itself; {advice}", pointer=pointer)
+            if not self._keep or (target and not _is_definition(target)):
+                advice = "; move what it refers to under `$defs` and it can stay" if self._keep else ""
+                raise SchemaError(f"the reference {ref!r} leads back to itself{advice}", pointer=pointer)
             return {"$ref": ref, **beside}
-        found = self.expand(self.source.at(target), target, (*inside, target))
+        found = self._expanded(self._source.at(target), target, (*inside, target))
         if not isinstance(found, dict):
             return beside or found
-        return _over(beside, found) if self.keep else found
+        return _united(beside, found, keep=True) if self._keep else found
 
+    def _without_nulls(self, schema: Json, pointer: str) -> Json:
+        """Return a schema in which the one branch beside null, or alone, is part of its parent.
 
-def _is_definition(pointer: str) -> bool:
-    return pointer.rpartition("/")[0] in {"/$defs", "/definitions"}
+        As published, null is then no longer allowed, nor beside several branches; `keep`: the type has it.
+        """
+        if not isinstance(schema, dict):
+            return schema
+        node = map_children(schema, pointer, self._without_nulls)
+        if not isinstance(node.get("anyOf"), list):
+            return node
+        branches = [branch for branch in node["anyOf"] if branch not in _NULLS]
+        only = branches[0] if len(branches) == 1 and isinstance(branches[0], dict) else None
+        parent = {key: value for key, value in node.items() if key != "anyOf"}
+        if only is None:
+            return node if self._keep else {**node, "anyOf": branches}
+        if not self._keep:
+            return {**parent, **only}
+        branch = self._all_of(only)
+        merged = _united(branch, parent, keep=True)
+        if len(node["anyOf"]) == 1:
+            return merged
+        if not isinstance(branch.get("type"), str | list) or not _BEYOND_TYPES.isdisjoint(branch):
+            return node
+        allowed = parent.get("type", "null")  # a type beside `anyOf` decides on null as well
+        return with_null(merged) if "null" in allowed else merged
 
+    def _without_all_of(self, schema: Json, pointer: str) -> Json:
+        if not isinstance(schema, dict):
+            return schema
+        return map_children(self._all_of(schema), pointer, self._without_all_of, keywords=("properties", "items"))
 
-# --- 3. allOf
+    def _all_of(self, schema: dict[str, Json]) -> dict[str, Json]:
+        """Return a schema with its `allOf` merged; a recursive reference says what it says where it stands."""
+        branches = schema.get("allOf")
+        if not isinstance(branches, list):
+            return schema
+        merged = {key: value for key, value in schema.items() if key != "allOf"}
+        left: list[Json] = []
+        for branch in branches:
+            if not isinstance(branch, dict) or "$ref" in branch:
+                left.append(branch)
+            else:
+                merged = _united(merged, self._all_of(branch), keep=self._keep)
+        return {**merged, "allOf": left} if left else merged
 
+    def _with_type_lists(self, schema: Json, pointer: str) -> Json:
+        if not isinstance(schema, dict):
+            return schema
+        types = self._types_of(schema.get("anyOf"))
+        if types is not None:
+            schema = {key: value for key, value in schema.items() if key != "anyOf"} | {"type": types}
+        # from the outside in, as published: an `anyOf` of which a branch is one itself stays
+        return map_children(schema, pointer, self._with_type_lists)
 
-def _merge_all_of(schema: Json, pointer: str, *, keep: bool) -> Json:
-    if not isinstance(schema, dict):
-        return schema
-    merged = _all_of(schema, keep=keep)
-    return map_children(
-        merged, pointer, lambda child, at: _merge_all_of(child, at, keep=keep), keywords=("properties", "items")
-    )
-
-
-def _all_of(schema: dict[str, Json], *, keep: bool) -> dict[str, Json]:
-    branches = schema.get("allOf")
-    if not isinstance(branches, list):
-        return schema
-    merged = {key: value for key, value in schema.items() if key != "allOf"}
-    left: list[Json] = []
-    for branch in branches:
-        if not isinstance(branch, dict) or "$ref" in branch:
-            left.append(branch)  # a recursive reference says what it says where it stands
-            continue
-        inner = _all_of(branch, keep=keep)
-        merged = _over(merged, inner) if keep else _first_wins(merged, inner)
-    return {**merged, "allOf": left} if left else merged
-
-
-# --- 4. lists of types
-
-
-def _type_lists(schema: Json, pointer: str, *, keep: bool) -> Json:
-    if not isinstance(schema, dict):
-        return schema
-    types = _types_of(schema.get("anyOf"), keep=keep)
-    if types is not None:
-        schema = {key: value for key, value in schema.items() if key != "anyOf"} | {"type": types}
-    # from the outside in, as published: an `anyOf` of which a branch is one itself stays
-    return map_children(schema, pointer, lambda child, at: _type_lists(child, at, keep=keep))
-
-
-def _types_of(branches: Json, *, keep: bool) -> list[Json] | None:
-    """Return the types that the branches of an `anyOf` name; None where it says more, or fewer than two."""
-    if not isinstance(branches, list) or not all(isinstance(branch, dict) and "type" in branch for branch in branches):
-        return None
-    named: list[Json] = []
-    for branch in branches:
-        named.extend(branch["type"] if isinstance(branch["type"], list) else [branch["type"]])
-    types = list(dict.fromkeys(name for name in named if isinstance(name, str) and (keep or name != "null")))
-    return types if len([name for name in types if name != "null"]) > 1 else None
+    def _types_of(self, branches: Json) -> list[Json] | None:
+        """Return the types that the branches of an `anyOf` name; None where it says more, or fewer than two."""
+        if not isinstance(branches, list) or not all(isinstance(each, dict) and "type" in each for each in branches):
+            return None
+        named: list[Json] = []
+        for branch in branches:
+            named.extend(branch["type"] if isinstance(branch["type"], list) else [branch["type"]])
+        types = list(dict.fromkeys(name for name in named if isinstance(name, str) and (self._keep or name != "null")))
+        return types if len([name for name in types if name != "null"]) > 1 else None
 
 
 DIALECTS: Final = ("openapi", "gemini")

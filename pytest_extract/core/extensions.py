@@ -137,7 +137,8 @@ class Extensions:
     @classmethod
     def marked_in(cls, namespace: Mapping[str, object]) -> Extensions:
         """Gather every marked function of a module's namespace, imported ones included."""
-        return cls.of(*marked(namespace))
+        found = [value for value in namespace.values() if isinstance(value, FunctionType) and MARK in vars(value)]
+        return cls.of(*{id(function): function for function in found}.values())
 
     def over(self, below: Extensions) -> Extensions:
         """Return both, these winning where a name is in both."""
@@ -154,12 +155,6 @@ class Extensions:
         """Yield (kind, name) of everything, in words: ("transform", "digits")."""
         for table in _TABLES.values():
             yield from ((_noun(table), name) for name in getattr(self, table))
-
-
-def marked(namespace: Mapping[str, object]) -> list[FunctionType]:
-    """Return the functions of a namespace that a decorator has marked, each once."""
-    found = [value for value in namespace.values() if isinstance(value, FunctionType) and MARK in vars(value)]
-    return list({id(function): function for function in found}.values())
 
 
 def _noun(table: str) -> str:

@@ -309,20 +309,13 @@ class Compiler:
 
     def compile(self, key: Key, pattern: str = ROOT, *, field: bool = True) -> Node:
         """Compile the node of `key` at a place; a place inside itself is compiled when a document reaches it."""
-        if not self._is_late(key):
+        is_eager = self._made <= MOST_EAGER and len(self._open) <= DEEPEST_EAGER
+        if key not in self._open and (is_eager or not self.schema.node(key).children()):  # values are compiled at once
             return self._compile_now(key, pattern, field=field)
         ref = RecursiveRef(lambda: self._compile_late(key, pattern, field=field), pattern, field=field)
         self._unopened.append(ref)
         self.patterns.setdefault(pattern, ref)
         return ref
-
-    def _is_late(self, key: Key) -> bool:
-        """Whether a place is compiled only when a document reaches it. Values are compiled at once."""
-        if key in self._open:
-            return True
-        if self._made <= MOST_EAGER and len(self._open) <= DEEPEST_EAGER:
-            return False
-        return bool(self.schema.node(key).children())
 
     def _compile_now(self, key: Key, pattern: str, *, field: bool) -> Node:
         self._made += 1

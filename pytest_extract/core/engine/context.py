@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -84,41 +85,44 @@ class Fit(NamedTuple):
         return self.score / self.weight if self.weight else 1.0
 
 
+@dataclass(eq=False)
 class ScoringContext:
-    """One walk over one document. Runs of some `depth` only score a pair of rows: they ask nothing."""
+    """One walk over one document. Runs of some `depth` only score a pair of rows: they ask nothing.
 
-    def __init__(self, program: Program, walk: Walk, answers: Known, rules: CaseRules, unanswered: str = "") -> None:
-        self.program = program
-        self.walk = walk
-        self.answers = answers
-        self.rules = rules
-        self.accept = rules.accept
-        self.absent_rules = rules.absent
-        self.unanswered = unanswered
-        self.depth = 0
-        # what runs of all depths know of values, by content
-        self.texts: dict[int, tuple[str, Json]] = {}
-        self.known: dict[Hashable, Any] = {}
-        semantics = program.semantics
+    texts, known: what runs of all depths know of values, by content. wrapped: the place of the value that is being
+    scored as a list of itself.
+    """
+
+    program: Program
+    walk: Walk
+    answers: Known
+    rules: CaseRules
+    unanswered: str = ""
+    depth: int = 0
+    texts: dict[int, tuple[str, Json]] = field(default_factory=dict)
+    known: dict[Hashable, Any] = field(default_factory=dict)
+    leaves: list[FieldResult] = field(default_factory=list)
+    fields: list[FieldResult] = field(default_factory=list)
+    arrays: list[ArrayResult] = field(default_factory=list)
+    pending: list[Pending] = field(default_factory=list)
+    open_arrays: list[OpenArray] = field(default_factory=list)
+    vacuous: list[Path] = field(default_factory=list)
+    questions: dict[str, Question] = field(default_factory=dict)
+    wrapped: Path | None = None
+
+    def __post_init__(self) -> None:
+        self.accept, self.absent_rules = self.rules
+        semantics = self.program.semantics
         self.absent = semantics.nulls == "absent"
         self.both_passed = semantics.both_absent == "passed"
         self.empty_is_free = semantics.empty_subtree == "free"
         self.f1 = semantics.pair_objective == "f1"
-        self.fits = program.fits
-        self.leaves: list[FieldResult] = []
-        self.fields: list[FieldResult] = []
-        self.arrays: list[ArrayResult] = []
-        self.pending: list[Pending] = []
-        self.open_arrays: list[OpenArray] = []
-        self.vacuous: list[Path] = []
-        self.questions: dict[str, Question] = {}
-        self.wrapped: Path | None = None  # place of the value that is being scored as a list of itself
+        self.fits = self.program.fits
 
     def trial(self) -> ScoringContext:
         """Return a run for the score of one pair of rows."""
-        run = ScoringContext(self.program, self.walk, self.answers, self.rules)
-        run.depth, run.texts, run.known = self.depth + 1, self.texts, self.known
-        return run
+        given = self.program, self.walk, self.answers, self.rules
+        return ScoringContext(*given, depth=self.depth + 1, texts=self.texts, known=self.known)
 
     @cached_property
     def _ruled(self) -> tuple[str, ...]:

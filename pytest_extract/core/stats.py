@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -171,34 +171,28 @@ def _positive_probability(weights: Mapping[float, int]) -> float:
     normal variables", Biometrika 48, and, for the step, Davies (1973), "Numerical inversion of a characteristic
     function", Biometrika 60: the midpoint rule errs by the probability of sums beyond `reach`.
     """
-    slopes = [(weight, count) for weight, count in weights.items() if weight]
-    number = sum(count for _, count in slopes)
+    slopes = [(weight, times) for weight, times in weights.items() if weight]
+    number = sum(times for _, times in slopes)
+    steepest = max(abs(weight) for weight, _ in slopes)
     if number < _FEW:  # the tail of the integral is long: in the logarithm of its variable it is not
-        steepest = max(abs(weight) for weight, _ in slopes)
-        at = math.exp(-_NEGLIGIBLE) / (number * steepest)
-        terms, growth = 0.0, math.exp(_STEP)
-        while (found := _inverse(slopes, at)) is not None:
-            terms += found
-            at *= growth
-        return 0.5 + terms * _STEP / math.pi
-    mean = math.fsum(weight * count for weight, count in slopes)
-    deviation = math.sqrt(math.fsum(weight * weight * count for weight, count in slopes))
-    reach = abs(mean) + 12 * deviation + _NEGLIGIBLE * max(abs(weight) for weight, _ in slopes)
-    step, terms, index = 2 * math.pi / reach, 0.0, 0
-    while (found := _inverse(slopes, (index + 0.5) * step)) is not None:
-        terms += found / (index + 0.5)
-        index += 1
+        least = math.exp(-_NEGLIGIBLE) / (number * steepest)
+        points = ((least * math.exp(_STEP * index), _STEP) for index in itertools.count())
+    else:
+        mean = math.fsum(weight * times for weight, times in slopes)
+        deviation = math.sqrt(math.fsum(weight * weight * times for weight, times in slopes))
+        step = 2 * math.pi / (abs(mean) + 12 * deviation + _NEGLIGIBLE * steepest)
+        points = ((step * (index + 0.5), 1 / (index + 0.5)) for index in itertools.count())
+    terms = 0.0
+    for at, width in points:
+        angle = damping = 0.0  # of the characteristic function
+        for weight, times in slopes:
+            product = weight * at
+            angle += times * math.atan(product)
+            damping += times * math.log1p(product * product)
+        if damping >= 2 * _NEGLIGIBLE:
+            break
+        terms += math.sin(angle) * math.exp(-damping / 2) * width
     return 0.5 + terms / math.pi
-
-
-def _inverse(slopes: Sequence[tuple[float, int]], at: float) -> float | None:
-    """Return the imaginary part of the characteristic function; None where it is negligible from here on."""
-    angle = damping = 0.0
-    for weight, count in slopes:
-        product = weight * at
-        angle += count * math.atan(product)
-        damping += count * math.log1p(product * product)
-    return math.sin(angle) * math.exp(-damping / 2) if damping < 2 * _NEGLIGIBLE else None
 
 
 def share_upper_bound(part: Sequence[float], whole: Sequence[float], confidence: float = 0.95) -> float:
@@ -352,7 +346,7 @@ class Permutations:
         import numpy as np
 
         ways = np.zeros((math.comb(before + after, after), before + after), dtype=bool)
-        for way, taken in zip(ways, combinations(range(before + after - 1, -1, -1), after), strict=True):
+        for way, taken in zip(ways, itertools.combinations(range(before + after - 1, -1, -1), after), strict=True):
             way[[*taken]] = True
         return ways[np.arange(self.lanes) // period % len(ways)].T
 

@@ -143,8 +143,15 @@ def _attempt_lines(
     lines = _told(options, "warn", *error.splitlines(), *notes)
     if score is None:
         return lines
-    keys: dict[str, Any] = {"known": known, "places": places, "output": attempt.output, "breaches": attempt.breaches}
-    return lines + score_lines(score, options, unjudged=not error.startswith(WITHOUT_JUDGE), **keys)
+    return lines + score_lines(
+        score,
+        options,
+        known=known,
+        places=places,
+        output=attempt.output,
+        breaches=attempt.breaches,
+        unjudged=not error.startswith(WITHOUT_JUDGE),
+    )
 
 
 def score_lines(
@@ -322,26 +329,22 @@ def counts_text(
 ) -> str:
     """Count the results without a line of their own: matches, known failures, skipped fields, absent values."""
     tally = Counter(item.status for item in counted)
-    counts = [plural(tally[Status.MATCH], "value matches", "values match")]
     bad = sum(item.status in FAILED for item in excused)
-    if bad:
-        counts.append(plural(bad, "known failure"))
-    stale = passing_known_failures(excused, known)
-    if stale:
-        counts.append(f"known failures that pass now: {', '.join(stale)} (take out of known_failures)")
-    if tally[Status.SKIPPED]:
-        counts.append(f"{tally[Status.SKIPPED]:,} skipped")
-    if score.vacuous:
-        counts.append(f"{score.vacuous:,} absent on both sides")
-    if score.reordered:
-        lists = listed([safe_prose(str(path)) for path in score.reordered], _MOST_REORDERED)
-        counts.append(f"{order_text(len(score.reordered))} ({lists})")
-    if score.rules:
-        held = sum(rule.status is RuleStatus.HELD for rule in score.rules)
-        counts.append(f"{held:,} of {plural(len(score.rules), 'rule')} {'holds' if held == 1 else 'hold'}")
-    if empty := emptiness_text(score):
-        counts.append(f"{BY_EMPTINESS}: {empty}")
-    return ", ".join(counts)
+    stale = ", ".join(passing_known_failures(excused, known))
+    lists = listed([safe_prose(str(path)) for path in score.reordered], _MOST_REORDERED)
+    held = sum(rule.status is RuleStatus.HELD for rule in score.rules)
+    empty = emptiness_text(score)
+    counts = [
+        plural(tally[Status.MATCH], "value matches", "values match"),
+        plural(bad, "known failure") if bad else "",
+        f"known failures that pass now: {stale} (take out of known_failures)" if stale else "",
+        f"{tally[Status.SKIPPED]:,} skipped" if tally[Status.SKIPPED] else "",
+        f"{score.vacuous:,} absent on both sides" if score.vacuous else "",
+        f"{order_text(len(score.reordered))} ({lists})" if lists else "",
+        f"{held:,} of {plural(len(score.rules), 'rule')} {'holds' if held == 1 else 'hold'}" if score.rules else "",
+        f"{BY_EMPTINESS}: {empty}" if empty else "",
+    ]
+    return ", ".join(filter(None, counts))
 
 
 def failure_title(failure: Failure) -> str:

@@ -430,37 +430,27 @@ class _CaseBuilder:
 
     def _read(self, key: str, name: str, read: Callable[[str], T]) -> T | None:
         """Read the file that a key names; a mistake of the file's own keeps its own place."""
-        if self._is_url(key, name):
+        if _URL.match(name):
+            self._tell_of_key(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
             return None
         place = self._place(key, name)
+        if not is_file(place):
+            can_be_made = key == "gold" and "#/" not in self._values["gold"]
+            hint = "; make it with --extract-update-gold=new" if can_be_made else ""
+            self._tell_of_key(no_file(key, Path(place)) + hint, key)
+            return None
         try:
             return read(place)
         except CaseFileError as error:
-            if is_file(place):
-                self._mistakes.append(mistake_in(error))
-            else:
-                can_be_made = key == "gold" and "#/" not in self._values["gold"]
-                hint = "; make it with --extract-update-gold=new" if can_be_made else ""
-                self._tell_of_key(no_file(key, Path(place)) + hint, key)
+            self._mistakes.append(mistake_in(error))
             return None
-
-    def _is_url(self, key: str, name: str) -> bool:
-        if not _URL.match(name):
-            return False
-        self._tell_of_key(f"`{key}` is a URL, and nothing is fetched; save the file and write its path", key)
-        return True
 
     def _document(self) -> Document | None:
         if "text" in self._values:
             return Document(text=self._values["text"])
+        key = "documents" if "documents" in self._values else "document"
         name = self._values.get("document")
-        if name is None or self._is_url("document", name):
-            return None
-        place = self._place("document" if "documents" not in self._values else "documents", name)
-        if not is_file(place):
-            self._tell_of_key(no_file("document", Path(place)), "document")
-            return None
-        return Document(path=place)
+        return None if name is None else self._read(key, name, Document)
 
     def _part_of_file(self, key: str) -> tuple[SourceFile, str, Steps] | None:
         """Return the file that a key names, and pointer and place of the part that it means there."""

@@ -416,8 +416,6 @@ def write_text(path: Path, text: str) -> None:
     All its lines end as most of them did.
     """
     before = read_regular(path, MOST_BULK_BYTES)
-    if before.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise StoreError(f"{path}: is UTF-16; save it as UTF-8 to have it changed")
     mark = "\ufeff" if before.startswith(codecs.BOM_UTF8) else ""
     is_crlf = 2 * before.count(b"\r\n") > before.count(b"\n")
     write_atomic(path, mark + (text.replace("\n", "\r\n") if is_crlf else text))

@@ -38,7 +38,6 @@ Steps: TypeAlias = tuple[Step, ...]
 MAX_ALIASED: Final = 100_000
 """Most values that all aliases of a file may stand for together (the "billion laughs" bound)."""
 _TOO_DEEP: Final = f"nested deeper than {MAX_DEPTH} levels"
-_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class SourcePosition(NamedTuple):
@@ -538,7 +537,7 @@ def pointer_advice(value: Json, pointer: str) -> str:
 
 
 def read_text(path: Path, most: int = MOST_BYTES, *, streams: bool = False) -> str:
-    """Return the text of a UTF-8 (or BOM-marked UTF-16) file; raises CaseFileError.
+    """Return the text of a UTF-8 file; raises CaseFileError.
 
     A file that is no regular one (`streams`: but a pipe or device may be), or has more than `most` bytes, is not read.
     """
@@ -551,8 +550,6 @@ def source_lines(path: Path) -> Iterator[tuple[int, SourceFile | CaseFileError]]
     Raises CaseFileError for no file.
     """
     data = _read_bytes(path, MOST_BULK_BYTES)
-    if data.startswith(_UTF_16):
-        data = _decoded(path, data).encode()
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.strip():
             try:
@@ -571,13 +568,12 @@ def _read_bytes(path: Path, most: int, *, streams: bool = False) -> bytes:
 
 
 def _decoded(path: Path, data: bytes, first_line: int = 1) -> str:
-    encoding = "utf-16" if first_line == 1 and data.startswith(_UTF_16) else "utf-8"
     try:
-        text = data.decode(encoding)
+        text = data.decode()
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line, column = before.count(b"\n") + first_line, len(before) - (before.rfind(b"\n") + 1) + 1
-        message = f"the byte 0x{data[error.start]:02x} is not {error.encoding.upper()}; save the file as UTF-8"
+        message = f"the byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
         raise CaseFileError(message, path=path, line=line, column=column) from None
     return text.replace("\r\n", "\n")
 

@@ -352,8 +352,8 @@ def test_a_value_that_the_gold_itself_repeats_is_refused_lest_comments_go():
         _edited("a: &q x  # keep\nrows: [*q, p]\n", {"a": "y", "rows": ["x", "p"]}, "yaml")
 
 
-def test_a_utf_16_gold_is_refused(tmp_path):
+def test_a_gold_that_is_no_utf_8_any_more_is_refused(tmp_path):
     (case,) = _cases(tmp_path, a__extract__yaml="text: x\nschema: {}\ngold: g.json\n", g__json="{}")
     (tmp_path / "g.json").write_bytes('{"a": 1}'.encode("utf-16"))
-    with pytest.raises(StoreError, match="UTF-16"):
+    with pytest.raises(CaseFileError, match="is not UTF-8; save the file as UTF-8"):
         update_gold(case, {})

@@ -305,11 +305,6 @@ def test_a_line_of_a_dataset_that_is_not_utf_8_keeps_only_its_own_case_from_runn
     assert error.message == "the byte 0xe9 is not UTF-8; save the file as UTF-8"
 
 
-def test_a_dataset_of_torn_utf_16_is_one_mistake(folder):
-    (folder / "records.jsonl").write_bytes("{}\n{}".encode("utf-16")[:-1])
-    assert [told[:2] for told in _told(folder, "dataset: records.jsonl\n")] == [("records.jsonl", 2)]
-
-
 def test_several_mistakes_are_told_at_once_and_the_good_cases_load(folder):
     text = """defaults:
   schema: invoice.schema.json

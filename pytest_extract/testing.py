@@ -94,13 +94,11 @@ class Gold:
 
     def _unsound(self, schema: Json) -> Iterator[str]:
         """Tell what would fail whatever is extracted: a schema that is none, a gold that breaks it."""
-        from pytest_extract.cases.schemas import dangling
+        from pytest_extract.cases.schemas import schema_problems
         from pytest_extract.core.validate import Validator
 
-        validator = Validator(schema)
-        problems = [f"{problem.pointer}: {problem.message}" for problem in validator.problems]
-        problems = problems or [f"{each.pointer}: {each.message}" for each in dangling(schema)]
-        yield from (f"the schema at {problem}" for problem in problems)
+        problems = schema_problems(schema, Validator(schema))
+        yield from (f"the schema is no valid JSON Schema at {each.pointer}: {each.message}" for each in problems)
         if not problems and (problem := self._scorer.gold_problem(self.value, self._options)) is not None:
             yield problem
 

@@ -559,16 +559,11 @@ class _CaseBuilder:
                 self._tell_of_key(message, "thresholds", "measures", name, on_key=True)
 
     def _schema_holds(self, schema: SchemaPlace, gates: GateConfig) -> bool:
-        problems = self._cache.validator(schema).problems
-        if problems and (gates.schema or not isinstance(schema.value, dict)):
-            for problem in problems:
-                message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
-                self._tell(schema.source, schema.steps_to(problem.path), message)
-        lost = self._cache.dangling(schema) if gates.schema and not problems else ()
-        for each in lost:
-            steps = schema.steps_to(pointer_steps(schema.value, each.pointer) or ())
-            self._tell(schema.source, steps, f"the schema at {each.pointer}: {each.message}")
-        return not problems and not lost
+        problems = self._cache.problems(schema)
+        for problem in problems if gates.schema or not isinstance(schema.value, dict) else ():
+            message = f"the schema is no valid JSON Schema at {problem.pointer}: {problem.message}"
+            self._tell(schema.source, schema.steps_to(problem.path), message)
+        return not problems
 
     def _uncompared(self, scorer: Scorer, gold: _Gold) -> Uncompared | None:
         """Return the gold values that no comparison reaches; a mistake where they are most of the gold."""

@@ -8,7 +8,7 @@ of their outputs needs neither the project's own metrics nor a judge: pass `comp
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -29,10 +29,11 @@ from pytest_extract.cases.sources import (
 )
 from pytest_extract.core.compile.nodes import Array, Leaf, Node, Object, Program, Skip, nodes_at
 from pytest_extract.core.schema.source import EVERYWHERE, SchemaSource, escape, map_children, map_parts, schema_objects
-from pytest_extract.core.validate import Validator
+from pytest_extract.core.validate import Validator, Violation
 from pytest_extract.core.values import (
     ROOT,
     AnyKey,
+    FieldPath,
     FieldStep,
     Json,
     Step,
@@ -142,25 +143,21 @@ def _scored(plan: Node) -> bool:
             return False
 
 
-def values_at(value: Json, text: str) -> Iterator[tuple[tuple[Step, ...], Json]]:
-    """Yield every value that a field's path leads to, with its concrete place."""
+def values_at(value: Json, text: str) -> list[tuple[tuple[Step, ...], Json]]:
+    """Return every value that a field's path leads to, with its concrete place."""
+    found: list[tuple[tuple[Step, ...], Json]] = [((), value)]
+    for step in parse_field(text) or ():
+        found = [((*place, key), part[key]) for place, part in found for key in _keys_at(part, step)]
+    return found
 
-    def places(
-        value: Json, steps: tuple[FieldStep, ...], at: tuple[Step, ...]
-    ) -> Iterator[tuple[tuple[Step, ...], Json]]:
-        if not steps:
-            yield at, value
-            return
-        step = steps[0]
-        found: Iterable[Step] = ()
-        if isinstance(value, dict):
-            found = value if isinstance(step, AnyKey) else [step] if isinstance(step, str) and step in value else ()
-        elif isinstance(value, list) and not isinstance(step, str | AnyKey):
-            found = range(len(value)) if step is None else [step] if 0 <= step < len(value) else ()
-        for key in found:
-            yield from places(value[key], steps[1:], (*at, key))
 
-    return places(value, parse_field(text) or (), ())
+def _keys_at(value: Json, step: FieldStep) -> Iterable[Any]:
+    """Return the keys, or indices, of a value that a step means."""
+    if isinstance(value, dict):
+        return value if isinstance(step, AnyKey) else [step] if isinstance(step, str) and step in value else ()
+    if isinstance(value, list) and not isinstance(step, str | AnyKey):
+        return range(len(value)) if step is None else [step] if 0 <= step < len(value) else ()
+    return ()
 
 
 T = TypeVar("T")
@@ -299,27 +296,26 @@ def _project_folder(file: Path) -> Path:
     return next(marked, here if here in above else folder)
 
 
-class Dangling(NamedTuple):
-    """A reference that leads nowhere: the pointer of its place, and what is wrong with it."""
-
-    pointer: str
-    message: str
+def schema_problems(schema: Json, validator: Validator) -> Sequence[Violation]:
+    """Return all that is wrong with a schema itself, or else its references that lead nowhere in it."""
+    return validator.problems or dangling(schema)
 
 
-def dangling(schema: Json) -> list[Dangling]:
+def dangling(schema: Json) -> list[Violation]:
     """Return the references of a schema that lead nowhere in it.
 
     None for a schema that holds documents of their own (with an `$id`): what a reference means inside those is
     jsonschema's to say.
     """
     source = SchemaSource(schema)
-    found: list[Dangling] = []
+    found: list[Violation] = []
     for pointer, part in schema_objects(schema):
         if pointer and isinstance(part.get("$id"), str):
             return []
         ref = part.get("$ref")
         if isinstance(ref, str) and not ref.startswith(_METASCHEMAS) and source.target(ref) is None:
-            found.append(Dangling(f"{pointer}/$ref", _where_to(ref, schema)))
+            path = FieldPath(pointer_steps(schema, f"{pointer}/$ref") or ())
+            found.append(Violation(path=path, message=_where_to(ref, schema)))
     return found
 
 
@@ -455,9 +451,9 @@ class SchemaCache:
         """Return the validator of a schema."""
         return self._once(lambda: Validator(schema.value), "validator", schema.sha256)
 
-    def dangling(self, schema: SchemaPlace) -> list[Dangling]:
-        """Return the references of a schema that lead nowhere."""
-        return self._once(lambda: dangling(schema.value), "dangling", schema.sha256)
+    def problems(self, schema: SchemaPlace) -> Sequence[Violation]:
+        """Return all that is wrong with a schema itself."""
+        return self._once(lambda: schema_problems(schema.value, self.validator(schema)), "problems", schema.sha256)
 
     def scorer(self, schema: SchemaPlace, **how: Json) -> Scorer:
         """Return the compiled schema; raises SchemaError with every configuration mistake in it."""

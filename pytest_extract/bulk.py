@@ -12,8 +12,8 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -53,7 +53,7 @@ _UNREADABLE: Final = "unreadable"
 """Key of a record that could not be read: why."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BulkScorer:
     """Scores records, one by one or as batches of a table; it pickles and threads may share it.
 
@@ -74,23 +74,23 @@ class BulkScorer:
     modality: str = "text"
     confidence: Mapping[str, Json] | str | None = None
     judge: Judge | None = None
-    _bounds: Requirements = field(init=False, repr=False, compare=False)
-    _options: ScoreOptions = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         arguments.instance("scorer", self.scorer, Scorer, "a Scorer, made by compile_schema()")
-        thresholds = Thresholds.of(checked_argument("thresholds", self.thresholds))
+        thresholds = self._bounds.thresholds
         if thresholds.max_latency_s is not None or thresholds.max_cost_usd is not None:
             raise ConfigError("thresholds: a table of outputs knows no latency and no cost of their calls")
-        options = ScoreOptions(judge=self.judge, modality=self.modality, gates=self.gates, confidence=self.confidence)
-        object.__setattr__(self, "_options", options)
-        bounds = Requirements(thresholds=thresholds, absent={}, rules=options.rules_gate)
-        object.__setattr__(self, "_bounds", bounds)
         if self.scorer is not None:
             self._check_fields(self.scorer)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _unpickled_scorer, ({each.name: getattr(self, each.name) for each in fields(self) if each.init},)
+    @cached_property
+    def _options(self) -> ScoreOptions:
+        return ScoreOptions(judge=self.judge, modality=self.modality, gates=self.gates, confidence=self.confidence)
+
+    @cached_property
+    def _bounds(self) -> Requirements:
+        thresholds = Thresholds.of(checked_argument("thresholds", self.thresholds))
+        return Requirements(thresholds=thresholds, absent={}, rules=self._options.rules_gate)
 
     def score(self, record: Record) -> CaseResult:
         """Score one record. Whatever is wrong with it, or raised, makes it broken and says why; nothing is raised.
@@ -199,10 +199,6 @@ class BulkScorer:
             problem = field_problem(place, scorer.program, None, bounded=True)
             if problem is not None:
                 raise ConfigError(f"thresholds.fields: {problem}")
-
-
-def _unpickled_scorer(arguments: Mapping[str, Any]) -> BulkScorer:
-    return BulkScorer(**arguments)
 
 
 _VARIANT: Final = ("model", "prompt", "revision")

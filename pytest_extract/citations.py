@@ -59,11 +59,10 @@ def check_citations(document: Document, cited: Sequence[tuple[Json, Citation]]) 
     found = [_check_text(document, value, citation) for value, citation in cited]
     boxed = [
         index
-        for index, (check, places) in enumerate(found)
-        if check.right and places and cited[index][1].box is not None and document.media_type == "application/pdf"
+        for index, (_, places) in enumerate(found)
+        if places and cited[index][1].box is not None and document.media_type == "application/pdf"
     ]
-    places = [place for index in boxed for place in found[index][1]]
-    boxes = iter(find_boxes(document, places))
+    boxes = iter(find_boxes(document, [place for index in boxed for place in found[index][1]]))
     checks = [check for check, _ in found]
     for index in boxed:
         overlaps = [

@@ -52,7 +52,9 @@ def optimizer_metric(
 
     def metric(example: Any, prediction: Any, trace: Any = None, *_more: Any, **_named: Any) -> Any:  # noqa: ARG001
         found = scorer.score_text(_field(example, gold), _field(prediction, output), options)
-        result = ScoreWithFeedback(_measure_of(found, measure), found.feedback(most), _score_by_pattern(found))
+        if measure not in found.measures:
+            raise ConfigError(f"no measure {measure!r}{nearest(measure, found.measures)}")
+        result = ScoreWithFeedback(found.measures[measure], found.feedback(most), _score_by_pattern(found))
         dspy = sys.modules.get("dspy")
         return result if dspy is None else dspy.Prediction(**asdict(result))
 
@@ -66,12 +68,6 @@ def _score_by_pattern(found: Score) -> dict[str, float]:
         counts.setdefault(leaf.pattern, FieldCounts()).add(leaf)
     valid = found.unread is None and found.gates.structural
     return {name: each.mean_score if valid else 0.0 for name, each in counts.items() if each.total}
-
-
-def _measure_of(score: Score, name: str) -> float:
-    if name not in score.measures:
-        raise ConfigError(f"no measure {name!r}{nearest(name, score.measures)}")
-    return score.measures[name]
 
 
 def _field(record: Any, name: str) -> Any:

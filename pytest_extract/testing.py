@@ -16,7 +16,6 @@ from pytest_extract.report.lines import printed, safe_prose, text_of
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Keywords, Score
-    from pytest_extract.extraction.call import Extraction
 
 __all__ = ["Gold", "assert_extraction"]
 
@@ -78,7 +77,8 @@ class Gold:
         compiling, self._options = split_keywords({"as_published": False, **keywords})
         self._thresholds = Thresholds.of(checked_argument("thresholds", thresholds))
         self._scorer = compile_schema(schema, **compiling)
-        _raise_problems([*self._misnamed(), *(self._unsound(self._scorer.schema) if gates.schema else ())])
+        if problems := [*self._misnamed(), *(self._unsound(self._scorer.schema) if gates.schema else ())]:
+            raise ConfigError("\n".join(problems))
 
     def _misnamed(self) -> Iterator[str]:
         """Tell fields that nothing can be held against: a bound on them would pass whatever is extracted."""
@@ -111,10 +111,12 @@ class Gold:
     def check(self, output: object) -> tuple[Score, tuple[Breach, ...]]:
         """Score an output; return the score and every bound that it misses."""
         from pytest_extract.extraction.call import as_extraction
-        from pytest_extract.run_case import Requirements, breaches_of
+        from pytest_extract.run_case import Requirements, breaches_of, with_bounded_measures
 
         extraction = as_extraction(output, gold=self.value)
-        score = self._score(extraction)
+        options = replace(self._options, finish_reason=extraction.finish_reason, reported=extraction.reported)
+        score = self._scorer.score_text(self.value, extraction.output, options)
+        score = with_bounded_measures(score, self.value, self._thresholds)
         undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]
         if undecided:
             hint = "; give `judge=`" if undecided[0].reason == NO_JUDGE else ""
@@ -125,20 +127,8 @@ class Gold:
         bounds = Requirements(thresholds=self._thresholds, absent=absent, rules=rules)
         return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
 
-    def _score(self, extraction: Extraction) -> Score:
-        from pytest_extract.run_case import with_bounded_measures
-
-        options = replace(self._options, finish_reason=extraction.finish_reason, reported=extraction.reported)
-        score = self._scorer.score_text(self.value, extraction.output, options)
-        return with_bounded_measures(score, self.value, self._thresholds)
-
 
 def diff_of_score(score: Score, breaches: Sequence[Breach], output: object, *, verbosity: int = 0) -> list[str]:
     """Return the diff of a score as plain lines: bounds missed, then one line per failing field."""
     lines = score_lines(score.record(), DiffOptions(verbosity=verbosity, width=110), output=output, breaches=breaches)
     return [f"  {safe_prose(breach.message)}" for breach in breaches] + [text_of(printed(each)) for each in lines]
-
-
-def _raise_problems(problems: Sequence[str]) -> None:
-    if problems:
-        raise ConfigError("\n".join(problems))

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_extract.core.results import FailureKind
@@ -315,6 +315,7 @@ def test_a_broken_pdf_is_an_error_or_a_text_never_a_crash(data):
     assert _pages_or_error(data)
 
 
+@settings(max_examples=25)  # each is a process of its own
 @given(st.binary(max_size=40), st.integers(0, 400))
 def test_a_damaged_pdf_is_an_error_or_a_text_never_a_crash(noise, at):
     pytest.importorskip("pypdfium2")

@@ -13,6 +13,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -52,6 +53,8 @@ MEDIA_TYPES: Final = MappingProxyType(
 )  # fmt: skip
 """Media type by suffix; a table of our own, because the system's differs from machine to machine."""
 _OTHER: Final = "application/octet-stream"
+_PDF: Final = "application/pdf"
+HTML: Final = ("text/html", "application/xhtml+xml")
 _TEXTUAL: Final = frozenset(
     ("application/json", "application/jsonl", "application/xml", "application/xhtml+xml", "application/yaml", _OTHER)
 )
@@ -144,19 +147,15 @@ class Document:
         given = self.given_text
         if given is not None:
             return given
-        if self.media_type == "application/pdf":
-            return self.once("text", lambda: "\f".join(self.pages))
-        return self.once("text", self._read_text)
+        return self.once("text", lambda: "\f".join(self.pages) if self.media_type == _PDF else self._read_text())
 
     @property
     def pages(self) -> tuple[str, ...]:
         """The text of each page of a PDF; every other text is one page."""
+        if self.media_type != _PDF:
+            return (self.text,)
         given = self.given_text
-        if given is not None and self.media_type == "application/pdf":
-            return tuple(given.split("\f"))
-        if self.media_type == "application/pdf":
-            return self.once("pages", self._read_pages)
-        return (self.text,)
+        return self.once("pages", self._read_pages) if given is None else tuple(given.split("\f"))
 
     @property
     def pages_read(self) -> int | None:
@@ -196,9 +195,17 @@ class Document:
     @property
     def encoding(self) -> str:
         """The encoding that the text was read in; `latin-1` if it is neither declared nor UTF-8."""
+        return self._decoded()[1]
+
+    @property
+    def source_text(self) -> str:
+        """The text as it stands in the file, line ends as newlines: of HTML with its markup."""
+        return self._decoded()[0]
+
+    def _decoded(self) -> tuple[str, str]:
         if self._inline is not None:
-            return "utf-8"
-        return self.once("decoded", self._decode)[1]
+            return self._inline, "utf-8"
+        return self.once("decoded", lambda: decode(self.bytes))
 
     def boxes(self, spans: Sequence[Span]) -> list[tuple[Box, ...]]:
         """Return for parts of a PDF's text the boxes that hold them on the page, a box for each line; () elsewhere.
@@ -206,18 +213,13 @@ class Document:
         A part is (number of the page from 0, start, end): offsets in the text of that page, as in `pages`. The PDF is
         opened once for all. Raises DocumentError for a file that cannot be read.
         """
-        if self.media_type != "application/pdf" or not spans:
+        if self.media_type != _PDF or not spans:
             return [()] * len(spans)
         return pdf_boxes(self.bytes, str(self.path or "the document"), spans)
 
-    @property
-    def source_text(self) -> str:
-        """The text as it stands in the file, line ends as newlines: of HTML with its markup."""
-        return self._inline if self._inline is not None else self.once("decoded", self._decode)[0]
-
     def outline(self) -> list[Any] | None:
         """Return the elements of an HTML document around its text (`html_outline`); None of others."""
-        if self.media_type not in ("text/html", "application/xhtml+xml"):
+        if self.media_type not in HTML:
             return None
         return html_outline(self.source_text, self.text)
 
@@ -227,10 +229,6 @@ class Document:
             for name in ("bytes", "text", "pages", "decoded", "evidence", "given"):
                 self._read.pop(name, None)
 
-    def _decode(self) -> tuple[str, str]:
-        text, encoding = decode(self.bytes)
-        return text.replace("\r\n", "\n"), encoding
-
     def _read_text(self) -> str:
         is_textual = self.media_type.startswith("text/") or self.media_type in _TEXTUAL
         if self._inline is None and (not is_textual or (self.media_type == _OTHER and b"\0" in self.bytes)):
@@ -239,7 +237,7 @@ class Document:
                 " it, or read `document.bytes` with a library that knows it"
             )
         text = self.source_text
-        if self.media_type in ("text/html", "application/xhtml+xml"):
+        if self.media_type in HTML:
             return html_text(text, str(self.path or "the document"))
         return text
 
@@ -269,26 +267,27 @@ _OF_PAGES: Final = lazy_pattern(
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """Return the text and the encoding it was read in: by its byte order mark, as UTF-8, as declared, else Latin-1.
+    """Return the text, line ends as newlines, and its encoding: by its byte order mark, UTF-8, as declared, or Latin-1.
 
     Latin-1 gives every byte a character, so a text of unknown encoding is read with some letters wrong and never lost.
     """
-    for mark, encoding in _BOMS:
-        if data.startswith(mark):
-            return data.decode(encoding, "replace"), encoding
+    encoding = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), "utf-8")
     try:
-        return data.decode("utf-8"), "utf-8"
+        text = data.decode(encoding, "strict" if encoding == "utf-8" else "replace")
     except UnicodeDecodeError:
-        pass
+        text, encoding = _as_declared(data) or (data.decode("latin-1"), "latin-1")
+    return text.replace("\r\n", "\n"), encoding
+
+
+def _as_declared(data: bytes) -> tuple[str, str] | None:
     declared = _DECLARED.search(data[:_HEAD])
-    if declared is not None:
-        try:
-            encoding = codecs.lookup(declared[1].decode("ascii")).name
-            if _OF_PAGES.fullmatch(encoding):
-                return data.decode(encoding), encoding
-        except (LookupError, ValueError):
-            pass
-    return data.decode("latin-1"), "latin-1"
+    if declared is None:
+        return None
+    with suppress(LookupError, ValueError):
+        encoding = codecs.lookup(declared[1].decode("ascii")).name
+        if _OF_PAGES.fullmatch(encoding):
+            return data.decode(encoding), encoding
+    return None
 
 
 _HIDDEN: Final = frozenset(("script", "style", "template"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -308,11 +309,13 @@ def refuse_unseen(settings: Settings, item: ExtractItem, extractor: Any) -> None
         asked.append(("--extract-mode", MODE, ()))
     behind = fixtures_behind(item, EXTRACTOR) if asked else set()
     for by, fixture, arguments in asked:
-        if fixture in behind or _takes(extractor, arguments):
+        made_by = inspect.unwrap(item._fixtureinfo.name2fixturedefs[EXTRACTOR][-1].func)  # noqa: SLF001
+        is_named = bool(fixture) and any(_file_names((by, fixture), each) for each in (made_by, extractor))
+        if fixture in behind or is_named or _takes(extractor, arguments):
             continue
         from pytest_extract.files import display_path
 
-        code = inspect.unwrap(item._fixtureinfo.name2fixturedefs[EXTRACTOR][-1].func).__code__  # noqa: SLF001
+        code = made_by.__code__
         place = f"{display_path(Path(code.co_filename), item.config.rootpath)}:{code.co_firstlineno}"
         wanted = [f"the fixture takes `{fixture}` (used or not)"] if fixture else []
         wanted += [f"the extractor takes `{name}`" for name in arguments[:1]]
@@ -322,6 +325,15 @@ def refuse_unseen(settings: Settings, item: ExtractItem, extractor: Any) -> None
         )
         left_to_controller(item.config, problem)
         pytest.exit(problem, returncode=pytest.ExitCode.USAGE_ERROR)
+
+
+def _file_names(names: Collection[str], function: Any) -> bool:
+    """Whether the file of a function has a text or an attribute of such a name, as one that asks pytest for it."""
+    try:
+        text = inspect.getsource(inspect.getmodule(function))  # type: ignore[arg-type]  # None: a TypeError as well
+    except (OSError, TypeError):
+        return False
+    return re.search(rf"""[.'"](?:{"|".join(names)})\b""", text) is not None
 
 
 def _takes(extractor: Any, arguments: Collection[str]) -> bool:

@@ -287,7 +287,7 @@ class Progress:
         write_own_line(self._reporter, self._text(run_results, now - self._started))
 
     def _text(self, run_results: RunResults, seconds: float) -> str:
-        """Return `120 of 200 cases, 2 errors, $4.10 of about $6.83, 38 s left`."""
+        """Return `120 of 200 cases, 2 errors, $4.10 of about $6.83, 2.1 cases a second, 38 s left`."""
         done, spent = len(run_results.results), run_results.spending
         parts = [f"{done:,} of {plural(max(self.cases, done), 'case')}"]
         errors = run_results.totals.outcomes[Outcome.BROKEN]
@@ -296,7 +296,9 @@ class Progress:
         if spent.calls > spent.unpriced:
             forecast = spent.cost_usd * max(self.cases, done) / done
             parts.append(f"${spent.cost_usd:,.2f} of about ${forecast:,.2f}")
-        parts.append(f"{_duration((self.cases - done) * seconds / done)} left")
+        rate = done / seconds
+        parts.append(f"{rate:,.1f} cases a second" if rate >= 1 else f"{60 * rate:,.1f} cases a minute")
+        parts.append(f"{_duration((self.cases - done) / rate)} left")
         return ", ".join(parts)
 
 

@@ -69,6 +69,10 @@ SEEN = {
     "a fixture that sets it": FIXTURE.format("")
     + EXTRACTORS["lambda"]
     + "\n\n@pytest.fixture(autouse=True)\ndef client(extract_model, extract_prompt, extract_mode): ...\n",
+    "getoption": FIXTURE.format("request")
+    + "    request.config.getoption('--extract-model'), request.config.getoption('extract_prompt')\n"
+    + "    request.config.option.extract_mode\n"
+    + EXTRACTORS["lambda"],
     "keywords": FIXTURE.format("extract_mode") + f"    return lambda **given: {CALL}\n",
     "arguments": FIXTURE.format("extract_mode") + f"    return lambda document, prompt, model=None: {CALL}\n",
     "arguments of an object": FIXTURE.format("extract_mode")

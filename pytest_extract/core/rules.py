@@ -23,7 +23,6 @@ from pytest_extract.core.compile.nodes import Array, Leaf, Node, Program, Skip, 
 from pytest_extract.core.metrics import METRICS
 from pytest_extract.core.metrics.base import with_defaults
 from pytest_extract.core.metrics.dates import PartialDate, date_reader
-from pytest_extract.core.metrics.equality import short, text_key
 from pytest_extract.core.metrics.numbers import NOISE, Money, exactly, money_reader, number_reader
 from pytest_extract.core.results import RuleResult, RuleStatus
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
@@ -37,7 +36,9 @@ from pytest_extract.core.values import (
     json_type,
     parse_field,
     path_text,
+    short_json,
     short_repr,
+    text_key,
     value_at,
 )
 from pytest_extract.errors import SchemaError, closest, nearest
@@ -240,7 +241,7 @@ def operand_text(operand: Operand, places: int = 0) -> str:
         return f"{operand:,.{max(places, decimal_places(operand))}f}"
     if isinstance(operand, PartialDate):
         return operand.text
-    return str(operand).lower() if isinstance(operand, bool) else short(operand, 40)
+    return str(operand).lower() if isinstance(operand, bool) else short_json(operand, 40)
 
 
 _MOST_PLACES: Final = 6
@@ -448,7 +449,7 @@ class ExpressionReader:
             if isinstance(found, Missing):
                 raise NoValueError(f"{path_text(place)} is null after its transforms")
             if found is None:
-                raise NotComputableError(f"{path_text(place)} is {short(value, 40)}, which cannot be read")
+                raise NotComputableError(f"{path_text(place)} is {short_json(value, 40)}, which cannot be read")
             return found
 
         return Expression(text, compute, (RuleField(steps, in_row),))

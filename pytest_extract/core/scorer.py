@@ -20,7 +20,6 @@ from pytest_extract.core.gates import MODALITIES, GateConfig, OutputCheck, check
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.measures import field_measures
 from pytest_extract.core.measures.published import DocumentPair, DocumentSchema, document_measures
-from pytest_extract.core.metrics.equality import short
 from pytest_extract.core.mistakes import compared_results, mistakes_by_path
 from pytest_extract.core.parse import FitRank, SchemaFit, parse_output, too_many_bytes, too_many_values
 from pytest_extract.core.results import (
@@ -43,7 +42,7 @@ from pytest_extract.core.results import (
     is_covered,
 )
 from pytest_extract.core.schema.annotations import RULES_KEYWORD
-from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, usual, writable
+from pytest_extract.core.values import MARSHAL_VERSION, MISSING, Json, Missing, short_json, usual, writable
 from pytest_extract.errors import ConfigError, SchemaErrors
 
 if TYPE_CHECKING:
@@ -400,7 +399,7 @@ def _difference(result: FieldResult) -> str:
 
 
 def _value_text(value: Json | Missing) -> str:
-    return "nothing" if value is MISSING else short(value, _LONGEST_VALUE)
+    return "nothing" if value is MISSING else short_json(value, _LONGEST_VALUE)
 
 
 MOST_ROUNDS: Final = 12

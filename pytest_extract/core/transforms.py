@@ -13,16 +13,15 @@ from typing import Any, Final
 
 from pytest_extract.core.arguments import json_argument
 from pytest_extract.core.metrics import base as check
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import Param, Params, TransformSpec, checked_params, with_defaults
-from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.core.values import Json, a_type, canonical_json, fold_case, python_text, short_json
 from pytest_extract.errors import ConfigError, nearest
 
 Function = Callable[[Json], Json]
 
 
 def _not_applicable(name: str, wanted: str, value: Json) -> ValueError:
-    return ValueError(f"{name} needs {wanted}, got {equality.a_type(value)}: {equality.short(value)}")
+    return ValueError(f"{name} needs {wanted}, got {a_type(value)}: {short_json(value)}")
 
 
 def _of(name: str, wanted: str, kinds: type | tuple[type, ...], change: Callable[[Any], Json]) -> Function:
@@ -103,7 +102,7 @@ def _to_bool(value: Json) -> bool:
     raise ValueError
 
 
-_CONVERSIONS: Mapping[str, Function] = {"float": float, "int": int, "str": equality.python_text, "bool": _to_bool}
+_CONVERSIONS: Mapping[str, Function] = {"float": float, "int": int, "str": python_text, "bool": _to_bool}
 
 
 @TransformSpec.row(
@@ -151,8 +150,8 @@ def _check_table(value: Json) -> str | None:
 )
 def _map_values(params: Params) -> Function:
     """Strings found in `values` (caseless, white space folded) become what stands there; others stay."""
-    table = {equality.fold_case(key): new for key, new in params["values"].items()}
-    return lambda value: table.get(equality.fold_case(value), value) if isinstance(value, str) else value
+    table = {fold_case(key): new for key, new in params["values"].items()}
+    return lambda value: table.get(fold_case(value), value) if isinstance(value, str) else value
 
 
 _BLANK = ["", "-", "n/a", "na", "none", "null"]

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from pytest_extract.core.metrics.dates import read_iso
-from pytest_extract.core.metrics.equality import is_number
 from pytest_extract.core.metrics.numbers import LOCALES, read_written
-from pytest_extract.core.values import FieldPath, Json, iter_leaves, short_repr, value_at
+from pytest_extract.core.values import FieldPath, Json, is_number, iter_leaves, short_repr, value_at
 from pytest_extract.documents import HTML, Document, DocumentError, html_with
 
 if TYPE_CHECKING:

@@ -21,10 +21,9 @@ from itertools import accumulate, chain, islice
 from typing import Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.metrics.dates import MONTHS, full_year, make_date
-from pytest_extract.core.metrics.equality import is_number
 from pytest_extract.core.metrics.numbers import currency_of
 from pytest_extract.core.metrics.quantity import read_unit
-from pytest_extract.core.values import FieldPath, Json, Step, iter_leaves, short_repr
+from pytest_extract.core.values import FieldPath, Json, Step, is_number, iter_leaves, short_repr
 from pytest_extract.documents import Box, Document, DocumentError
 
 __all__ = ("Box", "Evidence", "MatchLevel", "TextLocation", "find_boxes", "find_evidence")

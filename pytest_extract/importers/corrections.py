@@ -12,9 +12,8 @@ from pytest_extract.cases.model import checked_value
 from pytest_extract.cases.schemas import SchemaCache, unknown_field
 from pytest_extract.cases.sources import SourceFile, is_file, path_and_pointer, pointer_advice, sound_value
 from pytest_extract.core.case_result import Origin
-from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.scorer import compile_schema
-from pytest_extract.core.values import MISSING, FieldPath, Json, Step, copied, value_at
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step, copied, same, value_at
 from pytest_extract.errors import CaseFileError, CaseFileErrors, SchemaError, nearest
 from pytest_extract.importers import Imported, Record, as_dataset, checked, json_objects, plain_id
 

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pytest_extract.core.metrics.equality import same_key
 from pytest_extract.core.schema.source import Key, Ref, RefLayer, SchemaSource, escape
 from pytest_extract.core.schema.tree import type_fits
-from pytest_extract.core.values import Json, json_type
+from pytest_extract.core.values import Json, json_type, same_key
 from pytest_extract.errors import SchemaError
 from pytest_extract.schema_tools.resolve import as_json_schema, with_null
 

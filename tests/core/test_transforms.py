@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 
 from pytest_extract.core.metrics.base import check_params, with_defaults
-from pytest_extract.core.metrics.equality import same
 from pytest_extract.core.transforms import TRANSFORMS, transform_value
+from pytest_extract.core.values import same
 from pytest_extract.errors import ConfigError
 from tests.strategies import any_json
 

@@ -29,7 +29,7 @@ from pytest_extract.core.compile.nodes import (
     Union,
 )
 from pytest_extract.core.extensions import POST_PROCESSORS, AlignerSpec, BatchMetric, Extensions, PostSpec
-from pytest_extract.core.metrics import METRICS, PRESETS, equality
+from pytest_extract.core.metrics import METRICS, PRESETS
 from pytest_extract.core.metrics.base import (
     BoundMetric,
     Broken,
@@ -62,6 +62,7 @@ from pytest_extract.core.values import (
     at_or_below,
     canonical_json,
     copied,
+    fold_case,
     is_row,
     path_below,
     short_repr,
@@ -175,7 +176,7 @@ class Binder:
             return 1.0 if metric.compare(gold, extracted) == 1.0 else max(least, fuzzy.compare(gold, extracted))
 
         def folded(value: Json) -> str | None:
-            return equality.fold_case(value) if isinstance(value, str) else None
+            return fold_case(value) if isinstance(value, str) else None
 
         # texts that need no judge are equal for fuzzy too; only other values need a look at both
         return replace(

@@ -9,10 +9,19 @@ from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, NamedMetric, Node, Program, RecursiveRef, Union
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import STRUCTURE, Answer, ArrayResult, FieldResult, Question, Status
 from pytest_extract.core.schema.tree import SchemaNode, type_fits
-from pytest_extract.core.values import MISSING, Json, Step, Value, Values, as_place, at_or_below, canonical_json
+from pytest_extract.core.values import (
+    MISSING,
+    Json,
+    Step,
+    Value,
+    Values,
+    as_place,
+    at_or_below,
+    canonical_json,
+    strict_key,
+)
 
 Path: TypeAlias = tuple[Step, ...]
 Outcome: TypeAlias = tuple[Status, float, str | None]
@@ -183,7 +192,7 @@ class ScoringContext:
     def content(self, value: Value) -> Hashable:
         """Return a key that two values share where they are the same JSON of the same types, NaN included."""
         if type(value) is not dict and type(value) is not list:
-            return equality.strict_key(value)
+            return strict_key(value)
         found = self.texts.get(id(value))
         if found is None:  # kept with its value: while that lives, no other has its identity
             found = self.texts[id(value)] = canonical_json(value), value

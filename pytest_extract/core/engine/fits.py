@@ -10,11 +10,10 @@ from typing import Any, Final, NamedTuple
 from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Object, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.context import Fit, Path, ScoringContext, is_present, node_for
 from pytest_extract.core.engine.leaf import finish_batches, metric_score, readings, transformed
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric
 from pytest_extract.core.metrics.exact import common_weights
 from pytest_extract.core.schema.tree import type_fits
-from pytest_extract.core.values import MISSING, Json, Value
+from pytest_extract.core.values import MISSING, Json, Value, same, same_key, strict_key
 
 DEEPEST_TRIAL: Final = 16
 """Lists inside lists whose rows are tried; deeper ones are compared as one value."""
@@ -24,7 +23,7 @@ _MOST_WAYS: Final = 64
 _NOTHING: Final = Fit(0.0, 0.0)
 _OTHER_TYPE: Final[Any] = object()
 """In a column of a metric: a value whose type the schema does not allow, and which is wrong beside any of gold's."""
-_SAME: Final = BoundMetric(compare=lambda gold, other: float(equality.same(gold, other)), key=equality.same_key)
+_SAME: Final = BoundMetric(compare=lambda gold, other: float(same(gold, other)), key=same_key)
 _ROWS_AT_ONCE: Final = 64
 
 
@@ -36,7 +35,7 @@ def pair_fit(run: ScoringContext, node: Node, gold: Value, extracted: Value, pat
     if gold is MISSING and extracted is MISSING:
         return _NOTHING
     if run.depth >= DEEPEST_TRIAL:
-        return Fit(float(equality.same(gold, extracted)), 1.0)
+        return Fit(float(same(gold, extracted)), 1.0)
     key = id(node), run.content(gold), run.content(extracted), path
     found: Fit | None = run.known.get(key)
     if found is None:
@@ -264,7 +263,7 @@ def _add_cells(scores: Any, ours: Sequence[int], theirs: Sequence[int], table: A
 
 
 def _strict(value: Value) -> Hashable:
-    return None if value is MISSING or value is _OTHER_TYPE else equality.strict_key(value)
+    return None if value is MISSING or value is _OTHER_TYPE else strict_key(value)
 
 
 def _distinct(values: Sequence[Any], key: Callable[[Any], Hashable | None]) -> tuple[list[Any], list[int]]:
@@ -360,7 +359,7 @@ def _fill(
         if inner is not None:
             size += below(inner, item)
         elif item is not None:
-            leaves[id(node), name, equality.same_key(item)] += 1
+            leaves[id(node), name, same_key(item)] += 1
             size += 1
     return size
 

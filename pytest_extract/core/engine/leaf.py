@@ -20,11 +20,10 @@ from pytest_extract.core.engine.context import (
     make_result,
 )
 from pytest_extract.core.extensions import BatchMetric
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric, Broken
 from pytest_extract.core.results import JudgeAnswer, Question, Status
 from pytest_extract.core.schema.tree import type_fits
-from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Value, Values, copied, path_text
+from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Value, Values, a_type, copied, path_text
 
 _SKIP: Final[NamedMetric] = ("skip", {}, 0.0)
 
@@ -65,7 +64,7 @@ def _outcome(
         run.pending.append(Pending(check, len(run.leaves), len(run.fields) if leaf.field else None, gold, extracted))
         return Status.JUDGE_ERROR, 0.0, "waits for its batch"
     if leaf.types is not None and type_fits(leaf.types, raw[0]) and not type_fits(leaf.types, raw[1]):
-        return Status.MISMATCH, 0.0, f"expected {' or '.join(sorted(leaf.types))}, got {equality.a_type(raw[1])}"
+        return Status.MISMATCH, 0.0, f"expected {' or '.join(sorted(leaf.types))}, got {a_type(raw[1])}"
     metric = check.metric
     score, reason = _score(run, check, gold, extracted, path)
     if metric.judged and score is not None and score < check.threshold:

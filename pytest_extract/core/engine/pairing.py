@@ -14,11 +14,20 @@ from pytest_extract.core.compile.nodes import Array, FieldMetric, Leaf, Node, Ob
 from pytest_extract.core.engine.context import NO_ANSWER, NoAnswer, Path, ScoringContext
 from pytest_extract.core.engine.fits import Columns, pair_fit, shares
 from pytest_extract.core.engine.leaf import agree, readings, transformed
-from pytest_extract.core.metrics import equality
-from pytest_extract.core.metrics.equality import python_text, strict_key
 from pytest_extract.core.results import Alignment, Pairing, Question
 from pytest_extract.core.schema.tree import type_fits
-from pytest_extract.core.values import MISSING, FieldPath, Json, Value, canonical_json, copied, path_below
+from pytest_extract.core.values import (
+    MISSING,
+    FieldPath,
+    Json,
+    Value,
+    canonical_json,
+    copied,
+    path_below,
+    python_text,
+    strict_key,
+    text_key,
+)
 
 _ROUNDING: Final = 1e-12
 _LEAST: Final = 1e-8
@@ -338,7 +347,7 @@ def _by_value(run: ScoringContext, items: Node, gold: list[Json], extracted: lis
     if check is None:  # values of any type: those that their own types find equal
         found = multiset(gold, extracted)
         left, right = [gold[i] for i in found.missing], [extracted[j] for j in found.extra]
-        more = multiset(left, right, equality.text_key).pairs
+        more = multiset(left, right, text_key).pairs
         pairs = [*found.pairs, *((found.missing[i], found.extra[j]) for i, j in more)]
     else:
         fits = best_fit(run, items, gold, extracted, [(*path, i) for i in range(len(gold))]).pairs

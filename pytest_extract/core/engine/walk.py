@@ -9,17 +9,7 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.core.compile.nodes import (
-    Array,
-    ArrayMetric,
-    Leaf,
-    Node,
-    Object,
-    Program,
-    RecursiveRef,
-    Skip,
-    Union,
-)
+from pytest_extract.core.compile.nodes import Array, ArrayMetric, Leaf, Node, Object, Program, RecursiveRef, Skip, Union
 from pytest_extract.core.engine.context import (
     DEEPEST,
     CaseRules,
@@ -45,7 +35,6 @@ from pytest_extract.core.engine.leaf import (
 )
 from pytest_extract.core.engine.pairing import by_position, pair_rows, paired
 from pytest_extract.core.extensions import PostSpec, Transformed
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.results import STRUCTURE, ArrayResult, FieldResult, Pairing, Question, Status
 from pytest_extract.core.values import (
     MISSING,
@@ -54,9 +43,12 @@ from pytest_extract.core.values import (
     Step,
     Value,
     Values,
+    a_type,
     as_place,
     canonical_json,
     path_below,
+    python_equal,
+    same,
 )
 
 EMPTY: Final[dict[str, Json]] = {}
@@ -131,16 +123,16 @@ def accepted(run: ScoringContext, node: Node, gold: Value, extracted: Value, pat
 
 def _same(run: ScoringContext, reading: Json, extracted: Value) -> bool:
     """Whether a container equals a reading; where null is absent, so are a missing key and a list of nothing."""
-    if equality.same(reading, extracted):
+    if same(reading, extracted):
         return True
     return run.absent and reading in (None, []) and (extracted is MISSING or extracted in (None, []))
 
 
 def compare_as_one(run: ScoringContext, wanted: str, gold: Json, extracted: Json) -> tuple[Status, str]:
     """Compare what stands in the place of a container; say that it is none, and which side's is of another kind."""
-    if equality.python_equal(gold, extracted) if run.empty_is_free else equality.same(gold, extracted):
+    if python_equal(gold, extracted) if run.empty_is_free else same(gold, extracted):
         return Status.MATCH, f"not {wanted}, but equal to gold"
-    kinds = equality.a_type(gold), equality.a_type(extracted)
+    kinds = a_type(gold), a_type(extracted)
     if kinds[0] == wanted:
         return Status.MISMATCH, f"expected {wanted}, got {kinds[1]}"
     return Status.MISMATCH, f"expected {wanted}; gold is {kinds[0]}, extracted {kinds[1]}"
@@ -204,7 +196,7 @@ def _score_undeclared(
             status, reason = Status.HALLUCINATION, "neither the schema nor gold has such a key"
         elif not is_present(theirs):
             status, reason = Status.OMISSION, "extracted is missing"
-        elif equality.same(ours, theirs):
+        elif same(ours, theirs):
             status, reason = Status.MATCH, None
         else:
             status, reason = Status.MISMATCH, "values differ, under a key that the schema does not have"

@@ -13,10 +13,9 @@ from typing import Final
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from pytest_extract.core.metrics import base as check
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, written
 from pytest_extract.errors import nearest
 from pytest_extract.lazy import lazy_pattern
 
@@ -30,7 +29,7 @@ def _normalised(kind: str, normal: Normal) -> BoundMetric:
 
     def read(value: Json) -> str | None:
         text = str(value) if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**20 else value
-        return normal(equality.written(text)) if isinstance(text, str) and len(text) <= _LONGEST else None
+        return normal(written(text)) if isinstance(text, str) and len(text) <= _LONGEST else None
 
     return equality_of_read(read, explain_read(read, kind))
 

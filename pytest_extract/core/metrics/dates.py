@@ -15,10 +15,9 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read, reading_metric
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, written
 from pytest_extract.lazy import lazy_pattern
 
 LONGEST: Final = 100
@@ -243,7 +242,7 @@ def date_reader(params: Params) -> Callable[[Json], PartialDate | None]:
             value = str(value) if 1000_01_01 <= value <= 9999_12_31 else None
         if not isinstance(value, str) or len(value) > LONGEST:
             return None
-        text = equality.written(value)
+        text = written(value)
         return next((found for reader in readers if (found := reader(text)) is not None), None)
 
     return read

@@ -10,9 +10,22 @@ from posixpath import commonprefix
 from typing import Any, Final, TypeVar
 
 from pytest_extract.core.metrics import base as check
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
-from pytest_extract.core.values import Json, canonical_json
+from pytest_extract.core.values import (
+    Json,
+    a_type,
+    canonical_json,
+    fold_case,
+    folding,
+    python_equal,
+    python_text,
+    same,
+    same_key,
+    short_json,
+    text_key,
+    typed_key,
+    types_differ,
+)
 
 Key = Callable[[Json], Hashable]
 Explain = Callable[[Json, Json], str]
@@ -22,11 +35,11 @@ _ROWS_AT_ONCE: Final = 64
 
 def differ(gold: Json, extracted: Json) -> str:
     """Say how two values differ: by type, in case or white space only, or from which character on."""
-    if equality.a_type(gold) != equality.a_type(extracted):
-        return equality.types_differ(gold, extracted)
+    if a_type(gold) != a_type(extracted):
+        return types_differ(gold, extracted)
     if not isinstance(gold, str) or not isinstance(extracted, str):
         return "values differ"
-    if equality.fold_case(gold) == equality.fold_case(extracted):
+    if fold_case(gold) == fold_case(extracted):
         return "texts differ only in case or white space"
     return f"texts differ from character {len(commonprefix((gold, extracted))) + 1} on"
 
@@ -49,7 +62,7 @@ def explain_read(
     def reason(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
         if one is None or other is None:
-            return f"not {kind}: {equality.short(gold if one is None else extracted)}"
+            return f"not {kind}: {short_json(gold if one is None else extracted)}"
         return f"{show(one)} expected, got {show(other)}"
 
     return reason
@@ -60,7 +73,7 @@ def reading_metric(
     agree: Callable[[Read, Read], float],
     explain: Explain,
     *,
-    unread: Key = equality.text_key,
+    unread: Key = text_key,
     threshold: float = 1.0,
     reflexive: bool = True,
     near: tuple[Callable[[Read], float], float, float] | None = None,
@@ -196,7 +209,7 @@ def equality_of_read(read: Callable[[Json], Hashable | None], explain: Explain) 
 
     def key(value: Json) -> Hashable:
         found = read(value)
-        return ("text", equality.text_key(value)) if found is None else ("read", found)
+        return ("text", text_key(value)) if found is None else ("read", found)
 
     return equality_metric(key, explain)
 
@@ -215,7 +228,7 @@ def _text(_params: Params, _semantics: SemanticsName) -> BoundMetric:
 
     Any other value is compared as by `exact`, so 42 is not "42".
     """
-    return equality_metric(equality.text_key)
+    return equality_metric(text_key)
 
 
 @MetricSpec.row(
@@ -232,7 +245,7 @@ def _exact(_params: Params, semantics: SemanticsName) -> BoundMetric:
     Under the semantics struct-extract-eval as published: the same Python type and `==`, so 1 is not 1.0, but [1] is
     [1.0].
     """
-    return equality_metric(equality.typed_key if semantics == "struct-extract-eval" else equality.same_key)
+    return equality_metric(typed_key if semantics == "struct-extract-eval" else same_key)
 
 
 @MetricSpec.row(
@@ -243,7 +256,7 @@ def _exact(_params: Params, semantics: SemanticsName) -> BoundMetric:
 )
 def _boolean(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     """true is true and false is false; 1, "true" and "yes" are neither."""
-    return equality_metric(equality.text_key)
+    return equality_metric(text_key)
 
 
 @MetricSpec.row(
@@ -254,7 +267,7 @@ def _boolean(_params: Params, _semantics: SemanticsName) -> BoundMetric:
 )
 def _string_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     """ExtractBench: equal as Python text (`str`), so 42 is "42" but not 42.0, and true is "True"."""
-    return equality_metric(equality.python_text)
+    return equality_metric(python_text)
 
 
 @MetricSpec.row(
@@ -264,7 +277,7 @@ def _string_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
 )
 def _string_case_insensitive(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     """ExtractBench: equal as Python text after casefold."""
-    return equality_metric(lambda value: equality.python_text(value).casefold())
+    return equality_metric(lambda value: python_text(value).casefold())
 
 
 @MetricSpec.row(
@@ -279,15 +292,15 @@ def _boolean_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
 
     Two values that are no booleans are compared as text (published: any two of them pass).
     """
-    return equality_metric(equality.text_key)
+    return equality_metric(text_key)
 
 
 # --- one of the right values
 
 
 def _item_key(params: Params) -> Callable[[Json], Hashable]:
-    folded = equality.folding(case_sensitive=params["case_sensitive"])
-    return lambda item: folded(item) if isinstance(item, str) else equality.same_key(item)
+    folded = folding(case_sensitive=params["case_sensitive"])
+    return lambda item: folded(item) if isinstance(item, str) else same_key(item)
 
 
 _VALUES = Param(name="values", check=check.any_list, required=True, doc="the list of right values")
@@ -307,13 +320,13 @@ def _oneof(params: Params, semantics: SemanticsName) -> BoundMetric:
     The gold is not looked at, as published; `oneof_with_gold` looks at it.
     """
     values = params["values"]
-    equal = equality.python_equal if semantics == "struct-extract-eval" else equality.same
+    equal = python_equal if semantics == "struct-extract-eval" else same
 
     def compare(_gold: Json, extracted: Json) -> float:
         return 1.0 if any(equal(value, extracted) for value in values) else 0.0
 
     def explain(_gold: Json, extracted: Json) -> str:
-        return f"{equality.short(extracted)} is none of the {len(values)} values"
+        return f"{short_json(extracted)} is none of the {len(values)} values"
 
     return BoundMetric(compare=compare, explain=explain, reflexive=False)
 
@@ -336,7 +349,7 @@ def _oneof_with_gold(params: Params, _semantics: SemanticsName) -> BoundMetric:
     return accepting_metric(
         key,
         lambda value: key(value) in accepted,
-        lambda value: f"{equality.short(value)} is neither the gold value nor one of the {len(accepted)} others",
+        lambda value: f"{short_json(value)} is neither the gold value nor one of the {len(accepted)} others",
     )
 
 
@@ -452,7 +465,7 @@ def _text_key(semantics: SemanticsName) -> Key:
 
     def key(value: Json) -> str:
         text = value if isinstance(value, str) else canonical_json(value)
-        return " ".join(text.casefold().split()) if semantics == "extract-bench" else equality.fold_case(text)
+        return " ".join(text.casefold().split()) if semantics == "extract-bench" else fold_case(text)
 
     return key
 
@@ -497,9 +510,7 @@ def _semantic(params: Params, _semantics: SemanticsName) -> BoundMetric:
 
     Texts equal after NFC, casefold and white space folding, and other values that are the same, score 1 without asking.
     """
-    return _judged(
-        params, lambda value: equality.fold_case(value) if isinstance(value, str) else equality.typed_key(value)
-    )
+    return _judged(params, lambda value: fold_case(value) if isinstance(value, str) else typed_key(value))
 
 
 @MetricSpec.row(

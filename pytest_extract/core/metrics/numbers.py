@@ -16,10 +16,9 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import equality_metric, explain_read, reading_metric
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, is_nan, is_number, same, short_json, text_key, written
 from pytest_extract.errors import closest, nearest
 from pytest_extract.lazy import lazy_pattern
 
@@ -33,7 +32,7 @@ Convert = Callable[[Json], Number | None]
 
 def json_number(value: Json) -> Number | None:
     """Return a JSON number as it is; anything else, a boolean and NaN too, is None."""
-    return value if equality.is_number(value) else None
+    return value if is_number(value) else None
 
 
 def python_float(value: Json) -> Number | None:
@@ -74,7 +73,7 @@ def gap(one: Number, other: Number) -> Number | Fraction:
     try:
         return abs(one - other)
     except OverflowError:
-        if equality.is_nan(one) or equality.is_nan(other):
+        if is_nan(one) or is_nan(other):
             return math.nan
         return math.inf if math.inf in (abs(one), abs(other)) else abs(Fraction(one) - Fraction(other))
 
@@ -94,7 +93,7 @@ def explain_with(convert: Convert) -> Callable[[Json, Json], str]:
     def reason(gold: Json, extracted: Json) -> str:
         one, other = convert(gold), convert(extracted)
         if one is None or other is None:
-            return f"not a number: {equality.short(gold if one is None else extracted)}"
+            return f"not a number: {short_json(gold if one is None else extracted)}"
         return _error(one, other)
 
     return reason
@@ -167,7 +166,7 @@ def _number(params: Params, _semantics: SemanticsName) -> BoundMetric:
 )
 def _integer(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     """Numbers that are equal, however written: 42.0 is 42, 42.9 is not, true is not 1."""
-    return equality_metric(equality.text_key, explain_with(json_number))
+    return equality_metric(text_key, explain_with(json_number))
 
 
 @MetricSpec.row(
@@ -186,8 +185,8 @@ def _number_exact(_params: Params, semantics: SemanticsName) -> BoundMetric:
     def key(value: Json) -> Hashable:
         number = python_float(value)
         if number is None:
-            return ("text", equality.text_key(value))
-        if equality.is_nan(number):
+            return ("text", text_key(value))
+        if is_nan(number):
             # published: the text "nan" is not even equal to itself
             return ("nan", object() if published else 0)
         return number
@@ -211,7 +210,7 @@ def _number_tolerance(params: Params, semantics: SemanticsName) -> BoundMetric:
     tolerance = float(params["tolerance"])
 
     def within(gold: Number, extracted: Number) -> bool:
-        if not published and equality.same(gold, extracted):
+        if not published and same(gold, extracted):
             return True
         error = gap(gold, extracted)
         try:
@@ -221,7 +220,7 @@ def _number_tolerance(params: Params, semantics: SemanticsName) -> BoundMetric:
 
     def unread(value: Json) -> Hashable:
         any_boolean = published and isinstance(value, bool) and tolerance >= 1  # only true against 1 is mended
-        return bool if any_boolean else equality.text_key(value)
+        return bool if any_boolean else text_key(value)
 
     return reading_metric(
         python_float,
@@ -252,7 +251,7 @@ def _integer_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
             return number
         other = python_float(value)
         # two texts that are numbers but no integers ("42.5") agree as numbers
-        return ("text", equality.text_key(value) if other is None or equality.is_nan(other) else other)
+        return ("text", text_key(value) if other is None or is_nan(other) else other)
 
     return equality_metric(key, explain_with(python_integer))
 
@@ -286,7 +285,7 @@ def _numeric(params: Params, semantics: SemanticsName) -> BoundMetric:
     rel, tolerance = bounds.get("rel"), bounds.get("abs")
 
     def within(gold: Number, extracted: Number) -> bool:
-        is_same = equality.same(gold, extracted)
+        is_same = same(gold, extracted)
         if is_same or not bounds or not (abs(gold) < math.inf and abs(extracted) < math.inf):
             return is_same
         one, other = exact(gold), exact(extracted)
@@ -294,8 +293,8 @@ def _numeric(params: Params, semantics: SemanticsName) -> BoundMetric:
         return near and (tolerance is None or abs(one - other) <= exact(tolerance))
 
     def as_published(gold: Number, extracted: Number) -> bool:
-        if not bounds or equality.is_nan(gold) or equality.is_nan(extracted):
-            return equality.same(gold, extracted)
+        if not bounds or is_nan(gold) or is_nan(extracted):
+            return same(gold, extracted)
         error = gap(gold, extracted)
         try:  # beyond a bound is a mismatch, so NaN (inf / inf) is none
             far = rel is not None and float(error) / (abs(gold) or 1.0) > rel
@@ -304,7 +303,7 @@ def _numeric(params: Params, semantics: SemanticsName) -> BoundMetric:
         return not far and (tolerance is None or not error > tolerance)
 
     def unread(value: Json) -> Hashable:
-        return object() if published and value is not None else equality.text_key(value)
+        return object() if published and value is not None else text_key(value)
 
     read = python_float_or_boolean if published else python_float
     return reading_metric(
@@ -514,7 +513,7 @@ def number_reader(params: Params) -> Callable[[Json], Fraction | None]:
     def read(value: Json) -> Fraction | None:
         if not isinstance(value, str):
             return exactly(value)
-        found = read_written(equality.written(value), styles)
+        found = read_written(written(value), styles)
         if found is None or found.before:
             return None
         if found.after.casefold() in _PERCENT:
@@ -640,7 +639,7 @@ def money_reader(params: Params) -> Callable[[Json], Money | None]:
         if not isinstance(value, str):
             amount = exactly(value)
             return None if amount is None else Money(amount, default)
-        found = read_written(equality.written(value), styles)
+        found = read_written(written(value), styles)
         if found is None:
             return None
         factor, currency = _scale_and_currency(found.after, styles, "" if found.before else default)

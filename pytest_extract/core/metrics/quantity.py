@@ -15,7 +15,6 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics import base as check
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import explain_read, reading_metric
 from pytest_extract.core.metrics.numbers import (
@@ -30,7 +29,7 @@ from pytest_extract.core.metrics.numbers import (
     styles_of,
     within,
 )
-from pytest_extract.core.values import Json
+from pytest_extract.core.values import Json, written
 from pytest_extract.errors import closest
 from pytest_extract.lazy import lazy_pattern
 
@@ -298,7 +297,7 @@ def _quantity_reader(styles: Sequence[NumberStyle], default: Unit | None) -> Cal
         if not isinstance(value, str):
             number = exactly(value)
             return None if number is None else _in_base(number, number, default)
-        text = equality.written(value).translate(_MARKS)
+        text = written(value).translate(_MARKS)
         if len(text) > LONGEST:
             return None
         sign = _BOUND.match(text)

@@ -11,7 +11,6 @@ from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 from pytest_extract.core.metrics import base as check
-from pytest_extract.core.metrics import equality
 from pytest_extract.core.metrics.base import (
     BoundMetric,
     Compare,
@@ -23,7 +22,7 @@ from pytest_extract.core.metrics.base import (
     SemanticsName,
 )
 from pytest_extract.core.metrics.exact import MEASURES, accepting_metric, bag_metric, differ, reading_metric
-from pytest_extract.core.values import Json, canonical_json, compile_regex
+from pytest_extract.core.values import Json, canonical_json, compile_regex, folding, python_text, text_key
 from pytest_extract.lazy import lazy_pattern
 
 Normal: TypeAlias = Callable[[Json], str | None]
@@ -108,7 +107,7 @@ def _fuzzy(params: Params, _semantics: SemanticsName) -> BoundMetric:
     100,000 characters take about a second, and the time grows with the square of their length; nearly equal ones take
     milliseconds.
     """
-    folded = equality.folding(case_sensitive=params["case_sensitive"])
+    folded = folding(case_sensitive=params["case_sensitive"])
 
     def normal(value: Json) -> str | None:
         if not isinstance(value, str):
@@ -143,7 +142,7 @@ def _string_fuzzy(params: Params, semantics: SemanticsName) -> BoundMetric:
     """
 
     def normal(value: Json) -> str:
-        text = equality.python_text(value)
+        text = python_text(value)
         return text if params["case_sensitive"] else text.lower()
 
     def difflib_ratio(one: str, other: str) -> float:
@@ -183,7 +182,7 @@ def _token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
 
     def tokens(value: Json) -> Counter[str]:
         plain = value is None or isinstance(value, bool)
-        text = unicodedata.normalize("NFC", canonical_json(value) if plain else equality.python_text(value))
+        text = unicodedata.normalize("NFC", canonical_json(value) if plain else python_text(value))
         text = _PUNCTUATION.sub(" ", text.lower())
         words = (_ARTICLES.sub(" ", text) if params["drop_articles"] else text).split()
         return Counter("".join(words) if params["unit"] == "character" else words)
@@ -200,7 +199,7 @@ def _token_f1(params: Params, _semantics: SemanticsName) -> BoundMetric:
 )
 def _contains(params: Params, _semantics: SemanticsName) -> BoundMetric:
     """The extracted string contains the gold string, after NFC, white space folding and casefold."""
-    folded = equality.folding(case_sensitive=params["case_sensitive"])
+    folded = folding(case_sensitive=params["case_sensitive"])
     return _text_metric(
         lambda value: folded(value) if isinstance(value, str) else None,
         lambda gold, extracted: gold == extracted or bool(gold and gold in extracted),
@@ -272,7 +271,7 @@ def _regex(params: Params, _semantics: SemanticsName) -> BoundMetric:
     pattern = f"(?i:{params['pattern']})" if params["ignore_case"] else f"(?:{params['pattern']})"
     compiled = compile_regex(pattern if params["search"] else f"^{pattern}$")
     return accepting_metric(
-        equality.text_key,
+        text_key,
         lambda value: isinstance(value, str) and len(value) <= LONGEST_TEXT and compiled.search(value),
         lambda _: f"no string of at most {LONGEST_TEXT:,} characters that matches {params['pattern']}",
     )

@@ -12,7 +12,6 @@ from operator import ne
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from pytest_extract.core.metrics.equality import fold, same
 from pytest_extract.core.mistakes import (
     ComparedOutput,
     ContainerPair,
@@ -27,7 +26,7 @@ from pytest_extract.core.mistakes import (
 from pytest_extract.core.mistakes.values import is_power_of_ten, read_amount
 from pytest_extract.core.parse import parse_output
 from pytest_extract.core.results import NamedMistake
-from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, canonical_json, path_text
+from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, canonical_json, fold, path_text, same
 
 MOST_ROWS: Final = 5_000
 """Lists with more rows are not searched for mistakes of rows."""

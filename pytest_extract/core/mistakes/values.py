@@ -11,10 +11,9 @@ from posixpath import commonprefix
 from typing import Final, NamedTuple
 
 from pytest_extract.core.metrics.dates import PartialDate, full_year, read_iso, read_ordered
-from pytest_extract.core.metrics.equality import fold, is_number
 from pytest_extract.core.metrics.numbers import LOCALES, NumberStyle, currency_of, exactly, read_written, scale_of
 from pytest_extract.core.mistakes import values_kind
-from pytest_extract.core.values import MISSING, Json, Missing, json_type, with_article
+from pytest_extract.core.values import MISSING, Json, Missing, fold, is_number, json_type, with_article
 
 # --- dates and times
 

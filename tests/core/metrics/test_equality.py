@@ -5,7 +5,7 @@ import json
 import pytest
 from hypothesis import given
 
-from pytest_extract.core.metrics import equality
+from pytest_extract.core import values
 from pytest_extract.core.values import canonical_json
 from tests.strategies import any_json, json_values, nested
 
@@ -28,22 +28,22 @@ from tests.strategies import any_json, json_values, nested
     ],
 )
 def test_equality(gold, extracted, same, python_equal):
-    assert equality.same(gold, extracted) is same
-    assert equality.python_equal(gold, extracted) is python_equal
-    assert (equality.same_key(gold) == equality.same_key(extracted)) is same
+    assert values.same(gold, extracted) is same
+    assert values.python_equal(gold, extracted) is python_equal
+    assert (values.same_key(gold) == values.same_key(extracted)) is same
 
 
 @given(one=any_json, other=any_json)
 def test_keys_are_equal_exactly_where_values_are(one, other):
-    assert (equality.same_key(one) == equality.same_key(other)) is equality.same(one, other)
-    typed = type(one) is type(other) and equality.python_equal(one, other)
-    assert (equality.typed_key(one) == equality.typed_key(other)) is typed
+    assert (values.same_key(one) == values.same_key(other)) is values.same(one, other)
+    typed = type(one) is type(other) and values.python_equal(one, other)
+    assert (values.typed_key(one) == values.typed_key(other)) is typed
 
 
 @given(value=json_values)
 def test_texts_are_those_of_python_where_python_has_one(value):
     assert canonical_json(value) == json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    assert equality.python_text(value) == str(value)
+    assert values.python_text(value) == str(value)
 
 
 @pytest.mark.parametrize("core", [1, "x", {"b": [1.5, None], "a": True}])
@@ -63,9 +63,9 @@ def test_texts_go_on_where_python_stops(core):
     ],
 )
 def test_folding(text, folded, caseless):
-    assert equality.fold(text) == folded
-    assert equality.fold_case(text) == caseless
+    assert values.fold(text) == folded
+    assert values.fold_case(text) == caseless
 
 
 def test_a_long_value_is_cut():
-    assert equality.short("x" * 100, 10) == '"xxxxxxxxx...'
+    assert values.short_json("x" * 100, 10) == '"xxxxxxxxx...'

@@ -323,7 +323,6 @@ def is_row(pattern: str) -> bool:
 _STEP = lazy_pattern(
     r'(?:^|(?!^)\.)([^.\[\]"]+)|\[(-?[0-9]{1,9})?\]|\[("(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")\]'
 )
-_DEEPEST: Final = 200
 
 
 @lru_cache(maxsize=16_384)
@@ -350,7 +349,7 @@ def parse_field(text: str) -> tuple[FieldStep, ...] | None:
             case _:
                 steps.append(None)
         at = found.end()
-    return tuple(steps) if 0 < len(steps) <= _DEEPEST else None
+    return tuple(steps) if 0 < len(steps) <= MAX_DEPTH else None
 
 
 def pattern_of(path: Iterable[Step]) -> str:
@@ -487,13 +486,12 @@ def typed_key(value: Json) -> Hashable:
 
 
 def _python_key(value: Json) -> Hashable:
+    def number(item: Json) -> Json:
+        return int(item) if isinstance(item, bool) else item
+
     if isinstance(value, CONTAINERS):
-        return ("container", written_json(value, lambda item: _number_as_value(_boolean_as_number(item))))
-    return same_key(_boolean_as_number(value))
-
-
-def _boolean_as_number(value: Json) -> Json:
-    return int(value) if isinstance(value, bool) else value
+        return ("container", written_json(value, lambda item: _number_as_value(number(item))))
+    return same_key(number(value))
 
 
 def strict_key(value: Json) -> Hashable:

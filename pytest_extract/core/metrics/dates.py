@@ -305,13 +305,11 @@ def _date(params: Params, _semantics: SemanticsName) -> BoundMetric:
         allowed = partial == "either" or (partial == "gold" and len(one) < len(other))
         return allowed and one[:shared] == other[:shared]
 
-    def known(value: Json) -> tuple[int, ...] | None:
-        found = read(value)
-        return None if found is None else found.known
-
-    explain = explain_read(read, "a date in the declared forms", lambda found: found.text)
+    explain = explain_read(
+        read, "a date in the declared forms", lambda one, other: f"{one.text} expected, got {other.text}"
+    )
     if partial == "strict" and not times and not days:
-        return equality_of_read(known, explain)
+        return equality_of_read(lambda value: (found := read(value)) and found.known, explain)
     zones = 2 if times else 0  # the same moment may be another day elsewhere
     near = (lambda found: found.number, 0.0, days + zones) if partial == "strict" else None
     return reading_metric(read, agree, explain, near=near)

@@ -55,15 +55,15 @@ def equality_metric(key: Key, explain: Explain = differ, *, reflexive: bool = Tr
 
 
 def explain_read(
-    read: Callable[[Json], Read | None], kind: str, show: Callable[[Read], object] = str
-) -> Callable[[Json, Json], str]:
-    """Return the reason where two values differ: which could not be read as `kind`, or what was read of both."""
+    read: Callable[[Json], Read | None], kind: str, told: Callable[[Read, Read], str] = "{} expected, got {}".format
+) -> Explain:
+    """Return the reason where two values differ: which could not be read as `kind`, or what is told of both."""
 
     def reason(gold: Json, extracted: Json) -> str:
         one, other = read(gold), read(extracted)
         if one is None or other is None:
             return f"not {kind}: {short_json(gold if one is None else extracted)}"
-        return f"{show(one)} expected, got {show(other)}"
+        return told(one, other)
 
     return reason
 

@@ -18,13 +18,11 @@ from typing import Final, NamedTuple
 from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import equality_metric, explain_read, reading_metric
-from pytest_extract.core.values import Json, is_nan, is_number, same, short_json, text_key, written
+from pytest_extract.core.values import Json, is_nan, is_number, same, text_key, written
 from pytest_extract.errors import closest, nearest
 from pytest_extract.lazy import lazy_pattern
 
 Number = int | float
-_READ_BY_FLOAT: Final = (int, float, str)
-Convert = Callable[[Json], Number | None]
 
 
 # --- reading numbers
@@ -40,7 +38,7 @@ def python_float(value: Json) -> Number | None:
 
     An integer too large for a float stays an integer, so that two of them are still told apart.
     """
-    if isinstance(value, bool) or not isinstance(value, _READ_BY_FLOAT):
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
         return float(value)
@@ -48,11 +46,6 @@ def python_float(value: Json) -> Number | None:
         return int(value)
     except ValueError:
         return None
-
-
-def python_float_or_boolean(value: Json) -> Number | None:
-    """Return what `python_float` does, and a boolean as 1 or 0 (struct-extract-eval)."""
-    return float(value) if isinstance(value, bool) else python_float(value)
 
 
 def python_integer(value: Json) -> Number | None:
@@ -85,18 +78,6 @@ def exact(value: Number) -> Fraction:
 
 NOISE: Final = 1e-9
 """Relative tolerance where none is named: what floats lose. Whole numbers lose nothing, and are compared exactly."""
-
-
-def explain_with(convert: Convert) -> Callable[[Json, Json], str]:
-    """Make the reason of a number metric: which side is no number, or by how much they differ."""
-
-    def reason(gold: Json, extracted: Json) -> str:
-        one, other = convert(gold), convert(extracted)
-        if one is None or other is None:
-            return f"not a number: {short_json(gold if one is None else extracted)}"
-        return _error(one, other)
-
-    return reason
 
 
 def error_text(error: float, sign: str = "") -> str:
@@ -155,7 +136,9 @@ def _number(params: Params, _semantics: SemanticsName) -> BoundMetric:
         relative = of_whole if one.denominator == other.denominator == 1 else of_fractions
         return abs(one - other) <= max(relative * max(abs(one), abs(other)), absolute)
 
-    return reading_metric(json_number, within, explain_with(json_number), near=(float, rel, tolerance))
+    return reading_metric(
+        json_number, within, explain_read(json_number, "a number", _error), near=(float, rel, tolerance)
+    )
 
 
 @MetricSpec.row(
@@ -166,7 +149,7 @@ def _number(params: Params, _semantics: SemanticsName) -> BoundMetric:
 )
 def _integer(_params: Params, _semantics: SemanticsName) -> BoundMetric:
     """Numbers that are equal, however written: 42.0 is 42, 42.9 is not, true is not 1."""
-    return equality_metric(text_key, explain_with(json_number))
+    return equality_metric(text_key, explain_read(json_number, "a number", _error))
 
 
 @MetricSpec.row(
@@ -191,7 +174,7 @@ def _number_exact(_params: Params, semantics: SemanticsName) -> BoundMetric:
             return ("nan", object() if published else 0)
         return number
 
-    return equality_metric(key, explain_with(python_float), reflexive=not published)
+    return equality_metric(key, explain_read(python_float, "a number", _error), reflexive=not published)
 
 
 @MetricSpec.row(
@@ -225,7 +208,7 @@ def _number_tolerance(params: Params, semantics: SemanticsName) -> BoundMetric:
     return reading_metric(
         python_float,
         within,
-        explain_with(python_float),
+        explain_read(python_float, "a number", _error),
         unread=unread,
         reflexive=not published,
         near=(float, 0.0, 1.00001 * tolerance + 1e-11),
@@ -253,16 +236,14 @@ def _integer_exact(_params: Params, _semantics: SemanticsName) -> BoundMetric:
         # two texts that are numbers but no integers ("42.5") agree as numbers
         return ("text", text_key(value) if other is None or is_nan(other) else other)
 
-    return equality_metric(key, explain_with(python_integer))
+    return equality_metric(key, explain_read(python_integer, "a number", _error))
 
 
 def _check_tolerance(value: Json) -> str | None:
-    wanted = "must be a mapping with the numbers `rel`, `abs` or both"
-    if not isinstance(value, dict):
-        return wanted
-    if set(value) - {"rel", "abs"} or any(check.number()(bound) for bound in value.values() if bound is not None):
-        return wanted
-    return None
+    is_one = isinstance(value, dict) and set(value) <= {"rel", "abs"}
+    if is_one and not any(check.number()(bound) for bound in value.values() if bound is not None):
+        return None
+    return "must be a mapping with the numbers `rel`, `abs` or both"
 
 
 @MetricSpec.row(
@@ -305,11 +286,13 @@ def _numeric(params: Params, semantics: SemanticsName) -> BoundMetric:
     def unread(value: Json) -> Hashable:
         return object() if published and value is not None else text_key(value)
 
-    read = python_float_or_boolean if published else python_float
+    def read(value: Json) -> Number | None:
+        return python_float(int(value) if published and isinstance(value, bool) else value)
+
     return reading_metric(
         read,
         as_published if published else within,
-        explain_with(read),
+        explain_read(read, "a number", _error),
         unread=unread,
         reflexive=not published,
         near=(float, rel or 0.0, max(rel or 0.0, tolerance or 0.0)),
@@ -545,7 +528,11 @@ def _locale_number(params: Params, _semantics: SemanticsName) -> BoundMetric:
     compared as text.
     """
     read, rel, tolerance = number_reader(params), float(params["rel"]), float(params["abs"])
-    explain = explain_read(read, f"a number in {params['locale']!r}", decimal_text)
+    explain = explain_read(
+        read,
+        f"a number in {params['locale']!r}",
+        lambda one, other: f"{decimal_text(one)} expected, got {decimal_text(other)}",
+    )
     return reading_metric(read, within(rel, tolerance), explain, near=(float, rel, tolerance))
 
 
@@ -659,10 +646,8 @@ _OF = lazy_pattern(r"^(?:(?:of|de|di|von|van)\s|d['\u2019])", re.IGNORECASE)
 def _scale_and_currency(after: str, styles: tuple[NumberStyle, ...], default: str) -> tuple[int | None, str | None]:
     """Split what follows an amount: "EUR", "million", "Mio. EUR", "million d'euros", "bn USD", "k€", "TEUR"."""
     for end in range(len(after) + 1):
-        factor, currency = (
-            scale_of(after[:end].rstrip(), styles),
-            currency_of(_OF.sub("", after[end:].lstrip()), default),
-        )
+        factor = scale_of(after[:end].rstrip(), styles)
+        currency = currency_of(_OF.sub("", after[end:].lstrip()), default)
         if factor is not None and currency is not None:
             return factor, currency
     return None, None

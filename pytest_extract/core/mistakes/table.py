@@ -276,29 +276,24 @@ def merged_rows(output: ComparedOutput) -> Iterator[Found]:
 def _made_of(
     rows: Sequence[Json], others: Sequence[Json], loose: Sequence[int], partners: dict[int, int]
 ) -> Iterator[tuple[int, list[int]]]:
-    """Yield the rows that are made of two or more other rows: of those without a partner, and of its own partner."""
+    """Yield rows with a text that is made of two or more other rows: those without a partner, and its own partner."""
     if not loose or len(loose) * len(rows) > MOST_ROWS:
         return
-    texts = [_texts_in(row) for row in others]
     for index, row in enumerate(rows):
-        parts = _rows_inside(_texts_in(row), {i: texts[i] for i in {*loose, partners.get(index, loose[0])}})
-        if parts:
-            yield index, parts
+        near = {each: _texts_in(others[each]) for each in {*loose, partners.get(index, loose[0])}}
+        for text in _texts_in(row):
+            inside = {
+                each: [len(part) for part in parts if part != text and part in text] for each, parts in near.items()
+            }
+            sizes = {each: max(found) for each, found in inside.items() if found}
+            if len(sizes) > 1 and sum(sizes.values()) * 5 >= len(re.sub(r"\W", "", text)) * 4:
+                yield index, sorted(sizes)
+                break
 
 
 def _texts_in(row: Json) -> list[str]:
     values = row.values() if isinstance(row, dict) else [row]
     return [text for value in values if isinstance(value, str) and len(text := fold(value)) > 1]
-
-
-def _rows_inside(texts: Sequence[str], rows: dict[int, list[str]]) -> list[int]:
-    """Return the rows, two or more, of whose texts one text is made, and of little else."""
-    for text in texts:
-        inside = {index: [part for part in row if part != text and part in text] for index, row in rows.items()}
-        parts = {index: max(map(len, found)) for index, found in inside.items() if found}
-        if len(parts) > 1 and sum(parts.values()) * 5 >= len(re.sub(r"\W", "", text)) * 4:
-            return sorted(parts)
-    return []
 
 
 def _listed(indices: Sequence[int]) -> str:

@@ -178,39 +178,33 @@ def reclassify_nulls(
     def absent(value: Json) -> bool:
         return any(type(value) is type(one) and value == one for one in blank)
 
-    def nothing(result: FieldResult) -> tuple[bool, bool]:
-        """Whether gold, and the output, have nothing to compare here."""
+    def reclassified(result: FieldResult) -> FieldResult:
         if result.status not in COUNTED:
-            return False, False
-        if result.metric == STRUCTURE and result.status in SCORED:
-            agrees = result.status is Status.MATCH and absent(None)
-            return agrees, agrees
+            return result
         gold, extracted = transformed(result)
-        if result.status in _ONE_SIDED:  # null counts as absent, and what the other side has may as well
+        if result.metric == STRUCTURE and result.status in SCORED:
+            no_gold = none = result.status is Status.MATCH and absent(None)
+        elif result.status in _ONE_SIDED:  # null counts as absent, and what the other side has may as well
             is_null = absent(None) and (result.gold is None or result.extracted is None)
-            both = is_null and all(value is None or absent(value) for value in (gold, extracted))
-            return both, both
-        known = gold is not MISSING and extracted is not MISSING
-        return known and absent(gold), known and absent(extracted)
+            no_gold = none = is_null and all(value is None or absent(value) for value in (gold, extracted))
+        else:
+            known = gold is not MISSING and extracted is not MISSING
+            no_gold, none = known and absent(gold), known and absent(extracted)
+        if no_gold and none:
+            status, reason = Status.SKIPPED if skip else Status.MATCH, "nothing on either side"
+        elif no_gold:
+            status, reason = Status.HALLUCINATION, "gold has nothing here"
+        elif none:
+            status, reason = Status.OMISSION, "extracted has nothing here"
+        else:
+            return result
+        passed = status is Status.MATCH
+        return result._replace(status=status, score=float(passed), passed=passed, reason=reason)
 
-    return [_reclassified(result, nothing(result), skip=skip) for result in results]
+    return [reclassified(result) for result in results]
 
 
 _ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
-
-
-def _reclassified(result: FieldResult, nothing: tuple[bool, bool], *, skip: bool) -> FieldResult:
-    match nothing:
-        case (True, True):
-            status, reason = Status.SKIPPED if skip else Status.MATCH, "nothing on either side"
-        case (True, False):
-            status, reason = Status.HALLUCINATION, "gold has nothing here"
-        case (False, True):
-            status, reason = Status.OMISSION, "extracted has nothing here"
-        case _:
-            return result
-    passed = status is Status.MATCH
-    return result._replace(status=status, score=float(passed), passed=passed, reason=reason)
 
 
 def propagate_batch_errors(

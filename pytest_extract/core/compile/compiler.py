@@ -373,10 +373,8 @@ class Compiler:
         if not isinstance(node, Object | Array) or node.checks:
             return
         has_result = isinstance(node, Array) and node.field and node.result is not None
-        given: dict[str, object] = {"transform": override.transforms}
-        if not has_result:
-            given |= {"weight": override.weight, "threshold": override.threshold}
-        names = " and ".join(f"`{name}`" for name, value in given.items() if value is not None)
+        settings = {"transforms": "transform"} | ({} if has_result else {"weight": "weight", "threshold": "threshold"})
+        names = " and ".join(f"`{key}`" for name, key in settings.items() if getattr(override, name) is not None)
         if names:
             what, inside = ("an array", "[]") if isinstance(node, Array) else ("an object", ".NAME")
             told = f"{names}: no effect on {what} that is not compared as one value; name what is in it"
@@ -388,8 +386,8 @@ class Compiler:
         if types and "array" not in types:
             self.report(f"only an array is aligned, and this is {' or '.join(types)}", align.where)
         elif align.mode == "key" and schema.items is not None:
-            rows = self._types(self.schema.node(schema.items))
             row = self.schema.node(schema.items)
+            rows = self._types(row)
             is_described = row.properties and not row.patterns and not row.branches and not self.as_published
             for name in align.key if is_described else ():
                 is_slip = row.additional is None and closest(name, row.properties)
@@ -669,7 +667,7 @@ class Compiler:
             return None
         threshold = self.semantics.array_threshold
         weight = 1.0 if annotation.weight is None else annotation.weight
-        named: NamedMetric = "array", align.shown_params, weight
+        named: NamedMetric = "array", {"align": align.mode, **({"key": [*align.key]} if align.key else {})}, weight
         if judging is not None:
             named = judging.named
             if self.semantics.default_array_metric is not None or "pass_threshold" in judging.metric.params:

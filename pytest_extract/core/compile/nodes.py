@@ -129,11 +129,6 @@ class Align(NamedTuple):
     options: Mapping[str, Json] = NO_OPTIONS
     metrics: Mapping[str, str] = NO_OPTIONS
 
-    @property
-    def shown_params(self) -> Mapping[str, Json]:
-        """The alignment as results show it."""
-        return {"align": self.mode, **({"key": list(self.key)} if self.key else {})}
-
 
 class ArrayMetric(NamedTuple):
     """The one result that an array gives: which number, and from where on it passes."""

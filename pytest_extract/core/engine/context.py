@@ -225,9 +225,7 @@ def is_present(value: Value) -> bool:
 
 def absence(value: Value) -> str:
     """Name the way in which a value is not there."""
-    if value is MISSING:
-        return "missing"
-    return "null" if value is None else "empty"
+    return "missing" if value is MISSING else "null" if value is None else "empty"
 
 
 def agreed_absence(gold: Value, extracted: Value) -> str:

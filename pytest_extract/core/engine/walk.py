@@ -117,15 +117,13 @@ def walk_choice(
 
 def accepted(run: ScoringContext, node: Node, gold: Value, extracted: Value, path: Path) -> Value:
     """Return the accepted reading that a container equals, else gold."""
-    right = any(_same(run, reading, extracted) for reading in readings(run, node.pattern, path))
+    # where null is absent, so are a missing key and a list of nothing
+    is_absent = run.absent and (extracted is MISSING or extracted in (None, []))
+    right = any(
+        equality.same(reading, extracted) or (is_absent and reading in (None, []))
+        for reading in readings(run, node.pattern, path)
+    )
     return extracted if right else gold
-
-
-def _same(run: ScoringContext, reading: Json, extracted: Value) -> bool:
-    """Whether a container equals a reading; where null is absent, so are a missing key and a list of nothing."""
-    if same(reading, extracted):
-        return True
-    return run.absent and reading in (None, []) and (extracted is MISSING or extracted in (None, []))
 
 
 def compare_as_one(run: ScoringContext, wanted: str, gold: Json, extracted: Json) -> tuple[Status, str]:
@@ -226,11 +224,7 @@ def _score_otherwise(
         else:
             score_missing(run, obj, value, status, path, at)
     elif run.both_passed:
-        for name, node in obj.properties.items():
-            if not isinstance(node, RecursiveRef):  # it would not end
-                walk(run, node, MISSING, MISSING, (*path, name), None if at is None else (*at, name))
-        if obj.other is not None and not isinstance(obj.other, RecursiveRef):
-            walk(run, obj.other, MISSING, MISSING, (*path, "*"), None)
+        walk_object(run, obj, EMPTY, EMPTY, path, at)
     elif not run.empty_is_free:
         run.vacuous.append(path)
 
@@ -254,9 +248,8 @@ class _Place(NamedTuple):
 
     def keep_shape(self, status: Status, reason: str | None = None) -> None:
         """Keep a leaf result about what stands in the array's place: a field result too where the array has no own."""
-        run, array, gold, extracted, path, at = self
-        array = array if array.result is None else array._replace(field=False)
-        run.shape(array, status, (gold, extracted), path, at, reason)
+        array = self.array if self.array.result is None else self.array._replace(field=False)
+        self.run.shape(array, status, (self.gold, self.extracted), self.path, self.at, reason)
 
 
 def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value, path: Path, at: Path | None) -> None:
@@ -273,7 +266,8 @@ def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value,
             _score_as_one(place)  # a row that is no list, and may be one in turn
         else:
             outer, run.wrapped = run.wrapped, path if single else None
-            _score_rows(place._replace(gold=_listed(gold), extracted=_listed(extracted)))
+            ours, theirs = (value if type(value) is list else [value] for value in (gold, extracted))
+            _score_rows(place._replace(gold=ours, extracted=theirs))
             run.wrapped = outer
     elif _is_absent(array, gold) or _is_absent(array, extracted):
         _score_absent(place)
@@ -285,10 +279,6 @@ def walk_array(run: ScoringContext, array: Array, gold: Value, extracted: Value,
         _score_as_one(place, f"nested more than {DEEPEST} steps deep")
     else:
         _score_rows(place)
-
-
-def _listed(value: Json) -> list[Json]:
-    return value if type(value) is list else [value]
 
 
 def _is_absent(array: Array, value: Value) -> bool:
@@ -409,21 +399,21 @@ def _result_of(
 ) -> Outcome:
     """Return an array's own result: the F1 of its rows, or the share of gold's rows that are right in every leaf."""
     height, width = (len(found.pairs) + len(left) for left in (found.missing, found.extra))
-    reason = f"{len(rows)} rows paired, {len(found.missing)} missing, {len(found.extra)} invented"
+    left = f"{len(found.missing)} missing, {len(found.extra)} invented"
     if result.number == "f1":
         fits = [run.fit(leaves) for leaves in rows]
         score, total = found.f1, fsum(fit.share for fit in fits)
         at_best = fsum((fit.score + fit.undecided) / fit.weight if fit.weight else 1.0 for fit in fits)
         depends = score < result.threshold <= (2 * at_best / (height + width) if height + width else 1.0)
         still_open = sum(fit.undecided > 0 for fit in fits) if depends else 0
-        reason = f"the scores of the pairs add up to {total:.4g}; {reason}"
+        reason = f"{len(rows)} rows paired (their scores add up to {total:.4g}), {left}"
     else:
         flaws = [{leaf.status for leaf in leaves if not leaf.passed} - {Status.SKIPPED} for leaves in rows]
         right, still_open = flaws.count(set()), flaws.count({Status.JUDGE_ERROR})
         # two empty lists are equal; only the published metric, by its own rule for null, recalls nothing then
         published = run.absent and result.named[0] != "array"
         score = 1.0 if not height and not width and not published else right / max(1, height)
-        reason = f"{right} of {height} gold rows are right in every field; {reason}"
+        reason = f"{right} of {height} gold rows are right in every field; {len(rows)} rows paired, {left}"
     if still_open:
         return Status.JUDGE_ERROR, 0.0, f"{still_open} pairs have undecided fields; {reason}"
     return Status.MATCH if score >= result.threshold else Status.MISMATCH, score, reason if score < 1.0 else None

@@ -5,7 +5,6 @@ Shapes are checked here, names of metrics and transforms later (`core/compile/co
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, TypeAlias
@@ -368,7 +367,7 @@ def misspelled_keys(schema: Json, *, as_published: bool) -> Iterator[SchemaError
             is_ours, place = key.startswith(X_EVAL), f"{pointer}/{escape(key)}"
             if key in _HOLDS or key in _OF_OTHERS or (as_published and not is_ours):
                 continue
-            known = _annotation_meant(key) if is_ours else _keyword_meant(key, value)
+            known = _keyword_meant(key, value)
             if known:
                 hint = f"did you mean {known!r}?{'' if is_ours else ' (a key of your own starts with `x-`)'}"
             elif is_ours and not as_published:
@@ -377,11 +376,6 @@ def misspelled_keys(schema: Json, *, as_published: bool) -> Iterator[SchemaError
                 continue
             if not any(ref.startswith(f"#{place}/") for ref in references):
                 yield SchemaError(f"no {'annotation' if is_ours else 'keyword'} {key!r}; {hint}", pointer=place)
-
-
-def _annotation_meant(key: str) -> str:
-    names = [known.removeprefix(X_EVAL) for known in (*_X_EVAL, RULES_KEYWORD)]
-    return "".join(X_EVAL + close for close in difflib.get_close_matches(key.removeprefix(X_EVAL), names, n=1))
 
 
 def _keyword_meant(key: str, value: Json) -> str:

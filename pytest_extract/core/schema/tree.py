@@ -324,17 +324,14 @@ class Conformance:
         return known[key]
 
     def _found(self, node: SchemaNode, value: Json, depth: int, known: _Known) -> bool:
-        if value is None and node.nullable:
-            return True
-        if depth > _DEEP:
+        if (value is None and node.nullable) or depth > _DEEP:
             return True
         if node.branches:
             return any(self._fits(self._schema.node(branch), value, depth + 1, known) for branch in node.branches)
         if not type_fits(node.types, value):
             return False
         if node.values is not None and not any(
-            type(value) is type(one) and value == one if _is_scalar(one) else json_type(one) == json_type(value)
-            for one in node.values
+            type(value) is type(one) and (isinstance(one, CONTAINERS) or value == one) for one in node.values
         ):
             return False
         if isinstance(value, dict):
@@ -366,7 +363,3 @@ def type_fits(types: Collection[str], value: Json) -> bool:
     if own == "integer":
         return "number" in types
     return own == "number" and "integer" in types and value.is_integer()
-
-
-def _is_scalar(value: Json) -> bool:
-    return not isinstance(value, CONTAINERS)

@@ -54,7 +54,7 @@ def test_a_key_a_letter_or_two_beside_a_known_one_is_a_mistake(key, value, meant
     [
         ("x-eval-metric", "known: x-eval-align, x-eval-compare,"),
         ("x-eval-mode", "known: x-eval-align"),
-        ("x-eval-compartor", "did you mean 'x-eval-compare'?"),
+        ("x-eval-compar", "did you mean 'x-eval-compare'?"),
         ("x-eval-rule", "did you mean 'x-eval-rules'?"),
     ],
 )

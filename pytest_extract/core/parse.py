@@ -215,13 +215,14 @@ class SchemaFit:
         names, required = frozenset[str](), frozenset[str]()  # no names: any key may stand there
         if key is not None:
             names, required = self._names(key, _MOST_LEVELS) or names, self._schema.node(key).required
-        shares = [
-            len(row.keys() & (names or row.keys())) / len(row.keys() | required or {""})
-            if isinstance(row, dict)
-            else float(not names)
-            for row in rows
-        ]
-        share = sum(shares) / len(shares) if shares else 1.0
+
+        def share_of(row: Json) -> float:
+            if not isinstance(row, dict):
+                return float(not names)
+            known = len(names & row.keys()) if names else len(row)
+            return known / len(row.keys() | required) if row else 0.0
+
+        share = sum(map(share_of, rows)) / len(rows) if rows else 1.0
         return FitRank(share > 0 and self._admits(value), share)
 
     def _names(self, key: Key, levels: int) -> frozenset[str] | None:

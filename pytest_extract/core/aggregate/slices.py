@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from pytest_extract.core.aggregate import Rates, case_rows, extract_bench_rates
+from pytest_extract.core.aggregate import CaseMeasures, Rates, case_rows, extract_bench_rates, mean
 from pytest_extract.core.case_result import CaseResult, Outcome
 from pytest_extract.core.measures import FieldCounts
 from pytest_extract.core.mistakes import mistake_kinds
@@ -225,18 +225,14 @@ def tag_text(tags: Mapping[str, Json], name: str) -> str:
 class Slice:
     """What one slice holds on one variant, added up: cases, or leaf results alone, or failures.
 
-    `rates`: ExtractBench's, pooled over fields. `values`: leaf results. `weight`: of the scored cases, by their
-    complexity.
+    `rates`: ExtractBench's, pooled over fields. `values`: leaf results. `rows`: the measures of the scored cases.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     rates: Rates = field(default_factory=Rates)
     values: FieldCounts = field(default_factory=FieldCounts)
     failures: int = 0
-    scored: int = 0
-    weight: float = 0.0
-    _sums: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
-    _weighted: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    rows: list[CaseMeasures] = field(default_factory=list)
 
     def add(self, result: CaseResult, rates: Rates) -> None:
         """Add a case with its rates."""
@@ -244,12 +240,7 @@ class Slice:
         self.rates += rates
         for leaf in _leaves_of(result):
             self.values.add(leaf, result.nodeid)
-        for row in case_rows([result]):
-            self.scored += 1
-            self.weight += row.weight
-            for name, value in row.measures.items():
-                self._sums[name] += value
-                self._weighted[name] += value * row.weight
+        self.rows += case_rows([result])
 
     @property
     def cases(self) -> int:
@@ -258,13 +249,19 @@ class Slice:
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean of each measure over the scored cases."""
-        return {name: total / self.scored for name, total in self._sums.items()}
+        """The mean over the scored cases of each measure that all of them have."""
+        return self._means([1.0] * len(self.rows))
 
     @property
     def weighted(self) -> dict[str, float]:
         """The means weighted by complexity; empty where no complexity is known."""
-        return {name: total / self.weight for name, total in self._weighted.items()} if self.weight else {}
+        weights = [row.weight for row in self.rows]
+        return self._means(weights) if any(weights) else {}
+
+    def _means(self, weights: Sequence[float]) -> dict[str, float]:
+        measures = [row.measures for row in self.rows]
+        names = [name for name in measures[0] if all(name in each for each in measures)] if measures else []
+        return {name: mean([each[name] for each in measures], weights) for name in names}
 
 
 def _leaves_of(result: CaseResult) -> Iterable[FieldResult]:

@@ -120,7 +120,7 @@ def accepted(run: ScoringContext, node: Node, gold: Value, extracted: Value, pat
     # where null is absent, so are a missing key and a list of nothing
     is_absent = run.absent and (extracted is MISSING or extracted in (None, []))
     right = any(
-        equality.same(reading, extracted) or (is_absent and reading in (None, []))
+        same(reading, extracted) or (is_absent and reading in (None, []))
         for reading in readings(run, node.pattern, path)
     )
     return extracted if right else gold

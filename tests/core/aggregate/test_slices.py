@@ -71,7 +71,7 @@ def test_the_slices_of_cases_add_up_to_the_run(by):
     runs = [*RUN_BY_DOMAIN, *RUN, broken("x", "no")]
     table = table_of(runs, by)
     assert sum(each.cases for each in table.slices.values()) == len(runs)
-    assert sum(each.scored for each in table.slices.values()) == sum(bool(one.scores) for one in runs)
+    assert sum(len(each.rows) for each in table.slices.values()) == sum(bool(one.scores) for one in runs)
     whole = extract_bench_rates(one for each in runs for one in each.scores)
     for name in ("documents", "valid", "fields", "passed", "valid_fields"):
         assert sum(getattr(each.rates, name) for each in table.slices.values()) == getattr(whole, name)
@@ -93,6 +93,13 @@ def test_an_invalid_output_counts_all_its_fields():
     table = table_of([result("a", score(1.0)), result("b", score(0.0, failure="no_json"))], "complexity")
     rates = table.slices["easy", ""].rates
     assert (rates.pass_rate, rates.accuracy_on_valid, rates.valid, rates.documents) == (0.5, 1.0, 1, 2)
+
+
+def test_a_measure_of_some_cases_has_no_mean_in_their_slice():
+    bounded = result("a", score(1.0))
+    plain = result("b", replace(score(1.0), measures={"f1": 1.0}))
+    assert "n_ted" not in table_of([plain, bounded], "complexity").slices["easy", ""].means
+    assert table_of([bounded], "complexity").slices["easy", ""].means["n_ted"] == 1.0
 
 
 def test_variants_are_apart_in_each_slice():

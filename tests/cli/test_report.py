@@ -397,7 +397,7 @@ def test_only_runs_of_one_variant_are_shown_over_time(tmp_path, capsys):
         page = tmp_path / "page.html"
         call(capsys, "report", *(tmp_path / f"{name}.jsonl" for name in names), "-o", page)
         pages[names] = page.read_text(encoding="utf-8")
-    assert ["at last" in page for page in pages.values()] == [True, False, False]
+    assert ["Score over runs" in page for page in pages.values()] == [True, False, False]
 
 
 def test_slices_count_the_cases_that_the_report_counts(tmp_path, capsys):

@@ -107,7 +107,8 @@ def first_decision(
         before = config.stash[_BASELINE].cases
         one_run = all(state.runs == 1 for state in before.values())
         found = evaluate_gate(before, snapshot(results), rules, level=level, confirm=confirm and not one_run)
-        if confirm and one_run and found.answer is Answer.UNDECIDED and any(test.doubtful for test in found.tests):
+        may_have_fallen_now = found.collapses or any(test.doubtful for test in found.tests)
+        if confirm and one_run and found.answer is Answer.UNDECIDED and may_have_fallen_now:
             found = replace(found, advice=(*found.advice, f"to see if the fall is real, {_STORE_MORE}"))
         return found if results else replace(found, reasons=(only_drafts_text(len(run_results.results)),), notes=())
     base = base_label(config, run_results)

@@ -31,6 +31,7 @@ from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.result_json import to_json
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import ConfigError, StoreError, nearest
+from pytest_extract.extraction.recordings import DEFAULT_FOLDER
 from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
 from pytest_extract.regression.baseline import Resolution, load_baseline, resolutions
 from pytest_extract.regression.compare import compare, gate_label
@@ -165,7 +166,6 @@ def comparison_record(judged: GateDecision, shown: Sequence[Resolution] = ()) ->
 
 
 _MOST_FIELDS: Final = 5
-_RECORDINGS: Final = "extract-recordings"
 _SHOWN_ERROR: Final = 2_000
 
 
@@ -175,7 +175,9 @@ def bisect_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", default=[], metavar="PATH", help="cases to run (default: all)")
     parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="search these files only")
     parser.add_argument("--repeat", type=int, metavar="N", help="run each case N times")
-    parser.add_argument("--recordings", type=Path, metavar="DIR", help=f"keep outputs there (default: {_RECORDINGS})")
+    parser.add_argument(
+        "--recordings", type=Path, default=Path(DEFAULT_FOLDER), metavar="DIR", help="default: %(default)s"
+    )
     parser.add_argument("--dry-run", action="store_true", help="say what it would take, and call nothing")
     parser.add_argument("--pytest", action="append", default=[], metavar="ARG", help="a further argument for pytest")
 
@@ -211,22 +213,16 @@ def run_bisect(args: argparse.Namespace) -> int:
             print_text(f"two runs of all cases, then at most {most} runs of those that fell for each field")
             return EXIT_PASS
         first, last = (runs.run(some, args.paths) for some in ((), hunks))
-        fallen, doubtful = _fallen(first, last)
-        if fallen:
+        tests = run_tests(compare(snapshot(first), snapshot(last)), Rules()).results
+        fields = sorted((each for each in tests if each.subject is Subject.PATTERN), key=lambda each: -each.drop)
+        if fallen := [each.name for each in fields if each.significant]:
             return _print_causes(runs, hunks, fallen, first, last)
-    if doubtful:
+    if doubtful := [each.name for each in fields if each.doubtful]:
         advice = "noise cannot be told apart; more cases or --repeat show more"
         print_text(f"{', '.join(doubtful)} may have fallen: {advice}")
         return EXIT_UNDECIDED
     print_text("no field fell beyond noise")
     return EXIT_PASS
-
-
-def _fallen(first: Sequence[CaseResult], last: Sequence[CaseResult]) -> tuple[list[str], list[str]]:
-    """Return the fields that fell beyond noise, those that fell most first, and those that may have."""
-    tests = run_tests(compare(snapshot(first), snapshot(last)), Rules()).results
-    fields = sorted((each for each in tests if each.subject is Subject.PATTERN), key=lambda each: -each.drop)
-    return [each.name for each in fields if each.significant], [each.name for each in fields if each.doubtful]
 
 
 def _print_causes(
@@ -291,7 +287,7 @@ class _Runs:
         self._old = old
         self._root = after.root.resolve()
         self._where = self._folder / Path.cwd().resolve().relative_to(self._root)
-        self._recordings = (args.recordings or Path(_RECORDINGS)).resolve()
+        self._recordings = args.recordings.resolve()
         self._options = ["--extract-record=once", *args.pytest]
         self._options += [f"--extract-repeat={args.repeat}"] if args.repeat is not None else []
         with tarfile.open(fileobj=io.BytesIO(after.archive())) as archive:

@@ -165,13 +165,17 @@ def test_annotate_goes_on_in_the_schema_s_own_dialect(folder, capsys, said, key,
     ("metric", "message"),
     [
         ("text", "no JSON type 'text' to annotate"),
-        ("string={", "is no JSON"),
         ("string=fuzy", "did you mean 'fuzzy'"),
     ],
 )
 def test_annotate_tells_a_wrong_metric(folder, metric, message, capsys):
     with refused(capsys, message):
         assert call("schema annotate", "s.json", "--metric", metric) == 2
+
+
+def test_annotate_tells_parameters_that_are_no_json(folder, capsys):
+    with refused(capsys, "argument --metric: '{' is no JSON"), pytest.raises(SystemExit, match="2"):
+        call("schema annotate", "s.json", "--metric", "string={")
 
 
 CASE = "text: hello\nschema: s.json\ngold: {a: x}\n"

@@ -303,6 +303,9 @@ def _block_lines(value: Json) -> Iterator[str]:
         yield from (f"  {line}" for line in below)
 
 
+# --- the files of cases
+
+
 def update_gold(case: Case, value: Json, removed: Collection[Steps] = ()) -> bool:
     """Make `value` the case's gold; whether the file had to change. `removed`: the rows of the gold that it lacks.
 
@@ -420,6 +423,8 @@ def write_text(path: Path, text: str) -> None:
     is_crlf = 2 * before.count(b"\r\n") > before.count(b"\n")
     write_atomic(path, mark + (text.replace("\n", "\r\n") if is_crlf else text))
 
+
+# --- the reviews of golds
 
 REVIEW_SUFFIX: Final = ".review.json"
 WHOLE_FILE: Final = "$"

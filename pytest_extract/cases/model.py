@@ -189,6 +189,8 @@ class Case:
         )
 
 
+# --- the keys, as their JSON Schema has them
+
 _SHARE: Final = "#/$defs/share"
 EDITOR_SCHEMA: Final = "extract.schema.json"
 """File beside case files that holds their JSON Schema."""
@@ -248,14 +250,9 @@ def case_keys() -> tuple[str, ...]:
 
 
 @cache
-def _schema_of(key: str) -> Json:
-    definitions = _definitions()
-    return {"$ref": f"#/$defs/{key}", "$defs": {name: definitions[name] for name in definitions if name != "case"}}
-
-
-@cache
 def _validator_of(key: str) -> Validator:
-    return Validator(_schema_of(key))
+    definitions = {name: part for name, part in _definitions().items() if name != "case"}
+    return Validator({"$ref": f"#/$defs/{key}", "$defs": definitions})
 
 
 def checked_value(key: str, value: Json, at: Steps) -> tuple[Any, tuple[KeyMistake, ...]]:
@@ -264,7 +261,7 @@ def checked_value(key: str, value: Json, at: Steps) -> tuple[Any, tuple[KeyMista
     if not is_fit(value):
         from jsonschema import Draft202012Validator
 
-        errors = Draft202012Validator(_schema_of(key)).iter_errors(value)
+        errors = Draft202012Validator(_validator_of(key).schema).iter_errors(value)
         return None, tuple(told for error in errors for told in _told(error, at))
     try:
         return _MADE[key](value) if key in _MADE else value, ()
@@ -529,6 +526,8 @@ _MADE: Final[Mapping[str, Callable[[Any], Any]]] = MappingProxyType(
     }
 )
 
+
+# --- the keys of a case over its defaults
 
 DOCUMENT_FORMS: Final = ("document", "documents", "text")
 

@@ -51,6 +51,11 @@ if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
 
 
+T = TypeVar("T")
+
+# --- the fields of a schema
+
+
 def declared(text: str, program: Program) -> bool:
     """Whether the schema declares a field."""
     steps = parse_field(text)
@@ -160,7 +165,7 @@ def _keys_at(value: Json, step: FieldStep) -> Iterable[Any]:
     return ()
 
 
-T = TypeVar("T")
+# --- schemas out of files
 
 _METASCHEMAS: Final = ("http://json-schema.org/", "https://json-schema.org/")
 _URL: Final = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
@@ -336,6 +341,9 @@ def wrapped_schema(value: Json) -> str | None:
         return None
     inner = [key for key, part in value.items() if isinstance(part, dict) and ("type" in part or "properties" in part)]
     return escape(inner[0]) if len(inner) == 1 else None
+
+
+# --- what several cases share
 
 
 @dataclass(frozen=True, slots=True)

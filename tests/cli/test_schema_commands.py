@@ -303,7 +303,7 @@ properties:
     type: string
     x-eval-compare: exact
     # our own
-  vendor: {"type": "string", "x-eval-compare": "fuzzy"}   # as printed
+  vendor: {type: string, "x-eval-compare": "fuzzy"}   # as printed
 """
 
 

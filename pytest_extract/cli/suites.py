@@ -32,6 +32,7 @@ from pytest_extract.cli.files import (
 )
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.gates import MODALITIES
+from pytest_extract.core.judges import GIVE_A_JUDGE
 from pytest_extract.core.values import Json, Missing, path_text
 from pytest_extract.documents import MEDIA_TYPES
 from pytest_extract.errors import ConfigError, StoreError
@@ -339,6 +340,9 @@ def run_import(args: argparse.Namespace) -> int:
     broken = sum(each.problem is not None for each in made.records)
     if broken:
         print_text(f"golds that break their own schema, so that the schema gates of their cases are off: {broken:,}")
+    judged = sum(each.judged for each in made.records)
+    if judged:
+        print_text(f"cases with fields that only a judge can compare ({GIVE_A_JUDGE}): {judged:,}")
     if any(each.responses for each in made.records):
         _score_responses(made.records, files[0], args.target / importer.RESPONSES_FILE)
     return 0

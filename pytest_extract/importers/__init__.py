@@ -29,13 +29,14 @@ GOLD_SUFFIX: Final = ".gold.json"
 class Record(NamedTuple):
     """One case of a dataset: its keys, and what is wrong with its gold under its own schema, if anything is.
 
-    `uncompared`: the gold values that no comparison reaches.
+    `uncompared`: the gold values that no comparison reaches. `judged`: some field needs a judge.
     `responses`: what models answered, as columns of `bulk` (`output`, `model`, ...); the keys have the other columns.
     """
 
     keys: Mapping[str, Json]
     problem: str | None
     uncompared: Uncompared | None
+    judged: bool
     responses: tuple[Mapping[str, Json], ...] = ()
 
 
@@ -83,9 +84,10 @@ def checked(keys: Mapping[str, Json], schema: Json, gold: Json) -> Record:
 
     A schema that cannot be compiled is told by `check`.
     """
-    uncompared = None
+    uncompared, judged = None, False
     with suppress(SchemaError):
-        uncompared = find_uncompared(compile_schema(schema).program, gold)
+        scorer = compile_schema(schema)
+        uncompared, judged = find_uncompared(scorer.program, gold), scorer.needs_judge
     validator, problem = Validator(schema), None
     if validator.problem is not None:
         problem = f"the schema is no valid JSON Schema: {validator.problem}"
@@ -97,7 +99,7 @@ def checked(keys: Mapping[str, Json], schema: Json, gold: Json) -> Record:
         keys = {**keys, "gates": {"schema": False}}
     if uncompared is not None and uncompared.is_most:
         keys = {**keys, "uncompared": "allow"}
-    return Record(keys, problem, uncompared)
+    return Record(keys, problem, uncompared, judged)
 
 
 def plain_id(name: str) -> str:

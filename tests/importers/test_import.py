@@ -77,6 +77,26 @@ def test_extract_bench(bench, capsys, how):
     assert text.count("    gates:\n      schema: false\n") == 1
 
 
+def test_that_a_judge_will_be_needed_is_said_beforehand(bench, capsys):
+    judged = {"type": "object", "properties": {"name": {"type": "string", "evaluation_config": "string_semantic"}}}
+    put(bench / "src/hiring/cv/cv-schema.json", judged)
+    put(bench / "src/hiring/cv/pdf+gold/ada.gold.json", {"name": "Ada"})
+    assert main(["import", "extract-bench", str(bench / "src"), str(bench / "out")]) == 0
+    assert "cases with fields that only a judge can compare (" in (told := capsys.readouterr().out)
+    assert "give --extract-judge-model=PROVIDER/NAME" in told
+    rows = [{"id": n, "text": "x", "category": "c", "true_depth": 3, "json": '{"name": "A"}'} for n in range(3)]
+    schemas = [judged, judged, SCHEMA]
+    lines = [json.dumps({**row, "schema": json.dumps(schema)}) for row, schema in zip(rows, schemas, strict=True)]
+    put(bench / "part.jsonl", "\n".join(lines))
+    assert main(["import", "deepjsoneval", str(bench / "part.jsonl"), str(bench / "dj")]) == 0
+    assert capsys.readouterr().out.endswith("): 2\n")
+
+
+def test_no_judge_is_mentioned_where_none_is_needed(bench, capsys):
+    assert main(["import", "extract-bench", str(bench / "src"), str(bench / "out")]) == 0
+    assert "--extract-judge" not in capsys.readouterr().out
+
+
 def test_nothing_is_written_over_unless_asked(bench, capsys):
     args = ["import", "extract-bench", str(bench / "src"), str(bench / "out")]
     assert main(args) == 0

@@ -59,7 +59,6 @@ from pytest_extract.core.values import (
     ANY_KEY,
     ROOT,
     Json,
-    at_or_below,
     canonical_json,
     copied,
     fold_case,
@@ -268,6 +267,8 @@ def _never_raising(compare: Callable[[Json, Json], float]) -> Callable[[Json, Js
 MOST_EAGER: Final = 5_000
 """Nodes that are compiled ahead of any document: a few recursive definitions unfold to millions."""
 DEEPEST_EAGER: Final = 60
+DEEPEST_ROW: Final = 4
+"""Levels of a row whose metrics a judge that pairs rows gets to read."""
 _SCALAR_TYPES: Final = ("string", "number", "integer", "boolean", "null")
 
 
@@ -647,19 +648,11 @@ class Compiler:
         if self.binder.judge_mode != "llm":
             return Align(mode="best_fit")
         self.judged = True
-        align = Align(mode="judge", metrics=self._metric_names(items.pattern))
+        align = Align(mode="judge", metrics=dict(_metric_names(items)))
         if judging is None:
             return align
         metric = judging.metric
         return align._replace(instructions=metric.instructions, judge=metric.judge, options=metric.options)
-
-    def _metric_names(self, row: str) -> dict[str, str]:
-        """Return pattern below a row -> metrics, for the judge to read."""
-        return {
-            pattern.removeprefix(row).removeprefix(".") or "$": " + ".join(check.metric.name for check in node.checks)
-            for pattern, node in self.patterns.items()
-            if isinstance(node, Leaf) and node.checks and at_or_below(pattern, row)
-        }
 
     def _array_result(self, annotation: Annotation, judging: FieldMetric | None, align: Align) -> ArrayMetric | None:
         number = self.semantics.array_result
@@ -682,6 +675,25 @@ def _holds_values(items: Node) -> bool:
     if isinstance(items, Union):
         return all(_holds_values(branch) for _, branch in items.branches)
     return isinstance(items, Leaf | Skip) and not items.skipped
+
+
+def _metric_names(node: Node, prefix: str = "", depth: int = 0) -> list[tuple[str, str]]:
+    """Return (pattern below the row, metric) of an item's fields, for the judge to read."""
+    match node:
+        case Leaf():
+            names = " + ".join(metric.metric.name for metric in node.checks)
+            return [(prefix or "$", names)] if names else []
+        case Object() if depth < DEEPEST_ROW:
+            found = []
+            for name, inner in node.properties.items():
+                found += _metric_names(inner, f"{prefix}.{name}" if prefix else name, depth + 1)
+            return found
+        case Array() if depth < DEEPEST_ROW:
+            return _metric_names(node.items, f"{prefix}[]", depth + 1)
+        case Union() if node.branches:
+            return _metric_names(node.branches[0][1], prefix, depth + 1)
+        case Object() | Array() | Union() | Skip() | RecursiveRef():
+            return []
 
 
 def _as_property(node: Node) -> Node:

@@ -13,8 +13,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from pytest_extract.errors import ExtractError, closest
-
 __all__ = ["main"]
 
 USAGE_ERROR: Final = 2
@@ -63,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     named = [name for name in COMMANDS if arguments[: name.count(" ") + 1] == name.split()]
     options, unknown = _parser(named).parse_known_args(arguments)
+    from pytest_extract.errors import ExtractError, closest
+
     if unknown:
         known = re.findall(r"--[a-z-]+", options.parser.format_help())
         meant = closest(unknown[0].partition("=")[0], known)

@@ -530,7 +530,8 @@ def slice_record(table: SliceTable) -> dict[str, Json]:
 
 def _case_numbers(each: Slice) -> dict[str, Json]:
     return {
-        **_numbers(each, "cases", "scored", "means", "weighted"),
+        **_numbers(each, "cases", "means", "weighted"),
+        "scored": len(each.rows),
         **{str(outcome): each.outcomes.get(outcome, 0) for outcome in Outcome},
         "extract_bench": rates_record(each.rates),
         "values": counts_record(each.values),

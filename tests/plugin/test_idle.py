@@ -76,8 +76,6 @@ schema_tools
 """What a passing case may load outside of `core`; another module is imported at its point of use, or has its reason."""
 
 NEVER_OF_CORE = (
-    "engine.fits",
-    "engine.pairing",
     "feedback",
     "mistakes.table",
     "mistakes.values",

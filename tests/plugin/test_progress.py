@@ -41,8 +41,8 @@ def test_ci_is_told_how_far_the_run_is(suite: pytest.Pytester, monkeypatch: pyte
     result = suite.runpytest_subprocess(workers, "-p", "no:randomly")
     result.stdout.re_match_lines(
         [
-            r"1 of 4 cases, (1 error, )?(\$0\.50 of about \$2\.00, )?[\d.]+ s left",
-            r"4 of 4 cases, 1 error, \$1\.50 of about \$1\.50, 0 s left",
+            r"1 of 4 cases, (1 error, )?(\$0\.50 of about \$2\.00, )?[\d.]+ cases a (second|minute), [\d.]+ s left",
+            r"4 of 4 cases, 1 error, \$1\.50 of about \$1\.50, [\d.]+ cases a (second|minute), 0 s left",
         ]
     )
 

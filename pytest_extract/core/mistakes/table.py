@@ -203,12 +203,28 @@ def _lists(output: ComparedOutput) -> Iterator[ContainerPair]:
             yield pair
 
 
+def _moved_rows(output: ComparedOutput, pair: ContainerPair) -> Iterator[Found]:
+    """Find up to three rows missing or invented in a list compared by position, so that the rows after them fail."""
+    count = abs(len(pair.gold) - len(pair.extracted))
+    if not 0 < count <= 3 or any(i != j for i, j in pair.rows):
+        return
+    short, long = ([canonical_json(row) for row in side] for side in sorted((pair.gold, pair.extracted), key=len))
+    at = next((i for i, (a, b) in enumerate(zip(long, short, strict=False)) if a != b), len(short))
+    if at < len(short) and long[at + count :] == short[at:]:
+        where = f"row {at} is" if count == 1 else f"rows {at} to {at + count - 1} are"
+        lost = len(pair.gold) > len(pair.extracted)
+        what = "missing; the rows after stand earlier" if lost else "invented; the rows after stand later"
+        yield output.failing_at[pair.path], f"{where} {what}"
+
+
 @output_kind({"items": [_BOLT, _NUT]}, {"items": [_BOLT]}, "row 1 is missing")
 def missing_row(output: ComparedOutput) -> Iterator[Found]:
     """Row missing, or the list ends too early."""
     for pair in _lists(output):
         missing, extra = pair.loose
         first, size = len(pair.extracted), len(pair.gold)
+        if size > first:
+            yield from _moved_rows(output, pair)
         if len(missing) > 1 and first and not extra and missing[0] == first:
             failing = (each for i in missing for each in output.failing_at[*pair.path, i])
             yield failing, f"the list ends after {first:,} of {size:,} rows"
@@ -229,7 +245,9 @@ _TOTAL: Final = re.compile(
 def invented_row(output: ComparedOutput) -> Iterator[Found]:
     """Row that the gold does not have, such as the total of a table."""
     for pair in _lists(output):
-        path, _, at, extracted, _ = pair
+        path, gold, at, extracted, _ = pair
+        if len(extracted) > len(gold):
+            yield from _moved_rows(output, pair)
         for j in pair.loose[1]:
             row, texts = extracted[j], _texts_in(extracted[j])
             what = "is not in the gold"

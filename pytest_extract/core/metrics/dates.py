@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -66,11 +65,12 @@ MONTHS: Final[Mapping[str, int]] = MappingProxyType(
 )
 
 _ISO = lazy_pattern(
-    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)\s?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?)?)?",
+    r"(?P<Y>\d{4})(?:-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ](?P<H>\d\d):(?P<M>\d\d)(?::(?P<S>\d\d)(?:[.,](?P<f>\d+))?)?"
+    r"\s?(?P<z>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?)?)?",
     re.IGNORECASE,
 )
-_BASIC_ISO = lazy_pattern(r"(\d{4})(\d\d)(\d\d)")
-_HAN = lazy_pattern(r"(\d{4})\s?年(?:\s?(\d\d?)\s?月(?:\s?(\d\d?)\s?日)?)?")
+_BASIC_ISO = lazy_pattern(r"(?P<Y>\d{4})(?P<m>\d\d)(?P<d>\d\d)")
+_HAN = lazy_pattern(r"(?P<Y>\d{4})\s?年(?:\s?(?P<m>\d\d?)\s?月(?:\s?(?P<d>\d\d?)\s?日)?)?")
 _PLACE = lazy_pattern(r"^[^\W\d_]+\.?,\s*")
 _CLOCK = lazy_pattern(
     r"(?:,\s*|T|\s)(?:(?:at|um|om|à|alle)\s)?(?P<H>\d\d?)(?:[:h](?P<M>\d\d)(?::(?P<S>\d\d))?)?"
@@ -109,26 +109,42 @@ def make_date(year: int, month: int | None = None, day: int | None = None) -> Pa
     return PartialDate(year, month, day)
 
 
-def _with_time(found: PartialDate | None, clock: str, zone: str | None) -> PartialDate | None:
-    """Return the date with a time of day in ISO 8601, and its offset; None where there is no such time."""
+def _with_time(found: PartialDate | None, clock: Sequence[int], zone: str = "") -> PartialDate | None:
+    """Return the date with its time of day and offset ("" where there is none); None where there is no such time."""
     if found is None or found.day is None:
         return found
-    offset = "Z" if zone and zone.isalpha() else zone or ""
     try:
-        moment = datetime.fromisoformat(f"{found.year:04}-{found.month:02}-{found.day:02}T{clock}{offset}")
+        moment = datetime(found.year, found.month or 1, found.day, *clock)  # type: ignore[arg-type]  # noqa: DTZ001
+        if zone:
+            offset = "Z" if zone.isalpha() else zone
+            moment = moment.replace(tzinfo=datetime.fromisoformat(f"2000-01-01T00{offset}").tzinfo)
     except ValueError:
         return None
     return found._replace(time=moment)
 
 
+def _from_parts(parts: Mapping[str, str | None]) -> PartialDate | None:
+    """Return the date of named digits (and B, the name of a month), as the directives of `strptime` are named."""
+    name = (parts.get("B") or "").casefold()
+    if name and name not in MONTHS:
+        return None
+    year, month, day = parts.get("Y"), parts.get("m"), parts.get("d")
+    found = make_date(
+        int(year) if year else full_year(int(parts["y"] or 0)),
+        MONTHS[name] if name else int(month) if month else None,
+        int(day) if day else None,
+    )
+    if not parts.get("H"):
+        return found
+    microseconds = (parts.get("f") or "")[:6].ljust(6, "0")
+    clock = [int(part or 0) for part in (parts["H"], parts.get("M"), parts.get("S"), microseconds)]
+    return _with_time(found, clock, parts.get("z") or "")
+
+
 def read_iso(text: str) -> PartialDate | None:
     """Read 2024, 2024-03, 2024-03-15, 20240315 and 2024-03-15T10:30:00.5+01:00."""
     match = _ISO.fullmatch(text) or _BASIC_ISO.fullmatch(text)
-    if match is None:
-        return None
-    found = make_date(*(int(part) for part in match.groups()[:3] if part))
-    clock, zone = match.groups()[3:] or (None, None)
-    return _with_time(found, clock, zone) if clock else found
+    return None if match is None else _from_parts(match.groupdict())
 
 
 # --- declared order
@@ -151,8 +167,8 @@ def read_ordered(text: str, order: str) -> PartialDate | None:
         if not 1 <= hour <= 12:
             return None
         hour = hour % 12 + (12 if half[0] == "p" else 0)
-    clock = f"{hour:02}:{match['M'] or '00'}:{match['S'] or '00'}"
-    return _with_time(_read_day(text[: match.start()], order), clock, match["z"])
+    clock = hour, int(match["M"] or 0), int(match["S"] or 0)
+    return _with_time(_read_day(text[: match.start()], order), clock, match["z"] or "")
 
 
 _ORDINAL_NAMES: Final = (
@@ -194,8 +210,21 @@ def _read_day(text: str, order: str) -> PartialDate | None:
 
 # --- declared formats
 
-_DIRECTIVES: Final = "YymdBbHMSz%"
-_NAME = lazy_pattern(r"[^\W\d_]+")
+_DIRECTIVES: Mapping[str, str] = MappingProxyType(
+    {
+        "Y": r"(?P<Y>\d{4})",
+        "y": r"(?P<y>\d\d)",
+        "m": r"(?P<m>\d\d?)",
+        "d": r"(?P<d>\d\d?)",
+        "B": r"(?P<B>[^\W\d_]+)\.?",
+        "b": r"(?P<B>[^\W\d_]+)\.?",
+        "H": r"(?P<H>\d\d?)",
+        "M": r"(?P<M>\d\d)",
+        "S": r"(?P<S>\d\d)",
+        "z": r"(?P<z>Z|[+-]\d\d:?\d\d)",
+        "%": "%",
+    }
+)
 
 
 def compile_format(declared: str) -> Callable[[str], PartialDate | None]:
@@ -203,27 +232,25 @@ def compile_format(declared: str) -> Callable[[str], PartialDate | None]:
 
     Raises ValueError that says what is wrong with the format.
     """
-    used = [found.replace("b", "B") for found in re.findall(r"%(.?)", declared, re.DOTALL)]
-    for directive in used:
-        if not directive or directive not in _DIRECTIVES:
-            raise ValueError(f"has the unknown directive %{directive}; known: %{' %'.join(_DIRECTIVES)}")
-        if directive != "%" and used.count(directive) > 1:
-            raise ValueError(f"has %{directive} twice")
-    if not {"Y", "y"} & {*used}:
+    pattern, used = "", set()
+    for part in re.findall(r"%.?|\s+|[^%\s]+", declared, re.DOTALL):
+        directive = part[1:]
+        if part[0] != "%":
+            pattern += r"\s+" if part.isspace() else re.escape(part)
+        elif directive not in _DIRECTIVES:
+            raise ValueError(f"has the unknown directive {part}; known: {' '.join('%' + d for d in _DIRECTIVES)}")
+        elif (own := _DIRECTIVES[directive]) in used and directive != "%":
+            raise ValueError(f"has {part} twice")
+        else:
+            used.add(own)
+            pattern += own
+    if used.isdisjoint((_DIRECTIVES["Y"], _DIRECTIVES["y"])):
         raise ValueError("needs a year (%Y or %y)")
-    # months by number: `strptime` knows the names of one language
-    plain = [re.sub(r"%[Bb]", month, declared) for month in ("%m", "%m.")]
+    compiled = re.compile(pattern)
 
     def read(text: str) -> PartialDate | None:
-        if "B" in used:
-            text = _NAME.sub(lambda name: str(MONTHS.get(name[0].casefold(), name[0])), text)
-        for each in plain:
-            with suppress(ValueError):
-                moment = datetime.strptime(text, each)  # noqa: DTZ007 - with an offset where it has one
-                month = moment.month if {"m", "B"} & {*used} else None
-                found = make_date(moment.year, month, moment.day if "d" in used else None)
-                return found._replace(time=moment) if found and found.day and "H" in used else found
-        return None
+        match = compiled.fullmatch(text)
+        return None if match is None else _from_parts(match.groupdict())
 
     return read
 

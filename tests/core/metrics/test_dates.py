@@ -122,3 +122,16 @@ def test_a_day_may_be_written_as_a_word(text, day):
     compare = bound("date", {"order": "DMY"}).compare
     assert compare(f"2024-12-{day:02}", text) == 1.0
     assert compare("2024-12-11", text) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("formats", "gold", "extracted", "score"),
+    [
+        ("%d%b%y", "1Nov24", "11Jan24", 0.0),
+        (["%Y-%m-%d", "%d%b%Y"], "2024-12-01", "1Dec2024", 1.0),
+        (["%Y-%m-%d", "%b%d, %Y"], "2024-01-15", "Jan15, 2024", 1.0),
+        (["%Y-%m-%d", "Dec %d %B %Y"], "2024-03-01", "Dec 1 March 2024", 1.0),
+    ],
+)
+def test_names_of_months_need_nothing_between(formats, gold, extracted, score):
+    assert bound("date", {"formats": formats}).compare(gold, extracted) == score

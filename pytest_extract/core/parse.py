@@ -418,6 +418,8 @@ def find_regions(text: str, start: int) -> Regions:
 
 
 _BLANK = lazy_pattern(r"([ \t\n\r]*+)(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
+_STRING_START = lazy_pattern(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
+_CUT_ESCAPE = lazy_pattern(r"(?:\\(?:u[\da-fA-F]*+)?)?")
 _LOOSE_STRING = lazy_pattern(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'", re.DOTALL)
 _TOKEN = lazy_pattern(r"[^\s,:\[\]{}\"'/#]*+")
 _CUT_SCALAR = lazy_pattern(r"-?(?:\d+\.?\d*(?:[eE][+-]?)?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
@@ -486,7 +488,11 @@ class Reader:
         loose = _LOOSE_STRING.match(self.text, self.position, self.end)
         single = self.text[self.position] == "'"
         if loose is None and not single:
-            raise self._truncated("a string is not closed")
+            start = _STRING_START.match(self.text, self.position, self.end)
+            stop = self.position if start is None else start.end()
+            if _CUT_ESCAPE.fullmatch(self.text, stop, self.end):
+                raise self._truncated("a string is not closed")
+            raise self._malformed(f"a string breaks off before {self.text[stop : stop + 2]!r}", stop)
         written = loose[0] if loose else ""
         try:
             decoded: str = json.loads(written)
@@ -679,7 +685,7 @@ def _parse_text(text: str, finish: Finish, *, repair: bool, fits: Fits | None) -
     if cut:
         return _ended_early(text, finish, f"what came begins {_excerpt(text, start)}")
     if region.value is MISSING:
-        return _from_broken(text, region, repair=repair)
+        return _from_broken(text, region, finish, repair=repair)
     beside = (_PUNCTUATION.fullmatch(text, start, region.start), _PUNCTUATION.fullmatch(text, region.stop))
     if thoughts is None and not region.fenced and all(beside):  # a bracket too many, and no prose
         place = region.stop if text[region.stop :].strip() else start
@@ -708,7 +714,7 @@ def _around(text: str, start: int, thoughts: Thoughts | None, region: Region) ->
     return found
 
 
-def _from_broken(text: str, region: Region, *, repair: bool) -> ParsedOutput:
+def _from_broken(text: str, region: Region, finish: Finish, *, repair: bool) -> ParsedOutput:
     """Read what `json` refused: mended if asked for, else with the exact problem."""
     reader = Reader(text, region.start, region.stop)
     value, problem = reader.read(), reader.problem
@@ -716,6 +722,8 @@ def _from_broken(text: str, region: Region, *, repair: bool) -> ParsedOutput:
         return ParsedOutput(value, text=text)
     if repair and value is not MISSING:
         return ParsedOutput(value, None, {Wrapping.REPAIRED: reader.notes()}, text)
+    if finish.cut and region.stop == len(text):
+        return _ended_early(text, finish, problem.message)
     return _failed(text, problem.kind, problem.message, problem.position)
 
 

@@ -322,3 +322,11 @@ def test_a_cut_text_is_truncated(value, data):
     cut = text[: data.draw(st.integers(1, len(text) - 1))]
     assert parse_output(cut).failure.kind == "truncated_json"
     assert parse_output(cut, repair=True).failure is None
+
+
+@pytest.mark.parametrize("repair", [False, True])
+def test_a_string_that_breaks_off_at_a_line_is_no_cut(repair):
+    failure = parse_output('{"a": 1, "b": "x\n}', repair=repair).failure
+    assert (failure.kind, failure.line, failure.column) == (FailureKind.MALFORMED_JSON, 1, 17)
+    cut = parse_output('{"a": 1, "b": q', repair=True, finish_reason="length").failure
+    assert cut.kind is FailureKind.TRUNCATED_JSON

@@ -343,20 +343,19 @@ def _joined(parts: Iterable[Hashable | None]) -> tuple[Hashable, ...] | None:
 
 def _by_value(run: ScoringContext, items: Node, gold: list[Json], extracted: list[Json], path: Path) -> Pairing:
     """Pair values that match, equal ones first; without a judge, none that do not."""
-    check = _single_check(items)
+    check, found = _single_check(items), multiset(gold, extracted)
+    left, right = [gold[i] for i in found.missing], [extracted[j] for j in found.extra]
     if check is None:  # values of any type: those that their own types find equal
-        found = multiset(gold, extracted)
-        left, right = [gold[i] for i in found.missing], [extracted[j] for j in found.extra]
         more = multiset(left, right, text_key).pairs
-        pairs = [*found.pairs, *((found.missing[i], found.extra[j]) for i, j in more)]
     else:
-        fits = best_fit(run, items, gold, extracted, [(*path, i) for i in range(len(gold))]).pairs
-        pairs = [
+        places = [(*path, i) for i in found.missing]
+        more = tuple(
             (i, j)
-            for i, j in fits
+            for i, j in best_fit(run, items, left, right, places).pairs
             if check.metric.judged
-            or any(agree(check, one, extracted[j]) for one in (gold[i], *readings(run, items.pattern, (*path, i))))
-        ]
+            or any(agree(check, one, right[j]) for one in (left[i], *readings(run, items.pattern, places[i])))
+        )
+    pairs = [*found.pairs, *((found.missing[i], found.extra[j]) for i, j in more)]
     return paired(pairs, len(gold), len(extracted))
 
 

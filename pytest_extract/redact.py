@@ -145,8 +145,8 @@ class Secrets:
         return _changed(value, lambda text: self.clean(text).value, NAME_OF_SECRET)
 
     def _mark(self, form: Form, found: list[Secret], match: re.Match[str]) -> str:
-        """Return the replacement of a match: its group, or all of it, is replaced; quotes around it stay."""
-        name = match.lastindex or 0
+        """Return the replacement of a match: its group `secret`, or all of it, is replaced; quotes around it stay."""
+        name = "secret" if "secret" in match.re.groupindex else 0
         text = match[name]
         edge = (re.match(r"\\{0,8}[\"']|", text) or match)[0]
         secret = Secret(form.kind, _ESCAPED_BREAK.sub("\n", text[len(edge) : len(text) - len(edge)]))
@@ -410,7 +410,7 @@ _ARMOR: Final = r"PRIVATE KEY(?: BLOCK)?-----"
 
 
 class Form(NamedTuple):
-    """One form of a secret: a match (or the group of it that took part) is one if `is_secret` says so.
+    """One form of a secret: a match (or its group `secret`) is one where `is_secret` says so of it.
 
     hints: each match contains one of them. pattern: compiled when it is first looked for, as compiling all takes 40 ms.
     """
@@ -427,6 +427,11 @@ def _key_format(kind: str, hints: str, pattern: str, *, proof: bool = False) -> 
     return Form(kind, tuple(hints.split()), whole, bool if proof else looks_random)
 
 
+def _prefixed(kind: str, prefixes: str, rest: str) -> Form:
+    """Return the format of keys that begin with one of the prefixes; what follows is `rest`."""
+    return _key_format(kind, prefixes, rf"(?:{'|'.join(map(re.escape, prefixes.split()))}){rest}")
+
+
 PRIVATE_KEY: Final = Form(
     "private key",
     ("PRIVATE KEY",),
@@ -438,35 +443,14 @@ PRIVATE_KEY: Final = Form(
 )
 """Also one that is cut off; its lines may be escaped (JSON) or indented (a traceback)."""
 
-_PREFIXES: Final = (
-    # models, and what surrounds them
-    "sk- csk- gsk_ xai- pplx- hf_ api_org_ r8_ nvapi- tgp_v1_ tvly- lsv2_ ls__ pcsk_ jina_ llx- e2b_ rpa_ wandb_v1_ "
-    "esecret_ land_sk_ hl_sk_ flp_ opk_ sk_car_ tpuf_ apify_api_ bb_live_ pai_ AIza AQ.Ab GOCSPX- bedrock-api-key- "
-    # clouds
-    "dop_v1_ dor_v1_ doo_v1_ HRKU- fo1_ nfp_ nfc_ sbp_ sb_secret_ napi_ cfut_ cfat_ cfk_ vcp_ vck_ vca_ vci_ vcr_ "
-    "vercel_blob_rw_ mdb_sa_sk_ tk-us- akab- pscale_tkn_ pscale_pw_ pscale_oauth_ sha256~ essu_ aivenv1 fm1_ fm1a_ "
-    "fm1r_ fm2_ glc_ sntrys_ whsec_ ya29. 1//0 "
-    # code, packages, infrastructure, watching
-    "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glrtr- glptt- glcbt- glsoat- gloas- glft- glimt- "
-    "glagent- glffct- glwt- GR1348941 ATCTT3 ATATT3 npm_ pypi- rubygems_ dckr_pat_ dckr_oat_ hvs. hvb. hvr. pul- "
-    "AGE-SECRET-KEY-1 ops_eyJ CCIPAT_ CCIPRJ_ bkua_ bkaj_ bkct_ bkpat_ tskey- sgp_ sqp_ squ_ sqa_ PMAK- pnu_ pnb_ "
-    "dbtc_ dbtu_ dbts_ zpka_ CLOJARS_ snyk_uat. snyk_sat. sktsec_ dnkey- glsa_ sntryu_ NRAK- NRII- NRJS- NRRA- phx_ "
-    "ddapp_ ddapi_ hcaik_ hcamk_ hcxik_ hcxmk_ hcxlk_ xaat- xapt- eyJrIjoi "
-    # payment
-    "sk_live_ sk_test_ sk_prod_ sk_org_live_ sk_org_test_ rk_live_ rk_test_ rk_prod_ pdl_live_apikey_ "
-    "pdl_sdbx_apikey_ FLWSECK- FLWSECK_TEST- shippo_live_ shippo_test_ duffel_live_ duffel_test_ sq0atp- sq0csp- "
-    "sq0idp- shpat_ shpca_ shppa_ shpss_ "
-    # mail
-    "SG. xkeysib- xsmtpsib- mlsn. "
-    # offices
-    "ntn_ lin_api_ lin_oauth_ figd_ figo_ figor_ figoh_ fio-u- rdme_ CFPAT- tfp_ sm_aat_ sm_pat_ sm_sat_ "
-)
-"""What keys begin with that say nothing else: random characters follow."""
-
 FORMATS: Final = (
     PRIVATE_KEY,
-    _key_format(
-        "API key", _PREFIXES, rf"(?:{'|'.join(map(re.escape, _PREFIXES.split()))})[\w\-.=+/]{{15,4000}}[\w\-=]"
+    _prefixed(
+        "API key",  # of models, and of what surrounds them
+        "sk- csk- gsk_ xai- pplx- hf_ api_org_ r8_ nvapi- tgp_v1_ tvly- lsv2_ ls__ pcsk_ jina_ llx- e2b_ rpa_ "
+        "wandb_v1_ esecret_ land_sk_ hl_sk_ flp_ opk_ sk_car_ tpuf_ apify_api_ bb_live_ pai_ AIza AQ.Ab "
+        "GOCSPX- bedrock-api-key-",
+        r"[\w\-=]{20,2000}",
     ),
     # what other things begin with as well: whole lengths
     _key_format(
@@ -476,6 +460,15 @@ FORMATS: Final = (
         r"|sk_[0-9a-f]{48}|rnd_[A-Za-z0-9]{28,40}|bce-v3/ALTAK-[A-Za-z0-9]{21}/[0-9a-f]{40}",
     ),
     _key_format("AWS key", "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}", proof=True),
+    _prefixed(
+        "cloud key",
+        "dop_v1_ dor_v1_ doo_v1_ HRKU- fo1_ nfp_ nfc_ sbp_ sb_secret_ napi_ cfut_ cfat_ "
+        "cfk_ vcp_ vck_ vca_ vci_ vcr_ vercel_blob_rw_ mdb_sa_sk_ tk-us- akab- pscale_tkn_ pscale_pw_ "
+        "pscale_oauth_ sha256~",
+        r"[\w\-.=]{20,400}",
+    ),
+    _prefixed("cloud key", "essu_ aivenv1 fm1_ fm1a_ fm1r_ fm2_ glc_ sntrys_ whsec_", r"[A-Za-z0-9+/=_\-]{24,2000}"),
+    _prefixed("Google token", "ya29. 1//0", r"[\w\-.]{30,2000}"),
     # kinds of their own: marks of parameters are in the digests of recordings, so a kind keeps its name
     _key_format("Azure secret", "Q~", r"[\w.~]{3}\dQ~[\w.~\-]{31,34}"),
     _key_format("Azure DevOps token", "AZDO", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"),
@@ -489,6 +482,16 @@ FORMATS: Final = (
     _key_format("Cloudflare key", "v1.0-", r"v1\.0-[0-9a-f]{24}-[0-9a-f]{146}"),
     _key_format("ClickHouse key", "4b1d", r"4b1d[A-Za-z0-9]{38}"),
     _key_format("Yandex token", "t1.", r"t1\.[\w\-]{20,200}\.[\w\-]{86}"),
+    _prefixed(
+        "access token",  # code, packages, infrastructure, watching
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glrtr- glptt- glcbt- glsoat- gloas- glft- glimt- "
+        "glagent- glffct- glwt- GR1348941 ATCTT3 ATATT3 npm_ pypi- rubygems_ dckr_pat_ dckr_oat_ "
+        "hvs. hvb. hvr. pul- AGE-SECRET-KEY-1 ops_eyJ CCIPAT_ CCIPRJ_ bkua_ bkaj_ bkct_ bkpat_ tskey- sgp_ sqp_ "
+        "squ_ sqa_ PMAK- pnu_ pnb_ dbtc_ dbtu_ dbts_ zpka_ CLOJARS_ snyk_uat. snyk_sat. sktsec_ dnkey- glsa_ "
+        "sntryu_ NRAK- NRII- NRJS- NRRA- phx_ ddapp_ ddapi_ hcaik_ hcamk_ hcxik_ hcxmk_ hcxlk_ xaat- xapt- "
+        "eyJrIjoi",
+        r"[\w\-.=+/]{20,4000}",
+    ),
     # base64 of another thing holds a few letters by chance: whole lengths
     _key_format(
         "access token",
@@ -503,6 +506,13 @@ FORMATS: Final = (
     _key_format("Harness token", "pat. sat.", r"[ps]at\.[\w\-]{22}\.[0-9a-f]{24}\.[A-Za-z0-9]{20}"),
     _key_format("New Relic key", "NRAL", r"[0-9a-f]{36}NRAL"),
     _key_format("Dynatrace token", "dt0", r"dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    _prefixed(
+        "payment key",
+        "sk_live_ sk_test_ sk_prod_ sk_org_live_ sk_org_test_ rk_live_ rk_test_ rk_prod_ pdl_live_apikey_ "
+        "pdl_sdbx_apikey_ FLWSECK- FLWSECK_TEST- shippo_live_ shippo_test_ duffel_live_ duffel_test_ "
+        "sq0atp- sq0csp- sq0idp- shpat_ shpca_ shppa_ shpss_",
+        r"[\w\-=]{16,250}",
+    ),
     _key_format(
         "payment key",
         "live_ test_ sandbox_ ck_ cs_ access_token$ access-",
@@ -510,6 +520,7 @@ FORMATS: Final = (
         r"|access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}"
         rf"|access-(?:sandbox|development|production)-{_UUID}",
     ),
+    _prefixed("mail key", "SG. xkeysib- xsmtpsib- mlsn.", r"[\w\-.]{32,100}"),
     _key_format(
         "mail key", "key- -us re_", r"key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|re_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,28}"
     ),
@@ -529,6 +540,11 @@ FORMATS: Final = (
     ),
     _key_format("Discord token", ".", r"[MNO][A-Za-z0-9]{23,27}\.[\w\-]{6}\.[\w\-]{27,38}"),
     _key_format("bot token", ":AA", r"\d{8,10}:AA[\w\-]{32,34}"),  # Telegram
+    _prefixed(
+        "access token",  # of an office
+        "ntn_ lin_api_ lin_oauth_ figd_ figo_ figor_ figoh_ fio-u- rdme_ CFPAT- tfp_ sm_aat_ sm_pat_ sm_sat_",
+        r"[\w\-.=]{16,100}",
+    ),
     _key_format("Airtable token", "pat", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
     _key_format("Asana token", "/", r"[12]/\d{13,17}(?:/\d{13,17})?:[0-9a-f]{32}", proof=True),
     _key_format("HubSpot token", "pat-", rf"pat-(?:na|eu|ap)\d-{_UUID}"),
@@ -559,7 +575,6 @@ _RANDOM: Final = r"(?:(?=[\w\-]{0,200}[A-Za-z0-9]{16})[\w\-]{16,400}|[\w\-]{40,4
 """What follows a prefix that ordinary names have too: long without a hyphen, or very long."""
 _SCHEMES: Final = r"(?:[Bb]earer|BEARER|[Tt]oken|SSWS)"
 _NEW: Final = r"(?!\[redacted)"
-_ASSIGNED: Final = r"\\?[\"']?\s{0,8}[:=,]\s{0,8}b?\\?[\"']?"
 
 _CREDENTIALS: Final = (
     r"(?:api[_\-\s]?key|apikey|x-api-key|secret(?:[_\-]?(?:access[_\-]?)?key)?|client[_\-]?secret|private[_\-]?key"
@@ -567,9 +582,8 @@ _CREDENTIALS: Final = (
     r"|pass(?:word|wd|wort)|kennwort|mot de passe|contrase[nñ]a|wachtwoord|senha"
     r"|set-cookie)"
 )
-_KEYS: Final = r"(?:account|subscription|shared[_\-]?access)[_\-]?key"
-_NAMES: Final = rf"(?:{_CREDENTIALS}|{_KEYS}|token)"
-_OF_MEMBERS: Final = rf"(?:proxy-)?authorization|{_KEYS}|x-goog-api-key"
+_NAMES: Final = rf"(?:{_CREDENTIALS}|token)"
+_OF_MEMBERS: Final = r"(?:proxy-)?authorization|(?:account|subscription|shared[_\-]?access)[_\-]?key|x-goog-api-key"
 """More of them, where a member of an object says it: nothing in a text is called so by chance."""
 _BEFORE: Final = r"(?:.{0,80}[_\-\s.])?"
 NAME_OF_SECRET: Final = lazy_pattern(rf"{_BEFORE}(?:{_NAMES}|{_OF_MEMBERS})", re.IGNORECASE)
@@ -601,7 +615,7 @@ OF_MESSAGES: Final = (
     _of_message(
         "web hook",
         "hooks",
-        r"(?:hooks\.slack\.com/services/|/api/webhooks/)([A-Za-z0-9]{5,30}/[\w\-/]{16,})",
+        r"(?:hooks\.slack\.com/services/|/api/webhooks/)(?P<secret>[A-Za-z0-9]{5,30}/[\w\-/]{16,})",
     ),
     _of_message("JSON web token", "eyj", r"\beyJ[\w\-]{8,}\.[\w\-]{8,}\.[\w\-]*"),
     _of_message(  # as most providers make keys: a prefix, and random characters of all three kinds
@@ -612,39 +626,67 @@ OF_MESSAGES: Final = (
         is_secret=looks_random,
     ),
     # found by the words before them
-    _of_message("authorization", "basic", r"(?i)\bbasic\s{1,8}([A-Za-z0-9+/]{8,2000}={0,2})", _holds_password),
     _of_message(
-        "credentials in a URL",
+        "authorization",
+        "basic",
+        r"(?i)\bbasic\s{1,8}(?P<secret>[A-Za-z0-9+/]{8,2000}={0,2})",
+        _holds_password,
+    ),
+    _of_message(
+        "password in a URL",
         "://",
-        rf"(?i)\b[a-z][a-z0-9+.\-]{{0,20}}://[^\s/:@\"']{{0,200}}:"
-        rf"{_NEW}(?!\d{{1,5}}(?:[/?#]|$))([^\s\"'<>]{{1,300}})(?=@)"
-        rf"|\bhttps?://{_NEW}((?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)",
+        rf"(?i)(?:\b[a-z][a-z0-9+.\-]{{0,20}}://[^\s/:@\"']{{0,200}}:)"
+        rf"{_NEW}(?!\d{{1,5}}(?:[/?#]|$))(?P<secret>[^\s\"'<>]{{1,300}})(?=@)",
+    ),
+    _of_message(
+        "token in a URL",
+        "://",
+        rf"(?i)(?:\bhttps?://){_NEW}(?P<secret>(?=[\w\-]*\d)[\w\-]{{16,200}})(?=@)",
     ),
     _of_message(
         "signature of a URL",
         "sig= key= code= auth= hmac= signature= credential= token=",
-        rf"(?i)(?:[?&](?:sig|key|code|auth|hmac|signature)|\bX-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))="
-        rf"{_NEW}((?=[^\s&]{{0,300}}\d)[^\s&\"'<>#]{{16,}})",
+        rf"(?i)(?:(?:[?&](?:sig|key|code|auth|hmac|signature)|\bX-(?:Amz|Goog)-(?:Signature|Credential|Security-Token))=)"
+        rf"{_NEW}(?P<secret>(?=[^\s&]{{0,300}}\d)[^\s&\"'<>#]{{16,}})",
     ),
     _of_message(
         "authorization",
-        "bearer token ssws digest authorization cookie",
-        rf"\b{_SCHEMES}\s{{1,8}}(?=\S{{0,300}}[0-9=]){_NEW}([A-Za-z0-9+/=_.~\-]{{12,}})"
-        rf"|(?i:\bDigest\s{{1,8}}username={_NEW}([^\n]{{10,2000}}))"
-        rf"|(?i:\bauthorization{_ASSIGNED}(?:[A-Za-z\-]{{3,12}}\s{{1,8}})?"
-        rf"{_NEW}((?=[^\s\"']{{0,300}}[0-9=_+/])[^\s\"',;\\]{{8,}}|[^\s\"',;\\]{{20,}}))"
-        rf"|(?i:\bcookie{_ASSIGNED}{_NEW}([\w.\-]{{1,60}}=[^\s\"'\\][^\n\"'\\]{{4,}}))",
+        "bearer token ssws",
+        rf"(?:\b{_SCHEMES}\s{{1,8}})(?=\S{{0,300}}[0-9=]){_NEW}(?P<secret>[A-Za-z0-9+/=_.~\-]{{12,}})",
+    ),
+    _of_message(
+        "authorization",
+        "digest",
+        rf"(?i)(?:\bDigest\s{{1,8}}username=){_NEW}(?P<secret>[^\n]{{10,2000}})",
+    ),
+    _of_message(
+        "authorization",
+        "authorization",
+        rf"(?i)(?:\bauthorization\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}b?\\?[\"']?(?:[A-Za-z\-]{{3,12}}\s{{1,8}})?)"
+        rf"{_NEW}(?P<secret>(?=[^\s\"']{{0,300}}[0-9=_+/])[^\s\"',;\\]{{8,}}|[^\s\"',;\\]{{20,}})",
+    ),
+    _of_message(
+        "cookie",
+        "cookie",
+        rf"(?i)(?:\bcookie\\?[\"']?\s{{0,8}}[:=,]\s{{0,8}}\\?[\"']?){_NEW}(?P<secret>[\w.\-]{{1,60}}=[^\s\"'\\][^\n\"'\\]{{4,}})",
+    ),
+    _of_message(
+        "account key",
+        "key",
+        rf"(?i)(?:\b(?:account|subscription|shared[_\-]?access)[_\-]?key\\?[\"']?\s{{0,8}}[:=]\s{{0,8}}\\?[\"']?){_NEW}"
+        r"(?P<secret>[A-Za-z0-9+/=_\-]{16,})",
     ),
     _of_message(
         "password",
         "password -u",
-        rf"(?i)(?:\bpassword is\s{{1,4}}|\s-u\s{{1,4}}[^\s:@]{{1,60}}:){_NEW}((?=\S{{0,100}}\d)[^\s\"']{{6,}})",
+        rf"(?i)(?:\bpassword is\s{{1,4}}|\s-u\s{{1,4}}[^\s:@]{{1,60}}:)"
+        rf"{_NEW}(?P<secret>(?=\S{{0,100}}\d)[^\s\"']{{6,}})",
     ),
     _of_message(
         "value of a secret's name",
         "token key secret pass pwd kennwort contrase wachtwoord senha set-cookie",
         rf"(?i)(?:(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{1,40}}[_\-]){{0,4}}{_NAMES}\\{{0,8}}[\"']?\s{{0,8}}(?:=>|[:=])\s{{0,8}})"
-        rf"(\\{{1,8}}\"{_NEW}(?:(?!\\\").){{4,}}?\\{{1,8}}\"|\"{_NEW}(?:[^\"\\]|\\.){{4,}}\"|'{_NEW}[^']{{4,}}'"
+        rf"(?P<secret>\\{{1,8}}\"{_NEW}(?:(?!\\\").){{4,}}?\\{{1,8}}\"|\"{_NEW}(?:[^\"\\]|\\.){{4,}}\"|'{_NEW}[^']{{4,}}'"
         # a bare word is a value after "=", but after ":" a sentence may begin ("token: replay only")
         r"|(?![\"'\[{(\\])(?:(?<==)|(?=[A-Za-z]{0,100}[^A-Za-z\s,;\"'}\])\\]))[^\s,;\"'}\])\\]{6,})",
     ),
@@ -652,7 +694,7 @@ OF_MESSAGES: Final = (
         "API key",
         "key token credential",
         r"(?i)\b(?:[a-z]{1,20}[_\-])?(?:key|token|credentials?)(?:\s(?:provided|given|used|supplied|is|was))?\s{0,4}[:=]?\s{0,4}"
-        r"[\"'`]?((?=[\w\-]{0,184}[A-Z0-9]{16})[\w\-]{20,200}|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})"
+        r"[\"'`]?(?P<secret>(?=[\w\-]{0,184}[A-Z0-9]{16})[\w\-]{20,200}|[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})"
         r"(?![\w\-])",
         looks_random,
     ),

@@ -161,11 +161,16 @@ def document_patterns(paths: Sequence[Path]) -> list[Pattern]:
         if path.is_file():
             found.append((path.parent, glob.escape(path.name)))
         elif path.is_dir() and path.resolve() != Path.cwd() and not any(path.rglob("*.extract.y*ml")):
-            kinds = {file.suffix for file in path.rglob("*") if file.suffix.lower() in _DOCUMENTS and file.is_file()}
+            files = [file for file in path.rglob("*") if not any(map(_is_hidden, file.relative_to(path).parts))]
+            kinds = {file.suffix for file in files if file.suffix.lower() in _DOCUMENTS and file.is_file()}
             found += [(path, f"**/*{kind}") for kind in sorted(kinds)]
         elif not path.exists() and path.suffix.lower() in MEDIA_TYPES:
             raise ConfigError(f"{path} is not there")
     return found
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".")
 
 
 def suite_path(patterns: Sequence[Pattern]) -> Path:

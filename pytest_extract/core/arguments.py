@@ -67,7 +67,7 @@ def count(name: str, value: object) -> None:
 def flag(name: str, value: object) -> None:
     """Refuse what is neither True nor False."""
     if not isinstance(value, bool):
-        raise ConfigError(f"{name} must be True or False, not {short_repr(value)}")
+        raise ConfigError(f"{name} must be true or false, not {short_repr(value)}")
 
 
 def function(name: str, value: object) -> None:

@@ -533,7 +533,7 @@ def _digits(text: str) -> str:
 
 def plain_number(number: str, power: int = 0) -> str:
     """Return the one spelling of a number times a power of ten: its key, without sign and zeros that say nothing."""
-    return f"{abs(Decimal(number)).scaleb(power, _EXACT).normalize(_EXACT):f}"
+    return f"{Decimal(number).copy_abs().scaleb(power, _EXACT).normalize(_EXACT):f}"
 
 
 def number_key(value: Json) -> str | None:

@@ -18,14 +18,16 @@ from pytest_extract.plugin.options import SETTINGS
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session) -> None:
     """Refuse two names of one function, which would agree with itself."""
-    found: dict[object, str] = {}
+    found: list[tuple[str, object]] = []
     for name in session.config.stash[SETTINGS].model:
         try:
-            same = found.setdefault(_named(name), name)
+            function = _named(name)
         except ConfigError as error:
             raise pytest.UsageError(str(error)) from error
-        if same != name:
+        same = next((other for other, known in found if known == function), None)
+        if same is not None:
             raise pytest.UsageError(f"--extractor {same} and --extractor {name} are one function; name each once")
+        found.append((name, function))
 
 
 @pytest.fixture(scope="session")

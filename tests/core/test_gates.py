@@ -135,7 +135,7 @@ def test_the_coverage_gate_can_be_switched_off(switched_off):
     ("given_gates", "message"),
     [
         ({"shema": True}, "did you mean 'schema'?"),
-        ({"schema": 1}, "gates.schema must be True or False, not 1"),
+        ({"schema": 1}, "gates.schema must be true or false, not 1"),
         ({"coverage": 0.9}, "gates.coverage must be a mapping"),
         ({"coverage": {"flor": 0.9}}, "did you mean 'floor'?"),
         ({"coverage": {"mode": "sotf"}}, "did you mean 'soft'?"),

@@ -60,9 +60,9 @@ def intervals(
 ) -> dict[str, Estimate]:
     """Estimate the (weighted) mean of every column by a percentile bootstrap.
 
-    With `own_draws`, one random stream runs through the columns in the order given: to the last digit SOB's numbers
-    (`evaluate.py: summarize_rows`). Without, all columns share the draws of the first: each interval is distributed
-    alike, and the time is that of one column.
+    With `own_draws`, one random stream runs through the columns in the order given: SOB's numbers but for
+    rounding (`evaluate.py: summarize_rows`). Without, all columns share the draws of the first: each interval is
+    distributed alike, and the time is that of one column.
     Columns are of equal length n, in any unit; `weights`, of length n, makes the mean sum(w·m) / sum(w), 0 where the
     weights sum to 0. Raises ValueError where lengths differ.
     """

@@ -483,8 +483,10 @@ def affix(gold: Json, extracted: Json) -> str:
             return f"{_quoted(' … '.join(around))} was {what}" if around else ""
     at = len(commonprefix((short, long)))
     inside = long[at : at + more]
-    if at and " " in inside and _WORD.search(inside) and long[at + more :] == short[at:]:  # words between others
-        return f"{_quoted(inside.strip())} was {what}"
+    if 0 < at < len(short) and _WORD.search(inside) and long[at + more :] == short[at:]:  # words between others
+        edges = ((short[at - 1], short[at]), (short[at - 1], inside[0]), (inside[-1], short[at]))
+        if not any(_within_word(*edge) for edge in edges):
+            return f"{_quoted(inside.strip())} was {what}"
     return "the same number with another unit or currency" if units[0].lower() != units[1].lower() else ""
 
 

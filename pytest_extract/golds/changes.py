@@ -5,7 +5,8 @@ An output proposes keys that the gold lacks, or the leaves and rows that fail.
 
 from __future__ import annotations
 
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -214,11 +215,16 @@ def _places_in(value: Json | Missing, locate: Locate) -> list[str]:
 
 def _edits(changes: Iterable[GoldModification], removed: Iterable[Steps], locate: Locate) -> Iterator[GoldEdit]:
     """Yield every value that changes, at its place in the changed gold; of a removed row, where it was."""
-    moves = [MovedRow(tuple(array), int(row), None) for *array, row in removed]
+    rows: dict[Steps, list[int]] = defaultdict(list)
+    for *array, row in sorted(removed):
+        rows[tuple(array)].append(int(row))
     for change in changes:
         steps = change.steps
-        for move in () if change.removes_row else moves:
-            steps = move.path(steps) or steps
+        if not change.removes_row:
+            steps = tuple(
+                step - bisect_left(rows.get(steps[:at], ()), step) if isinstance(step, int) else step
+                for at, step in enumerate(steps)
+            )
         yield from _leaf_edits(change.old, change.new, steps, locate)
 
 

@@ -250,13 +250,14 @@ def unused_files(cases: Iterable[Case], case_files: Iterable[Path]) -> Iterator[
     told from an unused one without it.
     """
     used: dict[tuple[str, Path], None] = {}
-    named = own = {path.resolve() for path in case_files}
+    own = {path.resolve() for path in case_files}
+    named = {*own}
     for case in cases:
         used |= dict.fromkeys([("gold", case.gold_path), ("schema", case.schema_path)])
         if case.prompt is not None and case.prompt.path is not None:
             used["prompt", case.prompt.path] = None
         others = [*case.schema_files, *([] if case.document.file is None else [Path(case.document.file)])]
-        named = named | {path.resolve() for path in others}
+        named |= {path.resolve() for path in others}
     named |= {path.resolve() for _, path in used}
     outside = [(role, path) for role, path in used if role == "schema" or path.resolve() not in own]
     for role, folder, suffixes in dict.fromkeys((role, path.parent, _suffixes(path)) for role, path in outside):

@@ -141,7 +141,8 @@ def document_text(text: str) -> str:
     safe = safe_controls(text)
     if len(safe) == len(text):
         return safe
-    return "".join(char if len(safe_controls(char)) == 1 else "\N{REPLACEMENT CHARACTER}" for char in text)
+    longer = [char for char in {*text} if len(safe_controls(char)) > 1]
+    return text.translate(dict.fromkeys(map(ord, longer), "\N{REPLACEMENT CHARACTER}"))
 
 
 def styled(line: Line) -> list[Json]:

@@ -94,8 +94,8 @@ def unseen_drop_bound(
     resamples = min(resamples, max(400, 1000 * RESAMPLES // len(values)))
     import numpy as np
 
-    source = np.random.default_rng(seed)
-    means = [source.choice(values, len(values)).mean() for _ in range(resamples)]
+    source, changes = np.random.default_rng(seed), np.array(values)
+    means = [source.choice(changes, len(values)).mean() for _ in range(resamples)]
     return max(0.0, -float(np.quantile(means, 1 - confidence)))
 
 

@@ -5,10 +5,8 @@ Each hook imports the module that does its work, so that a run without extract c
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
-import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -94,7 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:  # noqa: D103
 
     config.stash[SETTINGS] = settings = settings_from(config)
     given = getattr(config, "workerinput", {}).get("extract_run")
-    config.stash[RUN] = run = SharedRun(*given) if given else SharedRun(time.time(), os.urandom(16).hex())
+    config.stash[RUN] = run = SharedRun.of(given)
     if given is None:
         config.add_cleanup(lambda: shutil.rmtree(run.folder, ignore_errors=True))
     config.addinivalue_line("markers", "extract: an extraction case; every case of a *.extract.yaml file has this mark")
@@ -227,7 +225,7 @@ class SessionHooks:
         from pytest_extract.plugin.options import RUN
 
         run = self.config.stash[RUN]
-        node.workerinput["extract_run"] = [run.started, run.uid]
+        node.workerinput["extract_run"] = [run.started, str(run.folder)]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:  # noqa: D102

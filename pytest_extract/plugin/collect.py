@@ -310,7 +310,8 @@ def refuse_unseen(settings: Settings, item: ExtractItem, extractor: Any) -> None
     behind = fixtures_behind(item, EXTRACTOR) if asked else set()
     for by, fixture, arguments in asked:
         made_by = inspect.unwrap(item._fixtureinfo.name2fixturedefs[EXTRACTOR][-1].func)  # noqa: SLF001
-        is_named = bool(fixture) and any(_file_names((by, fixture), each) for each in (made_by, extractor))
+        names = [*([by, fixture] if fixture else []), *(["case"] if "case" in arguments else [])]
+        is_named = bool(names) and any(_file_names(names, each) for each in (made_by, extractor))
         if fixture in behind or is_named or _takes(extractor, arguments):
             continue
         from pytest_extract.files import display_path

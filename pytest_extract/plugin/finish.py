@@ -207,6 +207,9 @@ def write_summary(reporter: pytest.TerminalReporter, config: pytest.Config) -> N
     suite = [line(Span(text, "good" if passed else "bad")) for passed, text in conclusion.suite]
     if not run_results.results:
         lines = [*suite, *conclusion.baseline, *conclusion.reports]
+        if not (_replaces_reports(config, run_results) or config.option.collectonly):
+            kept = [str(path) for _, path in settings.report if path.is_file() and path.stat().st_size]
+            lines += [line(f"no case ran: of an earlier run: {', '.join(kept)}")] if kept else []
         if not lines and settings.gate == "case":  # then pytest's own count says it
             return
         if run_results.skipped:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
@@ -169,15 +170,20 @@ PARAMS = "extract_params"
 
 
 class SharedRun(NamedTuple):
-    """What all processes of a run know of it: when it started, and a name that no other run has."""
+    """What all processes of a run know of it: when it started, and the folder that they share.
+
+    Who needs the folder first makes it; the end of the session removes it.
+    """
 
     started: float
-    uid: str
+    folder: Path
 
-    @property
-    def folder(self) -> Path:
-        """The folder that they share, made by who needs it first; the end of the session removes it."""
-        return Path(tempfile.gettempdir()) / f"pytest-extract-{self.uid}"
+    @classmethod
+    def of(cls, given: Sequence[Any] | None) -> SharedRun:
+        """Return the run that the controller has given to an xdist worker; a new one without it."""
+        if given is None:
+            return cls(time.time(), Path(tempfile.gettempdir()) / f"pytest-extract-{os.urandom(16).hex()}")
+        return cls(given[0], Path(given[1]))
 
 
 RUN = pytest.StashKey[SharedRun]()

@@ -140,11 +140,8 @@ class _Maker:
     def made(self) -> StrictSchema:
         root = self._node((Ref(""),))
         for key, name in self._names.items():
-            try:
-                list(_branches(self._definitions.get(name, _NULL), self._definitions))
-            except RecursionError:
-                message = "the schema refers to itself with nothing in between"
-                raise SchemaError(message, pointer=key[0].pointer) from None
+            if name in self._definitions and self._leads_to(name, self._definitions[name], set()):
+                raise SchemaError("the schema refers to itself with nothing in between", pointer=key[0].pointer)
         while "$ref" in root or len(root.get("anyOf", ())) == 1:
             only = root if "$ref" in root else root["anyOf"][0]
             behind = self._definitions[_name_in(only)] if "$ref" in only else only
@@ -157,6 +154,16 @@ class _Maker:
             sent["$defs"] = {name: _final(node, self._definitions) for name, node in self._definitions.items()}
         dropped = {keyword: tuple(pointers) for keyword, pointers in sorted(self._dropped.items())}
         return StrictSchema(schema=sent, dropped=dropped, loose=root, definitions=self._definitions, wrapped=wrapped)
+
+    def _leads_to(self, name: str, node: dict[str, Any], seen: set[str]) -> bool:
+        """Whether a value has to fit a definition in order to fit it, by references and alternatives alone."""
+        if "$ref" not in node:
+            return any(self._leads_to(name, branch, seen) for branch in node.get("anyOf", ()))
+        here = _name_in(node)
+        if here == name or here in seen:
+            return here == name
+        seen.add(here)
+        return self._leads_to(name, self._definitions[here], seen)
 
     def _node(self, key: Key) -> dict[str, Any]:
         """Return the strict schema of a place; what is referred to, and what stands inside itself, is a definition."""
@@ -355,13 +362,17 @@ def _name_in(reference: Mapping[str, Any]) -> str:
 
 
 def _branches(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Any]:
-    """Yield the schemas without references and alternatives that a schema stands for."""
-    if "$ref" in node:
-        yield from _branches(definitions[_name_in(node)], definitions)
-    elif "anyOf" in node:
-        yield from itertools.chain.from_iterable(_branches(branch, definitions) for branch in node["anyOf"])
-    else:
-        yield node
+    """Yield the schemas without references and alternatives that a schema stands for, each once."""
+    waiting, seen = [node], set()
+    while waiting:
+        branch = waiting.pop()
+        if "$ref" in branch and (name := _name_in(branch)) not in seen:
+            seen.add(name)
+            waiting.append(definitions[name])
+        elif "$ref" not in branch and "anyOf" in branch:
+            waiting += reversed(branch["anyOf"])
+        elif "$ref" not in branch:
+            yield branch
 
 
 def _accepts_null(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:

@@ -180,4 +180,6 @@ def test_a_run_that_selects_no_case_leaves_the_reports_as_they_are(pytester: pyt
     before = texts(pytester)
     result = pytester.runpytest(*args, *ALL_FILES)
     result.assert_outcomes(passed=1, deselected=2 if "-k" in args else 0)
+    result.stdout.fnmatch_lines(["no case ran: of an earlier run: *r.jsonl, *h.html, *m.md, *c.csv, *q.json, *a.txt"])
     assert texts(pytester) == before
+    pytester.runpytest("--collect-only", *ALL_FILES).stdout.no_fnmatch_line("no case ran*")

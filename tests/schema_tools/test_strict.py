@@ -376,3 +376,20 @@ def test_every_schema_has_a_strict_form_or_a_reason(schema: Any) -> None:
         ]
     assert strict["type"] == "object"
     assert "anyOf" not in strict
+
+
+def test_alternatives_of_many_levels_are_looked_through_once():
+    levels = 40
+    definitions = {
+        f"{name}{level}": {"anyOf": [{"$ref": f"#/$defs/{other}{level + 1}"} for other in "ab"]}
+        for level in range(levels)
+        for name in "ab"
+    }
+    ends = {f"a{levels}": {"type": "string"}, f"b{levels}": {"type": "integer"}}
+    schema = {
+        "type": "object",
+        "properties": {"x": {"$ref": "#/$defs/a0"}},
+        "required": ["x"],
+        "$defs": definitions | ends,
+    }
+    assert strict_schema(schema).restored({"x": 5}) == {"x": 5}

@@ -24,7 +24,7 @@ from pytest_extract.core.mistakes import (
     values,
 )
 from pytest_extract.core.mistakes.values import is_power_of_ten, read_amount
-from pytest_extract.core.parse import parse_output
+from pytest_extract.core.parse import IN_RESPONSE, is_response, parse_output
 from pytest_extract.core.results import NamedMistake
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, canonical_json, fold, path_text, same
 
@@ -71,6 +71,8 @@ def _grouped(rule: Callable[[ComparedOutput], Iterator[tuple[Steps, str, Iterabl
 def wrapped(output: ComparedOutput) -> Iterator[tuple[Steps, str, Iterable[FieldPath]]]:
     """Value under another key, in a list or as JSON in a text, or without the object around it."""
     text = _wrapping(output.gold, output.extracted)
+    if is_response(output.extracted) and not is_response(output.gold):
+        text = f"it is a response as a client gives it; return {IN_RESPONSE}"
     if text:
         yield (), text, (result.path for result in output.failing)
         return

@@ -28,27 +28,26 @@ from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from pytest_extract.core.values import Json, iter_leaves, text_digest
-from pytest_extract.lazy import lazy_pattern
 
-_VARIABLE: Final = lazy_pattern(
+_VARIABLE: Final = re.compile(
     r"(?:^|_)(?:(?:API)?KEY|TOKEN|SECRETS?|PASSWORD|PASSWD|PASSPHRASE|PASS|PW|CREDENTIALS?|CREDS?|PAT|AUTH|BEARER|DSN|WEBHOOK|JWT|COOKIE|SALT)"
     r"(?:_(?!FILE|PATH|DIR|NAME|ID(?:_|$)|SOCK)|\d*$)|_PWD$|SECRET_ID$|(?:key|token|secret|password)$",
     re.IGNORECASE,
 )
-_CONNECTION_SECRET: Final = lazy_pattern(
+_CONNECTION_SECRET: Final = re.compile(
     r"(?:^|;)\s*(?:password|pwd|secret|(?:account|shared\s?access|access|api)\s?key)\s*=\s*([^;]+)", re.IGNORECASE
 )
 _SHORTEST: Final = 8
 _ENOUGH_IN_MESSAGE: Final = 12.0
 """Bits (`formats.bits`) of a value that a message is freed from: more than a word or a number holds."""
-_RUN: Final = lazy_pattern(r"[A-Za-z0-9_\-.~/:$=+@\\]{20,}")
+_RUN: Final = re.compile(r"[A-Za-z0-9_\-.~/:$=+@\\]{20,}")
 """What may hold any format but that of a private key, and the escape that may stand before it; most texts have none."""
-_ELLIPSIS: Final = lazy_pattern(r"…|\\u2026|\.\.\.")
-_SHORTENED: Final = lazy_pattern(rf"([\w\-]{{0,400}})({_ELLIPSIS.pattern})([\w\-]{{0,400}})")
+_ELLIPSIS: Final = re.compile(r"…|\\u2026|\.\.\.")
+_SHORTENED: Final = re.compile(rf"([\w\-]{{0,400}})({_ELLIPSIS.pattern})([\w\-]{{0,400}})")
 _SHORTEST_PIECE: Final = 6
 _SHORTEST_BASE64: Final = 16
-_ESCAPED_BREAK: Final = lazy_pattern(r"\\+n")
-_BROKEN_UP: Final = lazy_pattern(r"\\+[nrt]|\\+u[0-9a-fA-F]{4}|[\s\\]")
+_ESCAPED_BREAK: Final = re.compile(r"\\+n")
+_BROKEN_UP: Final = re.compile(r"\\+[nrt]|\\+u[0-9a-fA-F]{4}|[\s\\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,9 +376,9 @@ ENOUGH_A_CHARACTER: Final = 2.1
 _WORD_BITS: Final = 8.0
 _NUMBER_BITS: Final = 13.0
 _CHANGE_BITS: Final = 3.0
-_CHANGE: Final = lazy_pattern(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
-_SEGMENT: Final = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]|[0-9]+")
-_NO_WORD: Final = lazy_pattern(r"[^aeiouy]{5}|^[^aeiouy]+$|^.$", re.IGNORECASE)
+_CHANGE: Final = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_SEGMENT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[A-Z]|[0-9]+")
+_NO_WORD: Final = re.compile(r"[^aeiouy]{5}|^[^aeiouy]+$|^.$", re.IGNORECASE)
 
 
 def bits(text: str) -> float:
@@ -412,7 +411,7 @@ _ARMOR: Final = r"PRIVATE KEY(?: BLOCK)?-----"
 class Form(NamedTuple):
     """One form of a secret: a match (or its group `secret`) is one where `is_secret` says so of it.
 
-    hints: each match contains one of them. pattern: compiled when it is first looked for, as compiling all takes 40 ms.
+    hints: each match contains one of them.
     """
 
     kind: str
@@ -423,7 +422,7 @@ class Form(NamedTuple):
 
 def _key_format(kind: str, hints: str, pattern: str, *, proof: bool = False) -> Form:
     """Return the format of a key; `proof`: the format alone is enough, whatever is in it."""
-    whole = lazy_pattern(f"{_START}(?:{pattern}){_END}")
+    whole = re.compile(f"{_START}(?:{pattern}){_END}")
     return Form(kind, tuple(hints.split()), whole, bool if proof else looks_random)
 
 
@@ -435,7 +434,7 @@ def _prefixed(kind: str, prefixes: str, rest: str) -> Form:
 PRIVATE_KEY: Final = Form(
     "private key",
     ("PRIVATE KEY",),
-    lazy_pattern(
+    re.compile(
         rf"-----BEGIN [A-Z ]{{0,30}}{_ARMOR}"
         rf"(?:(?:(?!-----)[\s\S]){{0,20000}}-----END [A-Z ]{{0,30}}{_ARMOR}"
         r"|(?:[A-Za-z0-9+/=|>\s]|\\{1,8}[nrt]){0,20000})"
@@ -559,7 +558,7 @@ FORMATS: Final = (
 
 def _of_message(kind: str, hints: str, pattern: str, is_secret: Callable[[str], bool] = bool) -> Form:
     """Return a form in messages; its hints are in lower case."""
-    return Form(kind, tuple(hints.split()), lazy_pattern(pattern, re.DOTALL), is_secret)
+    return Form(kind, tuple(hints.split()), re.compile(pattern, re.DOTALL), is_secret)
 
 
 def _holds_password(encoded: str) -> bool:
@@ -586,9 +585,9 @@ _NAMES: Final = rf"(?:{_CREDENTIALS}|token)"
 _OF_MEMBERS: Final = r"(?:proxy-)?authorization|(?:account|subscription|shared[_\-]?access)[_\-]?key|x-goog-api-key"
 """More of them, where a member of an object says it: nothing in a text is called so by chance."""
 _BEFORE: Final = r"(?:.{0,80}[_\-\s.])?"
-NAME_OF_SECRET: Final = lazy_pattern(rf"{_BEFORE}(?:{_NAMES}|{_OF_MEMBERS})", re.IGNORECASE)
+NAME_OF_SECRET: Final = re.compile(rf"{_BEFORE}(?:{_NAMES}|{_OF_MEMBERS})", re.IGNORECASE)
 """What a member of an object is called that is a secret: `openai_api_key`."""
-NAME_OF_CREDENTIAL: Final = lazy_pattern(rf"{_BEFORE}(?:{_CREDENTIALS}|{_OF_MEMBERS})", re.IGNORECASE)
+NAME_OF_CREDENTIAL: Final = re.compile(rf"{_BEFORE}(?:{_CREDENTIALS}|{_OF_MEMBERS})", re.IGNORECASE)
 """What it is called if it can be nothing else: not `stop_token`."""
 
 OF_MESSAGES: Final = (

@@ -8,6 +8,7 @@ of their outputs needs neither the project's own metrics nor a judge: pass `comp
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -45,7 +46,6 @@ from pytest_extract.core.values import (
     usual,
 )
 from pytest_extract.errors import CaseFileError, SchemaError, nearest
-from pytest_extract.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     from pytest_extract.core.scorer import Scorer
@@ -168,7 +168,7 @@ def _keys_at(value: Json, step: FieldStep) -> Iterable[Any]:
 # --- schemas out of files
 
 _METASCHEMAS: Final = ("http://json-schema.org/", "https://json-schema.org/")
-_URL: Final = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 _PROJECT_FILES: Final = ("pyproject.toml", "pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", ".git")
 _OF_DOCUMENTS: Final = ("$id", "id", "$schema")
 """Keywords that would make a definition a document of its own."""

@@ -32,7 +32,6 @@ from pytest_extract.core.schema.source import INDEX, escape
 from pytest_extract.core.values import MAX_DEPTH, MISSING, Json, Step
 from pytest_extract.errors import CaseFileError, closest, nearest
 from pytest_extract.files import MOST_BULK_BYTES, MOST_BYTES, other_kind, read_regular
-from pytest_extract.lazy import lazy_pattern
 
 Steps: TypeAlias = tuple[Step, ...]
 MAX_ALIASED: Final = 100_000
@@ -92,9 +91,9 @@ class Lines:
 
 # --- JSON
 
-_NUMBER = lazy_pattern(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-_TOKEN = lazy_pattern(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s{}\[\]:,"]+', re.DOTALL)
-_LAST_COMMA = lazy_pattern(r",\s*[}\]]")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]|[^\s{}\[\]:,"]+', re.DOTALL)
+_LAST_COMMA = re.compile(r",\s*[}\]]")
 _CONSTANTS: Final = ("NaN", "Infinity", "-Infinity")
 
 

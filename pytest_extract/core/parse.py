@@ -27,7 +27,6 @@ from pytest_extract.core.values import (
     canonical_json,
     json_type,
 )
-from pytest_extract.lazy import lazy_pattern
 
 _CUT: Final = r"\w*length|max_\w*tokens|\w*context_window_exceeded|(?:token|error)_limit|incomplete"
 _REFUSED: Final = (
@@ -76,11 +75,11 @@ _NOTATIONS: Final = (
 )
 """What opens thoughts, and what closes them. The last one is `channel` without its marks: words that close nothing
 unless they were opened."""
-_PAIRS: Final = tuple((lazy_pattern(opening), lazy_pattern(closing)) for opening, closing in _NOTATIONS)
+_PAIRS: Final = tuple((re.compile(opening), re.compile(closing)) for opening, closing in _NOTATIONS)
 _ANY_OPENING: Final = "|".join(opening for opening, _ in _NOTATIONS)
 _ANY_CLOSING: Final = "|".join(closing for _, closing in _NOTATIONS[:-1])
-_MARK: Final = lazy_pattern(rf"{_ANY_OPENING}|(?P<closing>{_ANY_CLOSING})(?:\s*+(?:{_ANY_CLOSING}))*+")
-_SPACE: Final = lazy_pattern(r"[\s\ufeff]*+")
+_MARK: Final = re.compile(rf"{_ANY_OPENING}|(?P<closing>{_ANY_CLOSING})(?:\s*+(?:{_ANY_CLOSING}))*+")
+_SPACE: Final = re.compile(r"[\s\ufeff]*+")
 _BEGINS_AS_JSON: Final = ("{", "[", '"', "`")
 _MOST_THOUGHTS: Final = 20_000
 """Thoughts that are left out one after the other before an answer; there are a handful."""
@@ -245,12 +244,12 @@ MOST_PLACES: Final = 20_000
 _FENCE: Final = r"```(?!`)[ \t]*+[\w+-]*+\s*+"
 _OBJECT: Final = r"\{(?=\s*+(?:[\"'}]|[A-Za-z_]\w*+\s*+:|//|/\*))"
 _ARRAY: Final = r"\[(?=\s*+[\[{\"'\]])"
-_PLACE: Final = lazy_pattern(rf"{_FENCE}(?=[{{\[])|{_OBJECT}|{_ARRAY}")
+_PLACE: Final = re.compile(rf"{_FENCE}(?=[{{\[])|{_OBJECT}|{_ARRAY}")
 """Where a value may begin: behind a fence, or at a bracket that JSON, or what is meant as JSON, can follow."""
-_BRACKET: Final = lazy_pattern(r"[{\[]")
-_OPENING_FENCE: Final = lazy_pattern(_FENCE)
+_BRACKET: Final = re.compile(r"[{\[]")
+_OPENING_FENCE: Final = re.compile(_FENCE)
 _TEXT: Final = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_NEXT_BRACKET: Final = lazy_pattern(rf'[^"\[\]{{}}]*+(?:{_TEXT}[^"\[\]{{}}]*+)*+([\[\]{{}}])', re.DOTALL)
+_NEXT_BRACKET: Final = re.compile(rf'[^"\[\]{{}}]*+(?:{_TEXT}[^"\[\]{{}}]*+)*+([\[\]{{}}])', re.DOTALL)
 _DEEPEST: Final = 5 * MAX_DEPTH
 """Nesting from which on nobody asks any more where it closes."""
 
@@ -417,13 +416,13 @@ def find_regions(text: str, start: int) -> Regions:
     return regions
 
 
-_BLANK = lazy_pattern(r"([ \t\n\r]*+)(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
-_STRING_START = lazy_pattern(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
-_CUT_ESCAPE = lazy_pattern(r"(?:\\(?:u[\da-fA-F]*+)?)?")
-_LOOSE_STRING = lazy_pattern(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'", re.DOTALL)
-_TOKEN = lazy_pattern(r"[^\s,:\[\]{}\"'/#]*+")
-_CUT_SCALAR = lazy_pattern(r"-?(?:\d+\.?\d*(?:[eE][+-]?)?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
-_WORD = lazy_pattern(r"[A-Za-z_$][\w$]*+")
+_BLANK = re.compile(r"([ \t\n\r]*+)(?:[\s\ufeff]++|//[^\n]*+|\#[^\n]*+|/\*[\s\S]*?\*/)*+")
+_STRING_START = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
+_CUT_ESCAPE = re.compile(r"(?:\\(?:u[\da-fA-F]*+)?)?")
+_LOOSE_STRING = re.compile(r"\"(?:[^\"\\]++|\\.)*+\"|'(?:[^'\\]++|\\.)*+'", re.DOTALL)
+_TOKEN = re.compile(r"[^\s,:\[\]{}\"'/#]*+")
+_CUT_SCALAR = re.compile(r"-?(?:\d+\.?\d*(?:[eE][+-]?)?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?")
+_WORD = re.compile(r"[A-Za-z_$][\w$]*+")
 _PYTHON_WORDS: Final = {"True": "true", "False": "false", "None": "null"}
 _LOOSE = json.JSONDecoder(strict=False)
 
@@ -609,7 +608,7 @@ def _requoted(inside: str) -> str:
 
 
 _NOT_WRAPPED: Final[Mapping[Wrapping, str]] = {}
-_PUNCTUATION: Final = lazy_pattern(r"[\s{}\[\],:\"]*+")
+_PUNCTUATION: Final = re.compile(r"[\s{}\[\],:\"]*+")
 
 
 class ParsedOutput(NamedTuple):

@@ -18,8 +18,6 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_extract.lazy import lazy_pattern
-
 # A recursive alias fails on invariance at every call; Any is honest at this edge.
 Json: TypeAlias = Any
 Step: TypeAlias = str | int
@@ -27,8 +25,8 @@ Step: TypeAlias = str | int
 MAX_DEPTH: Final = 200
 """Deepest nesting that is read; real outputs stay below 20, and everything behind may recurse this far."""
 _LONGEST_BITS: Final = 10_000
-_PLAIN_NAME = lazy_pattern(r"[^\W\d][\w\-]*")
-_STEP_START = lazy_pattern(r"(?!^)[.\[]")
+_PLAIN_NAME = re.compile(r"[^\W\d][\w\-]*")
+_STEP_START = re.compile(r"(?!^)[.\[]")
 
 
 class Missing(Enum):
@@ -320,7 +318,7 @@ def is_row(pattern: str) -> bool:
     return pattern.endswith("]") and not pattern.endswith('"]')
 
 
-_STEP = lazy_pattern(
+_STEP = re.compile(
     r'(?:^|(?!^)\.)([^.\[\]"]+)|\[(-?[0-9]{1,9})?\]|\[("(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*")\]'
 )
 

@@ -21,7 +21,6 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from pytest_extract.documents.pdf import Box, DocumentError, Span, pdf_boxes, pdf_pages, stored_pages
 from pytest_extract.files import MOST_BULK_BYTES, read_regular
-from pytest_extract.lazy import lazy_pattern
 
 __all__ = ("MEDIA_TYPES", "Box", "Document", "DocumentError", "media_type_of")
 
@@ -256,13 +255,11 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_DECLARED = lazy_pattern(
+_DECLARED = re.compile(
     rb"""(?:<meta[^>]{0,200}charset|<\?xml[^>]{0,200}encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE
 )
 _HEAD: Final = 4096
-_OF_PAGES: Final = lazy_pattern(
-    r"cp(125\d|8\d\d|9\d\d)|iso(8859-|2022_).+|koi8-.|gb.+|big5.*|euc_.+|shift_jis.*|mac-.+"
-)
+_OF_PAGES: Final = re.compile(r"cp(125\d|8\d\d|9\d\d)|iso(8859-|2022_).+|koi8-.|gb.+|big5.*|euc_.+|shift_jis.*|mac-.+")
 """Codecs of Python in which pages are written; its others are no texts, or show ASCII otherwise."""
 
 
@@ -300,7 +297,7 @@ _BLOCKS: Final = frozenset(
     )
 )  # fmt: skip
 _CELLS: Final = frozenset(("td", "th"))
-_END_OF_PAGE: Final = lazy_pattern(rb"</(html|body)\s*>", re.IGNORECASE)
+_END_OF_PAGE: Final = re.compile(rb"</(html|body)\s*>", re.IGNORECASE)
 """What ends a page for the parser, but not for a reader, who sees what stands behind it as well."""
 _DEEPEST: Final = 2_000
 """Elements inside each other that are read; the parser leaves out what is a little deeper."""

@@ -16,22 +16,21 @@ from typing import Any, Final
 from pytest_extract.core.results import FailureKind
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ExtractError
-from pytest_extract.lazy import lazy_pattern
 from pytest_extract.redact import clean_message
 
-_FLAGGED: Final = lazy_pattern(r"(?i)\b(?:input|prompt|request|content) (?:was|has been|is) flagged\b")
+_FLAGGED: Final = re.compile(r"(?i)\b(?:input|prompt|request|content) (?:was|has been|is) flagged\b")
 """What a moderation says of one input, also with a status that speaks of access."""
-_QUOTA: Final = lazy_pattern(
+_QUOTA: Final = re.compile(
     r"(?i)insufficient_quota|billing_hard_limit|exceeded your current quota|account is not active"
     r"|credit balance is too low"
 )
-_RETRY_IN: Final = lazy_pattern(r"(?i)(?:retry|try again) in \d")
+_RETRY_IN: Final = re.compile(r"(?i)(?:retry|try again) in \d")
 """Said of a quota per minute, in the words that are said of one that is used up."""
-_CREDENTIALS: Final = lazy_pattern(
+_CREDENTIALS: Final = re.compile(
     r"(?i)missing (?:\w+ ){0,2}?(?:credentials|api[ _]key)|unable to locate credentials"
     r"|api[ _]key(?: is)? (?:not set|required)|(?:_API_KEY|_TOKEN)`? is not set"
 )
-_NO_MODEL: Final = lazy_pattern(
+_NO_MODEL: Final = re.compile(
     r"(?i)(?:invalid|unknown|no such) model\b"
     r"|\bmodel\b.{0,100}?(?:not found|does not exist|not exist|not a valid model|identifier is invalid)"
 )
@@ -45,24 +44,24 @@ _BY_CLASS: Final[Mapping[str, FailureKind]] = {
     "ContentPolicyViolationError": FailureKind.REFUSAL,
 }
 _BY_TEXT: Final = {
-    FailureKind.CONTEXT_LENGTH: lazy_pattern(
+    FailureKind.CONTEXT_LENGTH: re.compile(
         r"(?i)context[ _](?:length|window)|maximum (?:context|prompt length|model length)|prompt is too long"
         r"|input is too long|too many (?:input )?tokens|exceeds? (?:the maximum (?:number of|input) tokens|max length)"
         r"|model token limit|input token count .{0,40}exceeds|range of input length"
         r"|request(?: too large for|_too_large)"
     ),
-    FailureKind.SCHEMA_REJECTED: lazy_pattern(
+    FailureKind.SCHEMA_REJECTED: re.compile(
         r"(?i)invalid (?:json |structured output |output )?schema|invalid_json_schema|response_?schema\b"
         r"|schema\b.{0,80}?\b(?:too (?:complex|large|deep|many|big)|too many|exceeds?|unsupported|not supported"
         r"|nesting)|(?:unsupported|not supported|cannot compile|failed to (?:compile|convert)).{0,60}?\bschema"
         r"|grammar\b.{0,40}?\btoo (?:complex|large|big)|failed to (?:compile|convert).{0,40}?\bgrammar"
         r"|output_format\.schema"
     ),
-    FailureKind.PAGE_LIMIT: lazy_pattern(
+    FailureKind.PAGE_LIMIT: re.compile(
         r"(?i)(?:maximum|limit|at most|up to|more than|exceed\w*|too many)\b.{0,60}\bpages?\b"
         r"|\bpages?\b.{0,60}\b(?:limit|maximum|exceed\w*|too many)"
     ),
-    FailureKind.REFUSAL: lazy_pattern(
+    FailureKind.REFUSAL: re.compile(
         r"(?i)content[ _](?:policy|filter|management)|safety (?:system|settings)|was blocked|inappropriate content"
         r"|data_inspection_failed|considered high risk"
     ),
@@ -248,7 +247,7 @@ _SAYINGS: Final[Mapping[str, str]] = {
 }
 """How providers call an option apart from its own name."""
 _OTHER_NAME: Final = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-_NO_SUCH_OPTION: Final = lazy_pattern(
+_NO_SUCH_OPTION: Final = re.compile(
     r"(?i)unsupported|not supported|unknown|unrecogni[sz]ed|not permitted|extra inputs|unexpected"
 )
 _NOT_AS_ASKED: Final = frozenset({400, 422})
@@ -296,7 +295,7 @@ def _names(told: str, option: str) -> bool:
     return re.search(said, told, re.IGNORECASE) is not None
 
 
-_KEY: Final = lazy_pattern(r"\b[A-Z][A-Z0-9_]*_API_KEY\b")
+_KEY: Final = re.compile(r"\b[A-Z][A-Z0-9_]*_API_KEY\b")
 _MOST: Final = 3
 """Equal permanent errors of a model after which it is called no more."""
 _ATTEMPTS_TO_REACH: Final = 3

@@ -23,7 +23,6 @@ from _pytest.skipping import evaluate_xfail_marks
 from pytest_extract.cases.model import Case
 from pytest_extract.core.case_result import CaseResult, Origin, Outcome, Spending, Variant
 from pytest_extract.errors import ExtractError
-from pytest_extract.lazy import lazy_pattern
 from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.project import ItemFixtures, RunWith, check_not_parametrized, has_fixture
 from pytest_extract.redact import TALLY, Owned, Secret, clean_message, current, find_secrets_of_process, held_by
@@ -484,7 +483,7 @@ def assertion_lines(op: str, left: object, right: object, verbosity: int) -> lis
 _FEWEST: Final = 4
 """Reports of one cause that are folded: a few are read as they are."""
 _MOST_NAMED: Final = 5
-_OF_A_REQUEST: Final = lazy_pattern(
+_OF_A_REQUEST: Final = re.compile(
     r"\breq[_-]\w+|\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b|\b[0-9a-f]{16,}\b|\b0x[0-9a-f]+\b"
     r"|\b\d{4}-\d\d-\d\d[T ]\d\d:[\d:.]+Z?",
     re.IGNORECASE,

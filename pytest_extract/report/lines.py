@@ -17,17 +17,16 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, cast
 
 from pytest_extract.core.values import MISSING, Json, Missing, nearly
-from pytest_extract.lazy import lazy_pattern
 
 Style: TypeAlias = Literal["plain", "head", "bad", "good", "warn", "dim", "mark"]
 ELLIPSIS: Final = "…"
 NO_VARIANT: Final = "(no model)"
 """Stands for the label of a variant without one."""
-_HARMFUL: Final = lazy_pattern(
+_HARMFUL: Final = re.compile(
     # control characters, surrogates, direction marks and overrides, line separators, and what XML may not hold
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
 )
-_COMMAND: Final = lazy_pattern(
+_COMMAND: Final = re.compile(
     r"#(?=#[a-z_-]*\[)"  # Azure Pipelines `##vso[`, TeamCity `##teamcity[`, GitHub's old `##[`: anywhere in a line
     r"|(?<!\S):(?=:[a-z][\w-]*(?:::| ))"  # GitHub, Gitea `::notice title=x::`: a wrapped line may begin with a word
     r"|(?<=section_start):(?=\d)|(?<=section_end):(?=\d)|(?<=travis_fold):|(?<=travis_time):"  # GitLab, Travis
@@ -63,7 +62,7 @@ def text_of(spans: Iterable[Span]) -> str:
 
 _NARROWEST: Final = 20
 """Text is not wrapped to fewer columns than this."""
-_WORD: Final = lazy_pattern(r"\S+")
+_WORD: Final = re.compile(r"\S+")
 
 
 def prose(text: str, style: Style, *, indent: int, width: int) -> list[Line]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -27,7 +28,6 @@ from pytest_extract.core.measures import (
 from pytest_extract.core.results import FailureKind, FieldResult, ScoreRecord, Status
 from pytest_extract.core.schema.source import SchemaSource
 from pytest_extract.core.values import CONTAINERS, MISSING, FieldPath, Json, Missing, Step, iter_leaves
-from pytest_extract.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     import numpy as np
@@ -288,7 +288,7 @@ Absent: TypeAlias = Literal["both", "gold", "extracted"] | None
 _JUDGED: Final = frozenset({"string_semantic", "string_llm", "array_llm"})
 _TYPES: Final = ("string_", "number_", "integer_", "boolean_", "array_")
 _BUCKETS: Final = ("0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0")
-_AGREED: Final = lazy_pattern(r"both are (missing|null|empty|absent: .*)")
+_AGREED: Final = re.compile(r"both are (missing|null|empty|absent: .*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,6 @@ from pytest_extract.core.parse import too_deep
 from pytest_extract.core.validate import Validator, Violation
 from pytest_extract.core.values import CONTAINERS, MISSING, Json, Missing, canonical_json
 from pytest_extract.errors import ConfigError
-from pytest_extract.lazy import lazy_pattern
 
 _PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
     "string": frozenset({str}),
@@ -33,8 +33,8 @@ _PYTHON_TYPES: Final[dict[str, frozenset[type]]] = {
     "null": frozenset({type(None)}),
 }
 _NOTHING: Final[frozenset[type]] = frozenset()
-_INDEX: Final = lazy_pattern(r"\[\d+\]")
-_STEP: Final = lazy_pattern(r"(\[[-+]?\d+\])|((?:[^.\[]|\[(?![-+]?\d+\]))+)")
+_INDEX: Final = re.compile(r"\[\d+\]")
+_STEP: Final = re.compile(r"(\[[-+]?\d+\])|((?:[^.\[]|\[(?![-+]?\d+\]))+)")
 
 
 def path_map(document: Json | Missing) -> tuple[dict[str, Json], set[str]]:
@@ -210,7 +210,7 @@ class CoverageGate:
         return 0.0 if self.mode == "hard" or coverage <= 0.0 else (coverage / self.floor) ** 2
 
 
-_WORD: Final = lazy_pattern(r"\w+")
+_WORD: Final = re.compile(r"\w+")
 _ARTICLES: Final = ("a", "an", "the")
 
 

@@ -17,7 +17,6 @@ from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, P
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read
 from pytest_extract.core.values import Json, written
 from pytest_extract.errors import nearest
-from pytest_extract.lazy import lazy_pattern
 
 Normal = Callable[[str], str | None]
 _LONGEST: Final = 5000
@@ -36,7 +35,7 @@ def _normalised(kind: str, normal: Normal) -> BoundMetric:
 
 # --- telephone
 
-_PHONE = lazy_pattern(
+_PHONE = re.compile(
     r"(?:(?:tele(?:fon|phone|fax)|téléphone|tel|tél|tlf|phone|ph|fax|mobile|mobil|mob|cell|handy|gsm|office|work|home|[tfmp])\b"
     r"[.:]*\s*)?(?P<main>\(?\+?[\d\s().\-/\u2010-\u2013]+)"
     r"(?:[\s,]*(?:;ext=|ext\.?|extension|x|durchwahl|#)\s*(?P<extension>\d{1,8}))?",
@@ -94,9 +93,9 @@ def _phone(params: Params, _semantics: SemanticsName) -> BoundMetric:
 # --- URL
 
 _PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443})
-_SCHEME = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.\-]*://")
-_HOST = lazy_pattern(r"[\w.\-]+\.[\w\-]{2,}|localhost")
-_TRACKING = lazy_pattern(
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
+_HOST = re.compile(r"[\w.\-]+\.[\w\-]{2,}|localhost")
+_TRACKING = re.compile(
     r"utm_\w+|gclid|gbraid|wbraid|fbclid|msclkid|dclid|yclid|igshid|mc_[ce]id|_hs(?:enc|mi)", re.IGNORECASE
 )
 
@@ -188,7 +187,7 @@ def _url(params: Params, _semantics: SemanticsName) -> BoundMetric:
 
 # --- e-mail
 
-_EMAIL = lazy_pattern(r"(?:e-?mail:\s*|mailto:)?([^@\s<>]+)@([^@\s<>]+)", re.IGNORECASE)
+_EMAIL = re.compile(r"(?:e-?mail:\s*|mailto:)?([^@\s<>]+)@([^@\s<>]+)", re.IGNORECASE)
 
 
 @MetricSpec.row(

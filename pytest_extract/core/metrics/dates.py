@@ -17,7 +17,6 @@ from pytest_extract.core.metrics import base as check
 from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, Param, Params, SemanticsName
 from pytest_extract.core.metrics.exact import equality_of_read, explain_read, reading_metric
 from pytest_extract.core.values import Json, written
-from pytest_extract.lazy import lazy_pattern
 
 LONGEST: Final = 100
 
@@ -64,20 +63,20 @@ MONTHS: Final[Mapping[str, int]] = MappingProxyType(
     {name: month for month, names in enumerate(_MONTH_NAMES, start=1) for name in names.split()}
 )
 
-_ISO = lazy_pattern(
+_ISO = re.compile(
     r"(?P<Y>\d{4})(?:-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:[T ](?P<H>\d\d):(?P<M>\d\d)(?::(?P<S>\d\d)(?:[.,](?P<f>\d+))?)?"
     r"\s?(?P<z>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?)?)?",
     re.IGNORECASE,
 )
-_BASIC_ISO = lazy_pattern(r"(?P<Y>\d{4})(?P<m>\d\d)(?P<d>\d\d)")
-_HAN = lazy_pattern(r"(?P<Y>\d{4})\s?年(?:\s?(?P<m>\d\d?)\s?月(?:\s?(?P<d>\d\d?)\s?日)?)?")
-_PLACE = lazy_pattern(r"^[^\W\d_]+\.?,\s*")
-_CLOCK = lazy_pattern(
+_BASIC_ISO = re.compile(r"(?P<Y>\d{4})(?P<m>\d\d)(?P<d>\d\d)")
+_HAN = re.compile(r"(?P<Y>\d{4})\s?年(?:\s?(?P<m>\d\d?)\s?月(?:\s?(?P<d>\d\d?)\s?日)?)?")
+_PLACE = re.compile(r"^[^\W\d_]+\.?,\s*")
+_CLOCK = re.compile(
     r"(?:,\s*|T|\s)(?:(?:at|um|om|à|alle)\s)?(?P<H>\d\d?)(?:[:h](?P<M>\d\d)(?::(?P<S>\d\d))?)?"
     r"\s?(?P<half>[ap]\.?m\.?)?(?P<word>\s?uhr|h)?(?:\s?(?P<z>UTC|GMT|Z|[+-]\d\d:?\d\d))?$",
     re.IGNORECASE,
 )
-_PART = lazy_pattern(r"\d+|[^\W\d_]+")
+_PART = re.compile(r"\d+|[^\W\d_]+")
 _FILLER = {"de", "del", "of", "the", "le", "den", "st", "nd", "rd", "th", "er", "º", "ª"}
 _WEEKDAY_NAMES = (
     # without "mar", the Tuesday that is a March elsewhere
@@ -178,7 +177,7 @@ _ORDINAL_NAMES: Final = (
 _ORDINALS: Final[Mapping[str, str]] = MappingProxyType(
     {name: str(day) for day, name in enumerate(_ORDINAL_NAMES.split(), start=1)} | {"thirtieth": "30"}
 )
-_TENS: Final = lazy_pattern(
+_TENS: Final = re.compile(
     r"\b(twenty|thirty)[\s-](first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)\b", re.IGNORECASE
 )
 """Days that are written as words in two parts: the twenty-first, the thirty-first."""

@@ -20,7 +20,6 @@ from pytest_extract.core.metrics.base import BoundMetric, Example, MetricSpec, P
 from pytest_extract.core.metrics.exact import equality_metric, explain_read, reading_metric
 from pytest_extract.core.values import Json, is_nan, is_number, same, text_key, written
 from pytest_extract.errors import closest, nearest
-from pytest_extract.lazy import lazy_pattern
 
 Number = int | float
 
@@ -417,16 +416,16 @@ class Written(NamedTuple):
     after: str
 
 
-_DIGITS = lazy_pattern(rf"(?:(?<![^\W\d_])[.,])?\d(?:[\d.,'\u2019{_SPACES}]*\d)?")
+_DIGITS = re.compile(rf"(?:(?<![^\W\d_])[.,])?\d(?:[\d.,'\u2019{_SPACES}]*\d)?")
 RAISED: Final = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-_POWER = lazy_pattern(
+_POWER = re.compile(
     r"(?:e(?P<plain>[-+\u2212]?\d{1,3})|\s?[x\u00d7*\u00b7\u22c5]\s?10(?:(?:\^|\*\*)(?P<marked>[-+\u2212]?\d{1,3})|(?P<raised>[⁻⁺]?[⁰¹²³⁴-⁹]{1,3})))(?!\d)",
     re.IGNORECASE,
 )
-_ROUND = lazy_pattern(r"^(?:[.,:](?:-{1,2}|[\u2212\u2013\u2014])(?!\S*\d)\s*)+")
+_ROUND = re.compile(r"^(?:[.,:](?:-{1,2}|[\u2212\u2013\u2014])(?!\S*\d)\s*)+")
 """How "no cents" is written: "5.-" in Switzerland, "5,--" in Germany, "5:-" in Sweden."""
-_BEFORE = lazy_pattern(rf"([{MINUS}+]?)\s*(.*?)\s*([{MINUS}+]?)$", re.DOTALL)
-_AFTER = lazy_pattern(rf"((?:[{MINUS}](?!\S))?)\s*(.*?)\s*([{MINUS}]?)$", re.DOTALL)
+_BEFORE = re.compile(rf"([{MINUS}+]?)\s*(.*?)\s*([{MINUS}+]?)$", re.DOTALL)
+_AFTER = re.compile(rf"((?:[{MINUS}](?!\S))?)\s*(.*?)\s*([{MINUS}]?)$", re.DOTALL)
 """What stands before and after a number, between the signs at its ends."""
 
 
@@ -640,7 +639,7 @@ def money_reader(params: Params) -> Callable[[Json], Money | None]:
     return read
 
 
-_OF = lazy_pattern(r"^(?:(?:of|de|di|von|van)\s|d['\u2019])", re.IGNORECASE)
+_OF = re.compile(r"^(?:(?:of|de|di|von|van)\s|d['\u2019])", re.IGNORECASE)
 
 
 def _scale_and_currency(after: str, styles: tuple[NumberStyle, ...], default: str) -> tuple[int | None, str | None]:

@@ -31,7 +31,6 @@ from pytest_extract.core.metrics.numbers import (
 )
 from pytest_extract.core.values import Json, written
 from pytest_extract.errors import closest
-from pytest_extract.lazy import lazy_pattern
 
 Powers = tuple[tuple[str, int], ...]
 """Units that are measured by no other, each with its power, sorted by name."""
@@ -141,17 +140,17 @@ _BINARY: Mapping[str, Fraction] = {
 }
 _PREFIXES_OF_IU: Final = ("µ", "μ", "u", "m", "k", "M")
 _SPELLINGS: Final = (
-    (lazy_pattern(r"\bmm hg\b", re.IGNORECASE), "mmHg"),
-    (lazy_pattern(r"\bfl\.? ?oz\b", re.IGNORECASE), "floz"),
-    (lazy_pattern(r"\bI\. ?U\."), "IU"),
-    (lazy_pattern(r"\b(?:sq\.?|square) ([^\W\d_]+)\.?", re.IGNORECASE), r"\1^2"),
-    (lazy_pattern(r"\b(?:cu\.?|cubic) ([^\W\d_]+)\.?", re.IGNORECASE), r"\1^3"),
+    (re.compile(r"\bmm hg\b", re.IGNORECASE), "mmHg"),
+    (re.compile(r"\bfl\.? ?oz\b", re.IGNORECASE), "floz"),
+    (re.compile(r"\bI\. ?U\."), "IU"),
+    (re.compile(r"\b(?:sq\.?|square) ([^\W\d_]+)\.?", re.IGNORECASE), r"\1^2"),
+    (re.compile(r"\b(?:cu\.?|cubic) ([^\W\d_]+)\.?", re.IGNORECASE), r"\1^3"),
 )
 _TEMPERATURES: Mapping[str, tuple[Fraction, Fraction]] = {
     "c": (Fraction(1), Fraction("273.15")),
     "f": (Fraction(5, 9), Fraction("459.67") * Fraction(5, 9)),
 }
-_DEGREES = lazy_pattern(r"(?:degrees?|deg\.?|[°º])\s*([cf]|celsius|fahrenheit)|(celsius|fahrenheit)")
+_DEGREES = re.compile(r"(?:degrees?|deg\.?|[°º])\s*([cf]|celsius|fahrenheit)|(celsius|fahrenheit)")
 
 
 @cache
@@ -185,7 +184,7 @@ def _caseless() -> Mapping[str, Unit]:
     }
 
 
-_FACTOR = lazy_pattern(
+_FACTOR = re.compile(
     r"(?:\s*(?P<over>/|\bper\b)\s*|\s*[*·⋅\u00d7]\s*|\s+)?"
     r"(?P<name>[^\W\d_]+|[\"'%‰°]+[^\W\d_]*)\.?(?:\^|\*\*)?(?P<power>-?\d)?"
 )
@@ -222,13 +221,13 @@ def read_unit(text: str, *, known: bool = True) -> Unit | None:
     return Unit(factor, tuple(sorted((name, power) for name, power in powers.items() if power)))
 
 
-_BOUND = lazy_pattern(r"(<=|>=|[<>≤≥~≈])\s?")
+_BOUND = re.compile(r"(<=|>=|[<>≤≥~≈])\s?")
 _BOUNDS: Mapping[str, str] = {"<=": "≤", ">=": "≥", "≈": "~"}
-_BETWEEN = lazy_pattern(r"(?<=[^\W\d_])\s(?=\d)|(?<=[^\W\d_]\.)\s(?=\d)|(?<=['\"])\s?(?=\d)")
+_BETWEEN = re.compile(r"(?<=[^\W\d_])\s(?=\d)|(?<=[^\W\d_]\.)\s(?=\d)|(?<=['\"])\s?(?=\d)")
 """Where "5 ft 11 in" and 5'11" fall apart."""
 _MARKS: Final[Mapping[int, str]] = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2032: "'", 0x2033: '"'}
 """Marks of feet and inches, minutes and seconds, as they are printed."""
-_SPAN = lazy_pattern(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>[-+\u2212]?\d.*)")
+_SPAN = re.compile(r"(?P<low>.*?\d\D*?)\s?(?:[-\u2012-\u2015\u2212]|\b(?:to|bis)\b)\s?(?P<high>[-+\u2212]?\d.*)")
 
 
 class Quantity(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -23,7 +24,6 @@ from pytest_extract.core.metrics.base import (
 )
 from pytest_extract.core.metrics.exact import MEASURES, accepting_metric, bag_metric, differ, reading_metric
 from pytest_extract.core.values import Json, canonical_json, compile_regex, folding, python_text, text_key
-from pytest_extract.lazy import lazy_pattern
 
 Normal: TypeAlias = Callable[[Json], str | None]
 """The text that a value is compared by; None for a value without one."""
@@ -157,8 +157,8 @@ def _string_fuzzy(params: Params, semantics: SemanticsName) -> BoundMetric:
 
 # --- words
 
-_PUNCTUATION = lazy_pattern(r"[^\w\s]")
-_ARTICLES = lazy_pattern(r"\b(a|an|the)\b")
+_PUNCTUATION = re.compile(r"[^\w\s]")
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
 
 
 @MetricSpec.row(

@@ -7,13 +7,13 @@ words of an `enum` or an example are not.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 from urllib.parse import unquote
 
 from pytest_extract.core.values import Json
 from pytest_extract.errors import SchemaError
-from pytest_extract.lazy import lazy_pattern
 
 
 class Ref(NamedTuple):
@@ -25,7 +25,7 @@ class Ref(NamedTuple):
 
 Key: TypeAlias = tuple[Ref, ...]
 """The schema objects that make one node together, nearest first."""
-INDEX: Final = lazy_pattern(r"0|[1-9][0-9]{0,8}")
+INDEX: Final = re.compile(r"0|[1-9][0-9]{0,8}")
 """A part of a JSON pointer that counts in a list (RFC 6901)."""
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 

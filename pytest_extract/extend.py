@@ -13,8 +13,9 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias, TypeVar, Union
+from typing import Any, Final, Literal, TypeVar, Union
 
 from pytest_extract.core.extensions import (
     MARK,
@@ -23,9 +24,7 @@ from pytest_extract.core.extensions import (
     Extension,
     JudgeSpec,
     MeasureSpec,
-    Pairs,
     PostSpec,
-    Transformed,
 )
 from pytest_extract.core.measures import MEASURES
 from pytest_extract.core.metrics.base import (
@@ -42,23 +41,16 @@ from pytest_extract.core.metrics.base import (
     list_of,
     number,
 )
-from pytest_extract.core.results import FieldResult
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError
-
-_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_ANY: Final = (Any, object, inspect.Parameter.empty)
 
 
 def _check_mapping(value: Json) -> str | None:
     return None if isinstance(value, dict) else "must be a mapping"
 
 
-def _check_nothing(_value: Json) -> str | None:
-    return None
-
-
 _PLAIN: Final[Mapping[object, Check]] = {
+    **dict.fromkeys((Any, object), lambda _: None),
     bool: boolean,
     int: integer(),
     float: number(),
@@ -75,16 +67,25 @@ def params_of(function: Callable[..., object], values: Sequence[str], owner: str
     `Literal`, lists of these, unions; without one, anything is. Raises ConfigError, naming `owner`, for a function that
     cannot be called so, and for an annotation that says something else.
     """
-    signature = inspect.signature(function)
-    arguments = list(signature.parameters.values())
-    _check_positions(arguments, values, owner)
-    named = [one for one in arguments if one.kind is inspect.Parameter.KEYWORD_ONLY]
-    hints = _type_hints(function, owner) if named else {}
+    arguments = list(inspect.signature(function).parameters.values())
+    if any(one.kind in {one.VAR_KEYWORD, one.VAR_POSITIONAL} for one in arguments):
+        raise ConfigError(f"{owner}: must name its arguments; *args and **kwargs leave nothing to check")
+    named = [one for one in arguments if one.kind is one.KEYWORD_ONLY]
+    places = [one.name for one in arguments if one not in named]
+    if len(places) != len(values):
+        raise ConfigError(
+            f"{owner}: must take ({', '.join(values)}) by position, and parameters by keyword, after `*`; "
+            f"it takes ({', '.join(places)})"
+        )
+    try:
+        hints = typing.get_type_hints(function) if named else {}
+    except (NameError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{owner}: an annotation cannot be read ({error}); give `params=`") from error
     return tuple(
         Param(
             name=one.name,
             check=_check_for(hints.get(one.name, Any), f"{owner}: parameter {one.name!r}"),
-            doc=_annotation_text(one),
+            doc=_annotation_text(one.annotation),
             default=None if one.default is one.empty else one.default,
             required=one.default is one.empty,
         )
@@ -92,29 +93,13 @@ def params_of(function: Callable[..., object], values: Sequence[str], owner: str
     )
 
 
-def _check_positions(arguments: Sequence[inspect.Parameter], values: Sequence[str], owner: str) -> None:
-    kinds = [one.kind for one in arguments]
-    places = [one for one in arguments if one.kind in _POSITIONAL]
-    if inspect.Parameter.VAR_KEYWORD in kinds or inspect.Parameter.VAR_POSITIONAL in kinds:
-        raise ConfigError(f"{owner}: must name its arguments; *args and **kwargs leave nothing to check")
-    if len(places) != len(values):
-        wanted = ", ".join(values)
-        raise ConfigError(
-            f"{owner}: must take ({wanted}) by position, and parameters by keyword, after `*`; "
-            f"it takes ({', '.join(one.name for one in places)})"
-        )
-
-
-def _type_hints(function: Callable[..., object], owner: str) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(function)
-    except (NameError, TypeError, AttributeError) as error:
-        raise ConfigError(f"{owner}: an annotation cannot be read ({error}); give `params=`") from error
+def _annotation_text(annotation: Any) -> str:
+    if isinstance(annotation, str):
+        return annotation
+    return "parameter" if annotation is inspect.Parameter.empty else inspect.formatannotation(annotation)
 
 
 def _check_for(hint: Any, what: str) -> Check:
-    if hint in _ANY:
-        return _check_nothing
     if hint in _PLAIN:
         return _PLAIN[hint]
     origin, args = typing.get_origin(hint), typing.get_args(hint)
@@ -139,20 +124,9 @@ def _any_of(checks: Sequence[Check]) -> Check:
     return check
 
 
-def _annotation_text(argument: inspect.Parameter) -> str:
-    hint = argument.annotation
-    if hint is argument.empty:
-        return "parameter"
-    return hint if isinstance(hint, str) else inspect.formatannotation(hint)
-
-
 __all__ = ["aligner", "batch", "compound", "judge", "measure", "metric", "post_processor", "transform"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-Parts: TypeAlias = dict[str, Any]
-"""What all specs have: `name`, `doc`, `params` and `function`."""
 
 
 def metric(
@@ -169,14 +143,14 @@ def metric(
     1 without a call; `params`: in place of those that the signature tells.
     """
 
-    def spec(function: F, parts: Parts) -> MetricSpec:
-        def make(given: Mapping[str, Json], _semantics: str) -> BoundMetric:
+    def make(name: str, function: F) -> MetricSpec:
+        def bound(given: Mapping[str, Json], _semantics: str) -> BoundMetric:
             compare: Callable[[Json, Json], float] = partial(function, **given)
-            return BoundMetric(name=parts["name"], compare=compare, threshold=threshold, reflexive=reflexive)
+            return BoundMetric(name=name, compare=compare, threshold=threshold, reflexive=reflexive)
 
-        return MetricSpec(**parts, make=make)
+        return MetricSpec(name=name, make=bound)
 
-    return _marking("metric", name, ("gold", "extracted"), params, spec)
+    return _marking("metric", name, ("gold", "extracted"), make, params)
 
 
 def transform(name: str | None = None, *, params: Sequence[Param] | None = None) -> Callable[[F], F]:
@@ -185,10 +159,10 @@ def transform(name: str | None = None, *, params: Sequence[Param] | None = None)
     What it raises leaves the value as it is, and the result says why.
     """
 
-    def spec(function: F, parts: Parts) -> TransformSpec:
-        return TransformSpec(**parts, make=lambda given: partial(function, **given))
+    def make(name: str, function: F) -> TransformSpec:
+        return TransformSpec(name=name, make=lambda given: partial(function, **given))
 
-    return _marking("transform", name, ("value",), params, spec)
+    return _marking("transform", name, ("value",), make, params)
 
 
 def aligner(name: str | None = None, *, params: Sequence[Param] | None = None) -> Callable[[F], F]:
@@ -197,14 +171,10 @@ def aligner(name: str | None = None, *, params: Sequence[Param] | None = None) -
     Pairs are (index in gold, index in extracted), each index at most once; what is in none is missing or invented.
     """
 
-    def spec(function: F, parts: Parts) -> AlignerSpec:
-        def align(gold: list[Json], extracted: list[Json], given: Mapping[str, Json], /) -> Pairs:
-            pairs: Pairs = function(gold, extracted, **given)
-            return pairs
+    def make(name: str, function: F) -> AlignerSpec:
+        return AlignerSpec(name=name, align=lambda gold, extracted, given: function(gold, extracted, **given))
 
-        return AlignerSpec(**parts, align=align)
-
-    return _marking("aligner", name, ("gold", "extracted"), params, spec)
+    return _marking("aligner", name, ("gold", "extracted"), make, params)
 
 
 def compound(
@@ -222,13 +192,13 @@ def compound(
     if len(fields) < 2 or (primary is not None and primary not in fields):
         raise ConfigError(f"compound{fields!r}: needs two fields or more, and a `primary` that is one of them")
 
-    def spec(function: F, parts: Parts) -> BatchMetric:
+    def make(name: str, function: F) -> BatchMetric:
         def compare(pairs: Sequence[tuple[Json, Json]], **given: Json) -> list[float | None]:
             return [function(gold, extracted, **given) for gold, extracted in pairs]
 
-        return BatchMetric(**parts, compare=compare, fields=fields, primary=primary, threshold=threshold)
+        return BatchMetric(name=name, compare=compare, fields=fields, primary=primary, threshold=threshold)
 
-    return _marking("compound metric", name, ("gold", "extracted"), params, spec)
+    return _marking("compound metric", name, ("gold", "extracted"), make, params)
 
 
 def batch(
@@ -239,10 +209,10 @@ def batch(
     `pairs` are the (gold, extracted) values of all fields that name it; a score of None is not decided.
     """
 
-    def spec(function: F, parts: Parts) -> BatchMetric:
-        return BatchMetric(**parts, compare=function, threshold=threshold)
+    def make(name: str, function: F) -> BatchMetric:
+        return BatchMetric(name=name, compare=function, threshold=threshold)
 
-    return _marking("batch metric", name, ("pairs",), params, spec)
+    return _marking("batch metric", name, ("pairs",), make, params)
 
 
 def post_processor(name: str | None = None, *, params: Sequence[Param] | None = None) -> Callable[[F], F]:
@@ -252,16 +222,10 @@ def post_processor(name: str | None = None, *, params: Sequence[Param] | None = 
     `transformed(result)` gives gold and extracted value as the metric saw them.
     """
 
-    def spec(function: F, parts: Parts) -> PostSpec:
-        def process(
-            results: Sequence[FieldResult], given: Mapping[str, Json], transformed: Transformed, /
-        ) -> Sequence[FieldResult]:
-            kept: Sequence[FieldResult] = function(results, transformed, **given)
-            return kept
+    def make(name: str, function: F) -> PostSpec:
+        return PostSpec(name=name, process=lambda results, given, transformed: function(results, transformed, **given))
 
-        return PostSpec(**parts, process=process)
-
-    return _marking("post-processor", name, ("results", "transformed"), params, spec)
+    return _marking("post-processor", name, ("results", "transformed"), make, params)
 
 
 def judge(name: str | None = None) -> Callable[[F], F]:
@@ -270,12 +234,7 @@ def judge(name: str | None = None) -> Callable[[F], F]:
     Answers are as many, in the same order: `JudgeAnswer`, `Alignment`, or None for not decided. In pytest it may be
     async, and its answers are kept as those of every judge.
     """
-
-    def spec(function: F, parts: Parts) -> JudgeSpec:
-        _takes_nothing_else("judge", parts)
-        return JudgeSpec(**parts, judge=function)
-
-    return _marking("judge", name, ("questions",), None, spec)
+    return _marking("judge", name, ("questions",), lambda name, function: JudgeSpec(name=name, judge=function))
 
 
 def measure(name: str | None = None) -> Callable[[F], F]:
@@ -285,28 +244,25 @@ def measure(name: str | None = None) -> Callable[[F], F]:
     breaks its schema, has 0 without a call.
     """
 
-    def spec(function: F, parts: Parts) -> MeasureSpec:
-        _takes_nothing_else("measure", parts)
-        if parts["name"] in MEASURES:
-            raise ConfigError(f"measure {parts['name']!r}: there is one of this name already")
-        return MeasureSpec(**parts, measure=function)
+    def make(name: str, function: F) -> MeasureSpec:
+        if name in MEASURES:
+            raise ConfigError(f"measure {name!r}: there is one of this name already")
+        return MeasureSpec(name=name, measure=function)
 
-    return _marking("measure", name, ("gold", "extracted"), None, spec)
-
-
-def _takes_nothing_else(kind: str, parts: Parts) -> None:
-    if named := parts.pop("params"):
-        raise ConfigError(f"{kind} {parts['name']!r}: has no parameters, and {named[0].name!r} is one; close over it")
+    return _marking("measure", name, ("gold", "extracted"), make)
 
 
 def _marking(
     kind: str,
     name: Any,
     values: Sequence[str],
-    params: Sequence[Param] | None,
-    spec: Callable[[F, Parts], Extension],
+    make: Callable[[str, F], Extension],
+    params: Sequence[Param] | None = None,
 ) -> Callable[[F], F]:
-    """Return a decorator that leaves a function as it is, but for the mark with what is made of it."""
+    """Return a decorator that leaves a function as it is, but for the mark with what `make` makes of it.
+
+    `params`: in place of those that the signature tells.
+    """
     if name is not None and not isinstance(name, str):
         decorator = kind.removesuffix(" metric").replace("-", "_")
         raise ConfigError(f"write `@extend.{decorator}()`, with brackets, above {getattr(name, '__name__', name)!r}")
@@ -321,8 +277,10 @@ def _marking(
         if hasattr(function, MARK):
             raise ConfigError(f"{owner}: the function is decorated already; write a function for each decorator")
         known = params_of(function, values, owner) if params is None else tuple(params)
-        parts = {"name": own, "doc": inspect.getdoc(function) or "", "params": known, "function": function}
-        setattr(function, MARK, spec(function, parts))
+        if known and kind in {"judge", "measure"}:
+            raise ConfigError(f"{owner}: has no parameters, and {known[0].name!r} is one; close over it")
+        spec = replace(make(own, function), doc=inspect.getdoc(function) or "", params=known, function=function)
+        setattr(function, MARK, spec)
         return function
 
     return mark

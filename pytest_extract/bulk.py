@@ -25,14 +25,14 @@ from pytest_extract.core.arguments import NotJson, json_argument, plain_json
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Variant
 from pytest_extract.core.complexity import complexity_of
 from pytest_extract.core.parse import parse_output
-from pytest_extract.core.results import FailureKind, Judge, Status
+from pytest_extract.core.results import FailureKind, Judge
 from pytest_extract.core.scorer import ScoreOptions, Scorer, compile_schema
 from pytest_extract.core.values import MISSING, Json, short_repr, text_digest
 from pytest_extract.errors import ConfigError, ExtractError, StoreError
 from pytest_extract.files import MOST_BULK_BYTES, open_regular
 from pytest_extract.redact import clean_message
 from pytest_extract.results import ROWS_AT_ONCE, Table, import_pyarrow, result_schema, table_of, write_results
-from pytest_extract.run_case import Requirements, breaches_of, undecided_text, with_bounded_measures
+from pytest_extract.run_case import Requirements, judged, with_bounded_measures
 
 __all__ = [
     "BulkScorer",
@@ -152,10 +152,7 @@ class BulkScorer:
         score = with_bounded_measures(score, gold, self._bounds.thresholds)
         if score.failure is not None and score.failure.kind is FailureKind.EXTRACTOR_ERROR:
             return self.broken(record, score.failure.message)
-        undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]
-        breaches = () if undecided else breaches_of(self._bounds, score)
-        outcome = Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED
-        error = undecided_text(undecided) if undecided else None
+        outcome, breaches, error = judged(self._bounds, score)
         attempt = Attempt(
             index=0,
             outcome=outcome,
@@ -171,7 +168,7 @@ class BulkScorer:
             **self._identity(record),
             outcome=outcome,
             why=error or "; ".join(breach.message for breach in breaches) or None,
-            breaches=breaches,
+            breaches=() if error else breaches,
             attempts=(attempt,),
             tags=tags,
             complexity=complexity_of(tags, shape),

@@ -108,9 +108,25 @@ def run_case(
     plan = plan or plan_of(case)
     today = today or date.today()  # noqa: DTZ011  # a known failure ends with the day where the suite runs
     started = time.perf_counter()
-    attempts, stopped = _Repeats(case, extract, judge, on_error, today).run(plan)
-    outcome = _outcome(attempts, plan) if stopped is None else Outcome.NOT_RUN
-    breaches = case_breaches(case, attempts, needed=plan.needed, of=plan.of, outcome=outcome, today=today)
+    attempts: list[Attempt] = []
+    stopped = None
+    for index in range(plan.of):
+        begun = time.perf_counter()
+        try:
+            extraction = as_extraction(extract(index), gold=case.gold)
+        except NotRun as stop:
+            stopped = str(stop)
+            break
+        except Exception as error:  # noqa: BLE001  # whatever the user's code raises is that case's error
+            latency_s = time.perf_counter() - begun
+            attempts.append(_declined_or_broken(case, error, index, latency_s, on_error, today))
+        else:
+            attempts.append(_scored(case, extraction, index, judge, today))
+        passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
+        if not plan.to_the_end and decided(passed, len(attempts) - passed, plan.needed, plan.of):
+            break
+    outcome = Outcome.NOT_RUN if stopped is not None else _outcome(attempts, plan)
+    breaches = _case_breaches(case, attempts, plan, outcome, today)
     if breaches and outcome is Outcome.PASSED:
         outcome = Outcome.FAILED
     shape = case.scorer.shape_of(case.gold)
@@ -120,7 +136,7 @@ def run_case(
         file=file,
         variant=variant or Variant(),
         outcome=outcome,
-        attempts=attempts,
+        attempts=tuple(attempts),
         breaches=breaches,
         needed=plan.needed,
         why=stopped or _why(outcome, attempts, breaches),
@@ -150,11 +166,6 @@ def digests_of(case: Case) -> dict[str, str]:
     return digests | ({"prompt": case.prompt.sha256} if case.prompt is not None else {})
 
 
-def _decided(attempts: Sequence[Attempt], plan: RunPlan) -> bool:
-    passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
-    return decided(passed, len(attempts) - passed, plan.needed, plan.of)
-
-
 def _outcome(attempts: Sequence[Attempt], plan: RunPlan) -> Outcome:
     """Broken repeats decide nothing: a case is broken when, had they passed, it could have passed."""
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
@@ -177,92 +188,63 @@ def _error_line(error: str) -> str:
     return next((line for line in lines if line and not line[0].isspace()), lines[-1])
 
 
-@dataclass(frozen=True, slots=True)
-class _Repeats:
-    """One case's repeats: what gives their outputs, who answers their questions, and on which day."""
+def _declined_or_broken(
+    case: Case,
+    error: Exception,
+    index: int,
+    latency_s: float,
+    on_error: Callable[[Exception], None] | None,
+    today: date,
+) -> Attempt:
+    """Fail the repeat when a provider declined the input for what it is; any other exception breaks it."""
+    failure = failure_of(error)
+    text = str(error) if isinstance(error, ExtractError) else "".join(traceback.format_exception_only(error)).rstrip()
+    if failure.kind is FailureKind.EXTRACTOR_ERROR:
+        if on_error is not None:
+            on_error(error)
+        return Attempt(index=index, outcome=Outcome.BROKEN, error=text, latency_s=latency_s)
+    score = _with_reported_measures(case, case.scorer.failed(case.gold, failure, case.score_options))
+    return Attempt(
+        index=index,
+        outcome=Outcome.FAILED,
+        score=score.record(),
+        error=text,
+        # What a declined call cost is not known; that it was declined is breach enough.
+        breaches=breaches_of(Requirements.of(case, today), score, cost_usd=0.0, latency_s=latency_s),
+        latency_s=latency_s,
+    )
 
-    case: Case
-    extract: Extract
-    judge: Judge | None
-    on_error: Callable[[Exception], None] | None
-    today: date
 
-    def run(self, plan: RunPlan) -> tuple[tuple[Attempt, ...], str | None]:
-        """Return the repeats that were run, and why no more could be, None where the plan was carried out."""
-        attempts: list[Attempt] = []
-        for index in range(plan.of):
-            try:
-                attempts.append(self._attempt(index))
-            except NotRun as stop:
-                return tuple(attempts), str(stop)
-            if not plan.to_the_end and _decided(attempts, plan):
-                break
-        return tuple(attempts), None
-
-    def _attempt(self, index: int) -> Attempt:
-        started = time.perf_counter()
-        try:
-            extraction = as_extraction(self.extract(index), gold=self.case.gold)
-        except NotRun:
-            raise
-        except Exception as error:  # noqa: BLE001  # whatever the user's code raises is that case's error
-            return self._raised(error, index, time.perf_counter() - started)
-        return self._scored(extraction, index)
-
-    def _raised(self, error: Exception, index: int, latency_s: float) -> Attempt:
-        """Fail the repeat when a provider declined the input for what it is; any other exception breaks it."""
-        failure = failure_of(error)
-        ours = isinstance(error, ExtractError)
-        text = str(error) if ours else "".join(traceback.format_exception_only(error)).rstrip()
-        if failure.kind is FailureKind.EXTRACTOR_ERROR:
-            if self.on_error is not None:
-                self.on_error(error)
-            return Attempt(index=index, outcome=Outcome.BROKEN, error=text, latency_s=latency_s)
-        case = self.case
-        score = case.scorer.failed(case.gold, failure, case.score_options)
-        score = _with_reported_measures(case, score)
-        return Attempt(
-            index=index,
-            outcome=Outcome.FAILED,
-            score=score.record(),
-            error=text,
-            # What a declined call cost is not known; that it was declined is breach enough.
-            breaches=self._breaches(score, cost_usd=0.0, latency_s=latency_s),
-            latency_s=latency_s,
-        )
-
-    def _scored(self, extraction: Extraction, index: int) -> Attempt:
-        cites = self.case.confidence is not None or extraction.citations is not None
-        score = score_extraction(self.case, extraction, self.judge)
-        score = _with_reported_measures(self.case, score, may_cite=cites)
-        breaches = self._breaches(score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
-        if self.case.gates.grounded and score.unread is None:
-            breaches += _grounded_breaches(self.case, score)
-        undecided = [result for result in (*score.fields, *score.leaves) if result.status is Status.JUDGE_ERROR]
-        usage = extraction.usage
-        hint = _shape_hint(self.case, extraction, score) if breaches else ()
-        return Attempt(
-            index=index,
-            outcome=Outcome.BROKEN if undecided else Outcome.FAILED if breaches else Outcome.PASSED,
-            score=score.record(partial(_stands_in, self.case.document)),
-            output=extraction.output,
-            error=undecided_text(undecided) if undecided else None,
-            breaches=breaches,
-            usage=usage if isinstance(usage, Usage) else None,
-            cost_usd=extraction.cost_usd,
-            latency_s=extraction.latency_s,
-            finish_reason=extraction.finish_reason,
-            build=extraction.build,
-            recorded=extraction.recorded,
-            other_code=extraction.other_code,
-            adjustments=extraction.adjustments,
-            notes=(*extraction.notes, *score.wrapped.values(), *score.notes, *hint),
-            confidence=extraction.confidence,
-            citations=extraction.citations,
-        )
-
-    def _breaches(self, score: Score, *, cost_usd: float | None, latency_s: float | None) -> tuple[Breach, ...]:
-        return breaches_of(Requirements.of(self.case, self.today), score, cost_usd=cost_usd, latency_s=latency_s)
+def _scored(case: Case, extraction: Extraction, index: int, judge: Judge | None, today: date) -> Attempt:
+    cites = case.confidence is not None or extraction.citations is not None
+    score = _with_reported_measures(case, score_extraction(case, extraction, judge), may_cite=cites)
+    outcome, breaches, undecided = judged(
+        Requirements.of(case, today), score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s
+    )
+    if case.gates.grounded and score.unread is None and (ungrounded := _grounded_breaches(case, score)):
+        breaches += ungrounded
+        outcome = Outcome.BROKEN if undecided else Outcome.FAILED
+    usage = extraction.usage
+    hint = _shape_hint(case, extraction, score) if breaches else ()
+    return Attempt(
+        index=index,
+        outcome=outcome,
+        score=score.record(partial(_stands_in, case.document)),
+        output=extraction.output,
+        error=undecided,
+        breaches=breaches,
+        usage=usage if isinstance(usage, Usage) else None,
+        cost_usd=extraction.cost_usd,
+        latency_s=extraction.latency_s,
+        finish_reason=extraction.finish_reason,
+        build=extraction.build,
+        recorded=extraction.recorded,
+        other_code=extraction.other_code,
+        adjustments=extraction.adjustments,
+        notes=(*extraction.notes, *score.wrapped.values(), *score.notes, *hint),
+        confidence=extraction.confidence,
+        citations=extraction.citations,
+    )
 
 
 def score_extraction(case: Case, extraction: Extraction, judge: Judge | None) -> Score:
@@ -327,13 +309,11 @@ def _shape_hint(case: Case, extraction: Extraction, score: Score) -> tuple[str, 
     from pytest_extract.core.output_shape import undeclared_shape
 
     name = undeclared_shape(score.extracted, case.gold)
-    if name is None:
-        return ()
     hint = (
         "the output has confidence or citations beside its values: to score the values, declare its shape with "
         f"`confidence: {name}` in the case or its defaults, or `extract_confidence = {name}` in the ini file"
     )
-    return (hint,)
+    return () if name is None else (hint,)
 
 
 def _stands_in(document: Document, value: Json) -> bool | None:
@@ -348,41 +328,31 @@ def _stands_in(document: Document, value: Json) -> bool | None:
     return None if evidence is None else evidence.found
 
 
-def undecided_text(results: Sequence[FieldResult]) -> str:
+def _undecided_text(results: Iterable[FieldResult]) -> str:
     """Say which comparisons nobody decided, and why: the judge, that there is none, a metric of the project's own.
 
     That there is no judge is said first and shortly: the run says once what to do about it.
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, None]] = {}
     for result in results:
-        paths = found.setdefault(result.reason or "no reason", [])
-        if (path := str(result.path)) not in paths:
-            paths.append(path)
-    told = [
-        f"{WITHOUT_JUDGE}{len(paths):,} comparison{'s' * (len(paths) > 1)}: {_places(paths, 2)}"
-        for paths in (found.pop(NO_JUDGE, ()),)
-        if paths
-    ]
-    told += [f"{_places(paths, 5)}: {reason}" for reason, paths in [*found.items()][:3]]
-    more = f"; and {len(found) - 3} more reasons" if len(found) > 3 else ""
-    return "; ".join(told) + more
+        found.setdefault(result.reason or "no reason", {})[str(result.path)] = None
+    unjudged = [*found.pop(NO_JUDGE, ())]
+    told = [f"{_listed(paths, 5)}: {reason}" for reason, paths in found.items()]
+    if unjudged:
+        count = f"{len(unjudged):,} comparison{'s' * (len(unjudged) > 1)}"
+        told.insert(0, f"{WITHOUT_JUDGE}{count}: {_listed(unjudged, 2)}")
+    more = f"; and {len(told) - 3:,} more reasons" if len(told) > 3 else ""
+    return "; ".join(told[:3]) + more
 
 
-def _places(paths: Sequence[str], most: int) -> str:
-    return ", ".join(paths[:most]) + (f" and {len(paths) - most:,} more" if len(paths) > most else "")
+def _listed(names: Iterable[str], most: int) -> str:
+    first, *others = [*names]
+    shown = ", ".join([first, *others[: most - 1]])
+    left = len(others) + 1 - most
+    return f"{shown} and {left:,} more" if left > 0 else shown
 
 
 # --- what a score is held against: measures, fields, cost, latency, `absent`, known failures
-
-_NEEDED: Final = {
-    "auto_accept_precision": "the case has no `auto_accept`",
-    "auto_accept_coverage": "the case has no `auto_accept`",
-    "citation_precision": "the output has no citations, or the document no text",
-    "citation_recall": "the output has no citations, or the document no text",
-    "grounded_rate": "the document has no text",
-    "rules_held": "the case has no `rules`, nor has its schema",
-}
-"""What a case lacks that a measure is not there for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -412,14 +382,25 @@ def with_bounded_measures(score: Score, gold: Json, thresholds: Thresholds) -> S
     return score
 
 
+def judged(
+    bounds: Requirements, score: Score, *, cost_usd: float | None = None, latency_s: float | None = None
+) -> tuple[Outcome, tuple[Breach, ...], str | None]:
+    """Return how one output ends, every bound that it misses, and what nobody decided: then it is broken."""
+    breaches = breaches_of(bounds, score, cost_usd=cost_usd, latency_s=latency_s)
+    undecided = [result for result in (*score.fields, *score.leaves) if result.status is Status.JUDGE_ERROR]
+    if undecided:
+        return Outcome.BROKEN, breaches, _undecided_text(undecided)
+    return Outcome.FAILED if breaches else Outcome.PASSED, breaches, None
+
+
 def breaches_of(
     bounds: Requirements, score: Score, *, cost_usd: float | None = None, latency_s: float | None = None
 ) -> tuple[Breach, ...]:
-    """Return every bound that one output misses: measures, fields, `absent`, cost and time."""
+    """Return every bound that one output misses: measures, fields, `absent`, rules, cost and time."""
     return (
-        *_measure_breaches(bounds.thresholds, score, bounds.known),
-        *_field_breaches(bounds.thresholds, score, bounds.known),
-        *_absent_breaches(bounds.absent, score),
+        *_measure_breaches(bounds, score),
+        *_field_breaches(bounds, score),
+        *_absent_breaches(bounds, score),
         *_rule_breaches(bounds, score),
         *_cost_breaches(bounds.thresholds, cost_usd, latency_s),
     )
@@ -463,15 +444,13 @@ def _cannot_fail(node: Node, bounds: AbstractSet[str], semantics: Semantics) -> 
 
 def cannot_fail_text(patterns: Sequence[str]) -> str:
     """Name the fields of which no wrong value fails a case."""
-    named = ", ".join(f"`{pattern}`" for pattern in patterns[:MOST_NAMED])
-    left = len(patterns) - MOST_NAMED
-    more = f" and {left:,} more" if left > 0 else ""
+    named = _listed((f"`{pattern}`" for pattern in patterns), MOST_NAMED)
     fields = "1 field" if len(patterns) == 1 else f"{len(patterns):,} fields"
-    return f"no wrong value of {fields} can fail a case: {named}{more}"
+    return f"no wrong value of {fields} can fail a case: {named}"
 
 
-def case_breaches(
-    case: Case, attempts: Sequence[Attempt], *, needed: int, of: int, outcome: Outcome, today: date
+def _case_breaches(
+    case: Case, attempts: Sequence[Attempt], plan: RunPlan, outcome: Outcome, today: date
 ) -> tuple[Breach, ...]:
     """Return what a case misses: the bounds of its only attempt, or the number of repeats; and expired excuses."""
     expired = tuple(
@@ -484,11 +463,11 @@ def case_breaches(
     )
     if outcome is not Outcome.FAILED:
         return expired if outcome is Outcome.PASSED else ()
-    if of == 1:
+    if plan.of == 1:
         return (*attempts[0].breaches, *expired)
     passed = sum(attempt.outcome is Outcome.PASSED for attempt in attempts)
-    message = f"{passed} of {len(attempts)} repeats passed, {needed} of {of} needed"
-    return (Breach(what="repeat", message=message, bound=needed, value=passed), *expired)
+    message = f"{passed} of {len(attempts)} repeats passed, {plan.needed} of {plan.of} needed"
+    return (Breach(what="repeat", message=message, bound=plan.needed, value=passed), *expired)
 
 
 def known_patterns(case: Case, today: date) -> tuple[str, ...]:
@@ -496,15 +475,18 @@ def known_patterns(case: Case, today: date) -> tuple[str, ...]:
     return tuple(known.path for known in case.known_failures if not known.expired(today))
 
 
-def _measure_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) -> Iterable[Breach]:
-    values = measures_without(score, known)
-    for name, bound in thresholds.measures.items():
+def _measure_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:
+    values = measures_without(score, bounds.known)
+    for name, bound in bounds.thresholds.measures.items():
         value = values.get(name)
         if value is None:
-            needed = _NEEDED.get(name, "no extension gives a measure of this name")
-            yield Breach(what=name, message=f"{name} cannot be checked: {needed}", bound=bound)
+            message = (
+                f"{name} cannot be checked: what it is made of is not there (`auto_accept`, citations, a text of the "
+                "document, `rules`, an extension)"
+            )
+            yield Breach(what=name, message=message, bound=bound)
         elif value < bound - ROUNDING:
-            message = _shortfall_text(name, value, bound) + _shortfall_detail(name, score, known)
+            message = _shortfall_text(name, value, bound) + _shortfall_detail(name, score, bounds.known)
             yield Breach(what=name, message=message, bound=bound, value=value)
 
 
@@ -569,12 +551,12 @@ def _rescore_array(field: FieldResult, leaves: Sequence[FieldResult], excused: S
     return field._replace(score=1.0, passed=True, status=Status.MATCH)
 
 
-def _field_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) -> Iterable[Breach]:
-    if not thresholds.fields:
+def _field_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:
+    if not bounds.thresholds.fields:
         return
-    fields, leaves = results_without(score, known)
+    fields, leaves = results_without(score, bounds.known)
     results = {(result.path, result.metric): result for result in (*fields, *leaves)}.values()  # a leaf may be a field
-    for place, bound in thresholds.fields.items():
+    for place, bound in bounds.thresholds.fields.items():
         scores = [
             0.0 if score.unread is not None else result.score
             for result in results
@@ -586,17 +568,15 @@ def _field_breaches(thresholds: Thresholds, score: Score, known: Sequence[str]) 
             yield Breach(what=f"fields.{place}", message=message, bound=bound, value=value)
 
 
-def _absent_breaches(absent: Mapping[str, str], score: Score) -> Iterable[Breach]:
-    for place, rule in absent.items():
+def _absent_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:
+    for place, rule in bounds.absent.items():
         if rule != "must":
             continue
-        invented = next((r for r in (*score.leaves, *score.fields) if is_covered(r, [place]) and _invented(r)), None)
-        if invented is not None:
-            yield Breach(what=f"absent.{place}", message=f"{invented.path} must stay empty, but was extracted")
-
-
-def _invented(result: FieldResult) -> bool:
-    return result.status in WRONG and result.extracted is not MISSING and result.extracted not in (None, [], {})
+        for found in (*score.leaves, *score.fields):
+            empty = found.extracted is MISSING or found.extracted in (None, [], {})
+            if found.status in WRONG and not empty and is_covered(found, [place]):
+                yield Breach(what=f"absent.{place}", message=f"{found.path} must stay empty, but was extracted")
+                break
 
 
 def _rule_breaches(bounds: Requirements, score: Score) -> Iterable[Breach]:

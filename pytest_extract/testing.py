@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from pytest_extract.core.case_result import Breach
-from pytest_extract.core.judges import NO_JUDGE
-from pytest_extract.core.results import Status
+from pytest_extract.core.judges import WITHOUT_JUDGE
 from pytest_extract.core.values import Json
 from pytest_extract.errors import ConfigError, ExtractError
 from pytest_extract.report.diff import DiffOptions, score_lines
@@ -111,21 +110,20 @@ class Gold:
     def check(self, output: object) -> tuple[Score, tuple[Breach, ...]]:
         """Score an output; return the score and every bound that it misses."""
         from pytest_extract.extraction.call import as_extraction
-        from pytest_extract.run_case import Requirements, breaches_of, with_bounded_measures
+        from pytest_extract.run_case import Requirements, judged, with_bounded_measures
 
         extraction = as_extraction(output, gold=self.value)
         options = replace(self._options, finish_reason=extraction.finish_reason, reported=extraction.reported)
         score = self._scorer.score_text(self.value, extraction.output, options)
         score = with_bounded_measures(score, self.value, self._thresholds)
-        undecided = [result for result in score.leaves if result.status is Status.JUDGE_ERROR]
-        if undecided:
-            hint = "; give `judge=`" if undecided[0].reason == NO_JUDGE else ""
-            message = f"{undecided[0].path} is not decided: {undecided[0].reason}{hint}"
-            breach = Breach(what="judge", message=message)
-            return score, (breach,)
-        absent, rules = self._options.absent or {}, self._options.rules_gate
-        bounds = Requirements(thresholds=self._thresholds, absent=absent, rules=rules)
-        return score, breaches_of(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
+        bounds = Requirements(
+            thresholds=self._thresholds, absent=self._options.absent or {}, rules=self._options.rules_gate
+        )
+        _, breaches, undecided = judged(bounds, score, cost_usd=extraction.cost_usd, latency_s=extraction.latency_s)
+        if undecided is None:
+            return score, breaches
+        hint = "; give `judge=`" if undecided.startswith(WITHOUT_JUDGE) else ""
+        return score, (Breach(what="judge", message=f"{undecided}{hint}"),)
 
 
 def diff_of_score(score: Score, breaches: Sequence[Breach], output: object, *, verbosity: int = 0) -> list[str]:

@@ -360,7 +360,7 @@ def test_a_measure_of_the_project_is_there_for_every_output():
         assert_extraction(
             {"a": "y"}, gold={"a": "x"}, schema=schema, extensions=own, thresholds={"measures": {"own": 0.5}}
         )
-    with pytest.raises(AssertionError, match="other cannot be checked: no extension gives a measure of this name"):
+    with pytest.raises(AssertionError, match="other cannot be checked: what it is made of is not there"):
         assert_extraction({"a": "x"}, gold={"a": "x"}, schema=schema, thresholds={"measures": {"other": 0.5}})
 
 

@@ -77,7 +77,7 @@ def test_a_judge_may_be_given() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "evaluation_config": "string_semantic"}}}
     judge = lambda questions: [JudgeAnswer(1.0) for _ in questions]  # noqa: E731
     assert_extraction({"a": "car"}, gold={"a": "automobile"}, schema=schema, judge=judge)
-    with pytest.raises(AssertionError, match="a is not decided: needs a judge and none is configured; give `judge=`"):
+    with pytest.raises(AssertionError, match="no judge for 1 comparison: a; give `judge=`"):
         assert_extraction({"a": "car"}, gold={"a": "automobile"}, schema=schema)
 
 

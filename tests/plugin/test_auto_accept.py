@@ -92,7 +92,7 @@ def test_a_threshold_without_auto_accept_cannot_be_checked(pytester: pytest.Pyte
     (pytester.path / "a.extract.yaml").write_text(text, encoding="utf-8")
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*auto_accept_coverage cannot be checked: the case has no `auto_accept`*"])
+    result.stdout.fnmatch_lines(["*auto_accept_coverage cannot be checked: what it is made of is not there (*"])
 
 
 @pytest.mark.parametrize(

@@ -231,11 +231,6 @@ ROWS_AT_ONCE: Final = 2_000
 """Rows of a batch, and of a row group: what is held in memory at once."""
 _LINE: Final = "record_json"
 """Column with the line of a results file from which a result is read back, in the first row of a case."""
-_GATES: Final = ("parse", "root", "schema", "coverage")
-_SHAPE: Final = tuple(each.name for each in fields(Shape))
-_VARIANT: Final = ("model", "prompt", "revision")
-_CASE: Final = ("nodeid", "case_id", "file", "outcome", "why", "complexity", "modality", "duration_s")
-_ATTEMPT: Final = ("error", "cost_usd", "latency_s")
 _JSON: Final = ("params", "gold", "extracted", "citations")
 """Columns of a field result that are JSON texts."""
 
@@ -262,28 +257,29 @@ def result_schema() -> Any:
 
     pa = import_pyarrow()
     text, number, count, flag = pa.string(), pa.float64(), pa.int64(), pa.bool_()
-    result = pa.struct(
-        [
-            *((name, text) for name in ("path", "pattern", "metric", "params", "status")),
-            ("score", number), ("passed", flag), ("gold", text), ("extracted", text), ("reason", text),
-            ("weight", number), ("matched", text), ("field", flag), ("leaf", flag), ("passed_empty", flag),
-            ("gold_type", text), ("extracted_type", text),
-            ("confidence", number), ("citations", text),
-        ]
-    )  # fmt: skip
+
+    def texts(names: str) -> list[tuple[str, Any]]:
+        return [(name, text) for name in names.split()]
+
+    result = [
+        *texts("path pattern metric params status"), ("score", number), ("passed", flag),
+        *texts("gold extracted reason"), ("weight", number), ("matched", text),
+        ("field", flag), ("leaf", flag), ("passed_empty", flag),
+        *texts("gold_type extracted_type"), ("confidence", number), ("citations", text),
+    ]  # fmt: skip
     gate = pa.struct([("passed", flag), ("factor", number), ("why", text)])
     columns = [
-        *((name, text) for name in ("nodeid", "case_id", "file", "model", "prompt", "revision", "outcome", "why")),
+        *texts("nodeid case_id file model prompt revision outcome why"),
         ("attempt", pa.int32()),
-        *((name, text) for name in ("attempt_outcome", "error", "semantics", "failure_kind", "failure_message")),
-        ("gates", pa.struct([(name, gate) for name in _GATES])),
+        *texts("attempt_outcome error semantics failure_kind failure_message"),
+        ("gates", pa.struct([(name, gate) for name in ("parse", "root", "schema", "coverage")])),
         ("measures", pa.struct([(name, number) for name in MEASURES])),
-        ("results", pa.list_(result)),
-        ("output", text),
-        ("complexity", text), ("modality", text), ("shape", pa.struct([(name, count) for name in _SHAPE])),
-        ("cost_usd", number), ("latency_s", number), ("duration_s", number),
+        ("results", pa.list_(pa.struct(result))),
+        *texts("output complexity modality"),
+        ("shape", pa.struct([(each.name, count) for each in fields(Shape)])),
+        *((name, number) for name in ("cost_usd", "latency_s", "duration_s")),
         (_LINE, text),
-    ]  # fmt: skip
+    ]
     return pa.schema(columns)
 
 
@@ -311,29 +307,28 @@ def write_parquet(path: Path, results: Iterable[CaseResult]) -> None:
 
 
 def _rows_of(result: CaseResult) -> Iterator[dict[str, Any]]:
-    """Yield a row for each attempt of a case, one without an attempt where it has none."""
+    """Yield a row for each attempt of a case, one without where it has none; Arrow takes what is a column."""
     record = to_json(result)
-    case = {name: record[name] for name in (*_CASE, "shape")} | {name: record["variant"][name] for name in _VARIANT}
-    case["model"] = case["model"] or record["variant"]["param"]
-    line = {_LINE: dump_result(result)}
+    case = record | record["variant"] | {"model": result.variant.model or result.variant.param}
     if not result.attempts:
-        yield {**case, "results": [], **line}
-    for attempt, columns in zip(result.attempts, record["attempts"], strict=True):
-        yield {**case, **_attempt_columns(attempt, columns), **line}
-        line = {}  # the first row of a case has it
-
-
-def _attempt_columns(attempt: Attempt, record: Mapping[str, Any]) -> dict[str, Any]:
-    output = None if attempt.output is None else _text(attempt.output)
-    row = {"attempt": attempt.index, "attempt_outcome": record["outcome"], "output": output, "results": []}
-    row |= {name: record[name] for name in _ATTEMPT}
-    if attempt.score is not None:
-        score = record["score"]
-        failure = score["failure"] or {}
-        row |= {name: score[name] for name in ("semantics", "measures", "gates")}
-        row |= {f"failure_{name}": failure.get(name) for name in ("kind", "message")}
-        row["results"] = [*_result_rows(attempt.score)]
-    return row
+        yield {**case, "results": [], _LINE: dump_result(result)}
+    for index, attempt in enumerate(result.attempts):
+        own = record["attempts"][index]
+        score = own["score"] or {}
+        failure = score.get("failure") or {}
+        yield {
+            **case,
+            **score,
+            **own,
+            "outcome": record["outcome"],
+            "attempt": attempt.index,
+            "attempt_outcome": own["outcome"],
+            "output": None if attempt.output is None else _text(attempt.output),
+            "failure_kind": failure.get("kind"),
+            "failure_message": failure.get("message"),
+            "results": [] if attempt.score is None else [*_result_rows(attempt.score)],
+            _LINE: None if index else dump_result(result),
+        }
 
 
 def _result_rows(score: ScoreRecord) -> Iterator[dict[str, Any]]:

@@ -21,8 +21,9 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from importlib.machinery import PathFinder
+from importlib.util import resolve_name
 from pathlib import Path, PurePath, PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -292,27 +293,28 @@ def inputs_now(cases: Iterable[Case], tree: GitTree) -> dict[str, InputsByKind]:
     """
     listed = list(cases)
     blobs = work_blobs(tree.root, [path for case in listed if (path := case.document.file) is not None])
-    return {
-        case_key_below(case, tree.root): _parts(case, tree.root, blobs.get(case.document.file or Path(), ""))
-        for case in listed
-    }
+    return {case_key_below(case, tree.root): _parts(case, tree.root, blobs.get) for case in listed}
 
 
 def inputs_at(revision: Revision, tree: GitTree, view: Path) -> dict[str, InputsByKind]:
     """Return the parts of the cases at a revision that was written to `view`."""
-    parts: dict[str, InputsByKind] = {}
-    for name, case in revision.cases.items():
-        path = case.document.file
-        blob = None if path is None else tree.files.get(_relative(path, view))
-        parts[name] = _parts(case, view, blob.id if blob else "")
-    return parts
+
+    def blob_of(path: Path) -> str | None:
+        blob = tree.files.get(_relative(path, view))
+        return blob and blob.id
+
+    return {name: _parts(case, view, blob_of) for name, case in revision.cases.items()}
 
 
-def _parts(case: Case, root: Path, blob: str) -> dict[str, Input]:
+def _parts(case: Case, root: Path, blob_of: Callable[[Path], str | None]) -> dict[str, Input]:
     holder = _relative(case.path, root)
     path = case.document.file
     parts = {
-        "document": Input(_relative(path, root), blob) if path else Input(f"text in {holder}", case.document.sha256),
+        "document": (
+            Input(f"text in {holder}", case.document.sha256)
+            if path is None
+            else Input(_relative(path, root), blob_of(path) or "")
+        ),
         "schema": Input(_relative(case.schema_path, root), case.schema_sha256),
     }
     if case.prompt is not None:
@@ -417,20 +419,13 @@ def _find_module(name: str) -> tuple[Path, str] | None:
         file, package = getattr(module, "__file__", None), getattr(module, "__package__", None)
         return (Path(file).resolve(), package or "") if isinstance(file, str) and file.endswith(".py") else None
     parts = name.split(".")
-    if not all(parts) or parts[0] in sys.stdlib_module_names:
+    if parts[0] in sys.stdlib_module_names:
         return None
-    spec, folders = None, sys.path
-    for part in parts:
-        spec = PathFinder.find_spec(part, folders)  # by its whole name, the finder would ask for the loaded parent
-        if spec is None:
-            return None
-        if spec.origin is None:  # a package without __init__.py
-            folders = [str(Path(folder) / part) for folder in folders]
-        else:
-            folders = list(spec.submodule_search_locations or [])
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
-        return None
-    return Path(spec.origin).resolve(), name if spec.submodule_search_locations else ".".join(parts[:-1])
+    for place in (Path(folder, *parts) for folder in sys.path):
+        for file, package in (place / "__init__.py", name), (Path(f"{place}.py"), name.rpartition(".")[0]):
+            if file.is_file():
+                return file.resolve(), package
+    return None
 
 
 def _definition(extractor: object) -> Any:
@@ -456,41 +451,29 @@ def is_own(path: Path, root: Path) -> bool:
 
 
 def _imported_modules(path: Path, package: str) -> Iterator[str]:
-    """Yield the names of modules that a file's import statements may mean, wherever in the file they stand."""
+    """Yield the names of modules that a file's imports may mean, wherever they stand, each after its packages."""
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
-    imported: list[tuple[int, str, list[ast.alias]]]
     for node in ast.walk(tree):
         match node:
-            case ast.Import(names=names):
-                imported = [(0, alias.name, []) for alias in names]
-            case ast.ImportFrom(module=module, names=names, level=level):
-                imported = [(level, module or "", names)]
+            case ast.Import(names=aliases):
+                names = [alias.name for alias in aliases]
+            case ast.ImportFrom(module=module, names=aliases, level=level):
+                base = "." * level + (module or "")
+                names = [f"{base}{'.' * bool(module)}{alias.name}" for alias in aliases]
             case ast.Call(
                 func=ast.Attribute(attr="import_module" | "__import__") | ast.Name(id="import_module" | "__import__"),
                 args=[ast.Constant(value=str(text)), *_],
             ):
-                bare = text.lstrip(".")
-                imported = [(len(text) - len(bare), bare, [])]
+                names = [text]
             case _:
                 continue
-        for level, module, names in imported:
-            base = _absolute(level, module, package)
-            yield from _with_parents(base)
-            yield from (f"{base}.{alias.name}" if base else alias.name for alias in names)
-
-
-def _absolute(level: int, module: str, package: str) -> str:
-    """Return the name of a module that is `level` dots away from a package."""
-    parents = package.split(".")
-    return ".".join([*parents[: len(parents) - level + 1], *([module] if module else [])]) if level else module
-
-
-def _with_parents(name: str) -> Iterator[str]:
-    parts = name.split(".")
-    yield from (".".join(parts[: count + 1]) for count in range(len(parts)))
+        for name in names:
+            with suppress(ImportError):  # more dots than the package has parents
+                parts = resolve_name(name, package).split(".")
+                yield from (".".join(parts[: count + 1]) for count in range(len(parts)))
 
 
 _SEARCHED: Final = (".md", ".txt", ".prompt", ".jinja", ".j2", ".json", ".yaml", ".yml")

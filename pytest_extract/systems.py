@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -16,7 +16,7 @@ from pytest_extract.core.metrics import PRESETS
 from pytest_extract.core.results import Failure, GateResult, Judge
 from pytest_extract.core.schema.annotations import Dialect
 from pytest_extract.core.schema.tree import Schema
-from pytest_extract.core.scorer import Score, Scorer, compile_schema
+from pytest_extract.core.scorer import Score, compile_schema
 from pytest_extract.core.values import Json, Missing
 from pytest_extract.errors import ConfigError, SchemaError, nearest
 from pytest_extract.lazy import lazy_names
@@ -130,45 +130,47 @@ def compare_systems(
     for name in systems:
         if name not in SYSTEMS:
             raise ConfigError(f"no system {name!r}{nearest(name, SYSTEMS)}")
-    schema, gold, extracted = (
-        schema_argument(schema),
-        json_argument("gold", gold),
-        json_argument("extracted", extracted),
-    )
+    schema = schema_argument(schema)
+    gold, extracted = json_argument("gold", gold), json_argument("extracted", extracted)
     mode = "llm" if judge is not None else judge_mode
     compiled = partial(compile_schema, judge_mode=mode, extensions=extensions)  # type: ignore[arg-type]
     compiled(schema, semantics="default")  # a mistake in it is an error, and no system's view
-
     document = compile_structure(schema).score(gold, extracted, modality=modality, failure=failure)
 
-    def scored(scorer: Scorer) -> Score:
-        return scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, failure=failure)
+    def column(name: str) -> SystemColumn:
+        score = document
+        notes: list[str] = []
+        if name in ENGINES:
+            try:
+                own, notes = _as_read_by(name, schema)
+                scorer = compiled(own, semantics=name)
+                ours = {use for _, use, _ in not_published(own, scorer.source["extensions"])}
+            except SchemaError as error:
+                return SystemColumn(system=name, measures={}, notes=(f"cannot score by this schema: {error}",))
+            if ours:
+                notes.append(f"{name} has no {', '.join(map(repr, sorted(ours)))}: ours of that name was used")
+            score = scorer.score(gold, extracted, judge=judge, modality=modality, gates=gates, failure=failure)
+        names = measures_of_system(name)
+        if (failed := _failed_gate(score)) is not None:
+            notes.append(f"the {failed.name} gate failed: {failed.why}")
+            if failed.name == "schema" and name in ENGINES:
+                told = ", ".join(f"{measure} {score.ungated[measure]:.6g}" for measure in names)
+                notes.append(f"without the schema gate: {told}")
+        elif (failed := _failed_gate(document)) is not None:
+            notes.append(f"{failed.why}; nothing is taken off for that here")
+        return SystemColumn(
+            system=name,
+            measures={measure: score.measures[measure] for measure in names},
+            notes=tuple(notes),
+            raw_text=deepjson_text(text, gold, schema) if name == "deepjsoneval" and text is not None else None,
+        )
 
-    return tuple(
-        _engine_column(name, schema, document, compiled, scored)
-        if name in ENGINES
-        else _document_column(name, document, deepjson_text(text, gold, schema) if text is not None else None)
-        for name in systems
-    )
+    return tuple(map(column, systems))
 
 
-def _engine_column(
-    name: str, schema: Json, document: Score, compiled: Callable[..., Scorer], scored: Callable[[Scorer], Score]
-) -> SystemColumn:
-    try:
-        own, notes = _as_read_by(name, schema)
-        scorer = compiled(own, semantics=name)
-        ours = {use for _, use, _ in not_published(own, scorer.source["extensions"])}
-        if ours:
-            notes.append(f"{name} has no {', '.join(map(repr, sorted(ours)))}: ours of that name was used")
-    except SchemaError as error:
-        return SystemColumn(system=name, measures={}, notes=(f"cannot score by this schema: {error}",))
-    score = scored(scorer)
-    if not score.gates.structural:
-        notes.append(_zero_note(name, score))
-    elif not document.gates.structural:
-        notes.append(f"{_first_failed_gate(document).why}; nothing is taken off for that here")
-    return SystemColumn(system=name, measures=_measures_of(name, score), notes=tuple(notes))
+def _failed_gate(score: Score) -> GateResult | None:
+    gates = (score.gates.parse, score.gates.root, score.gates.schema)
+    return next((gate for gate in gates if not gate.passed), None)
 
 
 def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
@@ -192,33 +194,6 @@ def _as_read_by(name: str, schema: Json) -> tuple[Json, list[str]]:
         own = annotate_schema(resolve_schema_references(own))
         notes.append("leaves without `x-eval-compare` were given the published defaults of `annotate`")
     return own, notes
-
-
-def _zero_note(name: str, score: Score) -> str:
-    """Say why every measure is 0, and what they would be."""
-    failed = _first_failed_gate(score)
-    if failed.name != "schema":
-        return f"0 since the {failed.name} gate failed: {failed.why}"
-    told = ", ".join(f"{measure} {score.ungated[measure]:.6g}" for measure in measures_of_system(name))
-    return f"0 since {failed.why}. Without the schema gate: {told}"
-
-
-def _first_failed_gate(score: Score) -> GateResult:
-    gates = (score.gates.parse, score.gates.root, score.gates.schema)
-    return next(gate for gate in gates if not gate.passed)
-
-
-def _document_column(name: str, score: Score, raw_text: DeepJsonScore | None) -> SystemColumn:
-    notes: tuple[str, ...] = ()
-    if not score.gates.structural:
-        gate = _first_failed_gate(score)
-        notes = (f"the {gate.name} gate failed: {gate.why}",)
-    raw_text = raw_text if name == "deepjsoneval" else None
-    return SystemColumn(system=name, measures=_measures_of(name, score), notes=notes, raw_text=raw_text)
-
-
-def _measures_of(name: str, score: Score) -> dict[str, float]:
-    return {measure: score.measures[measure] for measure in measures_of_system(name)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from pytest_extract.extraction.recordings import DEFAULT_FOLDER
 from pytest_extract.files import MOST_BULK_BYTES, open_regular, read_regular_text
 from pytest_extract.regression.baseline import Resolution, load_baseline, resolutions
 from pytest_extract.regression.compare import compare, gate_label
-from pytest_extract.regression.facts import Subject, run_tests
+from pytest_extract.regression.facts import Rules, Subject, read_rule, run_tests
 from pytest_extract.regression.gate import (
     EXIT_PASS,
     EXIT_UNDECIDED,
@@ -44,7 +44,6 @@ from pytest_extract.regression.gate import (
     exit_status,
     resolution_text,
 )
-from pytest_extract.regression.rules import Rules, read_rule
 from pytest_extract.regression.snapshots import STRUCTURAL_GATES, Snapshot, snapshot
 from pytest_extract.report.lines import line, percent, plural, safe_prose
 from pytest_extract.report.run_report import gate_lines

@@ -136,7 +136,7 @@ def _fingerprint(value: str) -> str:
 
 
 def _gate_rule(value: str) -> tuple[str, Any]:
-    from pytest_extract.regression.rules import read_rule
+    from pytest_extract.regression.facts import read_rule
 
     return read_rule(value)
 

@@ -27,27 +27,24 @@ from pytest_extract.plugin.options import Settings
 from pytest_extract.plugin.run_results import RunResults, run_results_of, take_fresh_result, write_own_line
 from pytest_extract.regression.baseline import Baseline, in_ci, read_baseline, refusal, resolutions, update_baseline
 from pytest_extract.regression.compare import Comparison, cases_of_variants, compare_variants, match_variants
-from pytest_extract.regression.confirmation import (
+from pytest_extract.regression.facts import Rules, Weight, run_tests
+from pytest_extract.regression.gate import (
     FIRST_SHARE,
+    Answer,
+    GateDecision,
     Spent,
     VariantPlan,
     confirm,
-    held_runs,
-    may_have_fallen,
-    plan_variant,
-    rests_on_few,
-)
-from pytest_extract.regression.facts import Weight, run_tests
-from pytest_extract.regression.gate import (
-    Answer,
-    GateDecision,
     decide_confirmed,
     evaluate_base,
     evaluate_gate,
     exit_status,
+    held_runs,
+    may_have_fallen,
+    plan_variant,
     resolution_text,
+    rests_on_few,
 )
-from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, reviewed_results, snapshot
 from pytest_extract.report.lines import Line, Span, line, plural, render_error, text_of
 from pytest_extract.report.run_report import verdict_lines

@@ -1,7 +1,7 @@
 """The regression gate: results become snapshots, two snapshots are compared, and the gate decides on the comparison.
 
-Data flows one way: results -> `snapshots` (-> `baseline`) -> `compare` -> `facts` (-> `confirmation`) -> `gate` ->
-`report.run_report`. Nothing here runs a case or imports pytest. Only `baseline` touches files.
+Data flows one way: results -> `snapshots` (-> `baseline`) -> `compare` -> `facts` -> `gate` -> `report.run_report`.
+Nothing here runs a case or imports pytest. Only `baseline` touches files.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pytest_extract.lazy import lazy_names
 if TYPE_CHECKING:
     from pytest_extract.regression.baseline import Baseline, read_baseline
     from pytest_extract.regression.compare import Change, Comparison
+    from pytest_extract.regression.facts import Rules
     from pytest_extract.regression.gate import Answer, GateDecision, evaluate_gate
-    from pytest_extract.regression.rules import Rules
     from pytest_extract.regression.snapshots import Snapshot, snapshot
 
 __all__ = [
@@ -36,7 +36,7 @@ __getattr__, __dir__ = lazy_names(
         "regression.baseline": "Baseline read_baseline",
         "regression.compare": "Change Comparison",
         "regression.gate": "Answer GateDecision evaluate_gate",
-        "regression.rules": "Rules",
+        "regression.facts": "Rules",
         "regression.snapshots": "Snapshot snapshot",
     },
 )

@@ -20,8 +20,7 @@ from pytest_extract.core.values import MISSING, Json, Missing
 from pytest_extract.errors import StoreError
 from pytest_extract.files import MOST_BULK_BYTES, read_regular_text, write_atomic
 from pytest_extract.regression.compare import CasePairs, changed_digests, pair_case
-from pytest_extract.regression.facts import OVERALL_SHARE, SMALLEST_FALL
-from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.facts import OVERALL_SHARE, SMALLEST_FALL, Rules
 from pytest_extract.regression.snapshots import (
     CaseKey,
     CaseState,

@@ -25,18 +25,19 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from pytest_extract.core.stats import Runs, mcnemar
 from pytest_extract.regression.baseline import resolution_of
 from pytest_extract.regression.compare import CaseComparison, Change, Comparison, PatternComparison, VariantComparison
-from pytest_extract.regression.confirmation import (
+from pytest_extract.regression.facts import Rules, run_tests
+from pytest_extract.regression.gate import (
     FIRST_SHARE,
     MOST_CONFIRMED,
+    Answer,
     Spent,
     confirm,
+    decide,
+    decide_confirmed,
     may_have_fallen,
     plan_variant,
     rests_on_few,
 )
-from pytest_extract.regression.facts import run_tests
-from pytest_extract.regression.gate import Answer, decide, decide_confirmed
-from pytest_extract.regression.rules import Rules
 
 RULES = Rules()
 ANSWERS = (Answer.PASS, Answer.UNDECIDED, Answer.WORSE)

@@ -23,7 +23,7 @@ from pytest_extract.regression.baseline import (
     updated_baseline,
 )
 from pytest_extract.regression.compare import match_variants
-from pytest_extract.regression.rules import Rules
+from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.snapshots import snapshot
 from tests.regression.make import FILE, INVENTED, attempt, broken, not_run, result, suite
 from tests.strategies import json_values

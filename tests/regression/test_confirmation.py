@@ -8,20 +8,21 @@ from dataclasses import replace
 import pytest
 
 from pytest_extract.regression.compare import compare
-from pytest_extract.regression.confirmation import (
+from pytest_extract.regression.facts import Rules, Subject, run_tests
+from pytest_extract.regression.gate import (
     FIRST_SHARE,
+    Answer,
     Spent,
     VariantPlan,
     confirm,
+    decide,
+    decide_confirmed,
     fallen_cases,
     held_runs,
     plan_variant,
     rests_on_few,
     suspects_of,
 )
-from pytest_extract.regression.facts import Subject, run_tests
-from pytest_extract.regression.gate import Answer, decide, decide_confirmed
-from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import CaseKey, FailingField
 from tests.regression.simulate import state, steady, suite
 

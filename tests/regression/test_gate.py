@@ -17,9 +17,8 @@ from pytest_extract.core.scorer import compile_schema
 from pytest_extract.core.stats import mcnemar
 from pytest_extract.errors import ConfigError
 from pytest_extract.regression.compare import compare
-from pytest_extract.regression.facts import Effect, Subject, run_tests, tag_effects
+from pytest_extract.regression.facts import Effect, Rules, Subject, read_rule, run_tests, tag_effects
 from pytest_extract.regression.gate import Answer, evaluate_base, evaluate_gate, exit_status, level_text
-from pytest_extract.regression.rules import Rules, read_rule
 from pytest_extract.regression.snapshots import case_state, snapshot
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.run_report import gate_lines

@@ -13,8 +13,8 @@ from pytest_extract.cli.compare import comparison_record
 from pytest_extract.core.case_result import Outcome
 from pytest_extract.regression.baseline import dump_baseline, load_baseline, updated_baseline
 from pytest_extract.regression.compare import Change, compare
+from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import Answer, decide
-from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.regression.suite import flaky_fields
 from pytest_extract.report.lines import text_of

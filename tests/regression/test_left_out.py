@@ -14,8 +14,8 @@ from pytest_extract.core.aggregate.slices import natural_key
 from pytest_extract.core.case_result import Origin, Outcome
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.regression.baseline import Baseline, dump_baseline, load_baseline, updated_baseline
+from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import Answer, evaluate_gate
-from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.results import write_results
 from tests.regression.make import merged_results, prompt_changed, suite

@@ -14,9 +14,8 @@ import pytest
 
 from pytest_extract.regression.baseline import resolutions
 from pytest_extract.regression.compare import compare
-from pytest_extract.regression.facts import run_tests
+from pytest_extract.regression.facts import Rules, run_tests
 from pytest_extract.regression.gate import Answer, decide
-from pytest_extract.regression.rules import Rules
 from tests.regression.simulate import steady, suite
 
 pytestmark = pytest.mark.slow

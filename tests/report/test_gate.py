@@ -10,8 +10,8 @@ import pytest
 from pytest_extract.cli.compare import comparison_record
 from pytest_extract.core.case_result import Variant
 from pytest_extract.regression.baseline import Falls, Resolution
+from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_gate, resolution_text
-from pytest_extract.regression.rules import Rules
 from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.report.lines import text_of
 from pytest_extract.report.run_report import gate_lines

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from pytest_extract.core.case_result import Outcome
+from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_base
-from pytest_extract.regression.rules import Rules
 from pytest_extract.report.run_report import RunReport, headline
 from tests.report.runs import GOLD, broken, case, scored, wrong
 

@@ -13,8 +13,8 @@ from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.documents import Document
+from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_base
-from pytest_extract.regression.rules import Rules
 from pytest_extract.report.html.page import anchor, page
 from pytest_extract.report.run_report import RunReport
 from tests.records import score_record

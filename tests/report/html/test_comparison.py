@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from pytest_extract.core.case_result import CaseResult
+from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_base
-from pytest_extract.regression.rules import Rules
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import anchor, page
 from pytest_extract.report.run_report import RunReport

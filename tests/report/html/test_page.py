@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending
 from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.scorer import compile_schema
+from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_base
-from pytest_extract.regression.rules import Rules
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import anchor, document_text, json_in_script, page
 from pytest_extract.report.run_report import RunReport

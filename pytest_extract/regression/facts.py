@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -425,6 +425,11 @@ class Collapse:
     tags: tuple[str, ...]
     weight: Weight
 
+    @property
+    def doubtful(self) -> bool:
+        """Whether it may be luck."""
+        return self.weight is Weight.DOUBT
+
 
 def find_collapse(variant: VariantComparison, rules: Rules) -> Collapse | None:
     """Return the cases of a variant that died; None where none did.
@@ -466,10 +471,15 @@ def _weight(
     shares = [(*wrong.before, *wrong.after) for wrong in map(_wrong, others)]
     if any(max(runs) - min(runs) > _HALF for runs in shares):
         return (Weight.WORSE if several else Weight.DOUBT) if most else Weight.TOLD
-    luck = math.prod(1 / math.comb(sum(row.runs), row.runs[1]) for row in dead)
+    luck = smallest_p(row.runs for row in dead)
     if several and (most or whole_tag or luck <= _WORSE_LUCK):
         return Weight.WORSE
     return Weight.DOUBT if several or most or luck <= _DOUBTFUL_LUCK else Weight.TOLD
+
+
+def smallest_p(runs: Iterable[tuple[int, int]]) -> float:
+    """Return how probable it is that the later runs of some cases are exactly those that are worse."""
+    return math.prod(1 / math.comb(before + after, after) for before, after in runs)
 
 
 def _wrong(row: CaseComparison) -> Runs:

@@ -18,13 +18,11 @@ the others confirm.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
-from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.case_result import CaseResult, Origin
 from pytest_extract.core.stats import Bounds
 from pytest_extract.core.values import ROUNDING, nearly
@@ -60,6 +58,7 @@ from pytest_extract.regression.facts import (
     measure_effects,
     open_cases,
     run_tests,
+    smallest_p,
     tag_effects,
 )
 from pytest_extract.regression.snapshots import CaseState, Snapshot, counted_states, snapshot
@@ -112,7 +111,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confirmation:
+class Confirmation(Facts):
     """What the fresh runs show: their tests, worst first, and the change of each variant over the cases run again.
 
     `fallen`: the tests that are beyond noise, and whose fall is at least `SMALLEST_FALL` of the suite. `enough`: so
@@ -120,9 +119,6 @@ class Confirmation:
     """
 
     plans: tuple[VariantPlan, ...]
-    comparison: Comparison
-    tests: tuple[TestResult, ...]
-    effects: tuple[Effect, ...]
     fallen: tuple[TestResult, ...]
     enough: bool
     spent: Spent
@@ -187,19 +183,18 @@ def plan_variant(
         return f"none of the {len(fell)} cases that fell can be run again" if fell else "no case fell"
     level = _level(rules)
 
-    def smallest_p(runs: int) -> float:
-        before = [runs if held is None else held[case] for case in cases]
-        return math.prod(1 / math.comb(count + runs, runs) for count in before)
+    def smallest(runs: int) -> float:
+        return smallest_p((runs if held is None else held[case], runs) for case in cases)
 
     limit = CALLS_OF_A_CASE * most // (len(cases) * (2 if held is None else 1))
     runs = next(
-        (count for count in range(_FEWEST_RUNS, limit + 1) if smallest_p(count) <= level / _SPARE),
+        (count for count in range(_FEWEST_RUNS, limit + 1) if smallest(count) <= level / _SPARE),
         max(limit, _FEWEST_RUNS),
     )
-    if smallest_p(runs) > level:
-        count = f"{len(cases)} case" + "s" * (len(cases) != 1)
+    if smallest(runs) > level:
         more = " of the baseline, which has too few runs" if held is not None else ""
-        return f"{runs} fresh runs of {count}{more} cannot show a fall: even one in every run may be luck"
+        count = f"{runs} fresh runs of {_count(len(cases), 'case')}{more}"
+        return f"{count} cannot show a fall: even one in every run may be luck"
     return VariantPlan(
         before=variant.before,
         after=variant.after,
@@ -247,11 +242,12 @@ def confirm(
     return Confirmation(
         plans=tuple(plans),
         comparison=fresh,
+        rules=rules,
         tests=found.results,
         effects=measure_effects(fresh, rules, found),
         fallen=tuple(test for test in found.results if falls(test)),
         enough=any(
-            math.prod(1 / math.comb(sum(row.runs), row.runs[1]) for row in variant.compared) <= _level(rules)
+            smallest_p(row.runs for row in variant.compared) <= _level(rules)
             for variant in fresh.variants
             if variant.compared
         ),
@@ -346,18 +342,24 @@ def decide(
         answer, reasons = Answer.UNDECIDED, _doubt_texts(facts)
     if not reasons:
         answer, reasons = Answer.PASS, [_assurance_text(effect) for effect in facts.effects]
-    elif len(facts.effects) == 1 and level_text(facts.effects[0]) not in reasons[0]:
-        reasons = [f"{level_text(facts.effects[0])}; {reasons[0]}", *reasons[1:]]
     passed = answer is Answer.PASS
     return GateDecision(
         **{field.name: getattr(facts, field.name) for field in fields(Facts)},
         answer=answer,
-        reasons=tuple(reasons),
+        reasons=_with_level(facts, reasons),
         notes=tuple(_note_texts(facts)),
         warnings=tuple(map(_dead_text, facts.collapses)) if passed else (),
-        advice=() if passed else tuple(advice_texts(facts, undecided=answer is Answer.UNDECIDED, confirm=confirm)),
+        advice=() if passed else tuple(advice_texts(facts, confirm=confirm and answer is Answer.UNDECIDED)),
         by_rule=bool(_rule_texts(facts)) or (facts.rules.max_dead is not None and facts.has_died),
     )
+
+
+def _with_level(facts: Facts, reasons: Sequence[str]) -> tuple[str, ...]:
+    """Return reasons of which the first has the mean before and now, if it is of one variant only."""
+    levels = [level_text(effect) for effect in facts.effects]
+    if len(levels) != 1 or levels[0] in reasons[0]:
+        return tuple(reasons)
+    return f"{levels[0]}; {reasons[0]}", *reasons[1:]
 
 
 def _comparable_in(comparison: Comparison, measure: str) -> Comparison:
@@ -386,10 +388,10 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
         missing = f"not confirmed: {ran} of {planned} cases could run again, too few to show a fall"
         return replace(first, advice=(*first.advice, missing))
     if confirmation.fallen:
-        reasons, advice = _confirmed_texts(confirmation, first), advice_texts(first, undecided=False)
-        return replace(first, answer=Answer.WORSE, reasons=tuple(reasons), advice=tuple(advice))
+        reasons = _with_level(first, _confirmed_texts(confirmation, first))
+        return replace(first, answer=Answer.WORSE, reasons=reasons, advice=tuple(advice_texts(first, confirm=False)))
     failed = [
-        _of(test.variant, f"not confirmed by {_fresh_text(confirmation, test, first)}")
+        _of(test.variant, f"not confirmed by {_fresh_text(confirmation, test)}")
         for test in confirmation.tests
         if test.subject is Subject.OVERALL
     ]
@@ -408,7 +410,7 @@ def decide_confirmed(first: GateDecision, confirmation: Confirmation) -> GateDec
         first,
         answer=Answer.UNDECIDED,
         reasons=(f"in the first runs {seen}", *failed, *further, *(each for each in others if each not in further)),
-        advice=tuple(advice_texts(first, undecided=True, confirm=False)),
+        advice=tuple(advice_texts(first, confirm=False)),
     )
 
 
@@ -447,7 +449,7 @@ def _worse_texts(facts: Facts) -> list[str]:
 
 def _dead_text(found: Collapse) -> str:
     """Return `4 of 4 documents died (c0, c1, c2, c3): right before, now unreadable or mostly wrong`."""
-    tags = f", all of {_list_text(found.tags)}" if found.tags else ""
+    tags = f", all of {_listed(found.tags)}" if found.tags else ""
     count = f"{len(found.cases)} of {_count(found.of, 'document')} died ({_names(found.cases)}){tags}"
     return _of(found.variant, f"{count}: right before, now unreadable or mostly wrong")
 
@@ -460,55 +462,41 @@ def _fall_texts(facts: Facts, found: Sequence[TestResult]) -> list[str]:
     names: dict[tuple[str, str], list[str]] = {}
     for test in shown:
         names.setdefault((test.variant, _fall_text(test, facts)), []).append(test.name)
-    return [_of(variant, f"{_list_text([*filter(None, alike)])}{text}") for (variant, text), alike in names.items()]
+    return [_of(variant, f"{_listed([*filter(None, alike)])}{text}") for (variant, text), alike in names.items()]
 
 
 def _fall_text(test: TestResult, facts: Facts) -> str:
-    """Describe a fall, without the name of the field or tag."""
-    how = f"p {_p_text(test.adjusted)} after correction"
+    """Describe a fall, without the name of the field or tag.
+
+    `fields right 95.0 %, was 100.0 %: worse in 2 of 40 documents (c1, c2), better in 0 (p = 0.012 after correction)`.
+    """
+    variant, effect = facts.variant(test.variant), facts.effect(test.variant)
+    losses = losses_of(variant, test.suspect, facts.rules)
+    cases, whole, how = len(losses), "", f"p {_p_text(test.adjusted)} after correction"
     match test.subject:
         case Subject.OVERALL:
-            effect = facts.effect(test.variant)
-            share = f"{interval_text(effect.bounds)}; {how}" if effect.bounds is not None else how
-            return f"{level_text(effect)} ({share}); {_fell_text(effect, facts)}"
+            level, (before, after) = level_text(effect), effect.failed_whole
+            whole = f"; {_count(after, 'answer')} failed as a whole, {before} before" if after > before else ""
+            how = f"{interval_text(effect.bounds)}; {how}" if effect.bounds is not None else how
         case Subject.COMPLETE:
-            return f"{test.title}: {_points(test.drop)} fewer fields right ({how})"
+            level = f"{test.title}: {_points(test.drop)} fewer fields right"
+        case Subject.PATTERN:
+            row = next(row for row in variant.patterns if row.pattern == test.name)
+            level, cases = f": {_percent(row.after)} right, was {_percent(row.before)}", row.cases
         case _:
-            return f"{_part_text(test, facts)} ({how})"
-
-
-def _part_text(test: TestResult, facts: Facts) -> str:
-    """Return `: 88.0 % right, was 100.0 %: worse in 6 of 40 documents (c1, ...), better in 0`, of a field or tag."""
-    variant = facts.variant(test.variant)
-    if test.subject is Subject.PATTERN:
-        row = next(row for row in variant.patterns if row.pattern == test.name)
-        rates, cases = f"{_percent(row.after)} right, was {_percent(row.before)}", row.cases
-        mistakes = _mistakes_text(change for change in variant.fields if change.pattern == test.name)
-    else:
-        tag = next(each for each in tag_effects(variant, facts.rules) if f"{each.tag}={each.value}" == test.name)
-        rates = f"{facts.rules.measure or 'fields right'} {_percent(tag.after)}, was {_percent(tag.before)}"
-        cases, mistakes = tag.cases, ""
-    losses = losses_of(variant, test.suspect, facts.rules)
+            tag = next(each for each in tag_effects(variant, facts.rules) if f"{each.tag}={each.value}" == test.name)
+            level = f": {effect.measure} {_percent(tag.after)}, was {_percent(tag.before)}"
     fell, rose = [case for case, loss in losses.items() if loss > 0], sum(loss < 0 for loss in losses.values())
-    count = f"worse in {len(fell)} of {_count(cases, 'document')} ({_names(fell)}), better in {rose}"
-    prompts = {row.case: tag_text(row.slices, "prompt") for row in variant.compared}
-    shared = {prompts[case] for case in fell}
-    prompt = f", all with {shared.pop()}" if len(shared) == 1 < len({*prompts.values()}) else ""
-    return f": {rates}: {count}{prompt}{mistakes}"
+    names = f" ({_names(fell)})" if fell else ""
+    changes = [change for change in variant.fields if test.pattern in (None, change.pattern)]
+    mistakes = _mistakes_text(change for change in changes if losses.get(change.case, 0) > 0)
+    count = f"worse in {len(fell)} of {_count(cases, 'document')}{names}, better in {rose}"
+    return f"{level}: {count}{whole}{mistakes} ({how})"
 
 
 def level_text(effect: Effect) -> str:
     """Return `fields right 93.1 %, was 93.4 %`."""
     return f"{effect.measure} {_percent(effect.after)}, was {_percent(effect.before)}"
-
-
-def _fell_text(effect: Effect, facts: Facts) -> str:
-    """Return `12 of 12 documents fell (c0, c1, ...), 0 rose; new mistakes: ...`."""
-    names = f" ({_names(effect.fell)})" if effect.fell else ""
-    before, after = effect.failed_whole
-    whole = f"; {_count(after, 'answer')} failed as a whole, {before} before" if after > before else ""
-    mistakes = _mistakes_text(facts.variant(effect.variant).fields)
-    return f"{len(effect.fell)} of {_count(effect.cases, 'document')} fell{names}, {effect.rose} rose{whole}{mistakes}"
 
 
 def _mistakes_text(changes: Iterable[FieldChange]) -> str:
@@ -561,7 +549,7 @@ def _doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
         return ["nothing was compared, so there is nothing to be sure of"]
     doubts: list[str] = []
     if falls:
-        doubts += [_dead_text(each) for each in facts.collapses if each.weight is Weight.DOUBT]
+        doubts += [_dead_text(each) for each in facts.collapses if each.doubtful]
         doubtful = [each for each in facts.tests if each.doubtful]
         doubts += [f"{text}; it may be noise" for text in _fall_texts(facts, doubtful)]
     margin = facts.rules.margin
@@ -573,7 +561,8 @@ def _doubt_texts(facts: Facts, *, falls: bool = True) -> list[str]:
     for variant in facts.comparison.variants:
         doubts += [_of(variant.label, doubt) for doubt in _doubts_by_missing_cases(variant)]
     return doubts + [
-        f"{broken_text(found)}: more than chance gives (p {_p_text(found.p)}); an outage, or the change itself"
+        f"{broken_text(found)}: more than chance gives (p {_p_text(found.p)}); an outage, or the change itself: to see "
+        f"which, run {_names(found.names)} again: pytest --lf"
         for found in facts.broken
         if found.p <= facts.rules.alpha
     ]
@@ -619,26 +608,19 @@ def _excluded_text(effect: Effect) -> str:
 # what to do
 
 
-def advice_texts(facts: Facts, *, undecided: bool, confirm: bool = True) -> list[str]:
-    """Return what to do next, and what a decision costs where there is none.
-
-    `confirm`: to run the cases that fell again is worth naming.
-    """
+def advice_texts(facts: Facts, *, confirm: bool) -> list[str]:
+    """Return what to do next; `confirm`: to run the cases that fell again is worth naming, with what it costs."""
     found: list[str] = []
+    doubtful = {test.variant for test in facts.tests if test.doubtful}
+    doubtful |= {dead.variant for dead in facts.collapses if dead.doubtful}
     for effect in facts.effects:
         label, variant = effect.variant, facts.variant(effect.variant)
         if effect.fell:
             found.append(_of(label, f"look first at {_names(effect.fell)}"))
-        in_doubt = any(each.variant == label and each.weight is Weight.DOUBT for each in facts.collapses)
-        in_doubt = in_doubt or any(test.variant == label and test.doubtful for test in facts.tests)
-        if undecided and confirm and in_doubt:
+        if confirm and label in doubtful:
             plan = plan_variant(variant, facts.tests, facts.rules, most=MOST_CONFIRMED)
             if isinstance(plan, VariantPlan):
                 found.append(_of(label, _confirm_text(plan, variant.cost_usd)))
-    for each in facts.broken:
-        if undecided and each.p <= facts.rules.alpha:
-            again = f"to see if it is an outage, run {_names(each.names)} again: pytest --lf"
-            found.append(_of(each.variant, again))
     return found
 
 
@@ -653,41 +635,23 @@ def _confirm_text(plan: VariantPlan, price: float | None) -> str:
 # what fresh runs say
 
 
-def _confirmed_texts(confirmation: Confirmation, facts: Facts) -> list[str]:
+def _confirmed_texts(confirmation: Confirmation, first: Facts) -> list[str]:
     """Return what fell by the first runs, each followed by what the fresh runs say of it."""
-    ordered = sorted(confirmation.fallen, key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted))
     texts: list[str] = []
-    for label in dict.fromkeys(test.variant for test in ordered):
-        effect = facts.effect(label)
-        texts.append(_of(label, f"{level_text(effect)}; {_fell_text(effect, facts)}"))
-        for test in ordered:
-            if test.variant == label:
-                if test.subject is Subject.PATTERN:
-                    texts.append(_of(label, f"{test.name}{_part_text(test, facts)}"))
-                texts.append(_of(label, f"confirmed by {_fresh_text(confirmation, test, facts)}"))
+    for test in sorted(confirmation.fallen, key=lambda test: (test.subject is not Subject.OVERALL, test.adjusted)):
+        seen = [each for each in first.tests if (each.variant, each.suspect) == (test.variant, test.suspect)]
+        texts += [*_fall_texts(first, seen), _of(test.variant, f"confirmed by {_fresh_text(confirmation, test)}")]
     return texts
 
 
-def _fresh_text(confirmation: Confirmation, test: TestResult, facts: Facts) -> str:
-    """Return `fresh runs of the 5 documents that fell (2 before, 2 now): fields right 8.0 %, was 96.0 % (...); ...`.
-
-    The last part names the documents that fell again.
-    """
-    variant = next(variant for variant in confirmation.comparison.variants if variant.label == test.variant)
-    plan = next(plan for plan in confirmation.plans if plan.label == test.variant)
-    effect = next(effect for effect in confirmation.effects if effect.variant == test.variant)
-    planned, compared = len(plan.cases), len(variant.compared)
-    count = f"{compared} of the {planned}" if compared < planned else f"{planned}"
+def _fresh_text(confirmation: Confirmation, test: TestResult) -> str:
+    """Return `fresh runs of 5 documents that fell (2 before, 2 now): fields right 8.0 %, was 96.0 %: ...`."""
+    planned = next(len(plan.cases) for plan in confirmation.plans if plan.label == test.variant)
+    effect = confirmation.effect(test.variant)
+    count = f"{planned}" if effect.cases == planned else f"{effect.cases} of the {planned}"
     before, now = (f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in effect.runs)
-    fall = f"{test.title} fell by {_points(test.drop)}"
-    how = f"p {_p_text(test.adjusted)} after correction"
-    if test.subject is Subject.OVERALL:
-        fall = level_text(effect)
-        how = how if effect.bounds is None else f"{interval_text(effect.bounds)}; {how}"
-    again = fallen_cases(variant, test.suspect, facts.rules)
-    names = f" ({_names(again)})" if again else ""
-    sides = f"{before} before, {now} now"
-    return f"fresh runs of {count} documents that fell ({sides}): {fall} ({how}); {len(again)} fell again{names}"
+    fall = f"{test.name}{_fall_text(test, confirmation)}"
+    return f"fresh runs of {count} documents that fell ({before} before, {now} now): {fall}"
 
 
 def spent_text(confirmation: Confirmation) -> str:
@@ -728,10 +692,9 @@ def _note_texts(facts: Facts) -> list[str]:
     notes: list[str] = []
     for test in facts.tests:
         if test.beyond_noise and test.fall < SMALLEST_FALL and test.drop > 0:
-            why = "fewer answers failed as a whole: the mean of all did not fall"
-            if test.drop < SMALLEST_FALL:
-                why = f"less than {_points(SMALLEST_FALL)} is no fall"
-            notes.append(f"{_of(test.variant, test.title)} fell by {_points(test.drop)}, beyond noise, but {why}")
+            what = "the mean of all" if test.drop >= SMALLEST_FALL else "it"
+            fall = f"{_of(test.variant, test.title)} fell by {_points(test.drop)}, beyond noise"
+            notes.append(f"{fall}, but {what} by less than {_points(SMALLEST_FALL)}, which is no fall")
     variants = facts.comparison.variants
     notes += [_of(variant.label, _rule_change_text(change)) for variant in variants for change in variant.rules]
     rows = [row for variant in variants for row in variant.compared]
@@ -779,12 +742,12 @@ def _left_out_notes(variant: VariantComparison) -> list[str]:
 
 
 def _build_notes(variant: VariantComparison) -> list[str]:
-    """Say whether the provider served another build of the model than before, where both sides know."""
+    """Say where the provider served another build of the model than before, as far as both sides know."""
     known = [(row, row.builds) for row in variant.compared if row.builds is not None and not row.replayed]
     other = [(row, builds) for row, builds in known if not set(builds[0]) & set(builds[1])]
     if not other:
-        return [f"the provider served the same build of the model in {_count(len(known), 'case')}"] if known else []
-    before, after = (_list_text(sorted({name for _, builds in other for name in builds[side]})) for side in (0, 1))
+        return []
+    before, after = (_listed(sorted({name for _, builds in other for name in builds[side]})) for side in (0, 1))
     same = "same prompt and code, " if all(row.same_setup for row, _ in other) else ""
     count = f"{len(other):,} of {_count(len(known), 'case')}"
     return [f"{same}another build of the model in {count}: {after}, was {before}"]
@@ -818,16 +781,15 @@ def _of(variant: str, what: str) -> str:
     return f"[{variant}] {what}" if variant else what
 
 
-def _list_text(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str], most: int = _MOST_ALIKE) -> str:
     """Return `total, tax, date and 4 more`."""
-    more = f" and {len(names) - _MOST_ALIKE:,} more" if len(names) > _MOST_ALIKE else ""
-    return ", ".join(names[:_MOST_ALIKE]) + more
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _names(cases: Sequence[str]) -> str:
     """Return the ids of the first cases, without their files."""
-    shown = [case.rpartition("::")[2] for case in cases[:_MOST_NAMED]]
-    return ", ".join(shown) + (f" and {len(cases) - len(shown)} more" if len(cases) > len(shown) else "")
+    return _listed([case.rpartition("::")[2] for case in cases], _MOST_NAMED)
 
 
 def _count(number: int, noun: str) -> str:

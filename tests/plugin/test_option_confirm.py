@@ -88,7 +88,7 @@ def test_a_baseline_of_three_runs_confirms_with_two_of_them(pytester, project, x
         [
             "confirmation: 4 cases that fell run again (* calls at most)",
             "*= regression gate =*",
-            "WORSE. fields right 90.0 %, was 100.0 %; 4 of 40 documents fell (c11, c15, c3, c7), 0 rose; *",
+            "WORSE. fields right 90.0 %, was 100.0 %: worse in 4 of 40 documents (c11, c15, c3, c7), better in 0*",
             "  confirmed by fresh runs of 4 documents that fell (2 before, 2 now): *",
             "  the confirmation took 8 calls, $0.08.",
             "*1 verdict: WORSE in *",

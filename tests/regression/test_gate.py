@@ -45,19 +45,6 @@ def test_a_field_that_breaks_everywhere_is_worse_and_named():
     )
 
 
-@pytest.mark.parametrize(
-    ("of_the_others", "told"), [("invoice.md", ", better in 0, all with credit.md"), ("credit.md", ", better in 0 (p ")]
-)
-def test_a_field_that_falls_with_one_of_several_prompts_names_it(of_the_others, told):
-    before = suite(24, GOOD)
-    after = [*suite(12, BAD), *(each for each in suite(24, GOOD) if int(each.case_id[1:]) >= 12)]
-    sides = [
-        [replace(each, prompt_file="credit.md" if int(each.case_id[1:]) < 12 else of_the_others) for each in side]
-        for side in (before, after)
-    ]
-    assert any(reason.startswith("m: ") and told in reason for reason in verdict(*sides).reasons)
-
-
 SCORER = compile_schema({"properties": {"total": {"type": "number"}, "name": {"type": "string"}}})
 
 
@@ -90,7 +77,7 @@ def test_reasons_name_the_kinds_of_new_mistakes():
     assert decision.answer is Answer.WORSE
     told = "new mistakes: 10 power of ten (1,000 times the gold), 2 others"
     assert all(reason.endswith(told) or told in reason for reason in decision.reasons)
-    assert decision.reasons[0].endswith(f"0 rose; {told}")
+    assert f"better in 0; {told} (change " in decision.reasons[0]
     field = next(reason for reason in decision.reasons if reason.startswith("total: "))
     assert f"better in 0; {told} (p " in field
     lines = [text_of(each) for each in gate_lines(decision, width=200, verbosity=1)]
@@ -452,7 +439,7 @@ def test_small_losses_that_fewer_whole_failures_make_up_for_are_a_note():
     assert complete.beyond_noise
     assert complete.fall < 0.005 < complete.drop
     assert found.answer is Answer.PASS
-    assert any("beyond noise, but fewer answers failed as a whole" in note for note in found.notes)
+    assert any("beyond noise, but the mean of all by less than 0.5 points" in note for note in found.notes)
     assert verdict(before[:196], after[:196]).answer is Answer.WORSE  # two fewer may be chance
 
 
@@ -492,9 +479,8 @@ def test_a_rise_of_broken_runs_is_tested_and_named_by_kind():
     assert found.broken[0].p == 0.5**5
     assert found.reasons[0].endswith(
         "5 of 50 cases broke, 0 before (5 BadRequestError): more than chance gives (p = 0.031); "
-        "an outage, or the change itself"
+        "an outage, or the change itself: to see which, run c0, c1, c2, c3, c4 again: pytest --lf"
     )
-    assert found.advice[0] == "to see if it is an outage, run c0, c1, c2, c3, c4 again: pytest --lf"
     assert verdict([*refused, *suite(50, GOOD)[5:]], [*refused, *suite(50, GOOD)[5:]]).broken[0].p == 1.0
 
 

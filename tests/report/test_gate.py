@@ -47,8 +47,8 @@ def test_the_verdict_comes_last_and_begins_with_a_sentence():
     lines = told(suite(12, GOOD), suite(12, GOOD | {"m": False}))
     verdict = lines[next(index for index, line in enumerate(lines) if line.startswith("WORSE. ")) :]
     assert verdict[0] == (
-        "WORSE. fields right 66.7 %, was 100.0 % (change -33.3 points, from -33.3 to -33.3 at 94 %; p < 0.001 after "
-        "correction); 12 of 12 documents fell (c0, c1, c10, c11, c2 and 7 more), 0 rose."
+        "WORSE. fields right 66.7 %, was 100.0 %: worse in 12 of 12 documents (c0, c1, c10, c11, c2 and 7 more), better in 0 "
+        "(change -33.3 points, from -33.3 to -33.3 at 94 %; p < 0.001 after correction)."
     )
     assert verdict[1:] == [
         (

@@ -45,7 +45,7 @@ from pytest_extract.regression.gate import (
     resolution_text,
     rests_on_few,
 )
-from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, reviewed_results, snapshot
+from pytest_extract.regression.snapshots import CaseKey, CaseState, Snapshot, counted_states, snapshot
 from pytest_extract.report.lines import Line, Span, line, plural, render_error, text_of
 from pytest_extract.report.run_report import verdict_lines
 from pytest_extract.report.summary import DRAFTS
@@ -114,9 +114,9 @@ def first_decision(
 
 def evidence(run_results: RunResults, rules: Rules) -> Sequence[CaseResult]:
     """Return the results that the gate counts: those of drafts only where a rule allows them."""
-    if DRAFTS not in run_results.totals.remarks:
+    if rules.allow_drafts or DRAFTS not in run_results.totals.remarks:
         return run_results.results
-    return reviewed_results(run_results.results, allow_drafts=rules.allow_drafts)
+    return [result for result in run_results.results if not result.draft]
 
 
 def only_drafts_text(count: int) -> str:
@@ -211,7 +211,7 @@ def write_baseline(session: pytest.Session, run_results: RunResults) -> tuple[bo
     if run_results.results and not results:
         return False, [f"baseline not written: {only_drafts_text(len(run_results.results))}"]
     completed = session.exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and not session.shouldfail
-    refused = refusal(results, completed=completed, ci=in_ci(os.environ), force=settings.force)
+    refused = refusal(results, completed=completed)
     if refused is not None:
         return False, [f"baseline not written: {refused}"]
     try:

@@ -341,11 +341,10 @@ def in_ci(environment: Mapping[str, str]) -> bool:
     return any(environment.get(name, "").lower() not in _OFF for name in CI)
 
 
-def refusal(results: Sequence[CaseResult], *, completed: bool, ci: bool, force: bool) -> str | None:
+def refusal(results: Sequence[CaseResult], *, completed: bool) -> str | None:
     """Return why these results must not become the baseline, or None.
 
-    `completed`: every selected case had its turn (not interrupted, no `-x`, no worker lost). `force` lifts the refusal
-    in CI, and no other.
+    `completed`: every selected case had its turn (not interrupted, no `-x`, no worker lost).
     """
     if not completed:
         return "the run did not complete, so its results are not a baseline"
@@ -356,8 +355,6 @@ def refusal(results: Sequence[CaseResult], *, completed: bool, ci: bool, force: 
         return f"{len(waiting)} of {len(results)} cases were not run (first: {waiting[0]}), so the run is not complete"
     if all(result.outcome is Outcome.BROKEN for result in results):
         return "every case broke, so there is nothing to store"
-    if ci and not force:
-        return "a baseline is not written in CI: write it where its diff is reviewed, or force it"
     return None
 
 

@@ -56,9 +56,9 @@ class FieldChange:
     before: float
     after: float
     runs: tuple[Verdicts, Verdicts]
-    value_before: Json | Missing
-    value_after: Json | Missing
-    gold: Json | Missing
+    value_before: Json | Missing = MISSING
+    value_after: Json | Missing = MISSING
+    gold: Json | Missing = MISSING
     mistake: NamedMistake | None = None
 
 
@@ -272,19 +272,15 @@ def pair_case(case: str, was: CaseState, now: CaseState) -> CasePairs:
             left_out.append(path)
             continue
         right = MISSING if entry.invented else entry.gold  # the value of a side that passed
-        values = [side.failing[path].value if path in side.failing else right for side in (was, now)]
+        old, new = (side.failing[path].value if path in side.failing else right for side in (was, now))
         before, after = (found.get(path, (True,) * side.runs) for found, side in zip(verdicts, (was, now), strict=True))
         mistake = now.failing[path].mistake if path in now.failing else None
-        failing.append(_change(case, path, entry.pattern, (before, after), values, gold=entry.gold, mistake=mistake))
-    gates = [
-        _change(
-            case,
-            gate_label(name),
-            gate_label(name),
-            (was.gates.get(name, (True,) * was.runs), now.gates.get(name, (True,) * now.runs)),
-        )
-        for name in sorted({*was.gates, *now.gates})
-    ]
+        change = _change(case, path, entry.pattern, before, after)
+        failing.append(replace(change, value_before=old, value_after=new, gold=entry.gold, mistake=mistake))
+    gates: list[FieldChange] = []
+    for name in sorted({*was.gates, *now.gates}):
+        before, after = (side.gates.get(name, (True,) * side.runs) for side in (was, now))
+        gates.append(_change(case, gate_label(name), gate_label(name), before, after))
     return CasePairs(
         runs=(was.runs, now.runs),
         sizes={pattern: count for pattern, count in sizes.items() if count > 0 and not _is_known(pattern, now)},
@@ -295,34 +291,13 @@ def pair_case(case: str, was: CaseState, now: CaseState) -> CasePairs:
     )
 
 
-def _change(
-    case: str,
-    path: str,
-    pattern: str,
-    runs: tuple[Verdicts, Verdicts],
-    values: Sequence[Json | Missing] = (MISSING, MISSING),
-    *,
-    gold: Json | Missing = MISSING,
-    mistake: NamedMistake | None = None,
-) -> FieldChange:
+def _change(case: str, path: str, pattern: str, was: Verdicts, now: Verdicts) -> FieldChange:
     """Return the change of a field: a flip is one from more than half of the runs to half or fewer, or back."""
-    before, after = (sum(side) / len(side) for side in runs)
+    before, after = sum(was) / len(was), sum(now) / len(now)
     kind = Change.UNCHANGED if before == after else Change.SHIFTED
     if (before > 0.5) != (after > 0.5):
         kind = Change.FELL if before > 0.5 else Change.ROSE
-    return FieldChange(
-        case=case,
-        path=path,
-        pattern=pattern,
-        kind=kind,
-        before=before,
-        after=after,
-        runs=runs,
-        value_before=values[0],
-        value_after=values[1],
-        gold=gold,
-        mistake=mistake,
-    )
+    return FieldChange(case=case, path=path, pattern=pattern, kind=kind, before=before, after=after, runs=(was, now))
 
 
 def _is_known(place: str, now: CaseState) -> bool:

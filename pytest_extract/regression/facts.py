@@ -587,33 +587,31 @@ def _measured_rows(variant: VariantComparison) -> list[CaseComparison]:
     return open_cases(variant.compared) or list(variant.compared)
 
 
-def _measure_effect(variant: VariantComparison, rules: Rules, bounds: Bounds | None) -> Effect:
-    """Measure how much a variant with compared cases changed; `bounds`: those of its overall test."""
-    rows = _measured_rows(variant)
-    before, after = _mean_levels(rows, rules)
-    losses = losses_of(variant, _OVERALL, rules)
-    before_runs, after_runs = zip(*(row.runs for row in rows), strict=True)
-    return Effect(
-        variant=variant.label,
-        measure=rules.measure or "fields right",
-        cases=len(rows),
-        before=before,
-        after=after,
-        bounds=bounds,
-        runs=((min(before_runs), max(before_runs)), (min(after_runs), max(after_runs))),
-        fell=tuple(case for case, loss in losses.items() if loss > 0),
-        rose=sum(loss < 0 for loss in losses.values()),
-        failed_whole=(sum(row.failed_whole[0] for row in rows), sum(row.failed_whole[1] for row in rows)),
-    )
-
-
 def measure_effects(comparison: Comparison, rules: Rules, tests: Tests) -> tuple[Effect, ...]:
     """Measure how much each variant with compared cases changed."""
-    return tuple(
-        _measure_effect(variant, rules, tests.bounds.get(variant.label))
-        for variant in comparison.variants
-        if variant.compared
-    )
+    effects: list[Effect] = []
+    for variant in comparison.variants:
+        rows = _measured_rows(variant)
+        if not rows:
+            continue
+        before, after = _mean_levels(rows, rules)
+        losses = losses_of(variant, _OVERALL, rules).items()
+        before_runs, after_runs = zip(*(row.runs for row in rows), strict=True)
+        effects.append(
+            Effect(
+                variant=variant.label,
+                measure=rules.measure or "fields right",
+                cases=len(rows),
+                before=before,
+                after=after,
+                bounds=tests.bounds.get(variant.label),
+                runs=((min(before_runs), max(before_runs)), (min(after_runs), max(after_runs))),
+                fell=tuple(case for case, loss in losses if loss > 0),
+                rose=sum(loss < 0 for _, loss in losses),
+                failed_whole=(sum(row.failed_whole[0] for row in rows), sum(row.failed_whole[1] for row in rows)),
+            )
+        )
+    return tuple(effects)
 
 
 def _mean_levels(rows: Sequence[CaseComparison], rules: Rules) -> tuple[float, float]:
@@ -630,9 +628,7 @@ def _count_broken_runs(variant: VariantComparison) -> BrokenRuns | None:
         return None
     from pytest_extract.core.stats import p_of_rise
 
-    kinds: Counter[str] = Counter()
-    for row, _ in rows:
-        kinds.update(row.errors)
+    kinds = sum((Counter(row.errors) for row, _ in rows), Counter[str]())
     return BrokenRuns(
         variant=variant.label,
         cases=len(rows),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, NamedTuple, TypeAlias
@@ -136,11 +137,6 @@ def snapshot(results: Iterable[CaseResult]) -> dict[CaseKey, CaseState]:
     return {case_key(result): case_state(result) for result in results}
 
 
-def reviewed_results(results: Sequence[CaseResult], *, allow_drafts: bool) -> Sequence[CaseResult]:
-    """Return the results that are evidence: a gold that nobody has reviewed says nothing about an output."""
-    return results if allow_drafts else [result for result in results if not result.draft]
-
-
 def counted_states(states: Snapshot) -> Snapshot:
     """Return the states that the gate counts: those of samples; all where there is none."""
     return {key: state for key, state in states.items() if state.origin is Origin.SAMPLE} or states
@@ -160,9 +156,8 @@ def case_state(result: CaseResult) -> CaseState:
     ]
     scores = [attempt.score for attempt in scored if attempt.score is not None]
     broken = [attempt for attempt in result.attempts if attempt.outcome is Outcome.BROKEN]
-    merged, failing = _merge_runs(
-        [_decided_leaves(score) for score in scores], [_mistakes_by_path(score) for score in scores]
-    )
+    mistakes = [{path: mistake for mistake in score.mistakes for path in mistake.paths} for score in scores]
+    merged, failing = _merge_runs([_decided_leaves(score) for score in scores], mistakes)
     return CaseState(
         case_id=result.case_id,
         variant=result.variant,
@@ -201,10 +196,6 @@ def _decided_leaves(score: ScoreRecord) -> _Run:
         else:
             found[leaf.path] = leaf
     return found
-
-
-def _mistakes_by_path(score: ScoreRecord) -> dict[FieldPath, NamedMistake]:
-    return {path: mistake for mistake in score.mistakes for path in mistake.paths}
 
 
 def _gold_has_value(result: FieldResult) -> bool:
@@ -302,12 +293,8 @@ def _writable(value: Json | Missing) -> Json | Missing:
 def _error_kinds(broken: Sequence[Attempt], why: str | None) -> dict[str, int]:
     """Count what broke by kind: the name of the exception, which an error's text begins with."""
     texts = [attempt.error or "" for attempt in broken] or ([why] if why else [])
-    kinds: dict[str, int] = {}
-    for text in texts:
-        names = text.partition(":")[0].strip().split(".")
-        kind = names[-1] if all(name.isidentifier() for name in names) else "other error"
-        kinds[kind] = kinds.get(kind, 0) + 1
-    return kinds
+    names = [text.partition(":")[0].strip().split(".") for text in texts]
+    return Counter(each[-1] if all(map(str.isidentifier, each)) else "other error" for each in names)
 
 
 def _failed_gates(scores: Sequence[ScoreRecord]) -> dict[str, tuple[bool, ...]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -155,8 +154,12 @@ def rank_variants(states: Snapshot) -> list[RankedVariant]:
         cases = variants.setdefault(key.variant, {})
         if not state.lost and _MEASURE in state.measures:
             cases[key.case] = state
-    rates = {variant: [_rate(state) for state in cases.values()] for variant, cases in variants.items() if cases}
-    means = {variant: math.fsum(found) / len(found) for variant, found in rates.items()}
+    rates = {
+        variant: [statistics.fmean(state.measures[_MEASURE]) for state in cases.values()]
+        for variant, cases in variants.items()
+        if cases
+    }
+    means = {variant: statistics.fmean(found) for variant, found in rates.items()}
     ranked = sorted(means, key=lambda variant: -means[variant])
     apart = _told_apart({variant: variants[variant] for variant in ranked})
     confidence = 1 - ALPHA / (2 * max(1, len(ranked)))
@@ -164,22 +167,14 @@ def rank_variants(states: Snapshot) -> list[RankedVariant]:
         RankedVariant(
             variant=variant,
             right=means[variant],
-            low=1 - _upper_bound([1 - rate for rate in rates[variant]], confidence),
-            high=_upper_bound(rates[variant], confidence),
+            low=1 - share_upper_bound([1 - rate for rate in rates[variant]], [1.0] * len(rates[variant]), confidence),
+            high=share_upper_bound(rates[variant], [1.0] * len(rates[variant]), confidence),
             tied=tuple(other for other in ranked if other != variant and {variant, other} not in apart),
             cost_usd=mean_of([state.cost_usd for state in variants[variant].values()]),
             latency_s=mean_of([state.latency_s for state in variants[variant].values()]),
         )
         for variant in ranked
     ] + [RankedVariant(variant=variant, right=None) for variant in variants if variant not in means]
-
-
-def _rate(state: CaseState) -> float:
-    return math.fsum(state.measures[_MEASURE]) / len(state.measures[_MEASURE])
-
-
-def _upper_bound(rates: Sequence[float], confidence: float) -> float:
-    return share_upper_bound(rates, [1.0] * len(rates), confidence)
 
 
 def _told_apart(variants: Mapping[str, Mapping[str, CaseState]]) -> list[set[str]]:

@@ -180,22 +180,17 @@ def test_what_the_cases_of_a_baseline_can_show():
 
 
 @pytest.mark.parametrize(
-    ("results", "settings", "why"),
+    ("results", "completed", "why"),
     [
-        ([result("a", FIELDS)], {}, None),
-        ([result("a", FIELDS)], {"completed": False}, "did not complete"),
-        ([result("a", FIELDS)], {"completed": False, "force": True}, "did not complete"),
-        ([result("a", FIELDS), not_run("b")], {}, "1 of 2 cases were not run"),
-        ([result("a", FIELDS), not_run("b")], {"force": True}, "not run"),
-        ([], {}, "no case was run"),
-        ([broken("a")], {}, "every case broke"),
-        ([result("a", FIELDS)], {"ci": True}, "in CI"),
-        ([result("a", FIELDS)], {"ci": True, "force": True}, None),
+        ([result("a", FIELDS)], True, None),
+        ([result("a", FIELDS)], False, "did not complete"),
+        ([result("a", FIELDS), not_run("b")], True, "1 of 2 cases were not run"),
+        ([], True, "no case was run"),
+        ([broken("a")], True, "every case broke"),
     ],
 )
-def test_when_it_is_refused(results, settings, why):
-    settings = {"completed": True, "ci": False, "force": False} | settings
-    found = refusal(results, **settings)
+def test_when_it_is_refused(results, completed, why):
+    found = refusal(results, completed=completed)
     assert (found is None) == (why is None)
     assert why is None or why in found
 

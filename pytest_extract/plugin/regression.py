@@ -192,9 +192,9 @@ def report_to_junit(config: pytest.Config, decision: GateDecision | None, settin
         return
     text = "\n".join(map(text_of, decision_lines(decision, settings, verbosity=0)))
     name = "regression gate"
-    undecided = word.startswith("UNDECIDED")
-    outcome: Literal["passed", "failed", "skipped"] = "skipped" if undecided else "passed"
-    outcome = "failed" if gate_fails(decision, settings) else outcome
+    outcome: Literal["passed", "failed", "skipped"] = "skipped" if word.startswith("UNDECIDED") else "passed"
+    if gate_fails(decision, settings):
+        outcome = "failed"
     where = ("", None, name)
     longrepr = ("", 0, text) if outcome == "skipped" else text if outcome == "failed" else None
     xml.pytest_runtest_logreport(pytest.TestReport(name, where, {}, outcome, longrepr, "call"))

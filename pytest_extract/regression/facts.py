@@ -312,14 +312,14 @@ class _Family:
         self.permutations = Permutations([row.runs for row in rows], varying)
         cases = {suspect: len(found) for suspect, found in taking.items()}
         cases |= {(Subject.PATTERN, row.pattern): row.cases for row in variant.patterns}
-        self.overall, *self.others = (
+        members = [
             _Member(suspect, math.fsum(runs.loss for runs in found.values()) / max(1, cases[suspect]), statistic)
             for suspect, found, statistic in zip(taking, varying, self.permutations.statistics, strict=True)
-        )
-        self.heads = [(self.overall, OVERALL_SHARE)]
-        if _COMPLETE in taking:
-            self.heads += [(each, (1 - OVERALL_SHARE) / 2) for each in self.others if each.suspect == _COMPLETE]
-            self.others = [each for each in self.others if each.suspect != _COMPLETE]
+        ]
+        parts = {_OVERALL: OVERALL_SHARE, _COMPLETE: (1 - OVERALL_SHARE) / 2}
+        self.overall = members[0]
+        self.heads = [(each, parts[each.suspect]) for each in members if each.suspect in parts]
+        self.others = [each for each in members if each.suspect not in parts]
 
     def results(self, level: float, variants: int) -> list[TestResult]:
         """Return the results with the family at `level`, as one of so many variants that can be significant."""

@@ -419,15 +419,11 @@ def exit_status(decision: GateDecision, inconclusive: Inconclusive | None = None
 
     `inconclusive` maps the last to 0 (pass, warn) or 1 (fail); but a comparison of nothing stays 3, or becomes 1.
     """
-    match decision.answer, inconclusive:
-        case Answer.PASS, _:
-            return EXIT_PASS
-        case (Answer.WORSE, _) | (_, "fail"):
-            return EXIT_WORSE
-        case _, "pass" | "warn" if not decision.compared_nothing:
-            return EXIT_PASS
-        case _:
-            return EXIT_UNDECIDED
+    if decision.answer is Answer.PASS:
+        return EXIT_PASS
+    if decision.answer is Answer.WORSE or inconclusive == "fail":
+        return EXIT_WORSE
+    return EXIT_UNDECIDED if inconclusive is None or decision.compared_nothing else EXIT_PASS
 
 
 # why a variant is worse

@@ -213,12 +213,9 @@ def _merge_runs(
             if path not in shapes or (not _gold_has_value(shapes[path]) and _gold_has_value(result)):
                 shapes[path] = result
     sizes = {len(path) for path in shapes}
-    if len(sizes) > 1:
-        inner = {path[:size] for path in shapes for size in sizes if size < len(path)}
-        shapes = {path: result for path, result in shapes.items() if path not in inner}
+    inner = {path[:size] for path in shapes for size in sizes if size < len(path)}
+    shapes = {path: result for path, result in shapes.items() if path not in inner}
     failed = {path for run in runs for path, result in run.items() if not result.passed}
-    if not failed:
-        return shapes, {}
     sizes = {len(path) for path in failed}
     suspects = [path for path in shapes if any(path[:size] in failed for size in sizes)]
     failing = {str(path): _failing_field(path, shapes[path], runs, mistakes) for path in suspects}
@@ -298,15 +295,11 @@ def _error_kinds(broken: Sequence[Attempt], why: str | None) -> dict[str, int]:
 
 
 def _failed_gates(scores: Sequence[ScoreRecord]) -> dict[str, tuple[bool, ...]]:
-    if all(score.gates.structural for score in scores):
-        return {}
     runs = {name: tuple(getattr(score.gates, name).passed for score in scores) for name in STRUCTURAL_GATES}
     return {name: passed for name, passed in runs.items() if not all(passed)}
 
 
 def _kept_rules(scores: Sequence[ScoreRecord]) -> dict[str, tuple[bool, ...]]:
-    if not any(score.rules for score in scores):
-        return {}
     kept = [{rule.name: rule.status not in _RULE_FAILED for rule in score.rules} for score in scores]
     names = dict.fromkeys(name for each in kept for name in each)
     return {name: tuple(each.get(name, True) for each in kept) for name in names}

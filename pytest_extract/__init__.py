@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     )
     from pytest_extract.extraction.caching_judge import build_judge
     from pytest_extract.extraction.call import Extraction, ExtractionFailure
-    from pytest_extract.extraction.completions import Retry
-    from pytest_extract.extraction.litellm import LitellmExtractor
+    from pytest_extract.extraction.litellm import LitellmExtractor, Retry
     from pytest_extract.schema_tools.golds import GoldProblem, annotate_schema, infer_schema, validate_golds
     from pytest_extract.schema_tools.resolve import resolve_schema_references
     from pytest_extract.testing import assert_extraction
@@ -145,8 +144,7 @@ __getattr__, __dir__ = lazy_names(
         "errors": "CaseFileError CaseFileErrors ConfigError ExtractError SchemaError SchemaErrors StoreError",
         "extraction.call": "Extraction ExtractionFailure",
         "extraction.caching_judge": "build_judge",
-        "extraction.completions": "Retry",
-        "extraction.litellm": "LitellmExtractor",
+        "extraction.litellm": "LitellmExtractor Retry",
         "schema_tools.golds": "GoldProblem annotate_schema infer_schema validate_golds",
         "schema_tools.resolve": "resolve_schema_references",
         "testing": "assert_extraction",

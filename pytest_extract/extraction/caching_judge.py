@@ -56,7 +56,7 @@ from pytest_extract.redact import TALLY, current
 
 if TYPE_CHECKING:
     from pytest_extract.extraction.call import BackgroundLoop
-    from pytest_extract.extraction.completions import Retry
+    from pytest_extract.extraction.litellm import Retry
 
 
 _TEXT: Final = {"type": "string"}

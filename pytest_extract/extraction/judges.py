@@ -32,8 +32,7 @@ from pytest_extract.core.results import Alignment, FailureKind, JudgeAnswer, Que
 from pytest_extract.core.values import MISSING, Json, canonical_json, short_repr, text_digest
 from pytest_extract.errors import ConfigError
 from pytest_extract.extraction.call import BackgroundLoop, Extraction, awaited, usage_of
-from pytest_extract.extraction.completions import LlmError, Retry, check_call_options, complete, started
-from pytest_extract.extraction.litellm import response_format
+from pytest_extract.extraction.litellm import LlmError, Retry, check_call_options, complete, response_format, started
 from pytest_extract.extraction.provider_errors import Outage, summary
 
 

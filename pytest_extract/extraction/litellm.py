@@ -1,27 +1,378 @@
-"""The built-in extractor: one zero-shot call of a model through litellm.
+"""Calls of models through litellm: one completion (`complete`), and the built-in extractor (`LitellmExtractor`).
 
-Its prompt has instructions, schema, question, and the document as a content part.
+A completion is retried, timed, priced, its tokens counted, its failures told apart. The extractor makes one zero-shot
+call, whose prompt has instructions, schema, question, and the document as a content part.
 """
 
 from __future__ import annotations
 
 import base64
+import io
 import json
+import os
+import random
 import re
+import sys
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
+from contextlib import nullcontext, redirect_stdout, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
-from pytest_extract.core.results import Failure
+from pytest_extract.core.case_result import Usage
+from pytest_extract.core.parse import finish_of
+from pytest_extract.core.results import Failure, FailureKind
 from pytest_extract.core.schema.source import map_parts
 from pytest_extract.core.values import Json
-from pytest_extract.errors import ConfigError, nearest
+from pytest_extract.errors import ConfigError, ExtractError, closest, nearest
 from pytest_extract.extraction.call import Extraction
-from pytest_extract.extraction.completions import LlmError, Retry, check_call_options, complete
-from pytest_extract.extraction.provider_errors import Outage
+from pytest_extract.extraction.provider_errors import (
+    AttemptTimeout,
+    ErrorInAnswer,
+    MalformedAnswer,
+    Outage,
+    adjusted,
+    adjustment_texts,
+    adjustments_after,
+    error_in_answer,
+    failure_kind,
+    is_final,
+    reason,
+    retry_after,
+    told_error,
+)
 from pytest_extract.schema_tools.strict import STRICT_VERSION, StrictSchema, strict_schema
+
+_BYTES_PER_TOKEN: Final = 4
+"""The usual figure for English text and JSON; a script with more bytes a character has fewer characters a token."""
+ATTACHMENT_TOKENS: Final = 1_500
+"""Tokens counted for a document that is no text (a page or an image, a minute of audio)."""
+
+
+def text_tokens(text: str) -> int:
+    """Estimate the tokens of a text."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) // _BYTES_PER_TOKEN)
+
+
+def message_tokens(messages: Iterable[Mapping[str, Json]]) -> int:
+    """Estimate the tokens of chat messages."""
+    contents = [message.get("content") for message in messages]
+    parts = [part for content in contents for part in (content if isinstance(content, list) else [content])]
+    texts = [part.get("text") if isinstance(part, dict) else part or "" for part in parts]
+    return sum(text_tokens(text) if isinstance(text, str) else ATTACHMENT_TOKENS for text in texts)
+
+
+def reported_usage(usage: Any, text: str) -> Usage | None:
+    """Read the tokens that a provider reports; None where it says nothing of them.
+
+    Where a server leaves them out, clients give zeros. A prompt is never empty, nor is the answer that holds `text`.
+    """
+    prompt = getattr(usage, "prompt_tokens", None) or None
+    completion = getattr(usage, "completion_tokens", None)
+    completion = None if not completion and text else completion
+    total = getattr(usage, "total_tokens", None) or None
+    if prompt is None and not completion and total is None:
+        return None
+    return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=total)
+
+
+T = TypeVar("T")
+_LONGEST_BUILD: Final = 200
+_ESTIMATED: Final = (
+    "the provider did not report all tokens: the cost is unknown, about ${:.2g} by the length of the texts"
+)
+_IMPORT: Final = threading.Lock()
+_CLIENTS: Final = r"(?:litellm|openai|anthropic|pydantic|httpx|httpcore|aiohttp|tiktoken|tokenizers)(?:\.|$)"
+Message = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How long a call may take and how often it is tried.
+
+    `timeout_s` bounds one attempt, from its start to the last byte of the answer. After attempt n the wait is between
+    half and all of `first_wait_s * 2**n`, or what the server's Retry-After asks for; a server that asks for more than
+    `longest_wait_s` ends the call at once.
+    """
+
+    attempts: int = 5
+    timeout_s: float = 300.0
+    first_wait_s: float = 1.0
+    longest_wait_s: float = 60.0
+
+
+class LlmError(ExtractError):
+    """A call of a model that gave no answer: network, limits, credentials, a failing server.
+
+    `kind` is set where the model or provider declined the input for what it is.
+    """
+
+    def __init__(self, message: str, *, kind: FailureKind | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+def load_litellm() -> Any:
+    """Import litellm without its look-ups on the network at start; ConfigError, saying what to install, without it."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    try:
+        imported = "litellm" in sys.modules
+        # Its own deprecations would fail it in a suite that turns warnings to errors. The filters are the whole
+        # process's, and not to be touched without need.
+        with _IMPORT, nullcontext() if imported else warnings.catch_warnings(action="ignore"):
+            import litellm
+
+            litellm.telemetry = False
+            litellm.suppress_debug_info = True
+            if not imported:  # its first call imports as much again, and warns as well: let it be one to nobody
+                with suppress(Exception):
+                    nothing = [{"role": "user", "content": "none"}]
+                    litellm.completion(model="openai/none", messages=nothing, mock_response="none")
+    except ImportError as error:
+        raise ConfigError(
+            f"calling a model needs litellm ({error}); install it with: pip install 'pytest-extract[llm]'"
+        ) from error
+    return litellm
+
+
+_NO_OPTIONS: Final = frozenset(
+    {"model", "messages", "retry", "preferred", "sleep", "outage", "timeout", "max_retries", "num_retries"}
+)
+"""What a call sets by itself."""
+
+
+def check_call_options(options: Mapping[str, Json]) -> None:
+    """Raise ConfigError for an option that a call sets by itself, and for a streamed answer, which is none to read."""
+    for name in options:
+        if name in _NO_OPTIONS:
+            raise ConfigError(
+                f"options={{{name!r}: ...}}: a call sets it by itself; retry=Retry(timeout_s=..., attempts=...) says "
+                "how long and how often to try"
+            )
+    if options.get("stream"):
+        raise ConfigError("options={'stream': ...}: an answer is read as a whole; leave it out")
+
+
+def complete(
+    model: str,
+    messages: Sequence[Message],
+    *,
+    retry: Retry | None = None,
+    preferred: Mapping[str, Json] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    outage: Outage | None = None,
+    **options: Json,
+) -> Extraction:
+    """Ask `model` once more until it answers or `retry` is used up; not at all once `outage` says that it is in vain.
+
+    `options` go to litellm as they are; `preferred` ones (a temperature) are left out for a model that has no such
+    option, or says so in its error. Raises LlmError, without secrets in its text.
+    """
+    retry, outage = retry or Retry(), outage or Outage()
+    if retry.attempts < 1:
+        raise ConfigError(f"a call needs at least one attempt, not {retry.attempts}")
+    litellm = load_litellm()
+    wanted = {**(preferred or {}), **options}
+    changes = {name: new for name, new in outage.changes(model).items() if new is not None or name not in options}
+    attempt = 0
+    while (over := outage.over(model)) is None:
+        begin = time.perf_counter()
+        try:
+            request = {"model": model, "messages": list(messages), **adjusted(wanted, changes)}
+            response = _response(litellm, request, retry.timeout_s)
+            extraction = _extraction(litellm, model, messages, response, time.perf_counter() - begin)
+        except Exception as raised:  # whatever a provider's client raises ends here
+            error = error_in_answer(raised) or raised
+            left = wanted.keys() - changes.keys()
+            more = adjustments_after(litellm, error, left - options.keys(), left & options.keys())
+            if more:
+                changes |= more
+                continue
+            pause = _pause(error, attempt, replace(retry, attempts=outage.attempts(model, error, retry.attempts)))
+            attempt += 1
+            if pause is None:
+                times = "" if attempt == 1 else f" after {attempt} attempts"
+                told = f"{model}{times}: {reason(litellm, model, error, options)}"
+                raise LlmError(outage.failed(model, error, told), kind=failure_kind(error)) from raised
+            sleep(pause)
+        else:
+            outage.answered(model, changes)
+            return replace(extraction, adjustments=adjustment_texts(model, wanted, changes))
+    raise LlmError(over)
+
+
+def started(work: Callable[[], T]) -> Future[T]:
+    """Run `work` in a daemon thread; the future has its result or its exception."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001  # handed to the waiting thread
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="pytest-extract-call", daemon=True).start()
+    return future
+
+
+def _response(litellm: Any, request: Mapping[str, Json], timeout_s: float) -> Any:
+    # litellm runs event loops of its own also in its synchronous call: in a thread, the caller's are not touched.
+    # Its `timeout` bounds each read, so that a server which sends a byte now and then is never too late for it.
+    # What bounds the attempt is the wait for the thread, which Ctrl-C ends at once. Nothing can end the thread.
+    # Where a suite turns warnings to errors, those of litellm and its clients would fail every call. Said before
+    # each one because pytest restores the filters after each test; catch_warnings would race between threads.
+    warnings.filterwarnings("ignore", module=_CLIENTS)
+    answer = started(partial(litellm.completion, timeout=timeout_s, max_retries=0, num_retries=0, **request))
+    wait([answer], timeout=min(timeout_s, threading.TIMEOUT_MAX))
+    if not answer.done():  # a time-out that the call raises itself is the call's own error
+        raise AttemptTimeout(
+            f"no complete answer within {timeout_s:g} s, the time limit of one attempt "
+            "(--extract-timeout, in Python Retry.timeout_s)"
+        )
+    return answer.result()
+
+
+def _extraction(litellm: Any, model: str, messages: Sequence[Message], response: Any, latency_s: float) -> Extraction:
+    choices = getattr(response, "choices", None)
+    if not choices:
+        raise MalformedAnswer("the server's answer is no chat completion: its list `choices` is empty")
+    message = choices[0].message
+    extra = getattr(message, "provider_specific_fields", None) or {}
+    finish_reason = _finish_reason(choices[0], extra)
+    text = message.content or ""
+    usage = reported_usage(getattr(response, "usage", None), text)
+    cost = estimate = None
+    with suppress(Exception):  # they raise many things for a model without a price, and that is what None says
+        if usage and usage.complete:
+            cost = float(litellm.completion_cost(completion_response=response, model=model))
+        else:
+            prompt, completion = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
+            prompt = message_tokens(messages) if prompt is None else prompt
+            estimate = price(model, prompt, text_tokens(text) if completion is None else completion)
+    if estimate == 0:  # a model that runs here costs nothing for any number of tokens
+        cost, estimate = 0.0, None
+    served = (getattr(response, name, None) for name in ("model", "system_fingerprint"))
+    return Extraction(
+        text,
+        usage=usage,
+        latency_s=latency_s,
+        cost_usd=cost,
+        estimated_usd=estimate,
+        finish_reason=finish_reason,
+        failure=_failure(message, extra, text, finish_reason),
+        notes=() if estimate is None else (_ESTIMATED.format(estimate),),
+        build=" ".join(each for each in served if isinstance(each, str))[:_LONGEST_BUILD] or None,
+    )
+
+
+def _failure(message: Any, extra: Mapping[str, Any], text: str, finish_reason: str | None) -> Failure | None:
+    refusal = getattr(message, "refusal", None) or extra.get("refusal")
+    if refusal or finish_of(finish_reason).refused:
+        return Failure(kind=FailureKind.REFUSAL, message=refusal or "the provider's content filter cut the answer off")
+    if not text.strip():
+        told = f"the model's answer is empty (finish reason: {finish_reason}){_elsewhere(message)}"
+        return Failure(kind=FailureKind.EMPTY_RESPONSE, message=told)
+    return None
+
+
+def _elsewhere(message: Any) -> str:
+    """Say what an answer without a text has in its place; "" where it has nothing."""
+    calls = getattr(message, "tool_calls", None)
+    if calls:
+        name = getattr(calls[0].function, "name", None)
+        return (
+            f"; it calls the tool {name!r} instead: offer the model no tools, or read the call in an extractor of yours"
+        )
+    if getattr(message, "reasoning_content", None):
+        return (
+            "; all of it stands in `reasoning_content`, as thoughts: turn off the server's reasoning parser, or give "
+            "the model more tokens"
+        )
+    return ""
+
+
+def _finish_reason(choice: Any, message: Mapping[str, Any]) -> str | None:
+    """Return why an answer ended; raises ErrorInAnswer where it, or its message, tells that the service broke down."""
+    beside = getattr(choice, "provider_specific_fields", None) or {}
+    if (error := told_error(beside, message)) is not None:
+        raise error
+    # litellm makes `stop` of a reason that it does not know
+    told, native = choice.finish_reason, beside.get("native_finish_reason")
+    if finish_of(native).outage:
+        raise ErrorInAnswer(f"it ended with the finish reason {native}")
+    return next((each for each in (told, native) if finish_of(each).early), told)
+
+
+def price(model: str, prompt_tokens: int, completion_tokens: int) -> float | None:
+    """Return what so many tokens of `model` cost in USD by the plain prices of litellm's table; None if it has none.
+
+    Prices for long inputs or at night are not counted.
+    """
+    provider, _, name = model.partition("/")
+    entry = price_table().get(model)
+    if entry is None:
+        entry = price_table().get(name, {})
+        if entry.get("litellm_provider") != provider:
+            return None
+    each_prompt, each_completion = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if each_prompt is None or each_completion is None:
+        return None
+    return float(prompt_tokens * each_prompt + completion_tokens * each_completion)
+
+
+def check_model(model: str) -> None:
+    """Raise ConfigError for a name that litellm can call no provider by; imports litellm only for an unusual name."""
+    if "litellm" not in sys.modules:
+        if find_spec("litellm") is None:  # what replays needs none; a call says what to install
+            return
+        provider, slash, _ = model.partition("/")
+        if model in price_table() or (slash and provider in _providers()):
+            return
+    litellm = load_litellm()
+    with redirect_stdout(io.StringIO()):  # it prints a list of providers
+        try:
+            litellm.get_llm_provider(model)
+        except Exception as error:
+            raise ConfigError(
+                f"no model {model!r}: litellm knows no provider of that name{closest(model, price_table())}; "
+                "write PROVIDER/NAME, such as openai/gpt-4o (a server of your own: openai/NAME and OPENAI_API_BASE)"
+            ) from error
+
+
+@cache
+def price_table() -> Mapping[str, Mapping[str, Any]]:
+    """Return litellm's table of models, read without importing litellm; empty where it is not installed."""
+    spec = find_spec("litellm")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        with suppress(OSError, ValueError):
+            text = (Path(folder) / "model_prices_and_context_window_backup.json").read_text(encoding="utf-8")
+            table: Mapping[str, Mapping[str, Any]] = json.loads(text)
+            return table
+    return {}
+
+
+@cache
+def _providers() -> frozenset[str]:
+    return frozenset(str(entry.get("litellm_provider")) for entry in price_table().values())
+
+
+def _pause(error: Exception, attempt: int, retry: Retry) -> float | None:
+    """Seconds until the next attempt; None when there is none."""
+    if is_final(error) or attempt + 1 >= retry.attempts:
+        return None
+    asked = retry_after(error)
+    if asked is not None:
+        return asked if asked <= retry.longest_wait_s else None
+    backoff = min(retry.longest_wait_s, retry.first_wait_s * 2.0**attempt)
+    return backoff * random.uniform(0.5, 1.0)  # noqa: S311  # spreads retries, keeps no secret
+
 
 PROMPT_VERSION: Final = 1
 """Raised whenever the words below change: it is one of the parameters that recordings are kept by."""

@@ -267,7 +267,7 @@ def _mistakes_of_calls(items: Sequence[ExtractItem], settings: Settings) -> Iter
         models["--extract-judge-model", settings.judge_model] = None
     for option, model in models:
         if model is not None:
-            from pytest_extract.extraction.completions import check_model
+            from pytest_extract.extraction.litellm import check_model
 
             try:
                 check_model(model)

@@ -466,7 +466,7 @@ class ExtractionService:
             return
         keys = [] if self._mode(item) == "off" else [self._key(item, extractor, index) for index in range(repeats)]
         if not keys or not all(self._is_recorded(item, key) for key in keys):
-            from pytest_extract.extraction.completions import load_litellm
+            from pytest_extract.extraction.litellm import load_litellm
 
             with suppress(ConfigError):  # the call itself raises it again
                 load_litellm()
@@ -491,8 +491,7 @@ class ExtractionService:
             return None
         key = model, cast("Mode", item.variant.mode or self._settings.mode[0])
         if key not in self._built_in_extractors:
-            from pytest_extract.extraction.completions import Retry
-            from pytest_extract.extraction.litellm import LitellmExtractor
+            from pytest_extract.extraction.litellm import LitellmExtractor, Retry
 
             retry = Retry(timeout_s=self._settings.timeout)
             self._built_in_extractors[key] = LitellmExtractor(model=model, mode=key[1], retry=retry)
@@ -561,7 +560,7 @@ def _price_of_call(case: Case, model: str | None) -> float | None:
     if model is None:
         return None
     from pytest_extract.documents import DocumentError
-    from pytest_extract.extraction.completions import ATTACHMENT_TOKENS, price, text_tokens
+    from pytest_extract.extraction.litellm import ATTACHMENT_TOKENS, price, text_tokens
 
     try:
         document_tokens = text_tokens(case.document.text)
@@ -634,7 +633,7 @@ class Judges:
 
     def _build_judge(self, user: object) -> CachingJudge:
         from pytest_extract.extraction.caching_judge import build_judge
-        from pytest_extract.extraction.completions import Retry
+        from pytest_extract.extraction.litellm import Retry
 
         settings = self._settings
         folders = dict.fromkeys((settings.recordings, self._config.rootpath))

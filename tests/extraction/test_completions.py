@@ -12,7 +12,7 @@ import pytest
 from pytest_extract.core.case_result import Usage
 from pytest_extract.core.results import FailureKind
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.completions import LlmError, Retry, complete, load_litellm, price, price_table
+from pytest_extract.extraction.litellm import LlmError, Retry, complete, load_litellm, price, price_table
 from pytest_extract.extraction.provider_errors import Outage, retry_after, summary
 from tests.llm_server import (
     MODEL,

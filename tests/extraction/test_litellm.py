@@ -13,8 +13,7 @@ from pytest_extract.documents import Document
 from pytest_extract.errors import ConfigError, SchemaError
 from pytest_extract.extraction.caching_judge import build_judge
 from pytest_extract.extraction.call import call_extractor
-from pytest_extract.extraction.completions import LlmError, Retry
-from pytest_extract.extraction.litellm import LitellmExtractor, messages, schema_for_model
+from pytest_extract.extraction.litellm import LitellmExtractor, LlmError, Retry, messages, schema_for_model
 from tests.llm_server import (
     MODEL,
     answer,

@@ -156,7 +156,7 @@ BEHAVIOURS = (
 CONFTEST = """
 import pytest
 from pytest_extract import LitellmExtractor
-from pytest_extract.extraction.completions import Retry
+from pytest_extract.extraction.litellm import Retry
 
 @pytest.fixture(scope="session")
 def extractor():

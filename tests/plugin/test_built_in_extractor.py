@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.completions import load_litellm
+from pytest_extract.extraction.litellm import load_litellm
 from pytest_extract.results import read_results
 from tests.llm_server import (
     MODEL,

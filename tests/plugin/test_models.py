@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.completions import check_model, load_litellm, price, price_table
+from pytest_extract.extraction.litellm import check_model, load_litellm, price, price_table
 
 Write = Callable[..., None]
 MODELS = ("openai/gpt-4o", "gpt-4o-mini", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash", "openai/made-up")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_extract.errors import ConfigError
-from pytest_extract.extraction.completions import load_litellm
+from pytest_extract.extraction.litellm import load_litellm
 from tests.extraction.judge.questions import by_rule
 from tests.llm_server import MODEL, LlmServer, answer, dripping, llm_server, server_error
 

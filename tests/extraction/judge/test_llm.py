@@ -11,7 +11,6 @@ import pytest
 
 from pytest_extract.core.results import Alignment, JudgeAnswer
 from pytest_extract.extraction.caching_judge import build_judge
-from pytest_extract.extraction.completions import Retry
 from pytest_extract.extraction.judges import (
     LlmJudge,
     UnansweredQuestion,
@@ -20,6 +19,7 @@ from pytest_extract.extraction.judges import (
     quoted,
     read_answers,
 )
+from pytest_extract.extraction.litellm import Retry
 from tests.extraction.judge.questions import align, asked_of, by_rule, data_of, entry_for, equal
 from tests.llm_server import (
     MODEL,

@@ -9,8 +9,8 @@ import threading
 import pytest
 
 from pytest_extract.core.results import Alignment
-from pytest_extract.extraction.completions import Retry
 from pytest_extract.extraction.judges import MOST_CHARACTERS, MOST_ROWS, LlmJudge, UnansweredQuestion
+from pytest_extract.extraction.litellm import Retry
 from tests.extraction.judge.questions import align, data_of
 from tests.llm_server import MODEL, answer, llm_server, server_error, truncated
 

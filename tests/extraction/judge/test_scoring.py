@@ -9,7 +9,7 @@ import pytest
 from pytest_extract.core.results import Status
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.extraction.caching_judge import build_judge
-from pytest_extract.extraction.completions import Retry
+from pytest_extract.extraction.litellm import Retry
 from tests.extraction.judge.questions import asked_of, by_rule, data_of
 from tests.llm_server import MODEL, answer, llm_server, server_error
 

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pytest_extract.core.case_result import Spending
 from pytest_extract.core.engine.fits import metric_shares
@@ -402,50 +402,66 @@ def _is_pair(value: Json) -> bool:
 
 
 MOST_ROWS: Final = 50
-"""Rows of each side in one call."""
+"""Rows of each side, and "equal" questions, in one call."""
 MOST_CHARACTERS: Final = 60_000
 """Characters of both sides in one call; a longer row goes by itself."""
 _ROUNDS: Final = 3
+_CALLS: Final = 3
+"""Calls in which questions that fit one call are answered, or stay undecided."""
+
+_Rows: TypeAlias = Mapping[int, str]
+"""Rows of one side as texts by their index: to find what is alike, and how many characters a row takes in a prompt."""
 
 
-class _Row(NamedTuple):
-    """A row of one side: its letters, to find what is alike, and how many characters it takes in a prompt."""
-
-    letters: str
-    size: int
-
-
-_Rows: TypeAlias = Mapping[int, _Row]
-"""Rows of one side by their index."""
+def _is_long(question: Question) -> bool:
+    return question.kind == "align" and (
+        max(lengths(question)) > MOST_ROWS or len(quoted([question.gold, question.extracted])) > MOST_CHARACTERS
+    )
 
 
-class _Part(NamedTuple):
-    """Rows of both sides, by index, that go in one call."""
+def _pieces(items: Iterable[int], size: Callable[[int], int], most_characters: int) -> Iterator[list[int]]:
+    """Cut items so that each piece has at most `MOST_ROWS`, and so many characters; a longer one goes by itself."""
+    piece: list[int] = []
+    left = most_characters
+    for item in items:
+        if piece and (len(piece) == MOST_ROWS or size(item) > left):
+            yield piece
+            piece, left = [], most_characters
+        piece.append(item)
+        left -= size(item)
+    if piece:
+        yield piece
 
-    gold: Sequence[int]
-    extracted: Sequence[int]
+
+def _batches(questions: Sequence[Question]) -> Iterator[list[int]]:
+    """Yield the indices that go in one call: alignments alone, the others as many as fit, alike in their options."""
+
+    def alike(index: int) -> tuple[str, int]:
+        question = questions[index]
+        return canonical_json(dict(question.options)), index if question.kind == "align" else -1
+
+    def size(index: int) -> int:
+        question = questions[index]
+        return len(quoted([question.gold, question.extracted, question.instructions]))
+
+    for _, group in groupby(sorted(range(len(questions)), key=alike), alike):
+        yield from _pieces(group, size, MOST_CHARACTERS)
 
 
-def _fits(question: Question) -> bool:
-    if question.kind != "align":
-        return True
-    short = max(lengths(question)) <= MOST_ROWS
-    return short and len(quoted([question.gold, question.extracted])) <= MOST_CHARACTERS
-
-
-def _cut(gold: _Rows, extracted: _Rows) -> Iterator[_Part]:
-    """Cut the shorter side in its order, each piece with the rows of the longer side that go with it.
+def _cut(gold: _Rows, extracted: _Rows) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the rows of both sides that go in one call: pieces of the shorter one, with what is like them.
 
     So every row of the longer side is asked about, in as many calls as it takes.
     """
     if len(gold) > len(extracted):
-        yield from (_Part(part.extracted, part.gold) for part in _cut(extracted, gold))
+        yield from ((one, other) for other, one in _cut(extracted, gold))
         return
-    homes = _homes(gold, extracted)
-    for piece in _pieces(gold, gold):
+    homes = _homes(gold, extracted) if gold else {}
+    for piece in _pieces(gold, lambda row: len(gold[row]), MOST_CHARACTERS // 2):
         turns = zip_longest(*(homes[row] for row in piece))
-        many = [row for turn in turns for row in turn if row is not None]  # best fits first
-        yield from (_Part(piece, others) for others in _pieces(many, extracted))
+        others = [row for turn in turns for row in turn if row is not None]  # best fits first
+        for some in _pieces(others, lambda row: len(extracted[row]), MOST_CHARACTERS // 2):
+            yield piece, some
 
 
 def _homes(few: _Rows, many: _Rows) -> dict[int, list[int]]:
@@ -456,7 +472,7 @@ def _homes(few: _Rows, many: _Rows) -> dict[int, list[int]]:
     rows, left = list(few), list(many)
     homes: dict[int, list[int]] = {row: [] for row in rows}
     while left:
-        letters = [few[row].letters for row in rows], [many[row].letters for row in left]
+        letters = [few[row] for row in rows], [many[row] for row in left]
         pairs = fitting_pairs(metric_shares(metric, [letters]))
         # rows that are like none go with the others' in turn
         placed = {j: rows[i] for i, j in pairs} or {place: rows[place % len(rows)] for place in range(len(left))}
@@ -466,24 +482,9 @@ def _homes(few: _Rows, many: _Rows) -> dict[int, list[int]]:
     return homes
 
 
-def _pieces(rows: Iterable[int], known: _Rows) -> Iterator[list[int]]:
-    """Cut rows so that each piece takes at most half of the characters and all of the rows that a call may have."""
-    piece: list[int] = []
-    size = 0
-    for row in rows:
-        if piece and (len(piece) == MOST_ROWS or size + known[row].size > MOST_CHARACTERS // 2):
-            yield piece
-            piece, size = [], 0
-        piece.append(row)
-        size += known[row].size
-    if piece:
-        yield piece
-
-
-_CALLS_FOR_ONE: Final = 3
-"""Calls in which questions that fit one call are answered, or stay undecided."""
-_IDLE_ROUNDS: Final = 2
-"""Rounds without any answer after which a judge is not asked again."""
+def _side_by_side(works: Iterable[Callable[[], list[Decision]]]) -> list[Decision]:
+    """Do each work in a thread of its own; return all their decisions in order."""
+    return [decision for future in [started(work) for work in works] for decision in future.result()]
 
 
 def _spending_of(answer: Extraction) -> Spending:
@@ -532,66 +533,75 @@ class LlmJudge:
 
     def __call__(self, questions: Sequence[Question]) -> list[Decision]:
         """Return a decision for each question, in order; a failed call leaves its questions undecided."""
-        in_parts = iter([started(partial(self._in_parts, question)) for question in questions if not _fits(question)])
-        whole = iter(self._decide([question for question in questions if _fits(question)]))
-        return [next(whole) if _fits(question) else next(in_parts).result() for question in questions]
+        batches = list(_batches(questions))
+        asked = [[questions[index] for index in batch] for batch in batches]
+        works = (partial(self._in_parts if _is_long(batch[0]) else self._decide, batch) for batch in asked)
+        decisions = _side_by_side(works)
+        by_index = dict(zip((index for batch in batches for index in batch), decisions, strict=True))
+        return [by_index[index] for index in range(len(questions))]
 
-    def _in_parts(self, question: Question) -> Decision:
-        """Align long lists in parts.
+    def _in_parts(self, batch: Sequence[Question]) -> list[Decision]:
+        """Align the long lists of the one question of a batch in parts.
 
         Rows that are alike in their letters go in the same call, by best fit. What no call paired is asked once more,
         in up to `_ROUNDS` rounds, until a round pairs nothing or brings no rows together that have not met. A row that
         two calls paired belongs to the earlier one. The parts depend on the two lists only.
         """
-        sides = question.gold, question.extracted
+        (question,) = batch
         gold, extracted = (
-            {at: _Row(folded_text(row), len(quoted(row))) for at, row in enumerate(side)} for side in sides
+            {at: quoted(folded(row)) for at, row in enumerate(side)} for side in (question.gold, question.extracted)
         )
         pairs: list[tuple[int, int]] = []
-        asked: list[_Part] = []
-        for _ in range(_ROUNDS if gold and extracted else 0):
-            parts = [part for part in _cut(gold, extracted) if not any(_covers(earlier, part) for earlier in asked)]
-            decisions = self._decide(
-                [
-                    replace(question, gold=[sides[0][i] for i in one], extracted=[sides[1][j] for j in other])
-                    for one, other in parts
-                ]
-            )
+        met: list[tuple[list[int], list[int]]] = []
+        for _ in range(_ROUNDS):
+            parts = [
+                (rows, others)
+                for rows, others in _cut(gold, extracted)
+                if not any(set(rows) <= set(one) and set(others) <= set(other) for one, other in met)
+            ]
+            asked = [
+                replace(
+                    question,
+                    gold=[question.gold[row] for row in rows],
+                    extracted=[question.extracted[row] for row in others],
+                )
+                for rows, others in parts
+            ]
+            decisions = _side_by_side(partial(self._decide, [part]) for part in asked)
             before = len(pairs)
-            for part, decision in zip(parts, decisions, strict=True):
+            for (rows, others), decision in zip(parts, decisions, strict=True):
                 if not isinstance(decision, Alignment):
                     told = f"one of the {len(parts)} calls for this long list was not answered: {decision.reason}"
-                    return UnansweredQuestion(told)
+                    return [UnansweredQuestion(told)]
                 for i, j in decision.pairs:
-                    pair = part.gold[i], part.extracted[j]
-                    if pair[0] in gold and pair[1] in extracted:
-                        pairs.append(pair)
-                        del gold[pair[0]], extracted[pair[1]]
-            asked += parts
-            if len(pairs) == before or not gold or not extracted:
+                    if rows[i] in gold and others[j] in extracted:
+                        pairs.append((rows[i], others[j]))
+                        del gold[rows[i]], extracted[others[j]]
+            met += parts
+            if len(pairs) == before:
                 break
-        return alignment(*lengths(question), pairs, f"asked in {len(asked)} parts")
+        return [alignment(*lengths(question), pairs, f"asked in {len(met)} parts")]
 
-    def _decide(self, questions: Sequence[Question]) -> list[Decision]:
-        """Ask questions, each in one call, and again what has no sound answer."""
-        decisions: list[Decision] = [UnansweredQuestion("not asked")] * len(questions)
-        most = 50, MOST_CHARACTERS
-        groups = list(_grouped(questions, range(len(questions)), *most))
-        left, idle = _CALLS_FOR_ONE * len(groups), 0
-        while groups and len(groups) <= left and idle < _IDLE_ROUNDS:
-            calls = [started(partial(self._ask, [questions[index] for index in group])) for group in groups]
-            answers = [answer for call in calls for answer in call.result()]
-            for index, answer in zip([index for group in groups for index in group], answers, strict=True):
+    def _decide(self, questions: Sequence[Question], calls: int = _CALLS) -> list[Decision]:
+        """Ask questions in one call, and again what has no sound answer, in so many calls at most.
+
+        Those that are too long for the model are asked by halves, as long as it takes: a call that is declined costs
+        nothing. So are many that have no answer at all, which may have been cut off.
+        """
+        decisions = self._ask(questions)
+        again = [index for index, decision in enumerate(decisions) if _is_worth_asking(decision)]
+        half = -(-len(again) // 2)
+        halves = [again[:half], again[half:]]
+        if any(isinstance(decision, _TooLong) for decision in decisions):
+            parts, calls = halves, _CALLS
+        elif len(again) == len(questions):
+            parts, calls = halves if half > MOST_ROWS // 4 else [again], (calls - 1) // 2
+        else:
+            parts, calls = [again] if again else [], calls - 1
+        for part in parts if calls else ():
+            answers = self._decide([questions[index] for index in part], calls)
+            for index, answer in zip(part, answers, strict=True):
                 decisions[index] = answer
-            left -= len(groups)
-            declined = any(isinstance(answer, _TooLong) for answer in answers)
-            nothing = all(map(_worth_asking, answers))
-            idle = idle + 1 if nothing and not declined else 0
-            if nothing or declined:  # what was cut off, or too long, may then be whole
-                most = -(-most[0] // 2), -(-most[1] // 2)
-            open_ones = [index for index, decision in enumerate(decisions) if _worth_asking(decision)]
-            groups = list(_grouped(questions, open_ones, *most))
-            left = _CALLS_FOR_ONE * len(groups) if declined else left
         return decisions
 
     def _ask(self, questions: Sequence[Question]) -> list[Decision]:
@@ -627,32 +637,5 @@ class _TooLong(UnansweredQuestion):
     """A batch that the model declined for its length; it costs nothing, and half of it may fit."""
 
 
-def _covers(earlier: _Part, part: _Part) -> bool:
-    """Whether all rows of a part have met in an earlier call."""
-    return all(set(rows) <= set(met) for rows, met in zip(part, earlier, strict=True))
-
-
-def _worth_asking(decision: Decision) -> bool:
+def _is_worth_asking(decision: Decision) -> bool:
     return isinstance(decision, UnansweredQuestion) and not isinstance(decision, _Failed)
-
-
-def _grouped(
-    questions: Sequence[Question], indices: Iterable[int], most: int, most_characters: int
-) -> Iterator[list[int]]:
-    """Yield the indices that go in one call: alignments alone, the others as many as fit, alike in their options."""
-    group: list[int] = []
-    size = 0
-    for index in sorted(indices, key=lambda index: canonical_json(dict(questions[index].options))):
-        question = questions[index]
-        if question.kind == "align":
-            yield [index]
-            continue
-        length = len(quoted([question.gold, question.extracted, question.instructions]))
-        full = len(group) == most or size + length > most_characters
-        if group and (full or questions[group[0]].options != question.options):
-            yield group
-            group, size = [], 0
-        group.append(index)
-        size += length
-    if group:
-        yield group

@@ -42,7 +42,7 @@ class KeyPart(NamedTuple):
 class RecordingKey:
     """All inputs of an output (`digest`), and names for people (`case`, `nodeid`, `revision`).
 
-    extractor: the digest of the code that would be called, None where it is unknown; no input.
+    extractor_digest: that of the code that would be called, None where it is unknown; no input.
 
     case: `invoices/acme.extract.yaml::acme`; nodeid: the item's own, for the command that renews the recording.
     params: the extractor's parameters (`recorded_params`); credentials in them count as their replacement.
@@ -63,7 +63,7 @@ class RecordingKey:
     revision: str | None = None
     mode: str | None = None
     confirmation: bool = False
-    extractor: str | None = None
+    extractor_digest: str | None = None
     given_text: str | None = None
     """Text of the document where a hook of the project gives it: the file alone does not decide what is read."""
 
@@ -75,6 +75,12 @@ class RecordingKey:
     @property
     def inputs(self) -> dict[str, Json]:
         """What the digest is made of: a name to a plain value or a digest."""
+        further = {
+            # the parameters hold that of the built-in extractor, in a run of one mode as well
+            "mode": None if self.mode == self.params.get("mode") else self.mode,
+            "confirmation": self.confirmation,
+            "text": None if self.given_text is None else text_digest(self.given_text),
+        }
         return {
             "document": self.document.sha256,
             "model": self.model,
@@ -83,10 +89,7 @@ class RecordingKey:
             "question": None if self.question is None else text_digest(self.question),
             "repeat": self.repeat,
             "schema": self.schema.sha256,
-            # the parameters hold that of the built-in extractor, in a run of one mode as well
-            **({} if self.mode in (None, self.params.get("mode")) else {"mode": self.mode}),
-            **({"confirmation": True} if self.confirmation else {}),
-            **({} if self.given_text is None else {"text": text_digest(self.given_text)}),
+            **{name: value for name, value in further.items() if value},
         }
 
     @property
@@ -112,43 +115,24 @@ def recorded_case_name(case: Any, root: Path) -> str:
     return f"{display_path(case.path, root)}::{case.id}"
 
 
-def key_of(
-    case: Any,
-    *,
-    extractor: object,
-    nodeid: str,
-    root: Path,
-    model: str | None = None,
-    repeat: int = 0,
-    revision: str | None = None,
-    mode: str | None = None,
-    confirmation: bool = False,
-    extractor_digest: str | None = None,
-) -> RecordingKey:
-    """Return the key of a `Case` run by `extractor`.
+def key_of(case: Any, *, extractor: object, root: Path, **run: Any) -> RecordingKey:
+    """Return the key of a `Case` run by `extractor`; `run` has the other fields of the key.
 
     The extractor is asked for `extract_params` (a mapping) and `extract_schema` (schema -> what of it the model sees),
     if it has them. Names of files are relative to `root`.
     """
     seen = getattr(extractor, "extract_schema", None)
     path = case.document.file
+    document = display_path(path, root) if path else f"text in {display_path(case.path, root)}"
     return RecordingKey(
         case=recorded_case_name(case, root),
-        document=KeyPart(
-            display_path(path, root) if path else f"text in {display_path(case.path, root)}", case.document.sha256
-        ),
+        document=KeyPart(document, case.document.sha256),
         schema=json_part(display_path(case.schema_path, root), seen(case.schema) if callable(seen) else case.schema),
         prompt=case.prompt and text_part(display_path(case.prompt.path, root), case.prompt.text),
         question=case.question,
-        model=model,
         params=recorded_params(extractor),
-        repeat=repeat,
-        nodeid=nodeid,
-        revision=revision,
-        mode=mode,
-        confirmation=confirmation,
-        extractor=extractor_digest,
         given_text=case.document.given_text,
+        **run,
     )
 
 
@@ -227,10 +211,10 @@ class Recording:
 
     def extraction(self) -> Extraction:
         """Return the recorded output with its tokens, cost and latency, marked as recorded."""
-        body = self.body
+        body, output = self.body, self.body["output"]
         same: dict[str, Any] = {name: body.get(name) for name in _AS_THEY_ARE}
         return Extraction(
-            _output(body["output"]),
+            "\n".join(output["text"]) if "text" in output else output["json"],
             usage=None if body["usage"] is None else Usage(**body["usage"]),
             recorded=True,
             failure=body["failure"] and from_json(Failure, body["failure"]),
@@ -339,9 +323,9 @@ class Recordings:
         path = self._path(key)
         if path.exists():
             return path
-        anyones = key.extractor is None or self.mode == "none"
+        anyones = key.extractor_digest is None or self.mode == "none"
+        by = (None, key.extractor_digest)
         elsewhere = _readable(self.folder.glob(f"*/{path.name}"))
-        by = (None, key.extractor)
         return next((found.path for found in elsewhere if anyones or found.body.get("extractor") in by), None)
 
     def _of_case(self, key: RecordingKey) -> Iterator[Recording]:
@@ -392,7 +376,7 @@ def _slug(case: str) -> str:
 
 
 def _body(key: RecordingKey, extraction: Extraction) -> dict[str, Json]:
-    usage, failure = usage_of(extraction.usage), extraction.failure
+    output, usage, failure = extraction.output, usage_of(extraction.usage), extraction.failure
     return {
         "format": FORMAT,
         "case": key.case,
@@ -400,31 +384,12 @@ def _body(key: RecordingKey, extraction: Extraction) -> dict[str, Json]:
         "digest": key.digest,
         "inputs": key.shown,
         "notes": [clean_message(note) for note in extraction.notes],
-        "output": _stored(extraction.output),
+        "output": {"text": output.split("\n")} if isinstance(output, str) else {"json": output},
         "failure": failure and to_json(dataclasses.replace(failure, message=clean_message(failure.message))),
         "usage": usage and dataclasses.asdict(usage),
         "adjustments": [*extraction.adjustments],
         **{name: getattr(extraction, name) for name in _AS_THEY_ARE},
     }
-
-
-def _stored(output: Json) -> dict[str, Json]:
-    """Return an output as JSON: the lines of a text, or a JSON value (as text, if it has a NaN)."""
-    if isinstance(output, str):
-        return {"text": output.split("\n")}
-    try:
-        stored = json.loads(json.dumps(output, allow_nan=False))
-    except ValueError:
-        return {"json_text": json.dumps(output)}
-    if stored != output:
-        raise TypeError("a tuple, or a key that is no string")
-    return {"json": stored}
-
-
-def _output(stored: dict[str, Json]) -> Json:
-    if "text" in stored:
-        return "\n".join(stored["text"])
-    return stored["json"] if "json" in stored else json.loads(stored["json_text"])
 
 
 def _noted(extraction: Extraction, note: str) -> Extraction:
@@ -436,42 +401,39 @@ class CaseInputs:
 
     def __init__(self, cases: Iterable[Case], root: Path) -> None:
         self._root = root
-        self._by_name: dict[str, Mapping[str, Collection[Json]]] = {}
-        self._by_document: dict[str, list[Mapping[str, Collection[Json]]]] = {}
-        self._files: set[str] = set()
-        for case in cases:
-            inputs = self._by_name[recorded_case_name(case, root)] = _inputs_of(case)
-            self._files.add(display_path(case.path, root))
-            self._by_document.setdefault(case.document.sha256, []).append(inputs)
+        self._cases = {recorded_case_name(case, root): _inputs_of(case) for case in cases}
+        self._by_document: dict[Json, list[Mapping[str, Collection[Json]]]] = {}
+        for case in self._cases.values():
+            for digest in case["document"]:
+                self._by_document.setdefault(digest, []).append(case)
+        self._files = {name.rpartition("::")[0] for name in self._cases}
 
     def why_unused(self, recording: Recording) -> str | None:
         """Return why no case can use a recording; None if one can, or if its case file exists but was not read."""
         body = recording.body
-        files = {name: body["inputs"][name] for name in ("document", "schema", "prompt")}
-        recorded = {"question": body["inputs"]["question"]} | {name: it and it["sha256"] for name, it in files.items()}
-        compared = ["document"]
-        if body["revision"] is None:
-            compared += ["schema", "question"]
-            compared += [] if self._is_prompt_file(files["prompt"]) else ["prompt"]
-
-        def changes(case: Mapping[str, Collection[Json]]) -> list[str]:
-            return [name for name in compared if recorded[name] not in case[name]]
-
-        if any(not changes(case) for case in self._by_document.get(recorded["document"], ())):
+        inputs = {name: body["inputs"][name] for name in ("document", "schema", "question", "prompt")}
+        if body["revision"] is not None:
+            inputs = {"document": inputs["document"]}
+        elif self._is_prompt_file(inputs["prompt"]):
+            del inputs["prompt"]
+        digests = {name: part["sha256"] if isinstance(part, dict) else part for name, part in inputs.items()}
+        alike = self._by_document.get(digests["document"], ())
+        if any(all(digest in case[name] for name, digest in digests.items()) for case in alike):
             return None
-        own = self._by_name.get(body["case"])
+        own = self._cases.get(body["case"])
         if own is not None:
-            return ", ".join(f"{name} changed" for name in changes(own))
+            return ", ".join(f"{name} changed" for name, digest in digests.items() if digest not in own[name])
         file = body["case"].rpartition("::")[0]
         return "its case is gone" if file in self._files or not (self._root / file).exists() else None
 
     def _is_prompt_file(self, recorded: Json) -> bool:
         """Whether a recorded prompt is a file that is still there: it was given on the command line."""
         try:
-            text = recorded and read_regular_text(self._root / recorded["name"])
+            return (
+                bool(recorded) and text_digest(read_regular_text(self._root / recorded["name"])) == recorded["sha256"]
+            )
         except (OSError, ValueError):
             return False
-        return bool(recorded) and text_digest(text) == recorded["sha256"]
 
 
 def _inputs_of(case: Case) -> dict[str, Collection[Json]]:

@@ -134,23 +134,22 @@ def as_extraction(returned: Any, latency_s: float | None = None, *, gold: Json =
         latency_s=latency_s if given.latency_s is None else _amount("latency_s", given.latency_s),
         finish_reason=None if given.finish_reason is None else str(given.finish_reason),
         build=None if given.build is None else str(given.build),
-        confidence=_reported(
-            "confidence",
-            given.confidence,
-            dict | int | float,
-            "a mapping of value to number from 0 to 1, or a number",
-        ),
-        citations=_reported(
-            "citations", given.citations, dict | list, "a mapping of value to list of citations, or a list of them"
-        ),
+        confidence=_reported("confidence", given.confidence, dict | int | float),
+        citations=_reported("citations", given.citations, dict | list),
     )
 
 
-def _reported(name: str, value: Any, kinds: Any, wanted: str) -> Any:
+_REPORTED: Final = {
+    "confidence": "a mapping of value to number from 0 to 1, or a number",
+    "citations": "a mapping of value to list of citations, or a list of them",
+}
+
+
+def _reported(name: str, value: Any, kinds: Any) -> Any:
     """Return what an extractor reports beside its output as plain JSON."""
     plain = None if value is None else json_argument(f"Extraction({name}=...)", value, strict=True)
     if plain is not None and (not isinstance(plain, kinds) or isinstance(plain, bool)):
-        raise _wrong(name, wanted, value)
+        raise _wrong(name, _REPORTED[name], value)
     return plain
 
 
@@ -167,9 +166,7 @@ def _amount(name: str, value: Any) -> float | None:
 _USAGE_NAMES: Final[Mapping[str, str]] = {
     "input_tokens": "prompt_tokens",
     "output_tokens": "completion_tokens",
-    "prompt_tokens": "prompt_tokens",
-    "completion_tokens": "completion_tokens",
-    "total_tokens": "total_tokens",
+    **{name: name for name in ("prompt_tokens", "completion_tokens", "total_tokens")},
 }
 """What clients call the tokens that are counted; their details are others."""
 
@@ -285,11 +282,11 @@ def call_extractor(fn: object, *, loop: BackgroundLoop | None = None, **argument
     thread of its own. Raises ConfigError for an unusable extractor; exceptions of the extractor propagate, but
     ExtractionFailure becomes an output.
     """
-    positional, named = bind(fn, arguments)
+    bound = bind(fn, arguments)
     assert callable(fn)  # noqa: S101  # `bind` has checked it
     started = time.perf_counter()
     try:
-        returned = awaited(fn(*positional, **named), loop)
+        returned = awaited(fn(*bound.args, **bound.kwargs), loop)
     except RuntimeError as error:
         if _ABOUT_LOOPS.search(str(error)):
             error.add_note(_LOOP_HINT)
@@ -303,8 +300,8 @@ def call_extractor(fn: object, *, loop: BackgroundLoop | None = None, **argument
     return as_extraction(returned, latency_s, gold=getattr(arguments.get("case"), "gold", None))
 
 
-def bind(fn: object, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Choose the positional and the named arguments for `fn`; ConfigError when its signature asks for others.
+def bind(fn: object, arguments: Mapping[str, Any]) -> inspect.BoundArguments:
+    """Choose the arguments for `fn`; ConfigError when its signature asks for others.
 
     Calling it with the six names and any values checks an extractor before anything is paid for.
     """
@@ -318,33 +315,22 @@ def bind(fn: object, arguments: Mapping[str, Any]) -> tuple[list[Any], dict[str,
         raise ConfigError(
             f"the extractor {fn!r:.80} has no signature to read; wrap it in a function: {_EXAMPLE}"
         ) from error
-    positional: list[Any] = []
-    named: dict[str, Any] = {}
+    bound = signature.bind_partial()
     for name, parameter in signature.parameters.items():
-        match parameter.kind:
-            case inspect.Parameter.VAR_KEYWORD:
-                named = {**arguments, **named}
-            case inspect.Parameter.VAR_POSITIONAL:
-                continue
-            case inspect.Parameter.POSITIONAL_ONLY:
-                positional.append(arguments[name] if name in arguments else _default(parameter))
-            case _ if name in arguments:
-                named[name] = arguments[name]
-            case _:
-                _default(parameter)
-    return positional, named
+        if parameter.kind is parameter.VAR_KEYWORD:
+            bound.arguments[name] = {other: arguments[other] for other in arguments if other not in bound.arguments}
+        elif parameter.kind is not parameter.VAR_POSITIONAL and name in arguments:
+            bound.arguments[name] = arguments[name]
+        elif parameter.kind is not parameter.VAR_POSITIONAL and parameter.default is parameter.empty:
+            known = nearest(name, ARGUMENTS)
+            raise ConfigError(f"the extractor asks for {name!r}{known}; anything else needs a default")
+    bound.apply_defaults()
+    return bound
 
 
 def failure_of(error: BaseException) -> Failure:
     """Read an exception of an extractor: the provider declined (see `DECLINED`), or an error."""
     return Failure(kind=failure_kind(error) or FailureKind.EXTRACTOR_ERROR, message=summary(error))
-
-
-def _default(parameter: inspect.Parameter) -> Any:
-    if parameter.default is inspect.Parameter.empty:
-        known = nearest(parameter.name, ARGUMENTS)
-        raise ConfigError(f"the extractor asks for {parameter.name!r}{known}; anything else needs a default")
-    return parameter.default
 
 
 def recorded_params(extractor: object) -> Mapping[str, Json]:

@@ -16,7 +16,7 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, zip_longest
@@ -221,16 +221,17 @@ def identity_of(judge: object) -> str | None:
 
 def _held(judge: object, inside: frozenset[int] = frozenset()) -> list[object]:
     """Plain values that a function or object carries along (a model's name, a threshold): part of what it is."""
-    parts: list[object]
+    parts: list[object] = []
     if isinstance(judge, partial):
         parts = [*_held(judge.func, inside), *judge.args, *judge.keywords.items()]
     elif inspect.ismethod(judge):
         parts = [judge.__func__, *_attributes(judge.__self__)]
-    elif inspect.isroutine(judge):
-        closure = [cell.cell_contents for cell in getattr(judge, "__closure__", None) or () if _filled(cell)]
-        named = (getattr(judge, "__kwdefaults__", None) or {}).items()
-        parts = [*closure, *(getattr(judge, "__defaults__", None) or ()), *named]
-    else:
+    elif inspect.isfunction(judge):
+        for cell in judge.__closure__ or ():
+            with suppress(ValueError):  # it is not filled yet
+                parts.append(cell.cell_contents)
+        parts += [*(judge.__defaults__ or ()), *(judge.__kwdefaults__ or {}).items()]
+    elif not inspect.isroutine(judge):
         parts = [part for part in _attributes(judge) if not isinstance(part[1], dict)]  # one may be filled by answers
     found: list[object] = []
     for part in parts:
@@ -255,14 +256,6 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, tuple):
         return all(map(_is_plain, value))
     return isinstance(value, str | int | float | bool | None)
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return False
-    return True
 
 
 PROMPT_VERSIONS: Final[Mapping[str, int]] = MappingProxyType({"equal": 1, "align": 2})

@@ -276,26 +276,20 @@ def _failure(message: Any, extra: Mapping[str, Any], text: str, finish_reason: s
     refusal = getattr(message, "refusal", None) or extra.get("refusal")
     if refusal or finish_of(finish_reason).refused:
         return Failure(kind=FailureKind.REFUSAL, message=refusal or "the provider's content filter cut the answer off")
-    if not text.strip():
-        told = f"the model's answer is empty (finish reason: {finish_reason}){_elsewhere(message)}"
-        return Failure(kind=FailureKind.EMPTY_RESPONSE, message=told)
-    return None
+    if text.strip():
+        return None
+    told = f"the model's answer is empty (finish reason: {finish_reason})"
+    for name, remedy in _ELSEWHERE.items():
+        if getattr(message, name, None):
+            told += f"; all of it stands in `{name}`: {remedy}"
+    return Failure(kind=FailureKind.EMPTY_RESPONSE, message=told)
 
 
-def _elsewhere(message: Any) -> str:
-    """Say what an answer without a text has in its place; "" where it has nothing."""
-    calls = getattr(message, "tool_calls", None)
-    if calls:
-        name = getattr(calls[0].function, "name", None)
-        return (
-            f"; it calls the tool {name!r} instead: offer the model no tools, or read the call in an extractor of yours"
-        )
-    if getattr(message, "reasoning_content", None):
-        return (
-            "; all of it stands in `reasoning_content`, as thoughts: turn off the server's reasoning parser, or give "
-            "the model more tokens"
-        )
-    return ""
+_ELSEWHERE: Final = {
+    "tool_calls": "offer the model no tools, or read the call in an extractor of yours",
+    "reasoning_content": "turn off the server's reasoning parser, or give the model more tokens",
+}
+"""What an answer without a text may have in its place, and what to do then."""
 
 
 def _finish_reason(choice: Any, message: Mapping[str, Any]) -> str | None:
@@ -536,15 +530,10 @@ class LitellmExtractor:
         `prompt` (text, or a `Prompt`) replaces the built-in instructions. Raises LlmError when no
         answer came, without secrets in its text, and SchemaError for a schema that cannot be strict, without a call.
         """
+        strict = strict_schema(schema) if self.mode == "structured" else None
         words = None if prompt is None else str(prompt)
-        strict: StrictSchema | None = None
-        structured: dict[str, Json] = {}
-        if self.mode == "structured":
-            strict = strict_schema(schema)
-            structured = {"response_format": response_format(strict.schema)}
-            asked = messages(document, schema, question=question, prompt=words, structured=True)
-        else:
-            asked = messages(document, schema, question=question, prompt=words)
+        asked = messages(document, schema, question=question, prompt=words, structured=strict is not None)
+        structured = {} if strict is None else {"response_format": response_format(strict.schema)}
         try:
             answer = complete(
                 self.model,

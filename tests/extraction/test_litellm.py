@@ -191,7 +191,7 @@ FAILURES = {
     "tool": (
         answer(None, tool_calls=[{"id": "1", "type": "function", "function": {"name": "save", "arguments": "{}"}}]),
         FailureKind.EMPTY_RESPONSE,
-        "calls the tool 'save' instead",
+        "stands in `tool_calls`",
     ),
     "refused": (refused("Not this one."), FailureKind.REFUSAL, "Not this one."),
     "filtered": (filtered(), FailureKind.REFUSAL, "content filter"),

@@ -67,7 +67,7 @@ def test_fifty_questions_go_in_one_call(judge, llm_server):
         ({"reasoning_content": "same"}, "all of it stands in `reasoning_content`"),
         (
             {"tool_calls": [{"id": "1", "type": "function", "function": {"name": "save", "arguments": "{}"}}]},
-            "it calls the tool 'save' instead",
+            "all of it stands in `tool_calls`",
         ),
     ],
 )

@@ -17,12 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
-from pytest_extract.core.case_result import Usage
 from pytest_extract.core.result_json import from_json, to_json
-from pytest_extract.core.results import Failure
 from pytest_extract.core.values import Json, canonical_json, text_digest
 from pytest_extract.errors import NotWritten, StoreError, nearest
-from pytest_extract.extraction.call import Extraction, recorded_params, usage_of
+from pytest_extract.extraction.call import Extraction, recorded_params
 from pytest_extract.extraction.litellm import readable_json, schema_for_model
 from pytest_extract.files import display_path, making, read_regular_text, write_atomic
 from pytest_extract.redact import Owned, clean_message, current, withheld, without_credentials
@@ -181,10 +179,6 @@ _LONGEST_SLUG: Final = 200
 """Bytes: file systems take 255."""
 
 
-_AS_THEY_ARE: Final = ("finish_reason", "cost_usd", "latency_s", "confidence", "citations", "extractor", "build")
-"""What an extraction and its recording have alike."""
-
-
 class NotRecorded(StoreError):
     """Replay only, and there is no fresh recording; the message has the reason and the command that records it."""
 
@@ -211,17 +205,11 @@ class Recording:
 
     def extraction(self) -> Extraction:
         """Return the recorded output with its tokens, cost and latency, marked as recorded."""
-        body, output = self.body, self.body["output"]
-        same: dict[str, Any] = {name: body.get(name) for name in _AS_THEY_ARE}
-        return Extraction(
-            "\n".join(output["text"]) if "text" in output else output["json"],
-            usage=None if body["usage"] is None else Usage(**body["usage"]),
-            recorded=True,
-            failure=body["failure"] and from_json(Failure, body["failure"]),
-            adjustments=tuple(body.get("adjustments", ())),
-            notes=tuple(body["notes"]),
-            **same,
-        )
+        fields = {each.name: self.body[each.name] for each in dataclasses.fields(Extraction) if each.name in self.body}
+        stored = fields["output"]
+        output = "\n".join(stored["text"]) if "text" in stored else stored["json"]
+        extraction: Extraction = from_json(Extraction, fields | {"output": output, "recorded": True})
+        return extraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,19 +364,20 @@ def _slug(case: str) -> str:
 
 
 def _body(key: RecordingKey, extraction: Extraction) -> dict[str, Json]:
-    output, usage, failure = extraction.output, usage_of(extraction.usage), extraction.failure
+    output, failure = extraction.output, extraction.failure
+    clean = dataclasses.replace(
+        extraction,
+        failure=failure and dataclasses.replace(failure, message=clean_message(failure.message)),
+        notes=tuple(map(clean_message, extraction.notes)),
+    )
     return {
         "format": FORMAT,
         "case": key.case,
         "revision": key.revision,
         "digest": key.digest,
         "inputs": key.shown,
-        "notes": [clean_message(note) for note in extraction.notes],
+        **to_json(clean),
         "output": {"text": output.split("\n")} if isinstance(output, str) else {"json": output},
-        "failure": failure and to_json(dataclasses.replace(failure, message=clean_message(failure.message))),
-        "usage": usage and dataclasses.asdict(usage),
-        "adjustments": [*extraction.adjustments],
-        **{name: getattr(extraction, name) for name in _AS_THEY_ARE},
     }
 
 

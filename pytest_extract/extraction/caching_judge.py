@@ -385,8 +385,7 @@ class JudgedPair(NamedTuple):
     @property
     def agree(self) -> bool:
         """Whether both say the same."""
-        judge, person = self.labels
-        return judge is person
+        return len(set(self.labels)) == 1
 
 
 class Agreement(NamedTuple):

@@ -74,13 +74,12 @@ def reported_usage(usage: Any, text: str) -> Usage | None:
 
     Where a server leaves them out, clients give zeros. A prompt is never empty, nor is the answer that holds `text`.
     """
-    prompt = getattr(usage, "prompt_tokens", None) or None
-    completion = getattr(usage, "completion_tokens", None)
-    completion = None if not completion and text else completion
-    total = getattr(usage, "total_tokens", None) or None
-    if prompt is None and not completion and total is None:
+    names = ("prompt_tokens", "completion_tokens", "total_tokens")
+    prompt, completion, total = (getattr(usage, name, None) for name in names)
+    if not (prompt or completion or total):
         return None
-    return Usage(prompt_tokens=prompt, completion_tokens=completion, total_tokens=total)
+    completion = None if text and not completion else completion
+    return Usage(prompt_tokens=prompt or None, completion_tokens=completion, total_tokens=total or None)
 
 
 T = TypeVar("T")
@@ -150,12 +149,11 @@ _NO_OPTIONS: Final = frozenset(
 
 def check_call_options(options: Mapping[str, Json]) -> None:
     """Raise ConfigError for an option that a call sets by itself, and for a streamed answer, which is none to read."""
-    for name in options:
-        if name in _NO_OPTIONS:
-            raise ConfigError(
-                f"options={{{name!r}: ...}}: a call sets it by itself; retry=Retry(timeout_s=..., attempts=...) says "
-                "how long and how often to try"
-            )
+    for name in _NO_OPTIONS & options.keys():
+        raise ConfigError(
+            f"options={{{name!r}: ...}}: a call sets it by itself; retry=Retry(timeout_s=..., attempts=...) says "
+            "how long and how often to try"
+        )
     if options.get("stream"):
         raise ConfigError("options={'stream': ...}: an answer is read as a whole; leave it out")
 
@@ -310,11 +308,9 @@ def price(model: str, prompt_tokens: int, completion_tokens: int) -> float | Non
     Prices for long inputs or at night are not counted.
     """
     provider, _, name = model.partition("/")
-    entry = price_table().get(model)
-    if entry is None:
-        entry = price_table().get(name, {})
-        if entry.get("litellm_provider") != provider:
-            return None
+    entry = price_table().get(model) or price_table().get(name, {})
+    if model not in price_table() and entry.get("litellm_provider") != provider:
+        return None
     each_prompt, each_completion = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
     if each_prompt is None or each_completion is None:
         return None

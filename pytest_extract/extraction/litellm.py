@@ -270,6 +270,13 @@ def _extraction(litellm: Any, model: str, messages: Sequence[Message], response:
     )
 
 
+_ELSEWHERE: Final = {
+    "tool_calls": "offer the model no tools, or read the call in an extractor of yours",
+    "reasoning_content": "turn off the server's reasoning parser, or give the model more tokens",
+}
+"""What an answer without a text may have in its place, and what to do then."""
+
+
 def _failure(message: Any, extra: Mapping[str, Any], text: str, finish_reason: str | None) -> Failure | None:
     refusal = getattr(message, "refusal", None) or extra.get("refusal")
     if refusal or finish_of(finish_reason).refused:
@@ -281,13 +288,6 @@ def _failure(message: Any, extra: Mapping[str, Any], text: str, finish_reason: s
         if getattr(message, name, None):
             told += f"; all of it stands in `{name}`: {remedy}"
     return Failure(kind=FailureKind.EMPTY_RESPONSE, message=told)
-
-
-_ELSEWHERE: Final = {
-    "tool_calls": "offer the model no tools, or read the call in an extractor of yours",
-    "reasoning_content": "turn off the server's reasoning parser, or give the model more tokens",
-}
-"""What an answer without a text may have in its place, and what to do then."""
 
 
 def _finish_reason(choice: Any, message: Mapping[str, Any]) -> str | None:

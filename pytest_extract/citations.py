@@ -11,7 +11,7 @@ from pytest_extract.core.measures import CitationCounts
 from pytest_extract.core.results import Citation, Corners, FieldResult, is_covered
 from pytest_extract.core.values import MISSING, Json, usual
 from pytest_extract.documents import Document, DocumentError
-from pytest_extract.documents.evidence import Box, TextLocation, find_boxes, find_evidence
+from pytest_extract.documents.evidence import Box, Evidence, TextLocation, find_boxes, find_evidence, stands_in
 from pytest_extract.documents.pdf import box_around
 
 __all__ = (
@@ -58,46 +58,42 @@ def check_citations(document: Document, cited: Sequence[tuple[Json, Citation]]) 
     """
     found = [_check_text(document, value, citation) for value, citation in cited]
     boxed = [
-        index
-        for index, (_, places) in enumerate(found)
-        if places and cited[index][1].box is not None and document.media_type == "application/pdf"
+        (index, citation, places)
+        for index, ((_, citation), (_, places)) in enumerate(zip(cited, found, strict=True))
+        if places and citation.box is not None and document.media_type == "application/pdf"
     ]
-    boxes = iter(find_boxes(document, [place for index in boxed for place in found[index][1]]))
-    checks = [check for check, _ in found]
-    for index in boxed:
-        overlaps = [
-            box_overlap(_in_page(document, cited[index][1], place.page), next(boxes)) for place in found[index][1]
-        ]
-        overlap = max(overlaps, default=0.0)
+    boxes = iter(find_boxes(document, [place for _, _, places in boxed for place in places]))
+    checks = [CitationCheck(why) for why, _ in found]
+    for index, citation, places in boxed:
+        overlap = max(box_overlap(_in_page(document, citation, place.page), next(boxes)) for place in places)
         why = "" if overlap >= LEAST_OVERLAP else f"the box overlaps the evidence by {overlap:.2f} only"
         checks[index] = CitationCheck(why, overlap)
     return checks
 
 
-def _check_text(document: Document, value: Json, citation: Citation) -> tuple[CitationCheck, list[TextLocation]]:
-    """Check page and quote; return also where the quote and the value stand."""
+def _check_text(document: Document, value: Json, citation: Citation) -> tuple[str, list[TextLocation]]:
+    """Say what is wrong with page and quote, "" for nothing, and where the quote and the value stand."""
     pages, page = len(document.pages), citation.page
     if page is not None and page > pages:
-        return CitationCheck(f"the document has {pages:,} pages, not {page:,}"), []
+        return f"the document has {pages:,} pages, not {page:,}", []
     where = f"on page {page}" if page is not None else "in the document"
     values = find_evidence(document, value, most=_MOST_LOCATIONS, nearest=False)
-    value_places = [] if values is None else _on_page(values.locations, page)
+    value_places = _on_page(values, page)
     if citation.quote is None:
-        if values is not None and not value_places:
-            return CitationCheck(f"the value does not stand {where}"), []
-        return CitationCheck(), value_places[:_MOST_BOXES]
-    quotes = find_evidence(document, citation.quote, most=_MOST_LOCATIONS, nearest=False)
-    places = [] if quotes is None else _on_page(quotes.locations, page)
+        missing = values is not None and not value_places
+        return f"the value does not stand {where}" if missing else "", value_places
+    places = _on_page(find_evidence(document, citation.quote, most=_MOST_LOCATIONS, nearest=False), page)
     if not places:
-        return CitationCheck(f"the quote does not stand {where}"), []
-    inside = find_evidence(Document(text=citation.quote), value, most=1, nearest=False)
-    if inside is not None and not inside.found:
-        return CitationCheck("the quote does not hold the value"), []
-    return CitationCheck(), [*places[:_MOST_BOXES], *value_places[:_MOST_BOXES]]
+        return f"the quote does not stand {where}", []
+    if stands_in(Document(text=citation.quote), value) is False:
+        return "the quote does not hold the value", []
+    return "", [*places, *value_places]
 
 
-def _on_page(locations: Iterable[TextLocation], page: int | None) -> list[TextLocation]:
-    return [each for each in locations if page is None or (each.page or 1) == page]
+def _on_page(evidence: Evidence | None, page: int | None) -> list[TextLocation]:
+    """Return the first places of evidence, on one page or on any."""
+    locations = () if evidence is None else evidence.locations
+    return [each for each in locations if page is None or (each.page or 1) == page][:_MOST_BOXES]
 
 
 def _in_page(document: Document, citation: Citation, page: int | None) -> Corners:
@@ -155,15 +151,15 @@ def count_citations(
 
 def _agrees(document: Document, cited: Citation, evidence: Sequence[Citation]) -> bool:
     """Whether a citation names the page of one of the places, and overlaps its box where both have one."""
-    for place in evidence:
+
+    def agrees(place: Citation) -> bool:
         if cited.page is not None and cited.page != place.page:
-            continue
+            return False
         if cited.box is None or place.box is None:
-            if cited.page is not None:
-                return True
-        elif box_overlap(_in_page(document, cited, place.page), [Box(*place.box)]) >= LEAST_OVERLAP:
-            return True
-    return False
+            return cited.page is not None
+        return box_overlap(_in_page(document, cited, place.page), [Box(*place.box)]) >= LEAST_OVERLAP
+
+    return any(map(agrees, evidence))
 
 
 def ungrounded(document: Document, leaves: Iterable[FieldResult], fields: Sequence[str] = ("$",)) -> list[FieldResult]:
@@ -183,7 +179,4 @@ def grounded_rate(document: Document, leaves: Iterable[FieldResult]) -> float:
 
 
 def _is_grounded(document: Document, leaf: FieldResult) -> bool | None:
-    if leaf.extracted is MISSING:
-        return None
-    evidence = find_evidence(document, leaf.extracted, most=1, nearest=False)
-    return None if evidence is None else evidence.found
+    return None if leaf.extracted is MISSING else stands_in(document, leaf.extracted)

@@ -319,13 +319,12 @@ def _shape_hint(case: Case, extraction: Extraction, score: Score) -> tuple[str, 
 def _stands_in(document: Document, value: Json) -> bool | None:
     """Whether a value stands in the document; None where that cannot be said."""
     from pytest_extract.documents import DocumentError
-    from pytest_extract.documents.evidence import find_evidence
+    from pytest_extract.documents.evidence import stands_in
 
     try:
-        evidence = find_evidence(document, value, most=1, nearest=False)
+        return stands_in(document, value)
     except DocumentError:  # an image has no text
         return None
-    return None if evidence is None else evidence.found
 
 
 def _undecided_text(results: Iterable[FieldResult]) -> str:

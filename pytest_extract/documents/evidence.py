@@ -132,6 +132,12 @@ def find_evidence(
     return index.known[key]
 
 
+def stands_in(document: Document, value: Json) -> bool | None:
+    """Whether a value stands in a document; None for one that no text can show (a boolean, null)."""
+    evidence = find_evidence(document, value, most=1, nearest=False)
+    return None if evidence is None else evidence.found
+
+
 def find_boxes(document: Document, locations: Sequence[TextLocation]) -> list[tuple[Box, ...]]:
     """Return for each location its boxes on the page of a PDF, one for each line of text; none in other documents.
 

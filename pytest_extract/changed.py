@@ -79,9 +79,8 @@ class GitTree:
         now = work_blobs(self.root, wanted)
         told: dict[Path, str] = {}
         for path in wanted:
-            blob = self.files.get(self.name(path) or "")
-            old, new = blob and blob.id, now.get(path)
-            if old != new:
+            old, new = self.files.get(self.name(path) or ""), now.get(path)
+            if (old and old.id) != new:
                 told[path] = "new" if old is None else "gone" if new is None else "changed"
         return told
 

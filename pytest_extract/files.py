@@ -35,13 +35,6 @@ MOST_BATCHED_BYTES: Final = 1024**4
 """Largest file that is read in batches: a table of Parquet."""
 _CHUNK_BYTES: Final = 65_536
 """Bytes asked for at once behind the size that the system tells: of a file that grows, of /proc, of a pipe."""
-_FILE_KINDS: Final = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISCHR, "a character device"),
-    (stat.S_ISBLK, "a block device"),
-    (stat.S_ISSOCK, "a socket"),
-)
 _SCRATCH_PREFIX: Final = ".pytest-extract-"
 _SCRATCH_SUFFIX: Final = ".tmp"
 _OLD_S: Final = 3600.0
@@ -92,7 +85,7 @@ def other_kind(mode: int) -> str | None:
     """Name what a file is where it is no regular one: `a named pipe`."""
     if stat.S_ISREG(mode):
         return None
-    return next((name for is_kind, name in _FILE_KINDS if is_kind(mode)), "something else")
+    return "a folder" if stat.S_ISDIR(mode) else "a named pipe" if stat.S_ISFIFO(mode) else "a device or a socket"
 
 
 def write_atomic(path: Path, text: str) -> None:

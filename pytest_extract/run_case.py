@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -275,12 +276,10 @@ def _with_reported_measures(case: Case, score: Score, *, may_cite: bool = False)
     from pytest_extract.documents import DocumentError
 
     found: dict[str, float] = {}
-    try:
+    with suppress(DocumentError):  # a scan has no text, and citations where the case says where its values stand
         if cited:
             found |= citation_measures(count_citations(case.document, score.leaves, case.evidence))
         found["grounded_rate"] = grounded_rate(case.document, score.leaves)
-    except DocumentError:  # a scan has no text, and citations where the case says where its values stand
-        return score.with_measures(found)
     return score.with_measures(found)
 
 
@@ -376,9 +375,8 @@ def with_bounded_measures(score: Score, gold: Json, thresholds: Thresholds) -> S
     from pytest_extract.core.measures.published import PAPER_MEASURES
 
     unread = score.unread is not None or score.extracted is MISSING
-    for name in PAPER_MEASURES.keys() & thresholds.measures.keys():
-        score = score.with_measures({name: 0.0 if unread else PAPER_MEASURES[name](gold, score.extracted)})
-    return score
+    asked = PAPER_MEASURES.keys() & thresholds.measures.keys()
+    return score.with_measures({name: 0.0 if unread else PAPER_MEASURES[name](gold, score.extracted) for name in asked})
 
 
 def judged(

@@ -56,7 +56,7 @@ def told(folder: Path, **keys: object) -> str:
     ],
 )
 @pytest.mark.parametrize(
-    ("name", "kind"), [("pipe", "a named pipe"), ("/dev/zero", "a character device")], ids=["pipe", "device"]
+    ("name", "kind"), [("pipe", "a named pipe"), ("/dev/zero", "a device or a socket")], ids=["pipe", "device"]
 )
 def test_a_case_s_file_is_a_regular_one(folder: Path, keys: dict[str, str | None], name: str, kind: str) -> None:
     named = {key: value and value.format(name) for key, value in keys.items()}

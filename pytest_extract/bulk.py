@@ -142,7 +142,9 @@ class BulkScorer:
             modality=record.get("modality") or self.modality,
             finish_reason=record.get("finish_reason"),
         )
-        tags = _tags(record.get("tags"))
+        tags = _value_of("tags", record.get("tags"))
+        if not isinstance(tags, Mapping | None):
+            raise ConfigError(f"`tags` must be a mapping, not {short_repr(tags)}")
         gold = _value_of("gold", record["gold"])
         scorer = self._scorer_for(record.get("schema"))
         # a record's own schema may be what a model was given, in another spelling than the gold's
@@ -170,8 +172,8 @@ class BulkScorer:
             why=error or "; ".join(breach.message for breach in breaches) or None,
             breaches=() if error else breaches,
             attempts=(attempt,),
-            tags=tags,
-            complexity=complexity_of(tags, shape),
+            tags=tags or {},
+            complexity=complexity_of(tags or {}, shape),
             modality=options.modality,
             shape=shape.to_dict(),
         )
@@ -212,15 +214,6 @@ def _unnamed(record: Record) -> str:
     return f"no-id-{text_digest(json.dumps(content))[:12]}"
 
 
-def _tags(given: Json) -> Mapping[str, Json]:
-    tags = _value_of("tags", given)
-    if tags is None:
-        return {}
-    if not isinstance(tags, Mapping):
-        raise ConfigError(f"`tags` must be a mapping, not {short_repr(tags)}")
-    return tags
-
-
 def _value_of(name: str, given: Json) -> Json:
     """Return a gold, schema or tags: of a text its JSON, else the value, with lists and mappings of Python's own."""
     if not isinstance(given, str):
@@ -249,12 +242,6 @@ def _is_frame(batch: Table) -> bool:
     return type(batch).__module__.partition(".")[0] == "pandas"
 
 
-def _lacking(names: Iterable[str]) -> str:
-    """Say which needed column a table has not; "" where it has all."""
-    lacking = [name for name in _NEEDED if name not in names]
-    return f"has no column {lacking[0]!r}; needed are id, gold and output" if lacking else ""
-
-
 def _records_in(batch: Table) -> Iterator[Record]:
     if _is_frame(batch):
         names = [name for name in batch.columns if name in COLUMNS]
@@ -263,8 +250,9 @@ def _records_in(batch: Table) -> Iterator[Record]:
     else:
         names = [name for name in batch.schema.names if name in COLUMNS]
         columns = [batch.column(name).to_pylist() for name in names]
-    if len(batch) and (lacking := _lacking(names)):  # an engine may hand over no rows without any columns
-        raise ConfigError(f"the batch {lacking}")
+    lacking = [name for name in _NEEDED if name not in names]
+    if len(batch) and lacking:  # an engine may hand over no rows without any columns
+        raise ConfigError(f"there is no column {lacking[0]!r}; needed are id, gold and output")
     return (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
 
 
@@ -331,8 +319,6 @@ def read_table(path: Path | str) -> Iterator[Record]:
         if path.suffix.lower() == ".parquet":
             pa = import_pyarrow()
             with pa.parquet.ParquetFile(path) as file:
-                if lacking := _lacking(file.schema_arrow.names):
-                    raise StoreError(f"{path}: {lacking}")
                 names = [name for name in file.schema_arrow.names if name in COLUMNS]
                 for batch in file.iter_batches(ROWS_AT_ONCE, columns=names):
                     yield from _records_in(batch)
@@ -341,7 +327,7 @@ def read_table(path: Path | str) -> Iterator[Record]:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     yield _record_of(line, number)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ConfigError) as error:
         raise StoreError(f"{path}: cannot be read: {error}") from error
 
 

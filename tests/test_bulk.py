@@ -124,7 +124,7 @@ def test_a_batch_without_golds_or_outputs_is_refused():
     pa, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
     rows = [{"doc_id": 1, "expected": "{}", "text": "{}"}]
     for batch in (pandas.DataFrame(rows), pa.Table.from_pylist(rows)):
-        with pytest.raises(ConfigError, match="the batch has no column 'gold'; needed are id, gold and output"):
+        with pytest.raises(ConfigError, match="there is no column 'gold'; needed are id, gold and output"):
             SCORER.score_batch(batch)
     assert len(SCORER.score_batch(pandas.DataFrame())) == 0
 
@@ -368,7 +368,9 @@ def test_parquet_is_read_as_jsonl_is(tmp_path):
     found = list(read_table(tmp_path / "table.parquet"))
     assert [SCORER.score(row) for row in found] == in_one_process(SCORER, rows)
     pa.parquet.write_table(arrow(rows).drop_columns("gold"), tmp_path / "table.parquet")
-    with pytest.raises(StoreError, match=r"table.parquet: has no column 'gold'; needed are id, gold and output"):
+    with pytest.raises(
+        StoreError, match=r"table.parquet: cannot be read: there is no column 'gold'; needed are id, gold and output"
+    ):
         list(read_table(tmp_path / "table.parquet"))
 
 

@@ -106,7 +106,7 @@ def test_a_fall_that_does_not_come_back_is_not_confirmed(pytester, project):
     result.stdout.fnmatch_lines(
         [
             "UNDECIDED. *",
-            "  not confirmed by fresh runs of 4 documents that fell (*): fields right 100.0 %, was 100.0 % *",
+            "  not confirmed by fresh runs of 4 documents that fell (*): fields right 100.0 %, was 100.0 %: *",
         ]
     )
     result.stdout.no_fnmatch_line("*WORSE*")
@@ -260,7 +260,7 @@ def test_the_number_bounds_the_cases(pytester, project):
 def test_a_hard_rule_needs_no_confirmation(pytester, project):
     project(UPDATE, BASELINE, "--extract-repeat=3")
     result = project(GATE, BASELINE, CONFIRM, "--extract-rule=max_fallen=0", prompt="two", always=DEAD)
-    result.stdout.fnmatch_lines(["WORSE. fields right 90.0 %, was 100.0 % *", "  rule: 16 fields fell, *"])
+    result.stdout.fnmatch_lines(["WORSE. fields right 90.0 %, was 100.0 %: *", "  rule: 16 fields fell, *"])
     assert fresh_calls(pytester, "two") == {}
 
 

@@ -252,6 +252,7 @@ _STORE_MORE: Final = (
 )
 _OTHER_PROMPT: Final = "as they were called: this run has another prompt; give --extract-prompt as that run had it"
 _OTHER_FILE: Final = "any more: their files have changed since they ran; run them again"
+_OF_REVISION: Final = "again by a past run, as one side is of a git revision: give --extract-confirm with --extract-base-ref"
 
 
 class _Unconfirmed(Exception):
@@ -485,9 +486,10 @@ def _fresh_items(
             if held is None:
                 wanted = {CaseKey(name, plan.before): pair.before, **wanted}
             found = {key: item for key in wanted if (item := items.get(key)) is not None}
-            if replays:  # a past run is replayed with the inputs of today, also the variants of its revision
-                found = {key: item for key, item in found.items() if item.variant.revision is None}
-            if len(found) < len(wanted):
+            # a past run is replayed with the inputs of today, also the variants of its revision
+            if replays and any(item.variant.revision is not None for item in found.values()):
+                missing[_OF_REVISION] += 1
+            elif len(found) < len(wanted):
                 missing[_OTHER_FILE] += 1
             elif not all(_has_prompt_of(state, found[key].case) for key, state in wanted.items()):
                 missing[_OTHER_PROMPT] += 1

@@ -23,6 +23,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
+from pytest_extract.core.aggregate.slices import tag_text
 from pytest_extract.core.case_result import CaseResult, Origin
 from pytest_extract.core.stats import Bounds
 from pytest_extract.core.values import ROUNDING, nearly
@@ -487,7 +488,10 @@ def _fall_text(test: TestResult, facts: Facts) -> str:
     changes = [change for change in variant.fields if test.pattern in (None, change.pattern)]
     mistakes = _mistakes_text(change for change in changes if losses.get(change.case, 0) > 0)
     count = f"worse in {len(fell)} of {_count(cases, 'document')}{names}, better in {rose}"
-    return f"{level}: {count}{whole}{mistakes} ({how})"
+    prompts = {row.case: tag_text(row.slices, "prompt") for row in variant.compared}
+    shared = {prompts[case] for case in fell}
+    prompt = f", all with {shared.pop()}" if len(shared) == 1 < len({*prompts.values()}) else ""
+    return f"{level}: {count}{prompt}{whole}{mistakes} ({how})"
 
 
 def level_text(effect: Effect) -> str:
@@ -738,11 +742,11 @@ def _left_out_notes(variant: VariantComparison) -> list[str]:
 
 
 def _build_notes(variant: VariantComparison) -> list[str]:
-    """Say where the provider served another build of the model than before, as far as both sides know."""
+    """Say whether the provider served another build of the model than before, where both sides know."""
     known = [(row, row.builds) for row in variant.compared if row.builds is not None and not row.replayed]
     other = [(row, builds) for row, builds in known if not set(builds[0]) & set(builds[1])]
     if not other:
-        return []
+        return [f"the provider served the same build of the model in {_count(len(known), 'case')}"] if known else []
     before, after = (_listed(sorted({name for _, builds in other for name in builds[side]})) for side in (0, 1))
     same = "same prompt and code, " if all(row.same_setup for row, _ in other) else ""
     count = f"{len(other):,} of {_count(len(known), 'case')}"

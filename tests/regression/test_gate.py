@@ -45,6 +45,19 @@ def test_a_field_that_breaks_everywhere_is_worse_and_named():
     )
 
 
+@pytest.mark.parametrize(
+    ("of_the_others", "told"), [("invoice.md", ", better in 0, all with credit.md"), ("credit.md", ", better in 0 (p ")]
+)
+def test_a_field_that_falls_with_one_of_several_prompts_names_it(of_the_others, told):
+    before = suite(24, GOOD)
+    after = [*suite(12, BAD), *(each for each in suite(24, GOOD) if int(each.case_id[1:]) >= 12)]
+    sides = [
+        [replace(each, prompt_file="credit.md" if int(each.case_id[1:]) < 12 else of_the_others) for each in side]
+        for side in (before, after)
+    ]
+    assert any(reason.startswith("m: ") and told in reason for reason in verdict(*sides).reasons)
+
+
 SCORER = compile_schema({"properties": {"total": {"type": "number"}, "name": {"type": "string"}}})
 
 

@@ -648,10 +648,11 @@ def _fresh_text(confirmation: Confirmation, test: TestResult) -> str:
     """Return `fresh runs of 5 documents that fell (2 before, 2 now): fields right 8.0 %, was 96.0 %: ...`."""
     planned = next(len(plan.cases) for plan in confirmation.plans if plan.label == test.variant)
     effect = confirmation.effect(test.variant)
-    count = f"{planned}" if effect.cases == planned else f"{effect.cases} of the {planned}"
+    compared = len(confirmation.variant(test.variant).compared)
+    count = f"{compared} of the {planned} documents" if compared < planned else _count(planned, "document")
     before, now = (f"{low:,}" if low == high else f"{low:,} to {high:,}" for low, high in effect.runs)
     fall = f"{test.name}{_fall_text(test, confirmation)}"
-    return f"fresh runs of {count} documents that fell ({before} before, {now} now): {fall}"
+    return f"fresh runs of {count} that fell ({before} before, {now} now): {fall}"
 
 
 def spent_text(confirmation: Confirmation) -> str:

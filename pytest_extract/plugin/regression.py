@@ -252,7 +252,9 @@ _STORE_MORE: Final = (
 )
 _OTHER_PROMPT: Final = "as they were called: this run has another prompt; give --extract-prompt as that run had it"
 _OTHER_FILE: Final = "any more: their files have changed since they ran; run them again"
-_OF_REVISION: Final = "again by a past run, as one side is of a git revision: give --extract-confirm with --extract-base-ref"
+_OF_REVISION: Final = (
+    "again by a past run, as one side is of a git revision: give --extract-confirm with --extract-base-ref"
+)
 
 
 class _Unconfirmed(Exception):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Extraction:
     """An output with what is known about the call that made it.
 
-    output: text, or a value that is JSON (of the types in `core.python_values.plain_json`), before any parsing.
+    output: text, or a value that is JSON (of the types in `core.arguments.plain_json`), before any parsing.
     usage: tokens (`Usage`, or a mapping with its names); latency_s: seconds; cost_usd: None when unknown, never 0 then.
     estimated_usd: what a budget counts where the cost is unknown; None if there is no estimate either.
     finish_reason: that of the provider; `length` marks an output that was cut off, `error` an outage: no output at all.

@@ -89,20 +89,34 @@ def findings_of(
 
 _FOLDED_KINDS: Final = frozenset({"wrapped", "renamed_key", "swapped_fields", "merged_rows"})
 """Kinds of which the text says more than the values of each field."""
-_ROW_KINDS: Final = frozenset({"missing_row", "invented_row"})
-"""Kinds that say more of several rows together than of one, whose values are shown."""
+_MOVED_ROWS: Final = "; the rows after stand "
+"""In the text of a missing or an invented row that moved others."""
+_CUT_LIST: Final = "the list ends after "
+"""Begins the text of a list that lost its last rows."""
 
 
 def _folded_mistakes(failed: Sequence[FieldResult], mistakes: Sequence[NamedMistake]) -> Iterator[Finding]:
     by_path = {result.path: result for result in failed}
     for mistake in mistakes:
         results = [by_path[path] for path in mistake.paths if path in by_path]
+        if len(results) < 2:
+            continue
         steps = zip(*(result.path for result in results), strict=False)
         place = tuple(step[0] for step in takewhile(lambda step: len({*step}) == 1, steps))
-        several_rows = mistake.kind in _ROW_KINDS and not (place and isinstance(place[-1], int))
-        if len(results) > 1 and (mistake.kind in _FOLDED_KINDS or several_rows):
+        if mistake.text.startswith(_CUT_LIST) and isinstance(results[0].path[len(place)], int):
+            whole = _first_row(results, len(place) + 1)
+        elif mistake.kind in _FOLDED_KINDS or _MOVED_ROWS in mistake.text:
             whole = _whole(results, place, mistake.kind.replace("_", " "))._replace(status=Status.MISMATCH)
-            yield Finding(whole, "", len(results), mistake._replace(paths=tuple(result.path for result in results)))
+        else:
+            continue
+        yield Finding(whole, "", len(results), mistake._replace(paths=tuple(result.path for result in results)))
+
+
+def _first_row(results: Sequence[FieldResult], size: int) -> FieldResult:
+    """Return one result for the first of several rows that are missing, whose paths have `size` steps."""
+    row = results[0].path[:size]
+    fields = [result for result in results if result.path[:size] == row]
+    return fields[0] if len(fields) == 1 else _one_sided_finding(row, fields).result
 
 
 def _whole(results: Sequence[FieldResult], place: Path, what: str) -> FieldResult:

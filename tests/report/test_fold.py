@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from pytest_extract.core.results import FieldResult
+from pytest_extract.core.results import FieldResult, Status
 from pytest_extract.core.scorer import compile_schema
+from pytest_extract.core.values import MISSING
 from pytest_extract.report.findings import findings_of, fold_failures, mistake_text, split_known
 from tests.records import field_result as entry
 
@@ -87,29 +90,38 @@ def test_rows_that_no_gap_explains_stay(gold: str, extracted: str) -> None:
 @pytest.mark.parametrize(
     ("gold", "extracted", "folded"),
     [
-        pytest.param("abcdef", "abc", [("r", "the list ends after 3 of 6 rows", 6)], id="cut"),
+        pytest.param("abcdef", "abc", [("r[3]", "the list ends after 3 of 6 rows", 6)], id="cut"),
         pytest.param("ab", "abcd", [("r[-1]", "invented row, 2 fields", 2), ("r[-2]", "invented row, 2 fields", 2)], id="invented"),
         pytest.param("ab", "abcdef", [("r[-1]", "4 items invented: 2, 3, 4 and 1 more", 8)], id="many-invented"),
-        pytest.param("abcd", "ab", [("r", "the list ends after 2 of 4 rows", 4)], id="two"),
+        pytest.param("abcd", "ab", [("r[2]", "the list ends after 2 of 4 rows", 4)], id="two"),
     ],
 )  # fmt: skip
 def test_rows_on_one_side_that_follow_each_other(gold: str, extracted: str, folded: list[tuple[str, str, int]]) -> None:
     assert told_of_rows(gold, extracted) == folded
 
 
-def test_missing_values_of_a_list_that_follow_each_other() -> None:
-    schema = {
-        "properties": {
-            "t": {
-                "type": "array",
-                "x-eval-align": {"ordered": True},
-                "items": {"type": "string", "x-eval-compare": "exact"},
-            }
-        }
-    }
-    score = compile_schema(schema).score({"t": [*"abcdef"]}, {"t": ["a", "b"]}).record()
+_LEAF: Any = {"type": "string", "x-eval-compare": "exact"}
+_PAIR: Any = {"properties": {"x": _LEAF, "y": {"type": "array", "x-eval-align": {"ordered": True}, "items": _LEAF}}}
+
+
+@pytest.mark.parametrize(
+    ("items", "rows", "path", "metric", "first"),
+    [
+        pytest.param(_LEAF, [*"abcdef"], "t[2]", "exact", "c", id="values"),
+        pytest.param({"properties": {"x": _LEAF}}, [{"x": x} for x in "abcd"], "t[2].x", "exact", "c", id="one-field"),
+        pytest.param(_PAIR, [{"x": x, "y": [x, "z"]} for x in "abcd"], "t[2]", "row", {"x": "c", "y": ["c", "z"]}, id="rows"),
+    ],
+)  # fmt: skip
+def test_a_list_that_breaks_off_shows_its_first_lost_row(
+    items: Any, rows: list[Any], path: str, metric: str, first: Any
+) -> None:
+    schema = {"properties": {"t": {"type": "array", "x-eval-align": {"ordered": True}, "items": items}}}
+    score = compile_schema(schema).score({"t": rows}, {"t": rows[:2]}).record()
     (finding,) = findings_of(split_known(score, ()).counted, mistakes=score.mistakes)
-    assert (str(finding.result.path), mistake_text(finding)) == ("t", "the list ends after 2 of 6 rows")
+    result = finding.result
+    assert (str(result.path), result.status, result.metric) == (path, Status.OMISSION, metric)
+    assert (result.gold, result.extracted) == (first, MISSING)
+    assert mistake_text(finding) == f"the list ends after 2 of {len(rows)} rows"
 
 
 def test_an_invented_inner_row_keeps_where_it_stands() -> None:

@@ -413,8 +413,8 @@ def value_difference(
 def _text_runs(gold: str, extracted: str) -> list[tuple[str, str]]:
     """Split two texts into runs, each with its gold and its extracted text, which agree in every other run.
 
-    With the fewest changed characters, or words of what differs in longer texts; changes with one character between
-    them are one: `[2024→1999]`, not `[+1][-2][0→9][2→9][-4]`.
+    With the fewest changed characters, or words of what differs in longer texts; changes that are no shorter than the
+    text between them are one: `[2024→1999]`, not `[+1][-2][0→9][2→9][-4]`.
     """
     from rapidfuzz.distance import Levenshtein, Postfix
 
@@ -431,7 +431,7 @@ def _text_runs(gold: str, extracted: str) -> list[tuple[str, str]]:
     runs = [(gold[:start], gold[:start])]
     for step in Levenshtein.opcodes(ours, theirs):
         run = "".join(ours[step.src_start : step.src_end]), "".join(theirs[step.dest_start : step.dest_end])
-        while run[0] != run[1] and len(runs) > 1 and (_is_change(runs[-1]) or len(runs[-1][0]) == 1):
+        while _is_change(run) and len(runs) > 1 and (_is_change(runs[-1]) or _is_short(runs[-2], runs[-1], run)):
             before = runs.pop()
             run = before[0] + run[0], before[1] + run[1]
         runs.append(run)
@@ -440,6 +440,11 @@ def _text_runs(gold: str, extracted: str) -> list[tuple[str, str]]:
 
 def _is_change(run: tuple[str, str]) -> bool:
     return run[0] != run[1]
+
+
+def _is_short(before: tuple[str, str], between: tuple[str, str], after: tuple[str, str]) -> bool:
+    """Whether a text that agrees stands between two changes, and is no longer than each of them."""
+    return _is_change(before) and len(between[0]) <= min(max(map(len, change)) for change in (before, after))
 
 
 def _marked_text(runs: Sequence[tuple[str, str]], width: int) -> Line:
@@ -453,7 +458,7 @@ def _marked_text(runs: Sequence[tuple[str, str]], width: int) -> Line:
         return ()
     around = max(_AROUND, (width - len(text_of(spans))) // 2)
     shown = [Span((ELLIPSIS if len(before) > around else "") + safe(before[-around:]))]
-    while spans and (len(shown) == 1 or len(text_of([*shown, spans[0]])) <= width):
+    while spans and (not any(span.style == "mark" for span in shown) or len(text_of([*shown, spans[0]])) <= width):
         shown.append(spans.pop(0))
     if left := sum(span.style == "mark" for span in spans):
         shown.append(Span(f"{ELLIPSIS} and {plural(left, 'more difference')}"))

@@ -16,12 +16,20 @@ LONG = "The quick brown fox jumps over the lazy dog. " * 20
         pytest.param("2024-03-05", "2024-05-03", "2024-0[3→5]-0[5→3]", id="two-digits"),
         pytest.param("2024-03-05", "05.03.2024", "", id="other-order"),
         pytest.param("12345", "12354", "123[45→54]", id="transposed"),
+        pytest.param("invoices/winter", "invoices/midsummer2025", "invoices/[winter→midsummer2025]", id="letters-between"),
         pytest.param("The total is 5", "The total sum is 5,00", "The total [+sum ]is 5[+,00]", id="words"),
         pytest.param(LONG, LONG[:400] + "X" + LONG[401:], "… quick brown fox jumps over the lazy [d→X]og. The quick brown fox jumps over th…", id="one-letter"),
     ],
 )  # fmt: skip
 def test_marks(gold: str, extracted: str, told: str) -> None:
     assert text_of(value_difference(gold, extracted, 80)) == told
+
+
+@pytest.mark.parametrize("width", [40, 52, 72])
+def test_one_change_at_least_is_marked(width: int) -> None:
+    gold = "See https://billing.example.com/customers/4711/invoices/winter, payable in thirty days from the receipt"
+    spans = value_difference(gold, gold.replace("winter", "summer").replace("thirty", "sixty"), width)
+    assert any(span.style == "mark" for span in spans)
 
 
 def test_differences_far_apart_are_told_in_words() -> None:

@@ -227,14 +227,48 @@ def test_tb_short_has_a_line_for_each_field() -> None:
     lines = told(one, width=80, brief=True)
     assert squeezed(lines) == [
         "total gold 450000000 extracted 45000000 1/10 of the gold off by …",
-        'vendor.name gold "ACME GmbH" extracted "ACME Gmbh" ACME Gmb[H→h]',
+        "vendor.name ACME Gmb[H→h]",
         'iban omission gold "DE02"',
         'note hallucination extracted "paid"',
         'items[2] omission gold {p: 1, q: "a"} whole row missing, 2 fields',
-        'summary gold "…fox jumps over t…" extracted "…fox jumped over …" The …',
+        "summary The quick brown fox jump[s→ed] over the dog",
         'same judge_error gold "x" extracted "y" timed out',
     ]
     assert len({re.search("(gold|extracted) ", each).start() for each in lines[2:4]}) == 1  # type: ignore[union-attr]
+
+
+def test_tb_short_gives_values_the_room_that_what_decides_leaves() -> None:
+    text = "Delivery within thirty days from the receipt of the order, " * 4
+    one = score(
+        leaf("summary", text, text.replace("thirty", "sixty", 1)),
+        leaf("terms", text),
+        leaf("date", "2024-03-14", "14 de marzo"),
+        mistakes=(NamedMistake("words", (FieldPath.parse("summary"),), "another word"),),
+    )
+    summary, terms, date = told(one, width=100, brief=True)
+    assert "[thir→six]ty" in summary
+    assert summary.endswith("another word")
+    assert len(terms) > 80
+    assert date.endswith('gold "2024-03-14"  extracted "14 de marzo"')
+    (deep,) = told(score(leaf("deep." * 30 + "a", 1, 2)), width=80, brief=True)
+    assert "gold 1  extracted 2" in deep
+
+
+def test_vv_tells_all_changes_of_a_text_and_of_an_object() -> None:
+    gold = "".join(f"in section {i} the buyer shall pay within {i} days of the delivery; " for i in range(5))
+    extracted = gold
+    for word, other in (
+        ("section 0", "part 0"),
+        ("section 2", "part 2"),
+        ("section 4", "annex 4"),
+        ("4 days", "9 days"),
+    ):
+        extracted = extracted.replace(word, other)
+    lines = told(score(leaf("a", gold, extracted), leaf("b", {"x": gold[:120]}, {"x": 1})), verbosity=2, width=100)
+    text = squeezed([" ".join(lines)])[0]
+    assert "more difference" not in text
+    assert text.count("→annex]") == 1
+    assert f'x "{gold[:120]}"→1' in text
 
 
 def test_tb_short_stays_in_a_narrow_window() -> None:

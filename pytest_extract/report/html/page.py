@@ -37,6 +37,7 @@ from pytest_extract.report.diff import (
     case_lines,
     counts_text,
     failure_title,
+    finding_difference,
     finding_notes,
     offset_of,
     repeats_text,
@@ -679,7 +680,10 @@ def _field(case: _Shown, finding: Finding, *, was_right: bool = False) -> dict[s
         "p": short_name(str(item.path)),
         "s": str(item.status),
         "m": short_name(metric_label(item)),
-        "n": [styled(note) for note in finding_notes(finding, VALUE_WIDTH, whole=False, cite=True)],
+        "n": [
+            styled(note)
+            for note in finding_notes(finding, finding_difference(item, VALUE_WIDTH), VALUE_WIDTH, cite=True)
+        ],
     }
     if sides:
         data |= {"g": sides.get("gold"), "x": sides.get("extracted")}

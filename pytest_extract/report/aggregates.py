@@ -41,6 +41,7 @@ from pytest_extract.report.lines import (
     number_text,
     percent,
     plural,
+    prose,
     safe_prose,
     score_number,
 )
@@ -311,26 +312,33 @@ def threshold_lines(
     """Show the thresholds of one variant: what they gave where they were proposed, and on the other cases."""
     name = f"{variant}: " if variant else ""
     head = f"{name}auto-accept with {100 * precision:g} % right: thresholds proposed on {plural(parts[0], 'case')}"
-    rows = [_threshold_row(each, precision) for each in proposals]
-    lines = Table(_HEADS, rows, f"{head}, checked on {parts[1]:,} others").lines(width)
+    title = f"{head}, checked on {parts[1]:,} others"
     found = {each.pattern: each.threshold for each in proposals if each.threshold is not None}
+    rows = [_threshold_row(each, precision) for each in proposals if each.pattern in found]
+    lines = Table(_HEADS, rows, title).lines(width) if rows else prose(title, "head", indent=0, width=width)
+    for each in proposals:
+        if each.threshold is None:
+            lines += prose(_without_threshold_text(each, precision), "warn", indent=2, width=width)
     return [*lines, line(), *_keys(found, precision)] if found else lines
 
 
 def _threshold_row(proposal: ThresholdProposal, precision: float) -> list[str]:
-    threshold = cell(proposal.threshold, "{:g}".format)
-    cells = [_name(proposal.pattern), threshold, *_part_cells(proposal.proposed), *_part_cells(proposal.checked)]
-    return [*cells, _threshold_verdict(proposal, precision)]
+    checked, cells = proposal.checked, [_name(proposal.pattern), f"{proposal.threshold:g}"]
+    verdict = ""
+    if checked is not None:
+        verdict = _VERDICTS[checked.shown(precision)] if checked.total.accepted else "no value"
+    return [*cells, *_part_cells(proposal.proposed), *_part_cells(checked), verdict]
 
 
-def _threshold_verdict(proposal: ThresholdProposal, precision: float) -> str:
-    """Say whether a threshold holds on the other cases, or why none is proposed."""
-    if proposal.checked is not None:
-        return _VERDICTS[proposal.checked.shown(precision)] if proposal.checked.total.accepted else "no value"
+def _without_threshold_text(proposal: ThresholdProposal, precision: float) -> str:
+    """Say why no threshold is proposed."""
+    name, asked, cases = _name(proposal.pattern), f"{100 * precision:g} %", len(proposal.every.accepted)
     if proposal.needed is None:
-        return "no confidence"
-    too_few = proposal.needed > len(proposal.every.accepted)
-    return f"too few cases, needs {proposal.needed:,}" if too_few else "not shown"
+        return f"{name}: no value has a confidence"
+    if proposal.needed > cases:
+        few = f"too few cases: {cases:,} propose"
+        return f"{name}: {few}, and {asked} needs about {proposal.needed:,} without a wrong value"
+    return f"{name}: no confidence is shown to have {asked} right"
 
 
 def _part_cells(part: CaseCounts | None) -> list[str]:

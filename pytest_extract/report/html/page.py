@@ -23,6 +23,7 @@ from pytest_extract.cases.model import Case
 from pytest_extract.core.aggregate import extract_bench_rates
 from pytest_extract.core.aggregate.slices import DIMENSIONS, natural_key, rank_correlations, tag_text
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome
+from pytest_extract.core.mistakes import mistake_kinds
 from pytest_extract.core.results import FieldResult, RuleStatus, ScoreRecord, Status
 from pytest_extract.core.uncompared import uncompared_text
 from pytest_extract.core.values import MISSING, FieldPath, Json, Missing, Step, iter_leaves, places_around, text_digest
@@ -470,7 +471,7 @@ def case_data(
 def mistakes_of(result: CaseResult) -> set[str]:
     """Return what the filter of mistakes knows of a case: the statuses of failing fields and the kinds of mistakes."""
     statuses = {item.status.value for score in result.scores for item in score.leaves if item.status in FAILED}
-    return statuses | {each.kind.replace("_", " ") for score in result.scores for each in score.mistakes}
+    return statuses | {kind.replace("_", " ") for score in result.scores for kind in mistake_kinds(score)}
 
 
 _LETTERS: Final[Mapping[Status, str]] = {

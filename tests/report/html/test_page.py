@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_extract.core.case_result import Attempt, CaseResult, Outcome, Spending
-from pytest_extract.core.results import Failure, FailureKind
+from pytest_extract.core.results import Failure, FailureKind, NamedMistake
 from pytest_extract.core.scorer import compile_schema
 from pytest_extract.regression.facts import Rules
 from pytest_extract.regression.gate import evaluate_base
 from pytest_extract.report.html import page as page_module
 from pytest_extract.report.html.page import anchor, document_text, json_in_script, page
 from pytest_extract.report.run_report import RunReport
-from tests.records import score_record
+from tests.records import field_result, score_record
 from tests.report.html.data import page_data, plain
 from tests.report.runs import GOLD, TEXT, broken, case, scored, wrong
 
@@ -312,6 +312,16 @@ def test_command_and_revision_are_told() -> None:
 )
 def test_what_to_do_is_told(results: list[CaseResult], keys: dict[str, object], step: str) -> None:
     assert step in text_of_page(shown(*results, **keys))
+
+
+def test_the_filter_knows_each_kind_of_mistake_that_is_counted() -> None:
+    leaves = [field_result(f"rows[{index}]", index, 1000 * index) for index in range(1, 1202)]
+    named = NamedMistake("power_of_ten", (leaves[0].path,), "1,000 times the gold")
+    one = Attempt(index=0, outcome=Outcome.FAILED, score=score_record(*leaves, mistakes=(named,)))
+    data = page_data(shown(case("a", Outcome.FAILED, one)))
+    (kinds,) = data.parts("overview", "kinds")
+    assert [name for name, _ in kinds] == ["(not named)", "power of ten"]
+    assert {name for name, _ in kinds} <= {name for name, _ in data.filters["mistakes"]}
 
 
 def test_models_are_told() -> None:

@@ -38,6 +38,7 @@ from pytest_extract.regression.snapshots import snapshot
 from pytest_extract.regression.suite import FlakyField, flaky_fields, rank_variants, suite_pass_hat_k
 from pytest_extract.report.aggregates import VIEWS, ranking_title
 from pytest_extract.report.lines import (
+    NO_VARIANT,
     Line,
     Span,
     Style,
@@ -119,7 +120,7 @@ def headline(run: RunReport) -> Headline:
     tone: Tone
     texts: list[str]
     broken, left = _unexpected(run, Outcome.BROKEN), run.totals.outcomes[Outcome.NOT_RUN]
-    problems = [f"{_count_of_cases(broken, run)} broken"] if broken else []
+    problems = [f"{_count_of_cases(broken.total(), run)} broken"] if broken else []
     problems += auto_accept_problems(run.totals, run.gate, run.inconclusive)
     problems += [f"{plural(len(run.mistakes), 'case file')} with mistakes"] if run.mistakes else []
     doubts = [f"{_count_of_cases(left, run)} not run"] if left else []
@@ -128,8 +129,7 @@ def headline(run: RunReport) -> Headline:
     if run.gate == "suite":
         problems = [*(text for passed, text in run.suite if not passed), *problems]
     what = "failed" if run.gate == "case" else "below their thresholds"
-    failed = _unexpected(run, Outcome.FAILED)
-    below = [f"{_count_of_cases(failed, run)} {what}"] if failed else []
+    below = _failed_texts(run, what)
     if run.gate == "case":
         problems, below = [*below, *problems], []
     notes = [f"{plural(len(run.expected), 'case')} not green as an xfail mark says"] if run.expected else []
@@ -158,9 +158,22 @@ def auto_accept_problems(totals: RunTotals, gate: Gate, inconclusive: Inconclusi
     return [auto_accept_text(each) for each in totals.auto_accept.decisions if each.shown in failing]
 
 
-def _unexpected(run: RunReport, outcome: Outcome) -> int:
-    """Count the cases of an outcome that no `xfail` mark announced."""
-    return sum(result.outcome is outcome and result.nodeid not in run.expected for result in run.results)
+def _unexpected(run: RunReport, outcome: Outcome) -> Counter[str]:
+    """Count the cases of an outcome that no `xfail` mark announced, by variant."""
+    found = (result for result in run.results if result.outcome is outcome and result.nodeid not in run.expected)
+    return Counter(result.variant.label for result in found)
+
+
+def _failed_texts(run: RunReport, what: str) -> list[str]:
+    """Count failed cases, those of each variant by itself: the numbers of several together are those of none."""
+    failed = _unexpected(run, Outcome.FAILED)
+    if len(run.totals.variants) < 2:
+        return [f"{_count_of_cases(failed.total(), run)} {what}"] if failed else []
+    return [
+        f"{variant or NO_VARIANT}: {failed[variant]:,} of {plural(totals.outcomes.total(), 'case')} {what}"
+        for variant, totals in run.totals.variants.items()
+        if failed[variant]
+    ]
 
 
 def _count_of_cases(count: int, run: RunReport) -> str:

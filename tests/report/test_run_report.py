@@ -13,6 +13,7 @@ from tests.report.runs import GOLD, broken, case, scored, wrong
 GOOD = [scored("a", GOLD), scored("b", GOLD)]
 BAD = [scored("a", GOLD), scored("b", wrong(total=1))]
 DOWN = broken("c", "down")
+VARIANTS = [*BAD, scored("b", wrong(total=1), model="m"), broken("b", "down", model="n")]
 LATER = case("d", Outcome.NOT_RUN, why="the budget is spent")
 FELL = [scored(f"c{index}", GOLD, model="a") for index in range(8)]
 FELL += [scored(f"c{index}", wrong(total=1, vendor="x"), model="b") for index in range(8)]
@@ -36,6 +37,11 @@ SAME = [scored(f"c{index}", GOLD, model=model) for index in range(80) for model 
         pytest.param({"results": [*GOOD, LATER]}, ("warn", "Not complete", "1 of 3 cases not run"), id="not run"),
         pytest.param(
             {"results": GOOD, "mistakes": ["x"]}, ("bad", "Failed", "1 case file with mistakes"), id="mistakes"
+        ),
+        pytest.param(
+            {"results": VARIANTS},
+            ("bad", "Failed", "(no model): 1 of 2 cases failed", "m: 1 of 1 case failed", "1 of 4 cases broken"),
+            id="variants",
         ),
         pytest.param({"results": []}, ("warn", "Nothing run", "no case was run"), id="nothing"),
         pytest.param(

@@ -80,8 +80,9 @@ def markdown(run: RunReport) -> str:
     """
     head = headline(run)
     texts = [text for text in (head.text, *head.reasons, *next_steps(run)) if text]
-    items = [f"- {_sentence(shorten(text, _SENTENCE))}" for text in texts]
-    text = "\n".join([MARKER, f"## {_ICONS[head.tone]} {head.word}", "", *items[:_MOST_LINES], "", ""])
+    items = [_sentence(shorten(text, _SENTENCE)) for text in texts]
+    first = (f"- {item}" for item in items[:_MOST_LINES])
+    text = "\n".join([MARKER, f"## {_ICONS[head.tone]} {head.word}", "", *first, "", ""])
     text += "<details>\n<summary>Fields and numbers</summary>\n"
     for part in _folded_paragraphs(run, items[_MOST_LINES:]):
         text += part if _fits(text, part) else _TOO_LONG
@@ -117,7 +118,7 @@ def _origin(facts: Mapping[str, str]) -> str:
 def _folded_paragraphs(run: RunReport, items: Sequence[str]) -> Iterator[str]:
     """Yield what a reader unfolds: further reasons, then paragraphs, the most important first."""
     if items:
-        yield "\n".join(["", *first_of(items, _MOST_REASONS), ""])
+        yield "\n".join(["", *(f"- {item}" for item in first_of(items, _MOST_REASONS)), ""])
     if run.mistakes:
         rows = [row for text in run.mistakes[:_MOST_MISTAKES] for row in text.splitlines()]
         yield _fenced([line(safe_prose(row)) for row in rows])

@@ -70,6 +70,12 @@ def test_an_opening_that_is_too_long_is_cut_between_paragraphs() -> None:
     assert text.count("```") % 2 == 0
 
 
+def test_reasons_that_are_left_out_are_counted_in_an_item_of_their_own() -> None:
+    bounds = [(False, f"bound {index} is missed") for index in range(40)]
+    items = [row for row in told(scored("a", GOLD), suite=bounds, gate="suite").splitlines() if "more" in row]
+    assert items == ["- … and 17 more"]
+
+
 def test_a_green_run_is_short() -> None:
     assert told(scored("a", GOLD)) == (
         f"{MARKER}\n## ✅ Passed\n\n- 1 case passed\n\n<details>\n<summary>Fields and numbers</summary>\n"

@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import takewhile
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from pytest_extract.core.case_result import CaseResult
 from pytest_extract.core.results import WRONG, FieldResult, NamedMistake, ScoreRecord, Status, is_covered
-from pytest_extract.core.values import MISSING, FieldPath, Json, Step
+from pytest_extract.core.values import MISSING, FieldPath, Json, Step, canonical_json
 from pytest_extract.documents import Document, DocumentError
 from pytest_extract.report.lines import listed, plural, show
 
@@ -144,7 +144,10 @@ def _with_mistakes(findings: Sequence[Finding], mistakes: Sequence[NamedMistake]
             for size in range(len(path), -1, -1):
                 around.setdefault(path[:size], mistake)
     return [
-        finding._replace(mistake=finding.mistake or (around if finding.note else exact).get(finding.result.path))
+        finding._replace(
+            mistake=finding.mistake
+            or (around if finding.result.status in _ONE_SIDED else exact).get(finding.result.path)
+        )
         for finding in findings
     ]
 
@@ -232,20 +235,24 @@ def _param_text(value: Json) -> str:
 
 Path: TypeAlias = tuple[Step, ...]
 _ONE_SIDED: Final = frozenset({Status.OMISSION, Status.HALLUCINATION})
+_COMPARED: Final = frozenset({Status.MATCH, Status.MISMATCH})
 
 
 def fold_failures(results: Sequence[FieldResult]) -> list[Finding]:
-    """Return one finding for each row, object or array that is missing or invented, and one for each other failure."""
-    wholes = _one_sided_containers(results)
+    """Return one finding for each row, object or array that is missing or invented, and for rows in another order.
+
+    Each other failure is a finding by itself.
+    """
+    wholes = _one_sided_containers(results) | _reordered_rows(results)
     told: set[Path] = set()
     findings: list[Finding] = []
     for result in failed_results(results):
-        place = next((place for place in _places_around(result) if place in wholes), None)
-        if place is None:
+        whole = next((wholes[place] for place in (*_places_around(result), result.path) if place in wholes), None)
+        if whole is None:
             findings.append(Finding(result))
-        elif place not in told:
-            told.add(place)
-            findings.append(wholes[place])
+        elif whole.result.path not in told:
+            told.add(whole.result.path)
+            findings.append(whole)
     return findings
 
 
@@ -281,6 +288,40 @@ def _one_sided_finding(place: Path, members: Sequence[FieldResult]) -> Finding:
         result = result._replace(matched=FieldPath(first.matched[: len(place)]))
     what = f"whole {kind} missing" if missing else f"invented {kind}"
     return Finding(result, f"{what}, {plural(len(members), 'field')}", len(members))
+
+
+_MOST_MOVED: Final = 8
+"""Rows in another order whose places are told."""
+
+
+def _reordered_rows(results: Sequence[FieldResult]) -> dict[Path, Finding]:
+    """Map rows compared by position, of which each has exactly the values of another, to the finding of their list."""
+    lists: dict[Path, dict[Path, list[FieldResult]]] = defaultdict(lambda: defaultdict(list))
+    for result in results:
+        for place in (*_places_around(result), result.path):
+            if place and isinstance(place[-1], int):
+                lists[place[:-1]][place].append(result)
+    found: dict[Path, Finding] = {}
+    for place, rows in lists.items():
+        moved = {row: fields for row, fields in rows.items() if _may_have_moved(fields)}
+        extracted = {_row_text(row, fields, "extracted"): row for row, fields in moved.items()}
+        at = {row: extracted.get(_row_text(row, moved[row], "gold")) for row in sorted(moved)}
+        stands_at = {row: other for row, other in at.items() if other is not None}
+        if len(stands_at) > 1 and {*stands_at.values()} == stands_at.keys():
+            wrong = failed_results(field for row in stands_at for field in moved[row])
+            told = listed([f"{row[-1]} at {other[-1]}" for row, other in stands_at.items()], _MOST_MOVED)
+            note = f"{len(stands_at):,} rows in another order: {told}"
+            found |= dict.fromkeys(stands_at, Finding(_whole(wrong, place, "order"), note, len(wrong)))
+    return found
+
+
+def _may_have_moved(fields: Sequence[FieldResult]) -> bool:
+    statuses = {field.status for field in fields}
+    return Status.MISMATCH in statuses <= _COMPARED and all(field.matched is None for field in fields)
+
+
+def _row_text(row: Path, fields: Sequence[FieldResult], side: Literal["gold", "extracted"]) -> str:
+    return canonical_json({str(FieldPath(field.path[len(row) :])): getattr(field, side) for field in fields})
 
 
 def _assemble_value(leaves: Sequence[tuple[Path, Json]]) -> Json:

@@ -181,6 +181,23 @@ def test_a_missing_object_is_one_line() -> None:
     )
 
 
+def test_swapped_rows_are_one_line() -> None:
+    one = score(
+        leaf("items[3].p", 1, 2), leaf("items[3].q", "a", "b"), leaf("items[4].p", 2, 1), leaf("items[4].q", "b", "a"),
+        leaf("items[5].p", 7, 8),
+    )  # fmt: skip
+    assert squeezed(told(one)) == [
+        "items order mismatch 2 rows in another order: 3 at 4, 4 at 3",
+        "items[5].p text mismatch gold 7 extracted 8 off by +14.29%",
+        "0 values match",
+    ]
+
+
+def test_rows_in_another_order_are_one_line() -> None:
+    one = score(*(leaf(f"[{i}].p", f"v{i}", f"v{(i + 1) % 3}") for i in range(3)))
+    assert squeezed(told(one))[0] == "$ order mismatch 3 rows in another order: 0 at 2, 1 at 0, 2 at 1"
+
+
 def test_a_missing_row_and_an_invented_one_are_one_line_each() -> None:
     one = score(
         leaf("items[2].p", 1),

@@ -135,3 +135,43 @@ def test_an_invented_inner_row_keeps_where_it_stands() -> None:
     assert [(str(item.result.path), str(item.result.matched)) for item in folded] == [
         ("a[0].b[-1]", "a[0].b[4]"),
     ]
+
+
+def test_inner_rows_may_be_swapped() -> None:
+    entries = [
+        entry("a[0].b[0].y", 1, 2),
+        entry("a[0].b[1].y", 2, 1),
+        entry("a[1].b[0].y", 1, 2),
+        entry("a[0].x", 1, 1),
+    ]
+    assert told(*entries) == [
+        ("a[0].b", "2 rows in another order: 0 at 1, 1 at 0", 2),
+        ("a[1].b[0].y", "", 1),
+    ]
+
+
+def test_rows_that_alignment_has_paired_are_not_called_swapped() -> None:
+    entries = [entry("a[0].y", 1, 2, matched="a[1].y"), entry("a[1].y", 2, 1, matched="a[0].y")]
+    assert [note for _, note, _ in told(*entries)] == ["", ""]
+
+
+def test_two_swaps_and_a_longer_cycle_in_one_list() -> None:
+    places = [1, 0, 3, 4, 2]
+    entries = [entry(f"a[{i}].y", f"v{i}", f"v{places.index(i)}") for i in range(5)]
+    assert told(*entries) == [
+        ("a", "5 rows in another order: 0 at 1, 1 at 0, 2 at 3, 3 at 4, 4 at 2", 5),
+    ]
+
+
+def test_rows_in_another_order_are_one_finding() -> None:
+    row = {"properties": {"x": _LEAF, "y": _LEAF}}
+    position = {"align": "position"}
+    schema = {"properties": {name: {"type": "array", "items": items} for name, items in (("r", row), ("t", _LEAF))}}
+    gold: Any = {"r": [{"x": char, "y": char * 2} for char in "abcd"], "t": [*"xyz"]}
+    extracted = {"r": [gold["r"][place] for place in (1, 2, 0, 3)], "t": [*"yxz"]}
+    score = compile_schema(schema, overrides={"r": position, "t": position}).score(gold, extracted).record()
+    findings = findings_of(split_known(score, ()).counted, mistakes=score.mistakes)
+    assert [(str(each.result.path), each.note, mistake_text(each), each.stands_for) for each in findings] == [
+        ("r", "3 rows in another order: 0 at 2, 1 at 0, 2 at 1", "", 6),
+        ("t", "2 rows in another order: 0 at 1, 1 at 0", "", 2),
+    ]

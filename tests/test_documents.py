@@ -6,6 +6,8 @@ import base64
 import encodings.aliases
 import hashlib
 import itertools
+import os
+import subprocess
 import sys
 import threading
 import zlib
@@ -14,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.results import FailureKind
@@ -315,7 +317,6 @@ def test_a_broken_pdf_is_an_error_or_a_text_never_a_crash(data):
     assert _pages_or_error(data)
 
 
-@settings(max_examples=25)  # each is a process of its own
 @given(st.binary(max_size=40), st.integers(0, 400))
 def test_a_damaged_pdf_is_an_error_or_a_text_never_a_crash(noise, at):
     pytest.importorskip("pypdfium2")
@@ -466,6 +467,75 @@ def test_a_pdf_without_the_page_says_so():
     pytest.importorskip("PIL")
     with pytest.raises(DocumentError, match=r"^a\.pdf: the PDF has no page 3, its last is 1"):
         pdf_images(small_pdf("x"), "a.pdf", [2], form="PNG", width=1000, most_bytes=10_000_000)
+
+
+READ_AT_CTRL_C = """
+import os, signal, sys, threading, time
+from pytest_extract.documents.pdf import pdf_pages
+
+def read(name):
+    print(len(pdf_pages(open(name, "rb").read(), name, max_pages=5000, max_text=10**8)))
+
+read("short.pdf")
+thread = threading.Thread(target=read, args=["long.pdf"])
+thread.start()
+time.sleep(0.1)
+try:
+    os.killpg(0, signal.SIGINT)
+    time.sleep(5)
+except KeyboardInterrupt:
+    print("interrupted")
+thread.join()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C as a signal to a group")
+def test_a_thread_that_reads_a_pdf_at_ctrl_c_finishes(tmp_path):
+    pytest.importorskip("pypdfium2")
+    (tmp_path / "short.pdf").write_bytes(small_pdf("x"))
+    (tmp_path / "long.pdf").write_bytes(small_pdf(*(f"page {number} " * 99 for number in range(3_000))))
+    command = [sys.executable, "-c", READ_AT_CTRL_C]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, start_new_session=True, check=False)
+    assert done.stdout.split() == ["1", "interrupted", "3000"], done.stderr
+
+
+def test_one_process_reads_many_pdfs(monkeypatch):
+    pytest.importorskip("pypdfium2")
+    started = []
+    start = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda *args, **rest: started.append(args) or start(*args, **rest))
+    for number in range(50):
+        (page,) = pdf_pages(small_pdf(f"page {number}"), "a.pdf", max_pages=5, max_text=1000)
+        assert page.strip() == f"page {number}"
+    assert len(started) <= 1  # none where an earlier test has it
+
+
+READ_IN_FORK = """
+import os
+from pytest_extract.documents.pdf import pdf_pages
+
+def read(name):
+    (page,) = pdf_pages(open(name, "rb").read(), name, max_pages=5, max_text=99)
+    print(page.strip(), flush=True)
+
+read("a.pdf")
+fork = os.fork()
+read("a.pdf" if fork else "b.pdf")
+if fork:
+    os.waitpid(fork, 0)
+    read("a.pdf")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
+def test_a_fork_reads_pdfs_by_a_process_of_its_own(tmp_path):
+    pytest.importorskip("pypdfium2")
+    for name in "ab":
+        (tmp_path / f"{name}.pdf").write_bytes(small_pdf(name))
+    done = subprocess.run(
+        [sys.executable, "-c", READ_IN_FORK], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert sorted(done.stdout.split()) == ["a", "a", "a", "b"], done.stderr
 
 
 def test_pages_may_be_read_in_several_threads():

@@ -1,4 +1,4 @@
-"""Reads and alters PDFs through pypdfium2: the program that `pdf` runs for each question, within limits.
+"""Reads and alters PDFs through pypdfium2: the program that `pdf` runs, within limits.
 
 It imports nothing of the package, so that it starts quickly. Question and answer are a line of JSON each, with bytes
 behind it. Each function for one raises Unreadable.
@@ -12,6 +12,7 @@ import json
 import math
 import os
 import re
+import signal
 import sys
 import zlib
 from collections import defaultdict
@@ -49,35 +50,42 @@ class Unreadable(Exception):
         self.kind = kind
 
 
-def answer() -> None:
-    """Answer the question of the standard input. Exits with another status than 0 where memory is short."""
+def answer_questions() -> None:
+    """Answer the questions of the standard input until there are no more. Ends before where memory is short."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the other one decides
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no answer
-    question = json.loads(sys.stdin.buffer.readline())
-    _limit(question["seconds"], question["memory"])
-    blob = b""
-    try:
-        found, blob = globals()[question["what"]](sys.stdin.buffer.read(), **question["arguments"])
-        head = {"answer": found}
-    except Unreadable as error:
-        head = {"error": str(error), "kind": error.kind}
-    except MemoryError:
-        os._exit(1)
-    except Exception as error:  # noqa: BLE001 - of libraries, about a file that anybody may have made
-        head = {"error": f"is not a readable PDF: {type(error).__name__}: {error}", "kind": "extractor_error"}
-    answers.write(json.dumps(head).encode("ascii") + b"\n" + blob)
-    answers.close()
+    while line := sys.stdin.buffer.readline():
+        question = json.loads(line)
+        _limit(question["seconds"], question["memory"])
+        head, blob = _answer(question, sys.stdin.buffer.read(question["bytes"]))
+        answers.write(json.dumps({**head, "bytes": len(blob)}).encode("ascii") + b"\n" + blob)
+        answers.flush()
     os._exit(0)  # PDFium has nothing to save, and may fail at the end on what it could read
 
 
+def _answer(question: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    try:
+        found, blob = globals()[question["what"]](data, **question["arguments"])
+    except Unreadable as error:
+        return {"error": str(error), "kind": error.kind}, b""
+    except MemoryError:
+        os._exit(1)
+    except Exception as error:  # noqa: BLE001 - of libraries, about a file that anybody may have made
+        wrong = f"is not a readable PDF: {type(error).__name__}: {error}"
+        return {"error": wrong, "kind": "extractor_error"}, b""
+    return {"answer": found}, blob
+
+
 def _limit(seconds: int, memory: int) -> None:
-    """Limit this process from now on."""
+    """Limit this process from now on: the seconds come on top of those that it has used."""
     if sys.platform == "win32":
         return
     import resource
 
+    used = resource.getrusage(resource.RUSAGE_SELF)
     limits = (
-        (resource.RLIMIT_CPU, seconds + 1),
+        (resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime) + 1 + seconds),
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_CORE, 0),  # a PDF that ends this process leaves no file behind
     )
@@ -394,4 +402,4 @@ def _saved(document: PdfDocument) -> bytes:
 
 if __name__ == "__main__":
     sys.path += sys.argv[1:]
-    answer()
+    answer_questions()

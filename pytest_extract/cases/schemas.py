@@ -470,6 +470,23 @@ class SchemaCache:
         compiled = partial(self._compile, schema.value, as_published=False, **how)
         return self._once(compiled, "scorer", schema.sha256, canonical_json(how))
 
+    def same(self, said: T) -> T:
+        """Return the same object for all checked values that say the same, which `repr` tells.
+
+        Thousands of cases wait in a collection, most of them in the same words, and Python's garbage collector looks at
+        every object of each again and again.
+        """
+        return self._once(lambda: said, "value", repr(said))
+
+    def is_sound(self, name: str, scorer: Scorer, *, bounded: bool) -> bool:
+        """Whether the schema alone allows to name a field; `bounded`: to hold its score against a threshold."""
+        program = scorer.program
+
+        def sound() -> bool:
+            return declared(name, program) and not (bounded and without_score(name, program))
+
+        return self._once(sound, "field", program, name, bounded)
+
 
 def _compiler() -> Callable[..., Scorer]:
     from pytest_extract.core.scorer import compile_schema

@@ -200,6 +200,16 @@ def test_a_mistake_in_what_a_schema_refers_to_is_placed_where_it_stands(folder):
     assert (error.path.name, error.line, error.column) == ("api.yaml", 2, 9)
 
 
+def test_what_many_cases_say_alike_is_checked_against_the_schema_and_kept_once(folder, monkeypatch):
+    looked_up = []
+    monkeypatch.setattr("pytest_extract.cases.schemas.declared", lambda name, _: looked_up.append(name) or True)
+    defaults = "defaults: {schema: invoice.schema.json, gold: acme.gold.json, thresholds: {fields: {total: 1}}}\n"
+    cases = _load(folder, defaults + "cases:\n" + "- {text: x, accept: {vendor.name: [A]}}\n" * 3)
+    assert len(cases) == 3
+    assert sorted(looked_up) == ["total", "vendor.name"]
+    assert len({id(case.thresholds) for case in cases}) == len({id(case.accept) for case in cases}) == 1
+
+
 def test_fields_are_kept_in_the_spelling_of_results(folder):
     text = "text: x\nschema: invoice.schema.json\ngold: acme.gold.json\n"
     (case,) = _load(folder, text + 'absent: {"odd key": must, "$.notes": either, "items[0].tax": either}\n')

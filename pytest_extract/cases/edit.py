@@ -44,7 +44,7 @@ _YAML_WORDS: Final = frozenset(("null", "true", "false", "yes", "no", "on", "off
 """Words that YAML 1.1 or 1.2 readers do not read as texts."""
 _UNSAFE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 _INDENT = re.compile(r"\n([ \t]+)\S")
-_REST_OF_PART = re.compile(r"[ \t]*,?[ \t]*(?:#.*)?")
+_REST_OF_PART = re.compile(r"[ \t]*(?P<comma>,?)[ \t]*(?P<comment>#.*)?")
 
 
 class _Edit(NamedTuple):
@@ -244,17 +244,23 @@ class _Editor:
             column, end = self._column(steps), self._line_end(last)
             yield _Edit(end, end, f"\n{' ' * column}{_as_block(added, column)}")
             return
-        span = self.spans[last]
+        span, end = self.spans[last], self._line_end(last)
         before = self.source.text[self._line_start(last) : span.entry]
         base = None if before.strip() else before
         colon, comma = (":", ",") if self.style.is_tight else (": ", ", ")
         comma = comma if base is None else f",\n{base}"
         pairs = added.items() if is_mapping else ((None, part) for part in added)
-        parts = (
+        text = comma.join(
             ("" if key is None else self.style.text(key, None) + colon) + self.style.text(part, base)
             for key, part in pairs
         )
-        yield _Edit(span.end, span.end, "".join(f"{comma}{part}" for part in parts))
+        rest = _REST_OF_PART.fullmatch(self.source.text, span.end, end)
+        if base is None or rest is None or not rest["comment"]:
+            yield _Edit(span.end, span.end, comma + text)
+            return
+        if not rest["comma"]:
+            yield _Edit(span.end, span.end, ",")
+        yield _Edit(end, end, f"\n{base}{text}{rest['comma']}")  # below the comment, which stays beside its part
 
 
 def _keys(value: Any) -> Sequence[Any]:

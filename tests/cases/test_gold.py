@@ -183,6 +183,18 @@ def test_what_replaces_a_list_right_below_its_key_is_indented(rows, after):
     assert _edited("a:\n- 1\nb: 1\n", {"a": rows, "b": 1}, "yaml", ()) == after
 
 
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ("[\n  1, # one\n  2  # two, by hand\n]\n", "[\n  1, # one\n  2,  # two, by hand\n  3,\n  4\n]\n"),
+        ("[\n  1,\n  2,  # two, by hand\n]\n", "[\n  1,\n  2,  # two, by hand\n  3,\n  4,\n]\n"),
+        ("[\n  1,\n  2\n  # end\n]\n", "[\n  1,\n  2,\n  3,\n  4\n  # end\n]\n"),
+    ],
+)
+def test_a_comment_stays_beside_the_last_item_of_a_flow_list_that_grows(text, after):
+    assert _edited(text, [1, 2, 3, 4], "yaml", ()) == after
+
+
 def test_inner_and_outer_entries_that_end_on_one_line_grow_in_their_order():
     assert _edited("a:\n  b: 1", {"a": {"b": 1, "c": 2}, "d": 3}, "yaml", ()) == "a:\n  b: 1\n  c: 2\nd: 3"
 

@@ -200,3 +200,14 @@ def test_a_nullable_object_and_a_nullable_array_count_by_what_is_in_them():
     found = compile_schema(schema).score(gold, {"it": {"n": "y"}, "rows": ["a", "c"]})
     assert {(str(each.path), each.passed) for each in found.fields} == {("it.n", False), ("rows", False)}
     assert compile_schema(schema).score(gold, gold).measures["pass_rate"] == 1.0
+
+
+def test_an_object_that_neither_side_has_is_no_match_where_it_would_be_too_deep():
+    same = {"$ref": "#/$defs/T"}
+    node = {"type": "object", "properties": {"v": EXACT, "k": {"type": "array", "items": same}, "o": same}}
+    tree = {"v": "x"}
+    for _ in range(49):
+        tree = {"v": "x", "k": [tree]}
+    result = compile_schema({**same, "$defs": {"T": node}}, semantics="extract-bench").score(tree, {})
+    assert {leaf.status for leaf in result.leaves} == {Status.OMISSION}
+    assert result.measures["f1"] == 0

@@ -224,7 +224,8 @@ def _score_otherwise(
         else:
             score_missing(run, obj, value, status, path, at)
     elif run.both_passed:
-        walk_object(run, obj, EMPTY, EMPTY, path, at)
+        if len(path) <= DEEPEST:
+            walk_object(run, obj, EMPTY, EMPTY, path, at)
     elif not run.empty_is_free:
         run.vacuous.append(path)
 

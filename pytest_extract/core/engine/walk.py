@@ -72,7 +72,8 @@ def score_missing(run: ScoringContext, node: Node, value: Json, status: Status, 
         walk(run, node, gold, extracted, path, at)
     elif type(value) is not dict or (not value and not run.both_passed):
         side = "extracted" if status is Status.OMISSION else "gold"
-        run.shape(node, status, (gold, extracted), path, at, f"{side} has nothing here")
+        kind = "" if type(value) is dict else f", and the other side is {a_type(value)}, not an object"
+        run.shape(node, status, (gold, extracted), path, at, f"{side} has nothing here{kind}")
     else:
         ours, theirs = (value, EMPTY) if status is Status.OMISSION else (EMPTY, value)
         walk(run, node._replace(checks=()) if node.checks else node, ours, theirs, path, at)

@@ -106,6 +106,22 @@ def test_results_keep_the_values_of_the_time_of_scoring():
     assert [leaf.reason for leaf in known if not leaf.passed] == ["texts differ from character 2 on"]
 
 
+@pytest.mark.parametrize(
+    ("gold", "extracted", "reason"),
+    [
+        (None, "x", "gold has nothing here, and the other side is a string, not an object"),
+        ([1], None, "extracted has nothing here, and the other side is an array, not an object"),
+        ({}, None, "extracted has nothing here"),
+    ],
+)
+def test_a_value_of_another_type_in_place_of_an_object_is_told_where_the_other_side_has_nothing(
+    gold, extracted, reason
+):
+    schema = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}}}
+    (leaf,) = compile_schema(schema, nulls="value").score({"a": gold}, {"a": extracted}).leaves
+    assert leaf.reason == reason
+
+
 def test_a_pickle_holds_the_results():
     score = SCORERS["default"].score({"name": "Bob", "state": "x"}, {"name": "Bob", "state": "y"})
     copied = pickle.loads(pickle.dumps(score))

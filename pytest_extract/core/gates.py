@@ -162,7 +162,8 @@ def _coverage_gate(sides: DocumentPair, gate: CoverageGate) -> GateResult:
     if factor == 1.0:
         return _gate("coverage", f"structure coverage {coverage:.3f} >= {gate.floor:g}")
     below, wanted, found = text_below(coverage, gate.floor, "f"), sides.wanted, sides.found
-    of_gold = f"{sides.shared:,} of the gold's {len(wanted):,} values in the same place"
+    values = "value" if len(wanted) == 1 else "values"
+    of_gold = f"{sides.shared:,} of the gold's {len(wanted):,} {values} in the same place"
     places = (("missing", wanted, found), ("not in the gold", found, wanted))
     told = "".join(_places_text(what, [path for path in one if path not in other]) for what, one, other in places)
     then = f"multiplied by ({below} / {gate.floor:g})² = {factor:.3f}" if gate.mode == "soft" else "0"

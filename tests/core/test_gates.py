@@ -93,6 +93,10 @@ def test_the_coverage_gate_says_what_is_apart(extracted, why):
     assert gate.why == why
 
 
+def test_one_value_is_told_as_one():
+    assert "the output has 0 of the gold's 1 value in the same place" in gates({}, gold={"a": 1}).coverage.why
+
+
 def test_a_coverage_just_below_the_floor_is_shown_below_it():
     gold = {f"k{index}": index for index in range(2000)}
     extracted = {**gold, **{f"x{index}": 0 for index in range(211)}}

@@ -260,12 +260,13 @@ def too_many_looks(schema: Json) -> SchemaError | None:
         below = [looks(place, level + 1) for place in places]
         number = 1 + sum(each for each, _ in below)
         steps = 1 + max((each for _, each in below), default=0)
-        if number > MOST_LOOKS or level + steps > _LONGEST:
-            counted = (
-                f"{number:,} schemas (at most {MOST_LOOKS:,}), through {level + steps} references (at most {_LONGEST})"
-            )
-            advice = "what leads to the same schemas again and again, list once; refer to the last of a chain"
-            raise SchemaError(f"each value here is held against {counted}: {advice}", pointer=pointer)
+        if number > MOST_LOOKS:
+            often = f"each value here is held against {number:,} schemas (at most {MOST_LOOKS:,})"
+            advice = "list once what leads to the same schemas again and again"
+            raise SchemaError(f"{often}: {advice}", pointer=pointer)
+        if level + steps > _LONGEST:
+            message = f"references lead from here through more than {_LONGEST} schemas; refer to the last of them"
+            raise SchemaError(message, pointer=pointer)
         known[pointer] = number, steps
         return number, steps
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from pytest_extract.core.parse import too_deep
-from pytest_extract.core.schema.source import map_parts, too_many_looks
+from pytest_extract.core.schema.source import escape, map_parts, too_many_looks
 from pytest_extract.core.values import (
     MAX_DEPTH,
     FieldPath,
@@ -64,7 +64,7 @@ class Violation:
     @property
     def pointer(self) -> str:
         """The place as a JSON pointer; `/` for the root, as jsonschema's users write it."""
-        return "".join(f"/{step}" for step in self.path) or "/"
+        return "".join(f"/{escape(str(step))}" for step in self.path) or "/"
 
 
 class Validator:

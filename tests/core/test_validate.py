@@ -123,6 +123,12 @@ def test_a_property_may_have_the_name_of_a_keyword(name):
     assert "no type" not in problem.message
 
 
+def test_a_name_in_a_pointer_is_escaped():
+    (problem,) = Validator({"properties": {"a/b~c": {"type": "strng"}}}).problems
+    assert problem.pointer == "/properties/a~1b~0c/type"
+    assert Validator({"properties": {"a/b": {"type": "strng"}}}).problem.startswith("at /properties/a~1b/type: ")
+
+
 @pytest.mark.parametrize(
     ("schema", "declared", "draft7"),
     [

@@ -448,7 +448,7 @@ class _CaseBuilder:
     def _document(self) -> Document | None:
         if "text" in self._values:
             return Document(text=self._values["text"])
-        key = "documents" if "documents" in self._values else "document"
+        key = "document" if "document" in self._settings.raw else "documents"
         name = self._values.get("document")
         return None if name is None else self._read(key, name, Document)
 

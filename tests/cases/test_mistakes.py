@@ -305,6 +305,14 @@ def test_a_line_of_a_dataset_that_is_not_utf_8_keeps_only_its_own_case_from_runn
     assert error.message == "the byte 0xe9 is not UTF-8; save the file as UTF-8"
 
 
+def test_a_mistake_of_a_document_beside_a_pattern_stands_at_the_document(folder):
+    text = BASE.replace("acme.txt", "acne.txt") + "thresholds: {f1: 7}\ndocuments: '*.txt'\n"
+    first, *others = _told(folder, text)
+    assert first[1:3] == (1, 11)
+    assert first[3].startswith("`document`: no file ")
+    assert [entry[1] for entry in others] == [4, 5]
+
+
 def test_several_mistakes_are_told_at_once_and_the_good_cases_load(folder):
     text = """defaults:
   schema: invoice.schema.json

@@ -39,6 +39,8 @@ SINGLE_MISTAKES: Final = (
     SingleMistake("digits swapped", 1109, 1190, "wrong_digits"),
     SingleMistake("digit dropped", 12345, 1345, "wrong_digits"),
     SingleMistake("digit doubled", "4711-88", "47711-88", "wrong_digits"),
+    SingleMistake("two digits lost", "DE8937040044", "DE89370044", "wrong_digits"),
+    SingleMistake("two digits added apart", 12345, 1723485, "wrong_digits"),
     SingleMistake("8 read as 3", 1834, 1334, "wrong_digits"),
     SingleMistake("German separators", 1234.5, "1.234,50", "decimal_separator"),
     SingleMistake("separator of thousands as decimal point", 1234, 1.234, "decimal_separator"),

@@ -280,7 +280,7 @@ def _digits(value: Json) -> tuple[str, str]:
 
 @values_kind(1109, 1190, "the digits 0 and 9 were swapped")
 def wrong_digits(gold: Json, extracted: Json) -> str:
-    """Two digits swapped, or one lost, added or misread."""
+    """Two digits swapped, one or two lost or added, or one misread."""
     (one, around), (other, other_around) = _digits(gold), _digits(extracted)
     if one == other or around != other_around:
         return ""
@@ -290,10 +290,11 @@ def wrong_digits(gold: Json, extracted: Json) -> str:
         return ""  # round numbers differ in one digit by chance
     from rapidfuzz.distance import OSA  # imported where two numbers differ in their digits
 
-    if OSA.distance(one, other) != 1:
+    apart = len(other) - len(one)
+    if abs(apart) > 2 or OSA.distance(one, other) != (abs(apart) or 1):
         return ""
-    if len(one) != len(other):
-        return f"a digit was {'lost' if len(other) < len(one) else 'added'}"
+    if apart:
+        return f"{'a digit was' if abs(apart) == 1 else 'two digits were'} {'lost' if apart < 0 else 'added'}"
     differing = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
     right, wrong = differing[0]
     if len(differing) == 2:

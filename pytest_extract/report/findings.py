@@ -287,7 +287,10 @@ def _one_sided_finding(place: Path, members: Sequence[FieldResult]) -> Finding:
     if first.matched is not None and len(first.matched) >= len(place):
         result = result._replace(matched=FieldPath(first.matched[: len(place)]))
     what = f"whole {kind} missing" if missing else f"invented {kind}"
-    return Finding(result, f"{what}, {plural(len(members), 'field')}", len(members))
+    size, noun = len(members), "field"
+    if kind == "array":
+        size, noun = len(value), "row" if isinstance(value[0], dict | list) else "value"
+    return Finding(result, f"{what}, {plural(size, noun)}", len(members))
 
 
 _MOST_MOVED: Final = 8

@@ -22,7 +22,7 @@ def test_the_outermost_missing_row_is_told() -> None:
     ]  # fmt: skip
     assert told(*entries) == [
         ("a[0]", "whole row missing, 3 fields", 3),
-        ("a[1].b", "whole array missing, 3 fields", 3),
+        ("a[1].b", "whole array missing, 2 rows", 3),
     ]
 
 
@@ -46,7 +46,7 @@ def test_a_row_of_an_array_that_is_not_missing_whole_is_told_by_itself() -> None
         ),
         pytest.param([entry("v.a", 1), entry("v.b", 2, 2)], [("v.a", "", 1)], id="a-part"),
         pytest.param([entry("v.a", 1)], [("v.a", "", 1)], id="one-field"),
-        pytest.param([entry("t[0]", 1), entry("t[1]", 1)], [("t", "whole array missing, 2 fields", 2)], id="scalars"),
+        pytest.param([entry("t[0]", 1), entry("t[1]", 1)], [("t", "whole array missing, 2 values", 2)], id="scalars"),
     ],
 )
 def test_wholes(entries: list[FieldResult], folded: list[tuple[str, str, int]]) -> None:

@@ -83,7 +83,11 @@ def findings_of(
         results = [result for result in results if result.path not in explained or result.status not in FAILED]
     findings = fold_failures(results) if folded else map(Finding, failed)
     named = _with_mistakes([*by_mistake, *findings], mistakes)
-    worst = sorted(named, key=lambda each: (each.result.score, -each.result.weight))
+    order: dict[Path, int] = {}
+    for result in failed:
+        for place in (*_places_around(result), result.path):
+            order.setdefault(place, len(order))
+    worst = sorted(named, key=lambda each: (each.result.score, -each.result.weight, order.get(each.paths[0], -1)))
     return _join_items(worst) if folded else worst
 
 

@@ -124,6 +124,16 @@ def test_a_list_that_breaks_off_shows_its_first_lost_row(
     assert mistake_text(finding) == f"the list ends after 2 of {len(rows)} rows"
 
 
+def test_a_list_that_breaks_off_stands_in_document_order() -> None:
+    rows = {"type": "array", "x-eval-align": {"ordered": True}, "items": _LEAF}
+    schema = {"properties": {"a": _LEAF, "t": rows, "z": _LEAF}}
+    score = (
+        compile_schema(schema).score({"a": "1", "t": [*"abcd"], "z": "1"}, {"a": "2", "t": ["a"], "z": "2"}).record()
+    )
+    findings = findings_of(split_known(score, ()).counted, mistakes=score.mistakes)
+    assert [str(each.result.path) for each in findings] == ["a", "t[1]", "z"]
+
+
 def test_an_invented_inner_row_keeps_where_it_stands() -> None:
     folded = fold_failures(
         [

@@ -98,9 +98,10 @@ def focused(browser: Any) -> Any:
 
 def test_the_verdict_stands_on_top_and_the_worst_case_is_open(show: Open) -> None:
     browser = show()
-    assert browser.title == "✗ Failed: 2 of 5 cases failed"
-    assert one(browser, "h1").text.split("\n")[1:] == ["Failed", "2 of 5 cases failed"]
+    assert browser.title == "✗ Failed: small: 1 of 2 cases failed"
+    assert one(browser, "h1").text.split("\n")[1:] == ["Failed", "small: 1 of 2 cases failed"]
     assert [item.text for item in browser.find_elements("css selector", "header > ul li")] == [
+        "large: 1 of 3 cases failed",
         "1 of 5 cases broken",
         "1 of 5 cases not run",
     ]

@@ -360,7 +360,7 @@ def misspelled_keys(schema: Json, *, as_published: bool) -> Iterator[SchemaError
     `as_published`: only a slip of a known `x-eval-*` is an error, as the published program takes any other key.
     """
     parts = [*schema_objects(schema)]
-    references = [str(part.get("$ref")) for _, part in parts]
+    references = [reference for _, part in parts if isinstance(reference := part.get("$ref"), str)]
     for pointer, part in parts:
         for name, value in part.items():
             key = str(name)  # of a schema made in Python, keys may be anything

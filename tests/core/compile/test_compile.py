@@ -425,3 +425,7 @@ def test_a_choice_of_choices_beyond_the_eager_places_ends():
     document = {"entry": [gold]}
     assert unequal(compiled, document, document) == []
     assert find_uncompared(compiled.program, document) is None
+
+
+def test_a_reference_that_is_no_text_is_read_whatever_it_is():
+    assert compile_schema({"properties": {"a": {"type": "string"}}, "$ref": 10**5000}).program is not None

@@ -210,7 +210,7 @@ def _text_of(given: object) -> str:
 
 def _unnamed(record: Record) -> str:
     """Name a record without an id by its content: the name is the same whatever scores it."""
-    content = [_text_of(record.get(name)) for name in ("gold", "output", "schema", _UNREADABLE)]
+    content = [_text_of(_plain_output(record.get(name))) for name in ("gold", "output", "schema", _UNREADABLE)]
     return f"no-id-{text_digest(json.dumps(content))[:12]}"
 
 
@@ -310,7 +310,7 @@ def score_table(
 
 
 def read_table(path: Path | str) -> Iterator[Record]:
-    """Yield the records of a Parquet or JSONL file, one batch or line in memory at a time; StoreError for another file.
+    """Yield the records of a Parquet or JSONL file, a batch or line in memory; StoreError if it cannot be read.
 
     A line that is no JSON object is a record that `BulkScorer.score` finds broken; its id is its line.
     """
@@ -360,24 +360,26 @@ def _in_processes(scorer: BulkScorer, records: Iterable[Record], workers: int) -
     remaining = iter(records)
     chunks = iter(lambda: list(islice(remaining, CHUNK)), [])
     while True:
-        pending: deque[tuple[list[Record], Future[list[CaseResult]]]] = deque()
+        sent: deque[list[Record]] = deque()
+        found: deque[Future[list[CaseResult]]] = deque()
         with _pool(workers) as pool:
             try:
                 for chunk in chunks:
-                    pending.append((chunk, pool.submit(_score_chunk, message, chunk)))
-                    if len(pending) > 2 * workers:
-                        yield from pending[0][1].result()
-                        pending.popleft()
-                while pending:
-                    yield from pending[0][1].result()
-                    pending.popleft()
+                    sent.append(chunk)  # kept first: the pool may end at the moment that takes it
+                    found.append(pool.submit(_score_chunk, message, chunk))
+                    if len(found) > 2 * workers:
+                        yield from found.popleft().result()
+                        sent.popleft()
+                while found:
+                    yield from found.popleft().result()
+                    sent.popleft()
             except BrokenProcessPool:
                 pass  # one of these kills its process, and all of the pool end with it
             else:
                 return
             finally:
                 pool.shutdown(cancel_futures=True)
-        for chunk, _ in pending:
+        for chunk in sent:
             yield from _alone(scorer, chunk, message)
 
 

@@ -453,3 +453,12 @@ def test_the_table_can_be_asked_by_column(tmp_path):
     assert flat.column("gates.schema.passed")[0].as_py() is True
     assert table.column("results")[1].as_py()[1]["gold"] == "9.5"
     assert table_of([]).schema.equals(result_schema())
+
+
+def test_records_that_differ_behind_a_cut_text_have_names_of_their_own():
+    np = pytest.importorskip("numpy")
+    records = [{"gold": np.array([*range(2000), last]), "output": "[]"} for last in (1, 2)]
+    scorer = BulkScorer(scorer=compile_schema({"type": "array", "items": {"type": "integer"}}))
+    first, second = (scorer.score(record) for record in records)
+    assert first.case_id != second.case_id
+    assert scorer.score({**records[0], "gold": records[0]["gold"].tolist()}).case_id == first.case_id

@@ -98,18 +98,18 @@ def first_decision(
     settings = run_results.settings
     if not run_results.results or settings.update_baseline:
         return None
-    rules, confirm = rules_of(settings), settings.confirm is None
+    rules, advise = rules_of(settings), settings.confirm is None
     results = evidence(run_results, rules)
     if _BASELINE in config.stash:
         before = config.stash[_BASELINE].cases
         one_run = all(state.runs == 1 for state in before.values())
-        found = evaluate_gate(before, snapshot(results), rules, level=level, confirm=confirm and not one_run)
+        found = evaluate_gate(before, snapshot(results), rules, level=level, confirm=advise and not one_run)
         may_have_fallen_now = found.collapses or any(test.doubtful for test in found.tests)
-        if confirm and one_run and found.answer is Answer.UNDECIDED and may_have_fallen_now:
+        if advise and one_run and found.answer is Answer.UNDECIDED and may_have_fallen_now:
             found = replace(found, advice=(*found.advice, f"to see if the fall is real, {_STORE_MORE}"))
         return found if results else replace(found, reasons=(only_drafts_text(len(run_results.results)),), notes=())
     base = base_label(config, run_results)
-    return None if base is None else evaluate_base(results, base, rules, level=level, confirm=confirm)
+    return None if base is None else evaluate_base(results, base, rules, level=level, confirm=advise)
 
 
 def evidence(run_results: RunResults, rules: Rules) -> Sequence[CaseResult]:
@@ -411,7 +411,8 @@ def _confirmed(
     comparison = Comparison(variants=tuple(compare_variants(before, after, plan.before, plan.after) for plan in plans))
     confirmation = confirm(first.comparison, plans, comparison, _spent(results), first.rules)
     if not confirmation.enough:
-        whys = dict.fromkeys(result.why for result in results if result is not None and result.why)
+        broken = [result for result in results if result is not None and result.outcome is not Outcome.FAILED]
+        whys = dict.fromkeys(result.why for result in broken if result.why)
         first = replace(first, advice=(*first.advice, *(why.partition("\n")[0] for why in [*whys][:1])))
     return decide_confirmed(first, confirmation)
 
@@ -499,8 +500,8 @@ def _fresh_items(
                 for key, item in found.items():
                     fresh[key] = _fresh_item(item, max(plan.runs, fresh[key].fresh_runs if key in fresh else 0))
     if not fresh:
-        ((why, _),) = missing.most_common(1)
-        raise _Unconfirmed(f"{plural(missing.total(), 'case')} cannot be called {why}")
+        ((why, count),) = missing.most_common(1)
+        raise _Unconfirmed(f"{plural(count, 'case')} cannot be called {why}")
     return fresh
 
 

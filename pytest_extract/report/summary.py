@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from math import fsum
 from typing import TYPE_CHECKING, Final
 
@@ -33,7 +34,7 @@ from pytest_extract.report.lines import (
 )
 
 if TYPE_CHECKING:
-    from pytest_extract.core.aggregate.slices import Edge
+    from pytest_extract.core.aggregate.slices import ListRecall, Recall
 
 
 _MOST: Final = 5
@@ -570,16 +571,43 @@ def break_off_lines(results: Iterable[CaseResult], *, width: int) -> list[Line]:
         return []
     from pytest_extract.core.aggregate.slices import list_recalls  # most runs lack no rows
 
-    texts = []
-    for recall in list_recalls(results):
-        if recall.edge is not None:
-            variant = f" [{recall.variant}]" if recall.variant else ""
-            texts.append(f"{recall.pattern}{variant} {_edge_text(recall.edge)}")
+    texts = [f"{_list_name(each)} {_edge_text(each)}" for each in list_recalls(results) if each.edge is not None]
     shown = first_of(texts, _MOST, "list", " that break off")
     return [each for text in shown for each in prose(text, "warn", indent=0, width=width)]
 
 
-def _edge_text(edge: Edge) -> str:
+def list_tables(results: Iterable[CaseResult]) -> list[Table]:
+    """Write the recall of rows by position and by length as tables, for the lists that lack the most rows."""
+    from pytest_extract.core.aggregate.slices import BOUNDS, list_recalls
+
+    starts = {end: start + 1 for start, end in pairwise((0, *BOUNDS))}
+    names = {end: f"to {end:,}" for end in BOUNDS[:-1]} | {BOUNDS[-1]: "and more"}
+    heads = ("row, or length", "rows at it", "found", "rows in lists of it", "found")
+    tables = []
+    for recall in list_recalls(results)[:_MOST]:
+        positions, lengths = recall.by_position, recall.by_length
+        rows = [
+            (f"{starts[end]:,} {names[end]}", *_recall_cells(positions.get(end)), *_recall_cells(lengths.get(end)))
+            for end in sorted({*positions, *lengths})
+        ]
+        notes = [f"{plural(recall.lists, 'list')}; {safe_prose(recall.pattern)} {_edge_text(recall)}"]
+        tables.append(Table(heads, rows, f"{safe_prose(_list_name(recall))}: rows found", notes))
+    return tables
+
+
+def _list_name(recall: ListRecall) -> str:
+    return f"{recall.pattern} [{recall.variant}]" if recall.variant else recall.pattern
+
+
+def _recall_cells(recall: Recall | None) -> tuple[str, str]:
+    return ("-", "-") if recall is None else (f"{recall.rows:,}", percent(recall.share))
+
+
+def _edge_text(recall: ListRecall) -> str:
+    """Say up to where a list is complete, and how many rows are found beyond."""
+    edge = recall.edge
+    if edge is None:
+        return f"breaks off nowhere, up to {plural(recall.longest, 'row')}"
     bounds = "" if edge.low == edge.high else f" (95 %: {edge.low:,} to {edge.high:,})"
     if edge.by == "position":
         where = f"to row {edge.at:,}{bounds}"

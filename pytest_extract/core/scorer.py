@@ -20,7 +20,7 @@ from pytest_extract.core.gates import MODALITIES, GateConfig, OutputCheck, check
 from pytest_extract.core.judges import NO_JUDGE, ask, judges_of
 from pytest_extract.core.measures import field_measures
 from pytest_extract.core.measures.published import DocumentPair, DocumentSchema, document_measures
-from pytest_extract.core.mistakes import compared_results, mistakes_by_path
+from pytest_extract.core.mistakes import ComparedOutput, compared_results, mistakes_by_path
 from pytest_extract.core.parse import FitRank, SchemaFit, parse_output, too_many_bytes, too_many_values
 from pytest_extract.core.results import (
     WRONG,
@@ -308,7 +308,6 @@ class Score:
             return ()
         if not any(one.status in WRONG for one in chain(self.leaves, self.fields)):
             return ()
-        from pytest_extract.core.mistakes import ComparedOutput, compared_results
         from pytest_extract.core.mistakes.table import name_mistakes
 
         output = ComparedOutput(

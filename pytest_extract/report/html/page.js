@@ -164,9 +164,15 @@ function verdictPart({ title, answer, tone, reasons, notes }) {
     notes.length ? folded("What the verdict rests on", list(notes)) : null);
 }
 
-function changesPart({ title, open: isOpen, table, anchors }) {
+function changesPart({ title, open: isOpen, groups, left }) {
+  return make("details", { class: "changes", open: isOpen }, make("summary", {}, make("h4", { text: title })), groups.map(changedField), left ? dim(left) : null);
+}
+
+function changedField({ pattern, count: number, mistakes, table, anchors }) {
   const linked = (text, row, column) => (column === 1 && anchors[row] ? make("a", { href: `#${anchors[row]}`, text }) : text);
-  return make("details", { class: "changes", open: isOpen }, make("summary", {}, make("h4", { text: title })), tablePart(table, linked));
+  return make("details", { class: "group", open: number === 1 },
+    make("summary", {}, path(pattern), " ", make("strong", { text: `${count(number)} time${number === 1 ? "" : "s"}` }), " ", make("span", { class: "dim", text: mistakes })),
+    tablePart(table, linked));
 }
 
 const sides = (values) => (values.length ? make("dl", {}, values.map(([label, value, tone]) => make("div", {}, make("dt", { text: label }),

@@ -1028,6 +1028,8 @@ MOST_CHANGED: Final = 100
 """Rows of each table and list; further ones are counted."""
 MOST_OPEN: Final = 12
 """Changed fields that are listed without a click."""
+MOST_REPEATS: Final = 50
+"""Changes listed for one field pattern."""
 
 
 def broken_fields(judged: GateDecision | None) -> Mapping[CaseKey, Mapping[str, FieldChange]]:
@@ -1086,25 +1088,38 @@ def _variant_parts(variant: VariantComparison, decision: GateDecision, anchors: 
 
 
 def _changes(variant: VariantComparison, kind: Change, anchors: Anchors) -> dict[str, Any] | None:
-    """Return the changed fields of a kind, those of the pattern that changed most often first, each with its case."""
-    changes = [change for _, found in changes_by_pattern(variant, kind) for change in found]
-    if not changes:
+    """Return the changed fields of a kind, one row for all cases in which a field pattern changed."""
+    ranked = changes_by_pattern(variant, kind)
+    if not ranked:
         return None
+    left = sum(len(found) for _, found in ranked[MOST_CHANGED:])
+    return {
+        "title": f"{plural(sum(len(found) for _, found in ranked), 'field')} {kind}",
+        "open": kind is Change.FELL and len(ranked) <= MOST_OPEN,
+        "groups": [_group(pattern, found, variant.after, anchors) for pattern, found in ranked[:MOST_CHANGED]],
+        "left": f"… and {plural(left, 'more field')}; the cases have them." if left else "",
+    }
+
+
+def _group(pattern: str, changes: Sequence[FieldChange], variant: str, anchors: Anchors) -> dict[str, Any]:
+    """Return the changes of a field pattern: their mistakes by kind, and a row for each with its case."""
+    kinds = Counter(change.mistake.kind.replace("_", " ") for change in changes if change.mistake is not None)
     rows = []
-    for change in changes[:MOST_CHANGED]:
+    for change in changes[:MOST_REPEATS]:
         case = short_name(change.case.rpartition("::")[2] or change.case)
         sides = change.gold, change.value_before, change.value_after
         values = ["" if change.path.startswith("(") else show(side, VALUE_WIDTH) for side in sides]  # "(root gate)"
         mistake = "" if change.mistake is None else message(change.mistake.text)
         rows.append((change.path, case, *values, "; ".join(filter(None, (mistake, rates_text(change))))))
     left = len(changes) - len(rows)
-    notes = [f"and {plural(left, 'more field')}; the cases have them"] if left else []
+    notes = [f"and {left:,} more; the cases have them"] if left else []
     heads = ("field", "case", "gold", "before", "now", "mistake")
     return {
-        "title": f"{plural(len(changes), 'field')} {kind}",
-        "open": kind is Change.FELL and len(changes) <= MOST_OPEN,
+        "pattern": short_name(pattern),
+        "count": len(changes),
+        "mistakes": ", ".join(f"{number:,} {kind}" for kind, number in kinds.most_common()),
         "table": table_data(Table(heads, rows, notes=notes), paths=True),
-        "anchors": [anchors.get(CaseKey(change.case, variant.after)) for change in changes[:MOST_CHANGED]],
+        "anchors": [anchors.get(CaseKey(change.case, variant)) for change in changes[:MOST_REPEATS]],
     }
 
 

@@ -316,7 +316,10 @@ def test_what_got_worse_stands_first_and_can_be_filtered(show: Open) -> None:
     assert "right before" in one(browser, "#case .f").text
     assert one(browser, "#case .f dl").text.split("\n")[:4] == ["gold", '"ACME GmbH"', "before", '"ACME GmbH"']
     one(browser, "#compared summary").click()
-    browser.find_elements("css selector", "#compared .changes a")[1].click()
+    group = one(browser, "#compared .group")
+    assert group.text == "total 2 times"
+    group.find_element("css selector", "summary").click()
+    group.find_elements("css selector", "a")[1].click()
     until(browser, lambda: shown_case(browser) == "c1")
     one(browser, "[name=worse]").click()
     until(browser, lambda: names(browser) == ["c0", "c1"])

@@ -47,20 +47,18 @@ def test_what_broke_was_fixed_and_was_lost() -> None:
     assert row[1:7] == ["regressed", "7", "100 %", "14.3 %", "0", "6"]
 
 
-def test_a_changed_field_has_its_values_and_leads_to_its_case() -> None:
-    found = changed(shown([*BASE, *NEW]), "fell")
+def test_a_field_that_broke_in_many_cases_is_one_row_that_unfolds() -> None:
+    (group,) = changed(shown([*BASE, *NEW]), "fell")["groups"]
+    assert (group["pattern"], group["count"]) == ("total", 6)
     place = anchor(next(one for one in NEW if one.case_id == "c3"))
-    rows = dict(zip(found["anchors"], found["table"]["rows"], strict=True))
+    rows = dict(zip(group["anchors"], group["table"]["rows"], strict=True))
     assert rows[place][:5] == ["total", "c3", "907.2", "907.2", "3"]
 
 
-def test_the_field_that_changed_most_often_stands_first() -> None:
-    new = [
-        scored(f"c{index}", wrong(vendor="y", total=3) if index == 1 else wrong(total=3), model="new")
-        for index in (1, 2)
-    ]
-    rows = changed(shown([*BASE[1:3], *new]), "fell")["table"]["rows"]
-    assert [row[0] for row in rows] == ["total", "total", "vendor"]
+def test_a_row_of_one_field_counts_its_mistakes() -> None:
+    new = [scored(f"c{index}", wrong(total=-907.2 if index < 2 else 9_072), model="new") for index in range(3)]
+    (group,) = changed(shown([*BASE[:3], *new]), "fell")["groups"]
+    assert (group["pattern"], group["count"], group["mistakes"]) == ("total", 3, "2 sign, 1 power of ten")
 
 
 def test_a_comparison_that_is_no_gate_is_named_by_what_it_compares() -> None:
@@ -77,8 +75,9 @@ def test_a_comparison_that_is_no_gate_is_named_by_what_it_compares() -> None:
 def test_a_gate_that_broke_in_many_cases_has_no_values() -> None:
     base = [scored(f"c{index}", GOLD, model="base") for index in range(3)]
     data = shown([*base, *(scored(f"c{index}", "{", model="new") for index in range(3))])
-    rows = [row for row in changed(data, "fell")["table"]["rows"] if row[0] == "(root gate)"]
-    assert [row[1:5] for row in rows] == [[f"c{index}", "", "", ""] for index in range(3)]
+    (group,) = [each for each in changed(data, "fell")["groups"] if each["pattern"] == "(root gate)"]
+    assert group["count"] == 3
+    assert [row[1:5] for row in group["table"]["rows"]] == [[f"c{index}", "", "", ""] for index in range(3)]
 
 
 def test_what_the_verdict_rests_on_is_told() -> None:
@@ -93,9 +92,11 @@ def test_many_changed_fields_are_folded(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_long_lists_of_changes_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_module, "MOST_CHANGED", 4)
-    table = changed(shown([*BASE, *NEW]), "fell")["table"]
-    assert (len(table["rows"]), table["notes"]) == (4, ["and 2 more fields; the cases have them"])
+    monkeypatch.setattr(page_module, "MOST_REPEATS", 4)
+    assert changed(shown([*BASE, *NEW]), "fell")["groups"][0]["table"]["notes"] == ["and 2 more; the cases have them"]
+    monkeypatch.setattr(page_module, "MOST_CHANGED", 1)
+    other = [scored("c7", wrong(total=3, vendor="y"), model="new")]
+    assert changed(shown([*BASE, *NEW[:7], *other]), "fell")["left"] == "… and 1 more field; the cases have them."
 
 
 def test_a_case_has_the_values_of_before() -> None:

@@ -311,7 +311,7 @@ def refuse_unseen(settings: Settings, item: ExtractItem, extractor: Any) -> None
     for by, fixture, arguments in asked:
         made_by = inspect.unwrap(item._fixtureinfo.name2fixturedefs[EXTRACTOR][-1].func)  # noqa: SLF001
         names = [*([by, fixture] if fixture else []), *(["case"] if "case" in arguments else [])]
-        is_named = bool(names) and any(_file_names(names, each) for each in (made_by, extractor))
+        is_named = bool(names) and any(_is_in_file_of(names, each) for each in (made_by, extractor))
         if fixture in behind or is_named or _takes(extractor, arguments):
             continue
         from pytest_extract.files import display_path
@@ -328,8 +328,8 @@ def refuse_unseen(settings: Settings, item: ExtractItem, extractor: Any) -> None
         pytest.exit(problem, returncode=pytest.ExitCode.USAGE_ERROR)
 
 
-def _file_names(names: Collection[str], function: Any) -> bool:
-    """Whether the file of a function has a text or an attribute of such a name, as one that asks pytest for it."""
+def _is_in_file_of(names: Collection[str], function: Any) -> bool:
+    """Whether a text or an attribute in the file of a function has such a name: it may ask pytest for the option."""
     try:
         text = inspect.getsource(inspect.getmodule(function))  # type: ignore[arg-type]  # None: a TypeError as well
     except (OSError, TypeError):

@@ -53,12 +53,12 @@ def _outcome(
         gold = next((reading for reading in right if agree(check, reading, extracted)), gold)
     (gold, extracted), problem = transformed(check, gold, extracted)
     no_gold = gold is MISSING or (gold is None and run.absent)
-    none = extracted is MISSING or (extracted is None and run.absent)
+    no_extracted = extracted is MISSING or (extracted is None and run.absent)
     if leaf.empty_absent:
-        no_gold, none = no_gold or gold == [], none or extracted == []
-    if no_gold and none:
+        no_gold, no_extracted = no_gold or gold == [], no_extracted or extracted == []
+    if no_gold and no_extracted:
         return None
-    if no_gold or none:
+    if no_gold or no_extracted:
         return one_sided(run, leaf, Status.HALLUCINATION if no_gold else Status.OMISSION, raw, path)
     if check.batch is not None:  # it stands for the field until all of its batch are known
         run.pending.append(Pending(check, len(run.leaves), len(run.fields) if leaf.field else None, gold, extracted))

@@ -260,6 +260,8 @@ def row_key(run: ScoringContext, node: Node, value: Value) -> Hashable:
     elif isinstance(node, Array) and type(value) is list and not node.checks and not node.prefix:
         if not value:
             return MISSING if node.empty_absent else ()
+        if node.align.mode == "multiset" and _single_check(node.items) is None:  # its rows are paired by their content
+            return frozenset(Counter(map(canonical_json, value)).items())
         if node.align.mode in ("best_fit", "multiset"):
             return frozenset(Counter(row_key(run, node.items, row) for row in value).items())
     return canonical_json(value)

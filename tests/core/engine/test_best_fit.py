@@ -337,3 +337,12 @@ def test_a_row_whose_further_key_is_null_keeps_its_equal_where_null_is_a_value(a
     found = compile_schema(schema, nulls="value").score(rows, [*rows[1 : at + 1], rows[0], *rows[at + 1 :]])
     assert (0, at) in found.arrays[-1].pairs
     assert all(leaf.passed for leaf in found.leaves)
+
+
+def test_lists_that_are_paired_by_the_content_of_their_rows_are_told_apart_by_it():
+    row = {"properties": {"a": {"type": "string"}}}
+    inner = {"type": "array", "items": row, "evaluation_config": {"align": "multiset"}}
+    schema = {"properties": {"x": {"type": "array", "items": inner, "evaluation_config": {"align": "hungarian"}}}}
+    one, other = [{}, {"a": "ACME GmbH"}], [{"a": "acme  gmbh"}, {}]
+    score = compile_schema(schema, judge_mode="exact").score({"x": [one, other]}, {"x": [other[::-1], one[::-1]]})
+    assert score.measures["f1"] == 1.0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Final
@@ -117,7 +118,7 @@ class Validator:
         """Whether the schema is usable and admits the value."""
         if self.problems or isinstance(self._compiled, Exception) or too_deep(value):
             return False
-        return bool(_asked(self._compiled.is_valid, value))
+        return bool(self._asked(self._compiled.is_valid, value))
 
     @cached_property
     def _draft7(self) -> Validator:
@@ -150,12 +151,24 @@ class Validator:
             yield from _at_root(f"nested more than {MAX_DEPTH} levels deep")
         else:
             ask = self._first_mistake if too_deep(value, MAX_DEPTH - _DEEP) else self._of_messages.iter_errors
-            for error in _asked(ask, value):
+            for error in self._asked(ask, value):
                 steps, path = list(error.schema_path), FieldPath(error.instance_path)
                 keyword, schema = steps[-1] if steps else "", value_at(self.schema, steps[:-1])
                 yield _violation(
                     path, keyword, value_at(self.schema, steps), value_at(value, path), error.message, schema
                 )
+
+    @cached_property
+    def _has_surrogates(self) -> bool:
+        """Whether the schema was compiled with other texts than it has: those of values are changed alike."""
+        return bool(_plain(self.schema) != self.schema)
+
+    def _asked(self, question: Callable[[Json], Any], value: Json) -> Any:
+        """Ask about a value, and where jsonschema-rs does not take it, about its copy of plain types."""
+        with suppress(ValueError):
+            if not self._has_surrogates:
+                return question(value)
+        return question(_plain(value))
 
     def _first_mistake(self, value: Json) -> list[Any]:
         import jsonschema_rs
@@ -206,14 +219,6 @@ def _with_escapes(pattern: str) -> str:
 
 def _refuse_remote(uri: str) -> Json:
     raise ValueError(f"remote references are not fetched: {uri}")
-
-
-def _asked(question: Callable[[Json], Any], value: Json) -> Any:
-    """Ask about a value, and where jsonschema-rs does not take it, about its copy of plain types."""
-    try:
-        return question(value)
-    except ValueError:
-        return question(_plain(value))
 
 
 def _plain(value: Json) -> Json:

@@ -363,3 +363,12 @@ def test_definitions_may_stand_under_any_key():
 def test_a_schema_with_an_integer_too_long_to_show_where_none_can_stand():
     (problem,) = Validator({"required": 10**5000}).problems
     assert problem.message == "it has an integer of more than 4300 digits where none can stand"
+
+
+def test_a_lone_surrogate_is_the_same_in_schema_and_value_whatever_the_order_of_keys():
+    schema = {"properties": {"b": {"items": {"required": ["\ud800"]}}}}
+    value = {"b": [{"\ud800": 1}], "\ud800": {}}
+    for each in (value, dict(reversed(value.items())), {"b": [{"\ud800": 1}]}):
+        assert Validator(schema).is_valid(each)
+        assert Validator(schema).errors(each) == ()
+    assert not Validator(schema).is_valid({"b": [{"a": 1}]})

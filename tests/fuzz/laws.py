@@ -194,18 +194,25 @@ def _valueless_row(value: Json) -> bool:
     return any(isinstance(one, list) and any(map(holds_none, one)) for one in _parts(value))
 
 
+def _names_not_reflexive(node: Json) -> bool:
+    """Whether a part of a schema names, in either dialect, a metric under which a value may differ from itself."""
+    if not isinstance(node, dict):
+        return False
+    named = node.get("x-eval-compare")
+    names = {named} if isinstance(named, str) else {*named} if isinstance(named, dict) else set()
+    return node.get("metric_id") in NOT_REFLEXIVE or bool(NOT_REFLEXIVE & names)
+
+
 def _rows_unlike_themselves(schema: Json) -> bool:
     """Whether whole containers are compared by a metric that finds a container unlike itself."""
-    for node in _parts(schema):
-        if isinstance(node, dict) and ("properties" in node or "items" in node):
-            named = node.get("x-eval-compare")
-            if NOT_REFLEXIVE & ({named} if isinstance(named, str) else {*named} if isinstance(named, dict) else set()):
-                return True
-    return False
+    containers = (
+        node for node in _parts(schema) if isinstance(node, dict) and ("properties" in node or "items" in node)
+    )
+    return any(map(_names_not_reflexive, containers))
 
 
 def _not_reflexive(pair: Pair) -> bool:
-    return any(isinstance(node, dict) and node.get("metric_id") in NOT_REFLEXIVE for node in _parts(pair.setup.schema))
+    return any(map(_names_not_reflexive, _parts(pair.setup.schema)))
 
 
 def _may_differ_from_itself(pair: Pair, score: Score) -> bool:

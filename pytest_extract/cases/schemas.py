@@ -73,7 +73,11 @@ def unknown_field(text: str, program: Program, gold: Json) -> str | None:
         return f"the schema has no field {text!r}{nearest(path_text(steps), program.patterns)}"
     known = next(end for end in range(len(steps)) if not any(nodes_at(program.root, steps[: end + 1])))
     around = list(nodes_at(program.root, steps[:known]))
-    by_key = any(isinstance(plan, Object) for plan in around) and not isinstance(steps[known], AnyKey)
+    objects = [plan for plan in around if isinstance(plan, Object)]
+    if objects and not any(plan.extra == "compare" for plan in objects):
+        left_out = f"the semantics {program.semantics.name} compare no keys but those that `properties` declares"
+        return f"{text!r} is not compared: {left_out}; declare it there"
+    by_key = bool(objects) and not isinstance(steps[known], AnyKey)
     whole = steps[: known + 1] if by_key else steps[:known]
     if whole == steps:
         return None

@@ -428,7 +428,7 @@ class ExpressionReader:
             raise RuleMistake(_NOT_ALLOWED.format(text))
         in_row = bool(self._each) and not text.startswith("$")
         steps = (*self._each, *own) if in_row else own
-        nodes, pattern = [*nodes_at(self._program.root, steps)], path_text(steps)
+        nodes, pattern = [*nodes_at(self._program.root, steps, ignored=True)], path_text(steps)
         of_rows = path_text(tuple(None if isinstance(step, int) else step for step in steps))
         if not nodes and not {pattern, of_rows} & self._program.patterns.keys():
             inside, where = (f"{path_text(self._each)}.", f" in {path_text(self._each)}") if in_row else ("", "")
@@ -608,7 +608,7 @@ def _compile(config: Mapping[str, Json], program: Program, index: int, *, of_sch
     if "each" in config:
         each = parse_field(config["each"]) or ()
         each = each if each and each[-1] is None else (*each, None)
-        if not any(isinstance(node, Array | Skip) for node in nodes_at(program.root, each[:-1])):
+        if not any(isinstance(node, Array | Skip) for node in nodes_at(program.root, each[:-1], ignored=True)):
             hint = nearest(path_text(each), [name for name in program.patterns if name.endswith("[]")])
             raise RuleMistake(f"`each`: the schema has no array {config['each']!r}{hint}", "each")
     try:

@@ -262,3 +262,16 @@ def test_an_array_without_a_result_cannot_be_bounded():
 def test_a_container_with_a_metric_of_its_own_can_be_bounded():
     program = compile_schema(SCHEMA, overrides={"plain": "exact"}).program
     assert without_score("plain", program) is None
+
+
+@pytest.mark.parametrize("field", ["z", "x1", "deep.x1"])
+def test_a_field_that_the_semantics_do_not_compare_is_told(field):
+    keys = {"patternProperties": {"^x": {"type": "integer"}}}
+    schema = {"type": "object", "properties": {"deep": {"type": "object", **keys}}, **keys}
+    program = compile_schema(schema, semantics="extract-bench").program
+    problem = unknown_field(field, program, {"z": 1, "x1": 1, "deep": {"x1": 1}})
+    assert problem == (
+        f"{field!r} is not compared: the semantics extract-bench compare no keys but those that `properties` declares; "
+        "declare it there"
+    )
+    assert unknown_field(field, compile_schema(schema).program, {"z": 1, "x1": 1, "deep": {"x1": 1}}) is None

@@ -214,30 +214,31 @@ class Program:
     fits: Callable[[SchemaNode, Json], bool]
 
 
-def nodes_at(node: Node, steps: tuple[FieldStep, ...]) -> Iterator[Node]:
-    """Yield every node that a field's path leads to, choices opened."""
+def nodes_at(node: Node, steps: tuple[FieldStep, ...], *, ignored: bool = False) -> Iterator[Node]:
+    """Yield every node that a field's path leads to, choices opened; `ignored`: also of keys that nothing scores."""
     while isinstance(node, RecursiveRef):
         node = node.node
     if isinstance(node, Union):
         for _, branch in node.branches:
-            yield from nodes_at(branch, steps)
+            yield from nodes_at(branch, steps, ignored=ignored)
     elif not steps:
         yield node
     else:
-        for below in _below(node, steps[0]):
-            yield from nodes_at(below, steps[1:])
+        for below in _below(node, steps[0], ignored=ignored):
+            yield from nodes_at(below, steps[1:], ignored=ignored)
 
 
-def _below(node: Node, step: FieldStep) -> Iterator[Node]:
+def _below(node: Node, step: FieldStep, *, ignored: bool) -> Iterator[Node]:
     match node:
         case Object() if isinstance(step, str | AnyKey):
             if isinstance(step, str) and step in node.properties:
                 yield node.properties[step]
-            yield from (child for regex, child in node.patterns if isinstance(step, AnyKey) or regex.search(step))
+            if ignored or node.extra != "ignore":
+                yield from (child for regex, child in node.patterns if isinstance(step, AnyKey) or regex.search(step))
             if node.other is not None and step not in node.properties:
                 yield node.other
         case Array() if not isinstance(step, str | AnyKey):
             yield from node.prefix if step is None else node.prefix[step : step + 1] if step >= 0 else ()
             yield node.items
         case Leaf() if node.structure is not None:
-            yield from _below(node.structure, step)
+            yield from _below(node.structure, step, ignored=ignored)

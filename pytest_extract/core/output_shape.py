@@ -231,6 +231,7 @@ def unwrap(output: Json, shape: OutputShape | None, reported: ReportedMetadata |
         if not reader.found and not reader.problems:
             notes.append("`confidence`: no confidence and no citation stands where the declared shape has them")
     if reported is not None:
+        reader.shape = OutputShape()  # what the output has its own scale for, an extractor reports from 0 to 1
         for given in (reported.confidence, reported.citations):
             reader.problems += _unknown_places(value, given)
         reader.read_beside(value, (reported.confidence, _BESIDE), (reported.citations, _BESIDE))
@@ -267,7 +268,7 @@ class _ShapeReader:
     """Reads one output of a shape; `found` maps the place of a value to what is reported for it."""
 
     def __init__(self, shape: OutputShape) -> None:
-        self._shape = shape
+        self.shape = shape
         self.found: dict[FieldPath, FieldMetadata] = {}
         self.problems: list[str] = []
 
@@ -277,11 +278,11 @@ class _ShapeReader:
             return [self.unwrapped(item, (*path, index)) for index, item in enumerate(value)]
         if not isinstance(value, dict):
             return value
-        key = self._shape.key_of(value)
+        key = self.shape.key_of(value)
         if key is None:
             return {name: self.unwrapped(item, (*path, name)) for name, item in value.items()}
         place = FieldPath(path)
-        places = self._shape.confidence, self._shape.citations
+        places = self.shape.confidence, self.shape.citations
         self._add(place, *(_first(each.find(value, place) for each in listed) for listed in places))
         return self.unwrapped(value[key], path)
 
@@ -308,7 +309,7 @@ class _ShapeReader:
     def _add(self, path: FieldPath, confidence: Json | Missing, citations: Json | Missing) -> None:
         number = self._confidence(path, confidence)
         listed = citations if isinstance(citations, list) else [citations]
-        cited = (read_citation(each, first_page=self._shape.first_page, unit=self._shape.unit) for each in listed)
+        cited = (read_citation(each, first_page=self.shape.first_page, unit=self.shape.unit) for each in listed)
         citations = tuple(each for each in cited if each is not None)
         if number is None and not citations:
             return
@@ -322,7 +323,7 @@ class _ShapeReader:
             number = float(given) if isinstance(given, str) else given
         except ValueError:
             number = None
-        lowest, highest = self._shape.lowest, self._shape.highest
+        lowest, highest = self.shape.lowest, self.shape.highest
         if _is_number(number) and lowest <= number <= highest:
             return float((number - lowest) / (highest - lowest))
         self.problems.append(f"{path}: {short_repr(given)} is no number from {lowest:g} to {highest:g}")

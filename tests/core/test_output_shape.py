@@ -177,6 +177,14 @@ def test_a_declaration_that_is_none_is_refused(declared, message):
 # --- what cannot be read
 
 
+def test_the_scale_of_the_output_is_not_that_of_what_the_extractor_reports():
+    shape = OutputShape.from_json({"wrapper": {"value": "v", "confidence": "c"}, "scale": 100, "first_page": 0})
+    reported = ReportedMetadata({"b": 0.5}, {"b": [{"page": 1}]})
+    found = unwrap({"a": {"v": 1, "c": 90}, "b": 2}, shape, reported)
+    assert [found.metadata[FieldPath((name,))].confidence for name in "ab"] == [0.9, 0.5]
+    assert found.metadata[FieldPath(("b",))].citations == (Citation(page=1),)
+
+
 def test_what_is_no_confidence_is_noted_and_the_value_still_scored():
     output = {
         "a": {"value": 1, "confidence": "high"},

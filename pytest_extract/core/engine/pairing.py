@@ -28,8 +28,11 @@ from pytest_extract.core.values import (
     strict_key,
     text_key,
 )
+from pytest_extract.errors import ConfigError
 
 _ROUNDING: Final = 1e-12
+_MOST_COMPARED: Final = 20_000**2
+"""So many scores of two rows each, and the assignment's copy of them, take 6 GiB of memory."""
 _LEAST: Final = 1e-8
 """What two rows at opposite ends of their lists lose: less than any difference of scores that means something."""
 
@@ -224,6 +227,11 @@ def best_fit(
         return equal_rows
     if len(rows) == len(columns) == 1:  # the usual mistake takes no matrix
         found = [(0, 0)] if fit(0, 0) > 0.0 else []
+    elif (count := len(rows) * len(columns)) > _MOST_COMPARED:
+        raise ConfigError(
+            f"{node.pattern}: {len(rows):,} rows of the gold and {len(columns):,} extracted ones have no equal; "
+            f"to compare each two of them takes {16 * count >> 30:,} GiB of memory: align them by key or by position"
+        )
     else:
         scores, are_exact = shares(run, node, Columns(gold, extracted, places).some(rows, columns))
         found = fitting_pairs(scores, None if are_exact else fit, None if run.f1 else (rows, columns))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from pytest_extract import Verdict
+from pytest_extract import ConfigError, Verdict
 from pytest_extract.core.scorer import compile_schema
 
 
@@ -346,3 +346,10 @@ def test_lists_that_are_paired_by_the_content_of_their_rows_are_told_apart_by_it
     one, other = [{}, {"a": "ACME GmbH"}], [{"a": "acme  gmbh"}, {}]
     score = compile_schema(schema, judge_mode="exact").score({"x": [one, other]}, {"x": [other[::-1], one[::-1]]})
     assert score.measures["f1"] == 1.0
+
+
+def test_more_rows_than_fit_into_memory_are_an_error_with_a_remedy():
+    gold, extracted = ([{"code": f"{side}{n}"} for n in range(20_001)] for side in "ab")
+    told = r"^\[\]\.rows\[\]: 20,001 rows of the gold and 20,001 .* 5 GiB .* by key or by position"
+    with pytest.raises(ConfigError, match=told):
+        FITTED.score([{"rows": gold, "id": 1}], [{"rows": extracted, "id": 1}])

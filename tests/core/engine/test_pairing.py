@@ -1,4 +1,4 @@
-"""How rows are paired: by key, by value, at a glance."""
+"""Rows paired by position, by key and by value; and what has no partner."""
 
 from __future__ import annotations
 
@@ -6,156 +6,116 @@ import copy
 import itertools
 import json
 import random
-from itertools import permutations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract.core.engine.context import DEEPEST
-from pytest_extract.core.results import Status
+from pytest_extract.core.engine.pairing import multiset
 from pytest_extract.core.scorer import compile_schema
+from tests.core.schemas import EXACT, NUMBER, TEXT, array, metric, obj, scored, table, told
+from tests.strategies import any_json
 
-TEXT = {"type": "string"}
-ROW = {
-    "type": "object",
-    "properties": {
-        "sku": {"type": "string"},
-        "name": {"type": "string", "evaluation_config": "string_fuzzy"},
-        "price": {"type": "number"},
-    },
-}
-ROWS = {"type": "array", "items": ROW}
+ROWS = table(sku=TEXT, name=metric("string_fuzzy"), price=NUMBER)
+BY_KEY, FORGIVING = {"key": "sku"}, {"key": "sku", "key_cutoff": 0.8}
 
 
-def pairing_of(gold, extracted, align):
-    scorer = compile_schema(ROWS, semantics="default", overrides={"$": align})
-    (found,) = scorer.score(gold, extracted, gates={"schema": False}).arrays
-    return found.pairs, found.missing, found.extra
+def pairing_of(schema, gold, extracted, align=None, **how):
+    overrides = {"$": align} if align else {}
+    (found,) = scored(schema, gold, extracted, how={"overrides": overrides, **how}).arrays
+    return found
 
 
-def row(sku, name="n", price=1):
-    return {"sku": sku, "name": name, "price": price}
+def skus(*keys):
+    return [{"sku": key} for key in keys]
+
+
+def named(*rows):
+    return [dict(zip(("sku", "name", "price"), row, strict=False)) for row in rows]
 
 
 KEYS = {
-    "plain": ({"key": "sku"}, [row("a"), row("b")], [row("b"), row("c")], ((1, 0),), (0,), (1,)),
+    "plain": (BY_KEY, skus("a", "b"), skus("b", "c"), [(1, 0)]),
+    "in a mapping": ({"align": {"by": "key", "key": "sku"}}, skus("a"), skus("a"), [(0, 0)]),
     "composite": (
         {"key": ["sku", "price"]},
-        [row("a", price=1), row("a", price=2)],
-        [row("a", price=2), row("a", price=1.0)],
-        ((0, 1), (1, 0)),
-        (),
-        (),
+        named(("a", "n", 1), ("a", "n", 2), ("b", "n", 3)),
+        named(("a", "n", 2), ("a", "n", 1.0), ("b", "n", 4)),
+        [(0, 1), (1, 0)],
     ),
-    "repeated": (
-        {"key": "sku"},
-        [row("a", "1"), row("a", "2")],
-        [row("a", "2"), row("a", "1")],
-        ((0, 1), (1, 0)),
-        (),
-        (),
+    "repeated, by what else they hold": (BY_KEY, named("a1", "a2"), named("a2", "a1"), [(0, 1), (1, 0)]),
+    "repeated, of which one is there": (BY_KEY, named("a1", "a2"), named("b", "a2"), [(1, 1)]),
+    "repeated, and nothing else in common": (BY_KEY, named("a1", "a2"), named("a3"), [(0, 0)]),
+    "not usable, by what else they hold": (
+        BY_KEY,
+        [*named((True, "m", 2), (None, "n", 1)), "x", {"sku": "b"}],
+        [*named((True, "n", 1)), {"name": "z"}, *skus("a")],
+        [(1, 0)],
     ),
-    "repeated-once": ({"key": "sku"}, [row("a", "1"), row("a", "2")], [row("b"), row("a", "2")], ((1, 1),), (0,), (0,)),
-    "repeated-and-nothing-else": (
-        {"key": "sku"},
-        [{"sku": "a", "x": 1}, {"sku": "a", "x": 2}],
-        [{"sku": "a", "x": 3}],
-        ((0, 0),),
-        (1,),
-        (),
+    "a key of many digits": (BY_KEY, skus(10**5000, 1), skus(1, 10**5000, 10**5000 + 1), [(0, 1), (1, 0)]),
+    "a typo": (BY_KEY, skus("SKU-10023"), skus("SKU-10O23"), []),
+    "a typo forgiven": (FORGIVING, skus("SKU-10023", "SKU-10024"), skus("SKU-10O24", "SKU-10023"), [(0, 1), (1, 0)]),
+    "a typo too far": ({"key": "sku", "key_cutoff": 0.9}, skus("SKU-10023"), skus("SKU-10O23"), []),
+    "another case": (FORGIVING, skus("Müller AG"), skus("MÜLLER AG"), [(0, 0)]),
+    "a typo in one part": (
+        {"key": ["sku", "price"], "key_cutoff": 0.8},
+        named(("Annabel", "n", 1), ("Annabel", "n", 2), ("Anna", "n", 3)),
+        named(("Anabel", "n", 2), ("Annabel", "n", 1), ("Anna", "n", 4)),
+        [(0, 1), (1, 0)],
     ),
-    "repeated-typo": (
-        {"key": "sku", "key_cutoff": 0.8},
-        [row("SKU-10023", "1"), row("SKU-10023", "2")],
-        [row("SKU-10O23", "2"), row("SKU-10O23", "1"), row("SKU-1OO23", "1")],
-        ((0, 1), (1, 0)),
-        (),
-        (2,),
+    "a number has no typo": (FORGIVING, skus(1000), skus(1001), []),
+    "an exact key is never given away": (
+        FORGIVING,
+        skus("abcdef", "abcdeg"),
+        skus("abcdeg", "abcdxf"),
+        [(0, 1), (1, 0)],
     ),
-    "unusable": (
-        {"key": "sku"},
-        [row(True, "m", 2), row(None), "x", {"sku": "b"}],
-        [row(True), {"name": "z"}, row("a")],
-        ((1, 0),),
-        (0, 2, 3),
-        (2, 1),
+    "the best sum": (FORGIVING, skus("abcdefghij", "abcdefghxx"), skus("abcdefghxj", "abcdefghij_"), [(0, 1), (1, 0)]),
+    "a repeated typo": (
+        FORGIVING,
+        named(("SKU-10023", "1"), ("SKU-10023", "2")),
+        named(("SKU-10O23", "2"), ("SKU-10O23", "1"), ("SKU-1OO23", "1")),
+        [(0, 1), (1, 0)],
     ),
-    "typo": ({"key": "sku"}, [row("SKU-10023")], [row("SKU-10O23")], (), (0,), (0,)),
-    "typo-forgiven": ({"key": "sku", "key_cutoff": 0.8}, [row("SKU-10023")], [row("SKU-10O23")], ((0, 0),), (), ()),
-    "typo-too-far": ({"key": "sku", "key_cutoff": 0.9}, [row("SKU-10023")], [row("SKU-10O23")], (), (0,), (0,)),
-    "in-a-mapping": ({"align": {"by": "key", "key": "sku"}}, [row("a")], [row("a")], ((0, 0),), (), ()),
+    "by position": ({"align": "position"}, skus("a", "b", "c"), skus("c", "b"), [(0, 0), (1, 1)]),
 }
 
 
-@pytest.mark.parametrize(("align", "gold", "extracted", "pairs", "missing", "extra"), KEYS.values(), ids=KEYS)
-def test_by_key(align, gold, extracted, pairs, missing, extra):
-    assert pairing_of(gold, extracted, align) == (pairs, missing, extra)
+@pytest.mark.parametrize(("align", "gold", "extracted", "pairs"), KEYS.values(), ids=KEYS)
+def test_rows_are_paired_by_key(align, gold, extracted, pairs):
+    found = pairing_of(ROWS, gold, extracted, align)
+    assert found.pairs == tuple(pairs)
+    assert sorted(found.missing) == sorted({*range(len(gold))} - {i for i, _ in pairs})
+    assert sorted(found.extra) == sorted({*range(len(extracted))} - {j for _, j in pairs})
 
 
-def test_scalars_are_paired_by_what_their_metric_finds_equal():
-    schema = {"type": "array", "items": {"type": "string", "evaluation_config": "string_fuzzy"}}
-    scorer = compile_schema(schema, semantics="default")
-    (found,) = scorer.score(["New York City", "Oslo"], ["Oslo", "New York Cty", "Rome"]).arrays
-    assert (found.pairs, found.extra) == (((0, 1), (1, 0)), (2,))
-
-
-small_rows = st.lists(
-    st.fixed_dictionaries(
-        {},
-        optional={
-            "sku": st.sampled_from(["a", "b"]),
-            "name": st.sampled_from(["one", "two", "once"]),
-            "price": st.sampled_from([1, 1.0, 2, True, None]),
-        },
-    ),
-    min_size=1,
-    max_size=5,
+@pytest.mark.parametrize(
+    ("gold", "extracted", "pairs", "extra"),
+    [
+        (skus("a", "b"), skus("b", "a"), [(0, 1), (1, 0)], []),
+        (skus("a", "a"), skus("a", "a"), [(0, 0)], [1]),
+        (skus(None, "a"), skus("a", None), [(1, 0)], [1]),
+        (skus("a"), skus(None, "x", "a", "y", "x"), [(0, 2)], [1, 3, 0, 4]),  # keys that nobody asked for, then others
+        (skus(1, 2), skus(1.0, "2"), [(0, 0)], [1]),
+    ],
 )
+def test_as_published_by_struct_extract_eval_the_first_row_of_a_key_counts(gold, extracted, pairs, extra):
+    schema = table(sku=EXACT) | {"x-eval-align": {"match_by": "key_field", "key": "sku"}}
+    found = pairing_of(schema, gold, extracted, semantics="struct-extract-eval")
+    assert (found.pairs, found.extra) == (tuple(pairs), tuple(extra))
 
 
-def best_sum(scores):
-    """The highest sum of any assignment, by trying them all."""
-    height, width = len(scores), len(scores[0])
-    if height > width:
-        return best_sum([list(column) for column in zip(*scores, strict=True)])
-    return max(sum(scores[i][j] for i, j in enumerate(order)) for order in permutations(range(width), height))
+def test_rows_are_found_by_an_accepted_key():
+    gold, output = named(("1", "x"), ("2", "y")), named(("2", "y"), ("1-A", "z"))
+    score = scored(
+        table(sku=TEXT, name=TEXT), gold, output, how={"overrides": {"$": BY_KEY}}, accept={"[].sku": ["1-A"]}
+    )
+    assert score.arrays[-1].pairs == ((0, 1), (1, 0))
+    assert [str(leaf.path) for leaf in score.leaves if not leaf.passed] == ["[0].name"]
 
 
-@given(gold=small_rows, extracted=small_rows)
-def test_short_lists_are_paired_best(gold, extracted):
-    one = compile_schema(ROW, semantics="default")
-    scores = [
-        [one.score(ours, theirs, gates={"schema": False}).measures["mean_score"] for theirs in extracted]
-        for ours in gold
-    ]
-    scorer = compile_schema(ROWS, semantics="default")
-    (found,) = scorer.score(gold, extracted, gates={"schema": False}).arrays
-    assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_sum(scores))
-
-
-ORDER = {
-    "type": "object",
-    "properties": {"id": {"type": "integer"}, "items": {"type": "array", "items": ROW}},
-}
-orders = st.lists(
-    st.fixed_dictionaries({"id": st.sampled_from([1, 2, 3])}, optional={"items": st.none() | st.just([]) | small_rows}),
-    min_size=1,
-    max_size=4,
-)
-
-
-@given(gold=orders, extracted=orders)
-def test_rows_with_lists_inside_are_paired_best_also_where_lists_are_empty(gold, extracted):
-    one = compile_schema({"type": "array", "items": ORDER}, semantics="default")
-    scores = [
-        [one.score([ours], [theirs], gates={"schema": False}).arrays[-1].f1 for theirs in extracted] for ours in gold
-    ]
-    found = one.score(gold, extracted, gates={"schema": False}).arrays[-1]
-    assert sum(scores[i][j] for i, j in found.pairs) == pytest.approx(best_sum(scores))
-
-
-keyed_rows = st.lists(
+keyed = st.lists(
     st.fixed_dictionaries(
         {"sku": st.sampled_from(["SKU-10023", "SKU-10024", "SKU-1002", None])},
         optional={
@@ -166,134 +126,126 @@ keyed_rows = st.lists(
     ),
     max_size=6,
 )
-KEYED = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {**ROW["properties"], "tags": {"type": "array", "items": {"type": "string"}}},
-    },
-}
 
 
-@pytest.mark.parametrize("align", [{"key": "sku"}, {"key": "sku", "key_cutoff": 0.8}, {"key": ["sku", "price"]}])
-@given(gold=keyed_rows, extracted=keyed_rows, order=st.randoms(use_true_random=False))
-def test_the_order_of_rows_with_keys_changes_no_number(align, gold, extracted, order):
-    scorer = compile_schema(KEYED, semantics="default", overrides={"$": align})
-    shuffled = [order.sample(rows, len(rows)) for rows in (gold, extracted)]
-    one, other = (scorer.score(*rows, gates={"schema": False}) for rows in ((gold, extracted), shuffled))
+def contents(score, gold, extracted):
+    """Tell the root's pairs by what they hold; each row is paired, missing or extra."""
+    for found in (rows for rows in score.arrays if not rows.path):
+        assert sorted([*(i for i, _ in found.pairs), *found.missing]) == [*range(len(gold))]
+        assert sorted([*(j for _, j in found.pairs), *found.extra]) == [*range(len(extracted))]
+        return sorted(json.dumps([gold[i], extracted[j]], sort_keys=True) for i, j in found.pairs)
+
+
+@pytest.mark.parametrize("align", [BY_KEY, FORGIVING, {"key": ["sku", "price"]}, {"align": "multiset"}])
+@given(gold=keyed, extracted=keyed, order=st.randoms(use_true_random=False))
+def test_the_order_of_rows_changes_no_number(align, gold, extracted, order):
+    schema = table(sku=TEXT, name=metric("string_fuzzy"), price=NUMBER, tags=array(TEXT))
+    sides = (gold, extracted), tuple(order.sample(rows, len(rows)) for rows in (gold, extracted))
+    one, other = (scored(schema, *rows, how={"overrides": {"$": align}}) for rows in sides)
     for name in ("pass_rate", "mean_score", "precision", "recall", "f1"):  # the published measures go by position
         assert one.measures[name] == pytest.approx(other.measures[name])
-    assert pairs_of(one, gold, extracted) == pairs_of(other, *shuffled)
+    assert contents(one, *sides[0]) == contents(other, *sides[1])
 
 
-def pairs_of(score, gold, extracted):
-    """The root's pairs by what they hold."""
-    (found,) = [array for array in score.arrays if not array.path] or [None]
-    return found and sorted(json.dumps([gold[i], extracted[j]], sort_keys=True) for i, j in found.pairs)
+# --- by value
 
 
-LISTS_OR_VALUES = {
-    "type": "array",
-    "items": {
-        "anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}],
-        "evaluation_config": {"metrics": [{"metric_id": "array_llm"}]},
-    },
-    "evaluation_config": {"align": "hungarian"},
-}
+def test_scalars_are_paired_by_what_their_metric_finds_equal():
+    found = pairing_of(array(metric("string_fuzzy")), ["New York City", "Oslo"], ["Oslo", "New York Cty", "Rome"])
+    assert (found.pairs, found.extra) == (((0, 1), (1, 0)), (2,))
 
 
-def test_equal_values_score_alike_whatever_lists_live_at_their_addresses():
-    """A value that `array_llm` compares as a list of itself is wrapped in a list that lives for one comparison."""
-    scorer = compile_schema(LISTS_OR_VALUES, judge_mode="fuzzy")
-    for seed in range(300):
-        rng = random.Random(seed)
-        one = [
-            [rng.choice(["a", "b", "c", ["a", "b"], ["c"], [], 1, None]) for _ in range(rng.randint(1, 6))]
-            for _ in "ge"
-        ]
-        scores = [
-            [(str(r.path), r.status, r.score) for r in scorer.score(*copy.deepcopy(one)).leaves] for _ in range(4)
-        ]
-        assert scores.count(scores[0]) == 4, one
+@pytest.mark.parametrize(
+    ("gold", "extracted", "pairs"),
+    [
+        (["a", "b", "a"], ["a", "a", "b"], ((0, 0), (1, 2), (2, 1))),
+        ([True, 1, 1.0], [1.0, 1, True], ((0, 2), (1, 1), (2, 0))),
+        ([1], [True], ()),
+        ([None, "x"], ["x"], ((1, 0),)),
+        ([[1, 2]], [[1, 2]], ((0, 0),)),
+        ([float("nan")], [float("nan")], ((0, 0),)),
+        ([*"xaybya"], [*"edbacfe"], ((1, 3), (3, 2))),
+    ],
+)
+def test_values_are_paired_as_a_multiset(gold, extracted, pairs):
+    assert multiset(gold, extracted).pairs == pairs
 
 
 @pytest.mark.parametrize("extracted", list(itertools.permutations(["X ", 1, 1.0])), ids=repr)
 def test_a_multiset_of_undeclared_values_pairs_what_their_types_find_equal(extracted):
-    scorer = compile_schema({"type": "array", "evaluation_config": {"align": "multiset"}}, semantics="default")
-    assert scorer.score([1.0, "X", 1.0], list(extracted)).measures["pass_rate"] == 1.0
+    schema = {"type": "array", "evaluation_config": {"align": "multiset"}}
+    assert scored(schema, [1.0, "X", 1.0], [*extracted]).measures["pass_rate"] == 1.0
 
 
-def test_an_undecided_row_of_weight_0_is_no_row_that_is_wrong():
-    items = {"x-eval-compare": "string_semantic", "x-eval-weight": 0}
-    score = compile_schema({"items": items}).score(["a"], ["b"])
-    assert [result.status for result in score.leaves] == [Status.JUDGE_ERROR]
-    assert score.arrays[0].pairs == ((0, 0),)
+@given(st.lists(any_json, max_size=6), st.randoms(use_true_random=False))
+def test_a_shuffled_list_is_the_same_multiset(values, rng):
+    assert len(multiset(values, rng.sample(values, len(values))).pairs) == len(values)
 
 
-def test_a_row_with_an_undecided_field_is_not_left_apart():
-    fields = {"a": TEXT, "b": {**TEXT, "x-eval-compare": "string_semantic"}, "tags": {"type": "array", "items": TEXT}}
-    scorer = compile_schema({"type": "array", "items": {"type": "object", "properties": fields}}, semantics="default")
-    score = scorer.score([{"a": "x", "b": "one", "tags": ["u"]}], [{"a": "y", "b": "two", "tags": ["v"]}])
-    assert score.arrays[-1].pairs == ((0, 0),)
-    assert {str(leaf.path): leaf.status for leaf in score.leaves}["[0].b"] is Status.JUDGE_ERROR
+def test_a_long_multiset_is_not_compared_pair_by_pair():
+    compared = 0
+
+    class Counting(str):
+        __slots__ = ()
+
+        def __eq__(self, other):
+            nonlocal compared
+            compared += 1
+            return str.__eq__(self, other)
+
+        __hash__ = str.__hash__
+
+    values = [Counting(n % 4000) for n in range(5000)]
+    assert len(multiset(values, random.Random(1).sample(values, len(values))).pairs) == len(values)
+    assert compared < 20 * len(values)
+
+
+def test_equal_values_score_alike_whatever_lists_live_at_their_addresses():
+    """A value that `array_llm` compares as a list of itself is wrapped in a list that lives for one comparison."""
+    items = {"anyOf": [array(TEXT), TEXT], "evaluation_config": {"metrics": [{"metric_id": "array_llm"}]}}
+    scorer = compile_schema(array(items, evaluation_config={"align": "hungarian"}), judge_mode="fuzzy")
+    values = ["a", "b", "c", ["a", "b"], ["c"], [], 1, None]
+    for seed in range(300):
+        rng = random.Random(seed)
+        sides = [[rng.choice(values) for _ in range(rng.randint(1, 6))] for _ in "ge"]
+        scores = [told(scorer.score(*copy.deepcopy(sides)).leaves) for _ in range(4)]
+        assert scores.count(scores[0]) == 4, sides
 
 
 # --- what has no partner
 
-
-def left_over(schema, gold, output, **how):
-    score = compile_schema(schema, semantics=how.pop("semantics", "default"), judge_mode="exact").score(
-        gold, output, **how
-    )
-    return [(str(leaf.path), leaf.metric, leaf.status) for leaf in score.leaves if leaf.status is not Status.MATCH]
-
-
-@pytest.mark.parametrize("empty", [{"f": None}, {"f": None, "g": None}])
-def test_a_row_of_null_is_as_good_as_a_row_of_nothing_whatever_stands_beside_it(empty):
-    items = {"type": "object", "properties": {"f": {"type": "string"}, "g": {"type": "string"}}}
-    scorer = compile_schema({"type": "array", "items": items})
-    for gold, extracted in (([None], [empty]), ([None, {"f": "x"}], [empty, {"f": "y"}])):
-        (rows,) = scorer.score(gold, extracted).arrays
-        assert (0, 0) in rows.pairs
-
-
-def test_a_value_that_is_transformed_to_null_is_not_missing():
-    items = {"type": "array", "items": {**TEXT, "x-eval-compare": "text", "x-eval-transform": ["null_if"]}}
-    assert left_over(items, ["a", "N/A", "b"], ["a"]) == [("[2]", "text", Status.OMISSION)]
-
-
-def test_a_value_of_a_list_that_may_be_missing_is_not_missing():
-    schema = {"type": "object", "properties": {"tags": {"type": "array", "items": TEXT}}}
-    assert left_over(schema, {"tags": ["a", "b"]}, {"tags": ["b"]}, accept={"tags[]": [None]}) == []
+INNER = array({**TEXT, "x-eval-compare": "exact"}, **{"x-eval-compare": "exact"})
+NULLED = array({**TEXT, "x-eval-compare": "text", "x-eval-transform": ["null_if"]})
+LEFT_OVER = {
+    "a value transformed to null": (NULLED, ["a", "N/A", "b"], ["a"], "default", [("[2]", "text")]),
+    "a text for a list": (
+        obj(rows=array(INNER)),
+        {"rows": ["x", "z"]},
+        {"rows": ["x"]},
+        "struct-extract-eval",
+        [("rows[1]", "structure")],
+    ),
+    "a row with metrics of its own": (
+        obj(rows=array(obj(a=TEXT) | {"evaluation_config": "string_exact"})),
+        {"rows": [{"a": "x"}, {"a": "y"}]},
+        {"rows": [{"a": "x"}]},
+        "extract-bench",
+        [("rows[1].a", "string_semantic")],
+    ),
+}
 
 
-def test_the_readings_of_an_object_are_none_of_an_object_that_is_not_there():
-    schema = {"type": "object", "properties": {"owner": {"type": "object", "properties": {"a": TEXT}}}}
-    omitted = [("owner.a", "text", Status.OMISSION)]
-    assert left_over(schema, {"owner": {"a": "x"}}, {}, accept={"owner": [{}]}) == omitted
+@pytest.mark.parametrize(("schema", "gold", "output", "semantics", "omitted"), LEFT_OVER.values(), ids=LEFT_OVER)
+def test_what_has_no_partner_is_omitted(schema, gold, output, semantics, omitted):
+    leaves = scored(schema, gold, output, how={"semantics": semantics, "judge_mode": "exact"}).leaves
+    assert [(str(leaf.path), leaf.metric) for leaf in leaves if leaf.status == "omission"] == omitted
 
 
-def test_a_text_for_a_list_that_is_missing_is_a_shape_under_struct_extract_eval():
-    inner = {"type": "array", "items": {**TEXT, "x-eval-compare": "exact"}, "x-eval-compare": "exact"}
-    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": inner}}}
-    found = left_over(schema, {"rows": ["x", "z"]}, {"rows": ["x"]}, semantics="struct-extract-eval")
-    assert found == [("rows[1]", "structure", Status.OMISSION)]
-
-
-def test_a_row_that_is_not_there_has_no_result_of_its_own_metrics():
-    row = {"type": "object", "properties": {"a": TEXT}, "evaluation_config": "string_exact"}
-    schema = {"type": "object", "properties": {"rows": {"type": "array", "items": row}}}
-    gold, output = {"rows": [{"a": "x"}, {"a": "y"}]}, {"rows": [{"a": "x"}]}
-    assert left_over(schema, gold, output, semantics="extract-bench") == [
-        ("rows[1].a", "string_semantic", Status.OMISSION)
-    ]
-
-
-@pytest.mark.parametrize(("depth", "metric"), [(DEEPEST - 2, "text"), (DEEPEST - 1, "structure")])
-def test_values_beyond_the_deepest_place_are_counted_as_one(depth, metric):
-    node = {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}, "tags": {"type": "array", "items": TEXT}}}
+@pytest.mark.parametrize(("depth", "metric_id"), [(DEEPEST - 2, "text"), (DEEPEST - 1, "structure")])
+def test_values_beyond_the_deepest_place_are_counted_as_one(depth, metric_id):
+    node = obj(n={"$ref": "#/$defs/n"}, tags=array(TEXT))
     gold, output = {"tags": ["a", "b"]}, {"tags": ["a"]}
     for _ in range(depth):
         gold, output = {"n": gold}, {"n": output}
-    found = left_over({"$defs": {"n": node}, "$ref": "#/$defs/n"}, gold, output)
-    assert [(of, status) for _, of, status in found] == [(metric, Status.OMISSION)]
+    leaves = scored({"$defs": {"n": node}, "$ref": "#/$defs/n"}, gold, output).leaves
+    assert [leaf.metric for leaf in leaves if leaf.status == "omission"] == [metric_id]

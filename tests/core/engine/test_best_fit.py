@@ -153,7 +153,11 @@ def test_many_long_texts_are_paired_best(unlike, semantics):
 
 
 COLUMNS = {
-    **{"name": TEXT, "code": TEXT, "price": NUMBER, "flag": {"type": "boolean"}, "tags": array(TEXT)},
+    "name": TEXT,
+    "code": TEXT,
+    "price": NUMBER,
+    "flag": {"type": "boolean"},
+    "tags": array(TEXT),
     "size": {**NUMBER, "evaluation_config": "number_tolerance"},
     "note": metric("string_fuzzy"),
     "inner": obj(a=INTEGER),

@@ -130,10 +130,12 @@ keyed = st.lists(
 
 def contents(score, gold, extracted):
     """Tell the root's pairs by what they hold; each row is paired, missing or extra."""
+    pairs = []
     for found in (rows for rows in score.arrays if not rows.path):
         assert sorted([*(i for i, _ in found.pairs), *found.missing]) == [*range(len(gold))]
         assert sorted([*(j for _, j in found.pairs), *found.extra]) == [*range(len(extracted))]
-        return sorted(json.dumps([gold[i], extracted[j]], sort_keys=True) for i, j in found.pairs)
+        pairs = sorted(json.dumps([gold[i], extracted[j]], sort_keys=True) for i, j in found.pairs)
+    return pairs
 
 
 @pytest.mark.parametrize("align", [BY_KEY, FORGIVING, {"key": ["sku", "price"]}, {"align": "multiset"}])

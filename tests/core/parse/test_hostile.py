@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tracemalloc
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_extract import score_text
-from pytest_extract.core.parse import MOST_PLACES, Reader, parse_output
+from pytest_extract.core.parse import MOST_PLACES, Reader, closing, parse_output
+from pytest_extract.core.values import MAX_DEPTH
 from tests.cpu_time import cpu_seconds
 from tests.strategies import nested
 
@@ -22,40 +24,40 @@ def repeated(unit, size=SIZE):
 
 
 # Each takes a fraction of a second; where the work grows with the square of the length, minutes.
+HOSTILE = {
+    "prose with braces": (repeated("text { not json } and [ also ] "), "no_json"),
+    "prose with bare keys": (repeated("x {a: b} "), "malformed_json"),
+    "prose with objects": (repeated('x {"a": 1} '), None),
+    "lists left open": (repeated("see [1, [2, "), "no_json"),
+    "nested lists of numbers left open": ("see " + "[1," * 900 + "1," * SIZE, "no_json"),
+    "fences around nothing": (repeated("```json\n{\n```\n"), "truncated_json"),
+    "fences left open": (repeated('```json\n{"a": \n'), "truncated_json"),
+    "JSON lines": (repeated('{"a": 1}\n'), None),
+    "empty lists": (repeated("[]"), "malformed_json"),
+    "thoughts in prose": (repeated("text <think>a</think>\n") + '{"a": 1}', "no_json"),
+    "value before braces": ('{"a": 1} ' + repeated("{ x "), None),
+    "opening brackets": ("[" * 10 * SIZE, "malformed_json"),
+    "opening braces and quotes": ('{"' * SIZE, "malformed_json"),
+    "blanks": (" " * 10 * SIZE, "empty_response"),
+    "byte order marks": ("\ufeff" * SIZE, "empty_response"),
+    "backticks": ("`" * SIZE, "no_json"),
+    "fences and blanks": (repeated("```" + " " * 997), "no_json"),
+    "list with a mistake at its end": ("[" + repeated('"value", ') + "]", "trailing_comma"),
+    "objects with a mistake at the end": ("[" + repeated('{"k": "v"}, ') + "]", "trailing_comma"),
+    "cut off": ("[" + repeated("[[1]],"), "truncated_json"),
+    "NaN at the end": ("[" + repeated("1,") + "NaN]", "malformed_json"),
+    "repeated key": ("{" + ",".join(f'"{i}":0' for i in range(60_000)) + ',"7":1}', "duplicate_key"),
+    "quotes": ("[" + '"' * SIZE, "malformed_json"),
+    "escapes": ('{"a": "' + "\\\\" * SIZE, "truncated_json"),
+    "digits": ('{"a": ' + "1" * SIZE + "}", "malformed_json"),
+    "depth": ("{" + '"a": ' + "[" * SIZE, "malformed_json"),
+    "pairs-of-brackets-too-deep": ("[" * 400 + repeated("[],"), "malformed_json"),
+}
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        pytest.param(repeated("text { not json } and [ also ] "), "no_json", id="prose with braces"),
-        pytest.param(repeated("x {a: b} "), "malformed_json", id="prose with bare keys"),
-        pytest.param(repeated('x {"a": 1} '), None, id="prose with objects"),
-        pytest.param(repeated("see [1, [2, "), "no_json", id="lists left open"),
-        pytest.param("see " + "[1," * 900 + "1," * SIZE, "no_json", id="nested lists of numbers left open"),
-        pytest.param(repeated("```json\n{\n```\n"), "truncated_json", id="fences around nothing"),
-        pytest.param(repeated('```json\n{"a": \n'), "truncated_json", id="fences left open"),
-        pytest.param(repeated('{"a": 1}\n'), None, id="JSON lines"),
-        pytest.param(repeated("[]"), "malformed_json", id="empty lists"),
-        pytest.param(repeated("text <think>a</think>\n") + '{"a": 1}', "no_json", id="thoughts in prose"),
-        pytest.param('{"a": 1} ' + repeated("{ x "), None, id="value before braces"),
-        pytest.param("[" * 10 * SIZE, "malformed_json", id="opening brackets"),
-        pytest.param('{"' * SIZE, "malformed_json", id="opening braces and quotes"),
-        pytest.param(" " * 10 * SIZE, "empty_response", id="blanks"),
-        pytest.param("\ufeff" * SIZE, "empty_response", id="byte order marks"),
-        pytest.param("`" * SIZE, "no_json", id="backticks"),
-        pytest.param(repeated("```" + " " * 997), "no_json", id="fences and blanks"),
-        pytest.param("[" + repeated('"value", ') + "]", "trailing_comma", id="list with a mistake at its end"),
-        pytest.param("[" + repeated('{"k": "v"}, ') + "]", "trailing_comma", id="objects with a mistake at the end"),
-        pytest.param("[" + repeated("[[1]],"), "truncated_json", id="cut off"),
-        pytest.param("[" + repeated("1,") + "NaN]", "malformed_json", id="NaN at the end"),
-        pytest.param("{" + ",".join(f'"{i}":0' for i in range(60_000)) + ',"7":1}', "duplicate_key", id="repeated key"),
-        pytest.param("[" + '"' * SIZE, "malformed_json", id="quotes"),
-        pytest.param('{"a": "' + "\\\\" * SIZE, "truncated_json", id="escapes"),
-        pytest.param('{"a": ' + "1" * SIZE + "}", "malformed_json", id="digits"),
-        pytest.param("{" + '"a": ' + "[" * SIZE, "malformed_json", id="depth"),
-        pytest.param("[" * 400 + repeated("[],"), "malformed_json", id="pairs-of-brackets-too-deep"),
-    ],
-)
+@pytest.mark.parametrize(("text", "kind"), HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_text_has_its_kind(text, kind):
     failure = parse_output(text).failure
     assert (failure.kind if failure else None) == kind
@@ -167,3 +169,39 @@ def test_a_text_in_single_quotes_keeps_what_it_says(inside):
     written = json.dumps(inside)[1:-1].replace(r"\"", '"').replace("'", r"\'")
     text = f"'{written}'"
     assert Reader(text, 0, len(text)).read() == inside
+
+
+# --- brackets, as one character after another gives them
+
+STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+TEXTS = st.text(st.sampled_from('[]{}",:\\ a1'), max_size=60)
+
+
+def slow_brackets(text):
+    """Yield the offset of each bracket outside strings; ends at a string that does not."""
+    position = 0
+    while position < len(text):
+        if text[position] == '"':
+            string = STRING.match(text, position)
+            if string is None:
+                return
+            position = string.end()
+            continue
+        if text[position] in "[]{}":
+            yield position
+        position += 1
+
+
+def slow_closing(text):
+    depth = 0
+    for place in slow_brackets(text):
+        depth += 1 if text[place] in "[{" else -1
+        if depth == 0:
+            return place + 1
+    return len(text)
+
+
+@given(TEXTS, st.integers(1, 2 * MAX_DEPTH))
+def test_a_bracket_closes_where_the_depth_is_zero(rest, depth):
+    text = "[" * depth + rest
+    assert closing(text, 0, len(text)) == slow_closing(text)

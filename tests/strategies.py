@@ -20,11 +20,11 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-def nested(depth: int, core: Any = 1, *, objects: bool = False) -> Any:
+def nested(depth: int, core: Any = 1, *, objects: bool = False, key: str = "a") -> Any:
     """Return `core` below so many lists, or objects with one key."""
     value = core
     for _ in range(depth):
-        value = {"a": value} if objects else [value]
+        value = {key: value} if objects else [value]
     return value
 
 

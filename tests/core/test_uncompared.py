@@ -1,4 +1,4 @@
-"""Gold values that no comparison reaches: counted by the compiled schema, and by changing each value in turn."""
+"""Gold values that no comparison reaches, counted by the compiled schema and by changing each in turn; ExtractBench's golds."""
 
 from __future__ import annotations
 
@@ -13,92 +13,60 @@ from pytest_extract import compile_schema
 from pytest_extract.core.results import Status
 from pytest_extract.core.uncompared import find_uncompared
 from pytest_extract.core.values import iter_leaves
+from tests.core.schemas import EXACT, TEXT, array, obj, scored, table
 from tests.shared_data import shared
 
-TEXT = {"type": "string"}
-CHANGED = "a value that is nowhere else"
+BENCH = {"semantics": "extract-bench", "judge_mode": "exact"}
+STRUCT = {"semantics": "struct-extract-eval"}
 
 
 def found(schema, gold, **how):
     return find_uncompared(compile_schema(schema, **how).program, gold)
 
 
-def places(schema, gold, **how):
-    uncompared = found(schema, gold, **how)
-    return None if uncompared is None else dict(uncompared.places)
+NODE = {"$defs": {"node": obj(a=TEXT, next={"$ref": "#/$defs/node"})}, "$ref": "#/$defs/node"}
+AS_ONE = obj(a=obj(b=TEXT) | {"evaluation_config": {"metrics": [{"metric_id": "string_exact"}]}})
+UNCOMPARED = {
+    "undeclared key": (obj(a=TEXT), {"a": "x", "b": {"c": [1, None]}}, BENCH, {"b": 2}),
+    "default compares it": (obj(a=TEXT), {"a": "x", "b": {"c": [1, None]}}, {}, None),
+    "in rows": (obj(rows=table(name=TEXT)), {"rows": [{"name": "x", "n": 1}, {"n": 2}]}, BENCH, {"rows[].n": 2}),
+    "object without properties": ({"type": "object"}, {"a": 1}, BENCH, {"a": 1}),
+    "nothing said of it": (obj(a={}), {"a": {"b": 1}}, BENCH, None),
+    "wrong kind": (obj(a=TEXT), {"a": {"b": 1}}, BENCH, None),
+    "wrong root": (obj(a=TEXT), ["x"], BENCH, None),
+    "empty containers": (obj(a=TEXT), {"b": {}, "c": []}, BENCH, None),
+    "pattern properties": (obj(a=TEXT) | {"patternProperties": {"^b": TEXT}}, {"b": "x"}, BENCH, {"b": 1}),
+    "further properties": (obj(a=TEXT) | {"additionalProperties": TEXT}, {"b": "x"}, BENCH, None),
+    "struct-extract-eval": (obj(a=EXACT), {"a": "x", "b": 1}, STRUCT, {"b": 1}),
+    "alternative": ({"anyOf": [obj(a=TEXT), {"type": "null"}]}, {"a": "x", "b": 1}, BENCH, {"b": 1}),
+    "recursive": (NODE, {"a": "x", "next": {"next": {"b": 1}}}, BENCH, {"next.next.b": 1}),
+    "compared as a whole": (AS_ONE, {"a": {"b": "x", "c": 1}}, {"semantics": "default"}, None),
+}
 
 
-def table(**properties):
-    return {"type": "object", "properties": properties}
-
-
-BENCH = {"semantics": "extract-bench", "judge_mode": "exact"}
-STRUCT = {"semantics": "struct-extract-eval"}
-EXACT = {"type": "string", "x-eval-compare": "exact"}
-ROWS = table(rows={"type": "array", "items": table(name=TEXT)})
-
-
-@pytest.mark.parametrize(
-    ("schema", "gold", "how", "expected"),
-    [
-        pytest.param(table(a=TEXT), {"a": "x", "b": {"c": [1, None]}}, BENCH, {"b": 2}, id="undeclared-key"),
-        pytest.param(table(a=TEXT), {"a": "x", "b": {"c": [1, None]}}, {}, None, id="default-compares-it"),
-        pytest.param(ROWS, {"rows": [{"name": "x", "n": 1}, {"n": 2}]}, BENCH, {"rows[].n": 2}, id="in-rows"),
-        pytest.param({"type": "object"}, {"a": 1}, BENCH, {"a": 1}, id="object-without-properties"),
-        pytest.param(table(a={}), {"a": {"b": 1}}, BENCH, None, id="nothing-said-of-it"),
-        pytest.param(table(a=TEXT), {"a": {"b": 1}}, BENCH, None, id="wrong-kind"),
-        pytest.param(table(a=TEXT), ["x"], BENCH, None, id="wrong-root"),
-        pytest.param(table(a=TEXT), {"b": {}, "c": []}, BENCH, None, id="empty-containers"),
-        pytest.param(
-            {**table(a=TEXT), "patternProperties": {"^b": TEXT}}, {"b": "x"}, BENCH, {"b": 1}, id="pattern-properties"
-        ),
-        pytest.param({**table(a=TEXT), "additionalProperties": TEXT}, {"b": "x"}, BENCH, None, id="additional"),
-        pytest.param(table(a=EXACT), {"a": "x", "b": 1}, STRUCT, {"b": 1}, id="struct-extract-eval"),
-        pytest.param(
-            {"anyOf": [table(a=TEXT), {"type": "null"}]}, {"a": "x", "b": 1}, BENCH, {"b": 1}, id="alternative"
-        ),
-        pytest.param(
-            {"$defs": {"node": table(a=TEXT, next={"$ref": "#/$defs/node"})}, "$ref": "#/$defs/node"},
-            {"a": "x", "next": {"next": {"b": 1}}},
-            BENCH,
-            {"next.next.b": 1},
-            id="recursive",
-        ),
-        pytest.param(
-            table(a={**table(b=TEXT), "evaluation_config": {"metrics": [{"metric_id": "string_exact"}]}}),
-            {"a": {"b": "x", "c": 1}},
-            {"semantics": "default"},
-            None,
-            id="compared-as-a-whole",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("schema", "gold", "how", "expected"), UNCOMPARED.values(), ids=UNCOMPARED)
 def test_what_no_comparison_reaches(schema, gold, how, expected):
-    assert places(schema, gold, **how) == expected
+    uncompared = found(schema, gold, **how)
+    assert (uncompared and dict(uncompared.places)) == expected
 
 
 def test_what_is_skipped_on_purpose_is_counted_apart():
-    schema = table(a=TEXT, b={"type": "string", "evaluation_config": "skip"}, c=table(d=TEXT))
+    schema = obj(a=TEXT, b={**TEXT, "evaluation_config": "skip"}, c=obj(d=TEXT))
     gold = {"a": "x", "b": "y", "c": {"d": "z", "e": 1}, "f": 2}
     uncompared = found(schema, gold, overrides={"c": "skip"}, **BENCH)
-    assert uncompared is not None
     assert (uncompared.total, uncompared.skipped, dict(uncompared.places)) == (5, 3, {"f": 1})
     assert not uncompared.is_most
     assert found(schema, {"b": "y", "c": {"d": "z"}}, overrides={"c": "skip"}, **BENCH) is None
 
 
-def test_most_is_more_than_what_is_compared():
-    assert not found(table(a=TEXT), {"a": "x", "b": 1}, **BENCH).is_most
-    assert found(table(a=TEXT), {"a": "x", "b": [1, 2]}, **BENCH).is_most
-
-
-def test_the_sentence_names_the_largest_places():
-    gold = {"a": "x", **{f"k{n}": [0] * n for n in range(1, 8)}}
-    text = str(found(table(a=TEXT), gold, **BENCH))
-    assert text == (
+def test_the_sentence_names_the_largest_places_and_most_is_more_than_what_is_compared():
+    uncompared = found(obj(a=TEXT), {"a": "x", **{f"k{n}": [0] * n for n in range(1, 8)}}, **BENCH)
+    assert str(uncompared) == (
         "28 of 29 gold values are compared with nothing: `k7` (7), `k6` (6), `k5` (5), `k4` (4), `k3` (3) and 2 more "
         "places"
     )
+    assert uncompared.is_most
+    assert not found(obj(a=TEXT), {"a": "x", "b": 1}, **BENCH).is_most
 
 
 def unseen(scorer, gold):
@@ -110,7 +78,7 @@ def unseen(scorer, gold):
         inside = output
         for step in path[:-1]:
             inside = inside[step]
-        inside[path[-1]] = CHANGED
+        inside[path[-1]] = "a value that is nowhere else"
         if outcome(scorer.score(gold, output)) == same:
             paths.append(path)
     return paths
@@ -129,13 +97,13 @@ VALUES = st.recursive(
 )
 SCHEMAS = st.recursive(
     st.sampled_from([TEXT, {**TEXT, "evaluation_config": "skip"}]),
-    lambda inner: st.one_of(
-        st.builds(lambda items: {"type": "array", "items": items}, inner),
-        st.builds(
-            lambda properties, more: {"type": "object", "properties": properties, "additionalProperties": more},
+    lambda inner: (
+        inner.map(array)
+        | st.builds(
+            lambda properties, more: obj(**properties) | {"additionalProperties": more},
             st.dictionaries(NAMES, inner, min_size=1, max_size=2),
-            st.one_of(st.booleans(), inner),
-        ),
+            st.booleans() | inner,
+        )
     ),
     max_leaves=6,
 )
@@ -144,7 +112,7 @@ SCHEMAS = st.recursive(
 @given(st.dictionaries(NAMES, SCHEMAS, min_size=1, max_size=2), st.dictionaries(NAMES, VALUES, min_size=1))
 def test_it_counts_what_may_change_unseen(properties, gold):
     for semantics in ("default", "extract-bench"):
-        scorer = compile_schema({"type": "object", "properties": properties}, semantics=semantics, judge_mode="exact")
+        scorer = compile_schema(obj(**properties), semantics=semantics, judge_mode="exact")
         uncompared = find_uncompared(scorer.program, gold)
         total = sum(1 for _ in iter_leaves(gold))
         if uncompared is not None:
@@ -154,17 +122,54 @@ def test_it_counts_what_may_change_unseen(properties, gold):
             assert unseen(scorer, gold) == []
 
 
-def test_the_published_golds():
-    """ExtractBench's own golds; what the compiled schema says agrees with changing every value in turn."""
+# --- ExtractBench's golds (shared data; skipped without)
+
+DATASET = shared("data/extract-bench/dataset")
+GOLDS = sorted(DATASET.glob("*/*/pdf+gold/*.gold.json"))
+
+
+def load(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def schema_of(gold):
+    (schema,) = gold.parents[1].glob("*-schema.json")
+    node = load(schema)
+    return node.get("schema_definition", node)  # the one of resumes stands under a key
+
+
+@pytest.mark.parametrize("semantics", ["extract-bench", "default"])
+@pytest.mark.parametrize("path", GOLDS, ids=lambda path: path.name.removesuffix(".gold.json")[:30])
+def test_a_gold_scores_1_against_itself_without_a_judge_and_every_value_is_looked_at(path, semantics):
+    gold = load(path)
+    score = scored(schema_of(path), gold, load(path), how={"semantics": semantics})
+    assert score.questions_asked == 0
+    assert [score.measures[name] for name in ("pass_rate", "mean_score", "precision", "recall", "f1")] == [1.0] * 5
+    if semantics == "default":
+        seen = {leaf.path for leaf in score.leaves}  # where a value stands, or around it
+        for place, value in iter_leaves(gold):
+            assert value is None or any(place[:end] in seen for end in range(len(place) + 1)), place
+
+
+def test_items_of_the_wrong_type_inside_arrays_are_scored():
+    (path,) = [gold for gold in GOLDS if gold.name.startswith("shah24")]
+    gold, spoilt = load(path), load(path)
+    first = next(key for key, value in gold.items() if isinstance(value, list) and value)
+    spoilt[first][0] = ["not", "of", "this", "type"]
+    score = scored(schema_of(path), gold, spoilt, how={"judge_mode": "fuzzy"})
+    assert {leaf.status for leaf in score.leaves} >= {Status.MATCH, Status.HALLUCINATION}
+    assert score.measures["f1"] < 1.0
+
+
+def test_what_of_the_published_golds_is_compared_with_nothing():
+    """What the compiled schema says agrees with changing every value in turn."""
     counts = {}
-    for path in sorted(shared("data/extract-bench/dataset").rglob("*.gold.json")):
-        (schema,) = path.parents[1].glob("*-schema.json")
-        node = json.loads(schema.read_text(encoding="utf-8"))
-        gold = json.loads(path.read_text(encoding="utf-8"))
-        scorer = compile_schema(node.get("schema_definition", node), judge_mode="exact")
+    for path in GOLDS:
+        gold = load(path)
+        scorer = compile_schema(schema_of(path), judge_mode="exact")
         uncompared = find_uncompared(scorer.program, gold)
         counts[path.name.removesuffix(".gold.json")] = 0 if uncompared is None else uncompared.count
-        if sum(1 for _ in iter_leaves(gold)) < 100:
+        if sum(1 for _ in iter_leaves(gold)) < 70:
             assert len(unseen(scorer, gold)) == (0 if uncompared is None else uncompared.count + uncompared.skipped)
     assert sum(count > 0 for count in counts.values()) == 10
     assert (counts["ma_2023_sw_M-table1"], counts["ma_2023_sw_M-table2"], counts["Resume-Academic01"]) == (0, 66, 86)
